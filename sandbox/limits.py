@@ -1,0 +1,31 @@
+"""What one script may use. Units are in the names; ceilings are beside the defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one execution. Every one of them is kept by the parent or the kernel, never by the script.
+
+    The wall clock runs from the moment a worker takes the script and covers everything: the script, the
+    host's answers, sleeps, and encoding the result.
+    """
+
+    wall_seconds: float = 30.0  # a desktop host gives up on a call after about 60 s: the ceiling is below that
+    cpu_seconds: int = 30
+    memory_bytes: int = 512 * MIB
+    source_bytes: int = 50 * KIB  # ten times the longest script a model wrote in our collections
+    result_bytes: int = 32 * KIB  # hosts warn at 10,000 tokens; 32 KiB of JSON is about 8,000
+    result_tokens: int = 8_000
+    stdout_tail_bytes: int = 8 * KIB  # what is kept and shown, the end of it
+    stdout_total_bytes: int = 1 * MIB  # a script that prints more is stopped: nobody will read it
+    sdk_calls: int = 100
+    request_bytes: int = 64 * KIB  # one call from the script
+    reply_bytes: int = 1 * MIB  # one answer to it
+    reply_total_bytes: int = 64 * MIB  # all answers of one script
+    nesting: int = 64  # depth of a result

@@ -1,0 +1,102 @@
+"""The verdict of one execution, and what passes between a script and its host. Records only."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Status = Literal[
+    "ok",  # the script ran to its end
+    "error",  # the script raised
+    "rejected",  # the policy refused the script before it ran, or an access while it ran
+    "timeout",  # killed at its wall clock or CPU limit
+    "memory",  # ran into its memory limit
+    "limit",  # another bound: output, result size, SDK calls, rows
+    "crashed",  # the child died (fault, or the kernel filter killed it)
+    "cancelled",  # the caller withdrew
+    "unavailable",  # no sandbox here, or no room in the queue
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptError:
+    """Why a script did not end well, told for the one who wrote it.
+
+    ``line`` and ``column`` count from 1 in the agent's own source; ``hint`` says what to write instead.
+    """
+
+    type: str
+    message: str
+    line: int | None = None
+    column: int | None = None
+    source_line: str | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What an execution used. Tokens are the host's count; ``tokens_kept_out`` is what the SDK delivered to
+    the script and never left the sandbox.
+    """
+
+    wall_ms: float = 0.0
+    cpu_ms: float = 0.0
+    memory_peak_bytes: int = 0
+    sdk_calls: int = 0
+    rows: int = 0
+    result_tokens: int = 0
+    tokens_kept_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Walls:
+    """Which walls stood around an execution, and which were missing."""
+
+    stood: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All that leaves the sandbox."""
+
+    status: Status
+    result: Any = None
+    stdout: str = ""
+    error: ScriptError | None = None
+    usage: Usage = field(default_factory=Usage)
+    walls: Walls = field(default_factory=Walls)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: status, result, stdout, error, usage, walls."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The host's answer to one SDK call: a JSON value, and what it counts against the script's budget."""
+
+    value: Any
+    rows: int = 0
+    tokens: int = 0
+
+
+class CallError(Exception):
+    """The host refuses one SDK call. It reaches the script as an exception that the script may catch.
+
+    ``limit`` marks a spent budget: the script may still catch it, but every further call gets it too.
+    """
+
+    def __init__(self, type: str, message: str, *, hint: str | None = None, limit: bool = False) -> None:
+        super().__init__(message)
+        self.type = type
+        self.message = message
+        self.hint = hint
+        self.limit = limit
+
+
+# The host's side of the SDK: method name and parameters (both hostile until validated) to an answer.
+HostCall = Callable[[str, Mapping[str, Any]], Awaitable[Reply]]
+# Counts tokens of a text; the sandbox itself knows no vocabulary.
+CountTokens = Callable[[str], int]

@@ -1,0 +1,60 @@
+"""The command ``winnow``. Each command is one file in ``server.commands``; this is the table of them.
+
+A command's module is imported when it is called, so that ``winnow serve`` answers its client before anything
+heavy is loaded.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import typer
+
+# command -> (module in server.commands, one line of help); the order is the order of `winnow --help`
+COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "demo": ("demo", "index this Python's documentation and answer from it through a real MCP client"),
+        "ingest": ("ingest", "put files and collections into the index"),
+        "search": ("search", "search from the shell"),
+        "exec": ("exec", "run a retrieval script in the sandbox"),
+        "serve": ("serve", "serve MCP clients on stdio or HTTP"),
+        "doctor": ("doctor", "check this installation and say what to do"),
+        "model": ("model", "install or show the embedding model"),
+        "eval": ("eval", "measure retrieval quality on a collection"),
+        "bench": ("bench", "measure speed"),
+        "config": ("config", "show the settings in force and where they came from"),
+    }
+)
+
+
+def _usage() -> str:
+    width = max(map(len, COMMANDS))
+    rows = "\n".join(f"  {name:<{width}}  {help_line}" for name, (_, help_line) in COMMANDS.items())
+    return (
+        "winnow: agents take only the grain of your knowledge base\n\n"
+        f"usage: winnow COMMAND [OPTIONS]\n\n{rows}\n\n"
+        "winnow COMMAND --help shows its options and examples; winnow --version the version.\n"
+    )
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(_usage())
+        raise SystemExit(0 if arguments else 2)
+    if arguments[0] in ("--version", "-V"):
+        from server import __version__
+
+        sys.stdout.write(f"winnow {__version__}\n")
+        raise SystemExit(0)
+    name = arguments[0]
+    if name not in COMMANDS:
+        sys.stderr.write(f"winnow: no command {name!r}\n\n{_usage()}")
+        raise SystemExit(2)
+    module = importlib.import_module(f"server.commands.{COMMANDS[name][0]}")
+    app: typer.Typer = module.app
+    app(args=arguments[1:], prog_name=f"winnow {name}")

@@ -1,0 +1,51 @@
+"""How every command speaks: rich text for people, one JSON document for programs, errors that say what next."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from server.errors import Code, WinnowError
+
+Json = Annotated[bool, typer.Option("--json", help="print one JSON document instead of text")]
+Store = Annotated[
+    str | None, typer.Option("--store", metavar="DIR", help="folder of the index", show_default=False)
+]
+Project = Annotated[
+    str | None, typer.Option("--project", metavar="NAME", help="project in the store", show_default=False)
+]
+
+USAGE, UNAVAILABLE, FAILED = 2, 4, 1
+_EXIT_CODES = {
+    Code.INVALID_ARGUMENT: USAGE,
+    Code.SCOPE_VIOLATION: USAGE,
+    Code.BACKEND_UNAVAILABLE: UNAVAILABLE,
+}
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout, UTF-8, newline at the end."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def fail(error: WinnowError, *, as_json: bool) -> NoReturn:
+    """Print the error where its reader looks for it, and exit with its code."""
+    if as_json:
+        print_json({"error": error.envelope()})
+    else:
+        sys.stderr.write(f"winnow: {error.message}\n")
+    raise typer.Exit(_EXIT_CODES.get(error.code, FAILED))
+
+
+@contextmanager
+def errors_shown(*, as_json: bool) -> Iterator[None]:
+    """Turn a WinnowError into its message and exit code; anything else is a bug and keeps its traceback."""
+    try:
+        yield
+    except WinnowError as error:
+        fail(error, as_json=as_json)

@@ -1,0 +1,98 @@
+"""What can go wrong, as one tree and one table. Imports nothing of ours.
+
+Six codes travel on the wire; ``details.reason`` carries the fine grain. A reason belongs to exactly one
+code, so a caller who knows the reason knows the code::
+
+    WinnowError                        reason          -> code
+      the caller's mistake             INVALID_REQUEST -> INVALID_ARGUMENT   say what to send instead
+      the caller's reach               SCOPE_VIOLATION -> SCOPE_VIOLATION    say what is in reach
+      the weather                      INDEX_HELD      -> BACKEND_UNAVAILABLE  say when to try again
+      the clock                        TIMEOUT         -> TIMEOUT
+      the budget                       OUTPUT_BYTES    -> BUDGET_EXCEEDED    say how to ask for less
+      our own fault                    INTERNAL        -> INTERNAL_ERROR     nothing of it is shown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+
+class Code(StrEnum):
+    """The six error codes of the wire."""
+
+    INVALID_ARGUMENT = "INVALID_ARGUMENT"
+    SCOPE_VIOLATION = "SCOPE_VIOLATION"
+    BACKEND_UNAVAILABLE = "BACKEND_UNAVAILABLE"
+    TIMEOUT = "TIMEOUT"
+    BUDGET_EXCEEDED = "BUDGET_EXCEEDED"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
+
+
+REASONS: Mapping[str, Code] = MappingProxyType(
+    {
+        "INVALID_REQUEST": Code.INVALID_ARGUMENT,
+        "INVALID_CURSOR": Code.INVALID_ARGUMENT,
+        "INVALID_PROJECT": Code.INVALID_ARGUMENT,
+        "NOT_FOUND": Code.INVALID_ARGUMENT,
+        "CODE_REJECTED": Code.INVALID_ARGUMENT,
+        "USER_CODE_ERROR": Code.INVALID_ARGUMENT,
+        "SCOPE_VIOLATION": Code.SCOPE_VIOLATION,
+        "INDEX_HELD": Code.BACKEND_UNAVAILABLE,
+        "INDEX_UNAVAILABLE": Code.BACKEND_UNAVAILABLE,
+        "EMBEDDING_MISMATCH": Code.BACKEND_UNAVAILABLE,
+        "HYBRID_NOT_SUPPORTED": Code.BACKEND_UNAVAILABLE,
+        "MODEL_UNAVAILABLE": Code.BACKEND_UNAVAILABLE,
+        "SANDBOX_UNAVAILABLE": Code.BACKEND_UNAVAILABLE,
+        "SANDBOX_CRASH": Code.BACKEND_UNAVAILABLE,
+        "QUEUE_FULL": Code.BACKEND_UNAVAILABLE,
+        "RATE_LIMIT": Code.BACKEND_UNAVAILABLE,
+        "TIMEOUT": Code.TIMEOUT,
+        "MEMORY": Code.BUDGET_EXCEEDED,
+        "OUTPUT_BYTES": Code.BUDGET_EXCEEDED,
+        "SDK_CALLS": Code.BUDGET_EXCEEDED,
+        "SDK_ROWS": Code.BUDGET_EXCEEDED,
+        "INTERNAL": Code.INTERNAL_ERROR,
+    }
+)
+
+
+class WinnowError(Exception):
+    """Something the caller can act on. The message says what to do next and is safe to show.
+
+    ``reason`` must be a key of ``REASONS``. ``details`` holds JSON values only.
+
+    >>> WinnowError("NOT_FOUND", "no chunk 'a7'; ids come from search results").code
+    <Code.INVALID_ARGUMENT: 'INVALID_ARGUMENT'>
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after_s: float | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.code = REASONS[reason]
+        self.message = message
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
+        self.details: Mapping[str, Any] = MappingProxyType(dict(details or {}))
+
+    def envelope(self) -> dict[str, Any]:
+        """The wire form: ``{"code", "message", "details": {"reason", "retryable", ...}}``."""
+        details: dict[str, Any] = {"reason": self.reason, "retryable": self.retryable, **self.details}
+        if self.retry_after_s is not None:
+            details["retry_after_s"] = self.retry_after_s
+        return {"code": self.code.value, "message": self.message, "details": details}
+
+
+def internal_error() -> WinnowError:
+    """What a caller sees of a fault of ours: no text of the exception leaves the process."""
+    return WinnowError("INTERNAL", "internal error; the server's log has the details under this trace id")

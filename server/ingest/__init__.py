@@ -1,0 +1,1 @@
+"""Files to chunks to index: readers, chunking, the resumable pipeline."""

@@ -1,0 +1,114 @@
+"""The nouns of the knowledge base: frozen records, no behaviour beyond reading themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+DocumentType = Literal["markdown", "text", "html", "rst", "code", "record"]
+Legs = Literal["hybrid", "lexical-only", "semantic-only"]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One source as its reader saw it.
+
+    ``id`` is derived from (project, uri). ``uri`` is what a person recognises: the path below the ingested
+    folder, or ``corpus.jsonl#4983`` for a record. ``source`` is the ingested root the document came from.
+    ``created`` is an ISO-8601 date or "" where the source states none. ``metadata`` holds JSON scalars and
+    lists of them: front matter or a record's own metadata.
+    """
+
+    id: str
+    project: str
+    uri: str
+    source: str
+    title: str
+    type: DocumentType
+    content_hash: str
+    vendor: str = ""
+    doc_tag: str = ""
+    tags: tuple[str, ...] = ()
+    created: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A retrievable piece of a document: the unit that is indexed, ranked and shown.
+
+    ``id`` is 12 characters of ``0-9a-v`` (60 bits), a digest of (project, uri, heading path, text, n-th
+    repetition), hence the same on every machine; ``int(id, 32)`` is its point id in the vector store.
+    ``start`` and ``end`` are character offsets into the document's text, ``ordinal`` counts from 0 within
+    the document, ``tokens`` counts ``text`` in o200k_base.
+    """
+
+    id: str
+    document_id: str
+    ordinal: int
+    heading_path: tuple[str, ...]
+    text: str
+    start: int
+    end: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk together with the document it belongs to: all that a row of any tier is rendered from."""
+
+    chunk: Chunk
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One ranked chunk. ``score`` is the fused score; ``dense`` and ``lexical`` are the legs' own, where known."""
+
+    chunk_id: str
+    score: float
+    dense: float | None = None
+    lexical: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What narrows a search, pushed into the index. Empty means "do not narrow".
+
+    ``tags`` must all be present; ``doc_tags`` and ``types`` match any; ``path_prefix`` ends at a path segment
+    (``guide/net`` matches ``guide/net/a.md``, not ``guide/network.md``); ``updated_after`` is an ISO date.
+    """
+
+    project: str
+    doc_tags: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    vendor: str = ""
+    path_prefix: str = ""
+    updated_after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The answer of one retrieval: hits best first, and how they came about.
+
+    ``legs`` says which legs answered, ``fusion`` how they were joined ("convex", "rrf", or "none" for a
+    single leg), ``warnings`` what the reader should know (a leg was down, the model is still loading).
+    """
+
+    hits: tuple[Hit, ...]
+    legs: Legs
+    fusion: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectInfo:
+    """A project as the catalogue knows it. ``generation`` grows with every change of its index."""
+
+    name: str
+    documents: int
+    chunks: int
+    generation: int
+    embedding: str

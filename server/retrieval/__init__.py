@@ -1,0 +1,1 @@
+"""Query to ranking: lexical and dense legs, fusion, evaluation."""

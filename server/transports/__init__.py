@@ -1,0 +1,1 @@
+"""How a client reaches the server: stdio and HTTP."""
