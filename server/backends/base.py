@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from server.models import Filters
+from server.models import Chunk, Document, Filters, Passage, ProjectInfo
 
 Vector = NDArray[np.float32]
 
@@ -81,3 +81,114 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Shape (len(texts), dimension), rows of length 1."""
+
+
+ModelState = Literal["loading", "ready", "missing", "off"]
+
+
+class EmbedderSource(Protocol):
+    """A model that may still be loading, may be missing, may be switched off; none of these is an error.
+
+    ``state`` says which, ``why`` says it in a sentence for people ("" once the model is ready).
+    """
+
+    @property
+    def state(self) -> ModelState: ...
+
+    @property
+    def why(self) -> str: ...
+
+    def ready(self) -> Embedder | None:
+        """The model if it is there now; never waits."""
+
+    def wait(self) -> Embedder | None:
+        """The model once it is loaded, or None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document as the catalogue keeps it: record, whole text, chunks, and what tells whether to do it again.
+
+    ``origin`` is the file (below the source) that it was read from, or "". ``embedding`` is the fingerprint of
+    the model that its vectors come from, or "". ``context_hash`` digests what every point of the document
+    shares (title, filter values): where it and a chunk's id are as before, the point is as before.
+    """
+
+    document: Document
+    text: str
+    chunks: tuple[Chunk, ...]
+    origin: str = ""
+    embedding: str = ""
+    context_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the catalogue knows of a document without its text: enough to decide whether it changed."""
+
+    id: str
+    uri: str
+    source: str
+    origin: str
+    content_hash: str
+    context_hash: str
+    embedding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """One atomic change of the catalogue: entries that replace their predecessors, ids that go, files seen.
+
+    ``stamps`` maps an origin to what its file looked like (size and modification time); None forgets it.
+    """
+
+    project: str
+    source: str
+    entries: Sequence[Entry] = ()
+    deleted: Sequence[str] = ()
+    stamps: Mapping[str, str | None] = field(default_factory=dict)
+
+
+class DocumentStore(Protocol):
+    """Documents, their text and their chunks; the truth about what is indexed.
+
+    Implementers guarantee: ``apply`` is atomic and durable once it has returned; reads are safe from several
+    threads and see whole changes only.
+    """
+
+    def projects(self) -> list[ProjectInfo]: ...
+
+    def embedding(self, project: str) -> str:
+        """The fingerprint that all documents of the project share; "" where they have none or several."""
+
+    def generation(self, project: str) -> int:
+        """Grows with every ingest that changed the project; 0 for a project that does not exist."""
+
+    def passages(self, chunk_ids: Sequence[str], project: str) -> dict[str, Passage]:
+        """The chunks that exist in this project, by id, each with its document."""
+
+    def documents(self, project: str) -> list[Document]:
+        """All documents of a project, by uri."""
+
+    def text(self, document_id: str, project: str) -> str | None:
+        """The whole text of a document, or None where there is none."""
+
+    def chunks(self, document_id: str, project: str) -> list[Chunk]:
+        """The chunks of a document in reading order."""
+
+    def known(self, project: str) -> list[Known]: ...
+
+    def stamps(self, project: str, source: str) -> dict[str, str]: ...
+
+    def chunk_ids(self, project: str) -> list[str]: ...
+
+    def chunk_count(self) -> int:
+        """Chunks in all projects."""
+
+    def apply(self, changes: Changes) -> None: ...
+
+    def begin(self, project: str) -> bool:
+        """Mark the project as being written; True where an earlier writer never came to its ``finish``."""
+
+    def finish(self, project: str, *, changed: bool) -> None:
+        """Take the mark away; where something changed, the generation grows."""

@@ -1,0 +1,58 @@
+"""Names that are the same on every machine: digests of what a thing is, not counters of when it came.
+
+An id is 12 characters of ``0-9a-v``: 60 bits of BLAKE2b in base 32, so that ``int(id, 32)`` is a valid point
+id of a vector store (an unsigned integer below 2**63) and a person can still read it aloud.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import blake2b
+
+_ALPHABET = "0123456789abcdefghijklmnopqrstuv"
+_LENGTH = 12
+_SHAPE = re.compile(rf"[{_ALPHABET}]{{{_LENGTH}}}")
+
+
+def document_id(project: str, uri: str) -> str:
+    """The id of a document: what it is called, within its project."""
+    return _digest("document", project, uri)
+
+
+def chunk_id(project: str, uri: str, heading_path: Sequence[str], text: str, repetition: int) -> str:
+    """The id of a chunk: what it says and where it stands.
+
+    ``repetition`` counts from 0 the chunks of one document with equal heading path and text, so that a page
+    that says the same thing twice has two chunks.
+    """
+    return _digest("chunk", project, uri, *heading_path, text, str(repetition))
+
+
+def point_id(chunk: str) -> int:
+    """The number under which a vector store holds a chunk."""
+    return int(chunk, 32)
+
+
+def chunk_of_point(point: int) -> str:
+    """The chunk id behind a vector store's number: the inverse of ``point_id``."""
+    return _base32(point)
+
+
+def is_chunk_id(text: str) -> bool:
+    """Whether ``text`` has the form of an id (not whether anything has that id)."""
+    return _SHAPE.fullmatch(text) is not None
+
+
+def _digest(*parts: str) -> str:
+    # Each part is preceded by its length, so that ("ab", "c") and ("a", "bc") differ.
+    state = blake2b(digest_size=8)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        state.update(len(data).to_bytes(8, "big"))
+        state.update(data)
+    return _base32(int.from_bytes(state.digest(), "big") >> 4)
+
+
+def _base32(number: int) -> str:
+    return "".join(_ALPHABET[number >> shift & 31] for shift in range(5 * (_LENGTH - 1), -1, -5))
