@@ -1,0 +1,134 @@
+"""How much of each result an answer shows: ids < metadata < preview < full. Pure functions.
+
+Every row is rendered from the same passage at every tier and carries the id that the next tier takes. An
+answer is made to fit its budget before it is sent: whole rows are left out from the end, never cut, and the
+caller is told where to continue.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from server.contracts import PREVIEW_CHARS, Mode
+from server.models import Passage
+from server.spans import preview
+from server.tokens import count_tokens
+
+# Tokens and bytes of one direct answer. Hosts warn at 10,000 tokens and cut at 25,000; the byte cap is that
+# of the smallest host's message.
+ANSWER_TOKENS: Mapping[Mode, int] = MappingProxyType(
+    {"ids_only": 2_000, "metadata": 8_000, "preview": 10_000, "full": 20_000}
+)
+ANSWER_BYTES = 256 * 1024
+# What stands around the rows: mode, count, cursor, meta.
+ENVELOPE_TOKENS = 20
+_ROW_TEXT_CHARS = 500  # titles, sections and file names longer than this are noise
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The rows that fit, what they cost, and why the rest is missing ("none" if nothing is)."""
+
+    rows: tuple[dict[str, Any], ...]
+    tokens: int
+    limit_reason: str
+
+
+def row(passage: Passage, tier: Mode, score: float | None, question: frozenset[str]) -> dict[str, Any]:
+    """One result at one tier. ``score`` is None where nothing was ranked (a fetch by id)."""
+    return _RENDERERS[tier](passage, score, question)
+
+
+def fit(rows: Sequence[dict[str, Any]], max_tokens: int, max_bytes: int) -> Page:
+    """As many whole rows, from the first on, as the budget holds; at least the first one.
+
+    One row may exceed the budget alone only by the size of one chunk, which ingestion bounds.
+    """
+    tokens, size, kept = ENVELOPE_TOKENS, 0, 0
+    reason = "none"
+    for item in rows:
+        text = dumps(item)
+        row_tokens, row_bytes = count_tokens(text), len(text.encode("utf-8", "replace"))
+        if kept and (tokens + row_tokens > max_tokens or size + row_bytes > max_bytes):
+            reason = "token_cap" if tokens + row_tokens > max_tokens else "byte_cap"
+            break
+        tokens, size, kept = tokens + row_tokens, size + row_bytes, kept + 1
+    return Page(tuple(rows[:kept]), tokens if kept else 0, reason)
+
+
+def dumps(value: Any) -> str:
+    """Minified JSON: what is counted, and what goes over the wire."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= _ROW_TEXT_CHARS else f"{text[: _ROW_TEXT_CHARS - 1]}…"
+
+
+def _facts(passage: Passage) -> dict[str, Any]:
+    document, chunk = passage.document, passage.chunk
+    return {
+        "title": _clip(document.title or document.uri),
+        "section": _clip(" > ".join(chunk.heading_path)),
+        "type": document.type,
+        "vendor": document.vendor,
+        "file": _clip(document.uri),
+        "created": document.created,
+    }
+
+
+def _scored(score: float | None) -> dict[str, Any]:
+    return {} if score is None else {"score": round(score, 3)}
+
+
+def _ids_only(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
+    return {"id": passage.chunk.id}
+
+
+def _metadata(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
+    facts = _facts(passage)
+    title = facts.pop("title")
+    return {"id": passage.chunk.id, "title": title, **_scored(score), **facts}
+
+
+def _nested(passage: Passage) -> dict[str, Any]:
+    return {
+        **_facts(passage),
+        "document_id": passage.document.id,
+        "tags": [_clip(tag)[:200] for tag in passage.document.tags[:100] if tag],
+    }
+
+
+def _preview(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
+    text = preview(passage.chunk.text, question, PREVIEW_CHARS)
+    nested = _nested(passage)
+    return {
+        "id": passage.chunk.id,
+        "title": nested["title"],
+        **_scored(score),
+        "metadata": nested,
+        "preview": text,
+        "preview_tokens": count_tokens(text),
+        "has_more": len(text) < len(passage.chunk.text.strip()),
+    }
+
+
+def _full(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
+    nested = _nested(passage)
+    return {
+        "id": passage.chunk.id,
+        "title": nested["title"],
+        **_scored(score),
+        "metadata": nested,
+        "content": passage.chunk.text,
+        "tokens": passage.chunk.tokens,
+    }
+
+
+_RENDERERS: Mapping[Mode, Callable[[Passage, float | None, frozenset[str]], dict[str, Any]]] = MappingProxyType(
+    {"ids_only": _ids_only, "metadata": _metadata, "preview": _preview, "full": _full}
+)
