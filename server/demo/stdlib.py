@@ -1,0 +1,222 @@
+"""The running Python's own documentation, read out of its source: real, large, and on every machine.
+
+Sources are parsed, never imported, so nothing of them runs and the same Python gives the same corpus. The few
+compiled modules that have no source are named in a table; importing those has no effect.
+
+A private module is documented only through the public module that hands its names on (``Future`` of
+``concurrent.futures`` lives in ``concurrent.futures._base``).
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+Kind = Literal["class", "function"]
+
+# Programs, games, test suites and what other tools vendor: not documentation of a library.
+LEFT_OUT = frozenset(
+    {"__phello__", "antigravity", "ensurepip", "idlelib", "lib2to3", "pydoc_data"}
+    | {"test", "this", "tkinter", "turtle", "turtledemo"}
+)
+# Folders inside packages that hold tests or one table per file.
+LEFT_OUT_INSIDE = frozenset({"test", "tests", "encodings"})
+# Written in C, present in every build, and imported by the interpreter itself or free of effects.
+COMPILED = (
+    "array",
+    "binascii",
+    "builtins",
+    "cmath",
+    "errno",
+    "gc",
+    "itertools",
+    "marshal",
+    "math",
+    "sys",
+    "time",
+    "zlib",
+)
+
+# What Markdown would take for a heading, an underline or a fence at the start of a docstring's line.
+_STRUCTURE = re.compile(r"^ {0,3}(?=#|`{3}|~{3}|(?:=+|-+)\s*$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One documented class, function or method. ``name`` is dotted from the module on."""
+
+    name: str
+    kind: Kind
+    signature: str
+    doc: str
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleDocs:
+    """A module's documentation: its own docstring and its entries in the order of the source."""
+
+    name: str
+    doc: str
+    entries: tuple[Entry, ...]
+
+    def markdown(self) -> str:
+        """The module as a document: ``# module``, ``## class``, ``### method(signature)``."""
+        parts = [f"# {self.name}", _as_text(self.doc)]
+        for entry in self.entries:
+            label = "class " if entry.kind == "class" else ""
+            parts += [f"{'#' * entry.depth} {label}{entry.name}{entry.signature}", _as_text(entry.doc)]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def corpus() -> Iterator[ModuleDocs]:
+    """Every public module that documents itself, by name."""
+    sources = _sources()
+    for name in sorted({*filter(_is_public, sources), *COMPILED}):
+        docs = _from_source(name, sources) if name in sources else _from_import(name)
+        if docs.doc or docs.entries:
+            yield docs
+
+
+@cache
+def _sources() -> Mapping[str, Path]:
+    """Dotted name -> file, for every module of the library that comes as source."""
+    root = Path(sysconfig.get_path("stdlib"))
+    found = {}
+    for path in root.rglob("*.py"):
+        parts = path.relative_to(root).with_suffix("").parts
+        if parts[0] not in sys.stdlib_module_names or parts[0] in LEFT_OUT or LEFT_OUT_INSIDE & {*parts}:
+            continue
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return MappingProxyType(found)
+
+
+def _is_public(name: str) -> bool:
+    return not any(part.startswith("_") for part in name.split("."))
+
+
+def _as_text(doc: str) -> str:
+    return _STRUCTURE.sub("    ", doc).strip("\n")
+
+
+# --- from source ------------------------------------------------------------------------------------------
+
+Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _from_source(name: str, sources: Mapping[str, Path]) -> ModuleDocs:
+    tree = _parse(sources[name])
+    found: dict[str, Definition] = {}
+    for definition in _definitions(tree, name, sources):
+        found.setdefault(definition.name, definition)
+    entries = (entry for definition in found.values() for entry in _entries(definition, name, depth=2))
+    return ModuleDocs(name, ast.get_docstring(tree) or "", tuple(entries))
+
+
+def _parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes(), filename=path.name)
+
+
+def _definitions(tree: ast.Module, module: str, sources: Mapping[str, Path]) -> Iterator[Definition]:
+    """What a module defines, and what it takes from a private module."""
+    for statement in _top_level(tree.body):
+        if isinstance(statement, Definition):
+            yield statement
+        elif isinstance(statement, ast.ImportFrom):
+            yield from _handed_on(statement, module, sources)
+
+
+def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run on import, also those under ``if`` and ``try``."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.If | ast.Try):
+            yield from _top_level(statement.body)
+            yield from _top_level(statement.orelse)
+        if isinstance(statement, ast.Try):
+            for handler in statement.handlers:
+                yield from _top_level(handler.body)
+
+
+def _handed_on(statement: ast.ImportFrom, module: str, sources: Mapping[str, Path]) -> Iterator[Definition]:
+    origin = _origin(statement, module, sources)
+    if origin not in sources or _is_public(origin):
+        return
+    wanted = {alias.name for alias in statement.names}
+    for candidate in _top_level(_parse(sources[origin]).body):
+        if isinstance(candidate, Definition) and (candidate.name in wanted or "*" in wanted):
+            yield candidate
+
+
+def _origin(statement: ast.ImportFrom, module: str, sources: Mapping[str, Path]) -> str:
+    """The absolute name of the module that is imported from."""
+    if not statement.level:
+        return statement.module or ""
+    is_package = sources[module].name == "__init__.py"
+    package = module.split(".")[: (1 if is_package else 0) - statement.level or None]
+    return ".".join([*package, *([statement.module] if statement.module else [])])
+
+
+def _entries(definition: Definition, owner: str, depth: int) -> Iterator[Entry]:
+    """A definition and, for a class, what is inside. Private and undocumented names are passed over."""
+    name = f"{owner}.{definition.name}"
+    if definition.name.startswith("_"):
+        return
+    doc = ast.get_docstring(definition) or ""
+    if not isinstance(definition, ast.ClassDef):
+        if doc:
+            yield Entry(name, "function", _signature(definition, is_method=depth > 2), doc, depth)
+        return
+    members: dict[str, Definition] = {}
+    for member in definition.body:
+        if isinstance(member, Definition):
+            members.setdefault(member.name, member)
+    inner = [entry for member in members.values() for entry in _entries(member, name, min(depth + 1, 6))]
+    if doc or inner:
+        yield Entry(name, "class", _constructor(members.get("__init__")), doc, depth)
+    yield from inner
+
+
+def _constructor(init: Definition | None) -> str:
+    return "" if init is None or isinstance(init, ast.ClassDef) else _signature(init, is_method=True)
+
+
+def _signature(function: ast.FunctionDef | ast.AsyncFunctionDef, *, is_method: bool) -> str:
+    text = ast.unparse(function.args)
+    return f"({re.sub(r'^(self|cls)(, (/, )?|$)', '', text) if is_method else text})"
+
+
+# --- from an import ---------------------------------------------------------------------------------------
+
+
+def _from_import(name: str) -> ModuleDocs:
+    module = importlib.import_module(name)
+    return ModuleDocs(name, inspect.getdoc(module) or "", tuple(_inspected(module, name, depth=2)))
+
+
+def _inspected(owner: object, owner_name: str, depth: int) -> Iterator[Entry]:
+    for called, value in vars(owner).items():
+        doc = inspect.getdoc(value)
+        name = f"{owner_name}.{called}"
+        if called.startswith("_") or not doc:
+            continue
+        if inspect.isclass(value) and value.__name__ == called:  # not `IOError`, another name of `OSError`
+            yield Entry(name, "class", "", doc, depth)
+            yield from _inspected(value, name, depth + 1)
+        elif inspect.isroutine(value):
+            yield Entry(name, "function", _text_signature(value), doc, depth)
+
+
+def _text_signature(routine: object) -> str:
+    signature = getattr(routine, "__text_signature__", None) or "(...)"
+    return re.sub(r"\$(self|module|type)(, (/, )?(?=.)|, /)?", "", signature)
