@@ -7,18 +7,29 @@ Each setting has one name: ``--flag`` on the command line, ``WINNOW_FLAG`` in th
 from __future__ import annotations
 
 import os
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from tomllib import TOMLDecodeError
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
+from server.errors import WinnowError
+
 MIB = 1024 * 1024
+
+
+def config_file() -> Path:
+    """The settings file: ``WINNOW_CONFIG``, or ``winnow.toml`` in the working folder."""
+    return Path(os.environ.get("WINNOW_CONFIG") or "winnow.toml")
 
 
 def _home(variable: str, fallback: str) -> Path:
@@ -40,7 +51,6 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(
         env_prefix="WINNOW_",
-        toml_file=os.environ.get("WINNOW_CONFIG", "winnow.toml"),
         frozen=True,
         extra="forbid",
         env_ignore_empty=True,
@@ -86,7 +96,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags, then environment, then file."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=config_file())
 
     @property
     def reachable(self) -> tuple[str, ...]:
@@ -98,7 +108,40 @@ class Settings(BaseSettings):
         """`memory_mb` in bytes."""
         return self.memory_mb * MIB
 
-    def with_flags(self, **flags: Any) -> Settings:
-        """These settings with every flag that was given (is not None) put over them."""
-        given = {name: value for name, value in flags.items() if value is not None}
-        return Settings(**{**self.model_dump(), **given})
+
+def load_settings(**flags: Any) -> Settings:
+    """The settings in force with these flags (None: not given).
+
+    Raises:
+        WinnowError: INVALID_REQUEST naming each setting that is wrong, and where it was set.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        wrong = "; ".join(_complaint(item["loc"], item["msg"], given) for item in error.errors(include_url=False))
+        raise WinnowError("INVALID_REQUEST", f"settings: {wrong}") from None
+    except (TOMLDecodeError, SettingsError) as error:
+        raise WinnowError("INVALID_REQUEST", f"settings: {config_file()} or the environment: {error}") from None
+
+
+def _complaint(location: tuple[int | str, ...], message: str, flags: Mapping[str, Any]) -> str:
+    name = str(location[0]) if location else "settings"
+    message = f"{message[:1].lower()}{message[1:]}"
+    return f"{name}: {message} (from {source_of(name, flags)})"
+
+
+def source_of(name: str, flags: Mapping[str, Any] | None = None) -> str:
+    """Where a setting comes from: its flag, its variable, the file, or "default"."""
+    if flags and name in flags:
+        return f"--{name.replace('_', '-')}"
+    if os.environ.get(f"WINNOW_{name.upper()}"):
+        return f"WINNOW_{name.upper()}"
+    return str(config_file()) if name in _file_values() else "default"
+
+
+def _file_values() -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(config_file().read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, TOMLDecodeError):
+        return {}

@@ -1,0 +1,91 @@
+"""``winnow exec``: a script in the sandbox, from the shell, the same way agents run theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from server.commands.output import Json, Project, Store, errors_shown, print_json
+from server.errors import WinnowError
+from server.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from sandbox import Outcome
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+OK, SCRIPT_FAILED, LIMIT, UNAVAILABLE = 0, 1, 3, 4
+_EXIT_CODES: Mapping[str, int] = MappingProxyType(
+    {
+        "ok": OK,
+        "error": SCRIPT_FAILED,
+        "rejected": SCRIPT_FAILED,
+        "crashed": SCRIPT_FAILED,
+        "cancelled": SCRIPT_FAILED,
+        "timeout": LIMIT,
+        "memory": LIMIT,
+        "limit": LIMIT,
+        "unavailable": UNAVAILABLE,
+    }
+)
+
+
+@app.command(
+    epilog="Examples: winnow exec report.py | echo 'return 1 + 1' | winnow exec - --json\n\n"
+    "Exit code: 0 ok, 1 the script failed or was refused, 2 usage, 3 a limit, 4 no sandbox here.",
+)
+def exec_(
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="the script; - reads it from stdin")],
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", metavar="S", help="seconds it may take, 1 to 60", show_default=False),
+    ] = None,
+    memory_mb: Annotated[
+        int | None,
+        typer.Option("--memory-mb", metavar="N", help="memory it may use, 64 to 4096", show_default=False),
+    ] = None,
+    store: Store = None,
+    project: Project = None,
+    as_json: Json = False,
+) -> None:
+    """Run a retrieval script in the sandbox; --json prints exactly the outcome."""
+    with errors_shown(as_json=as_json):
+        settings = load_settings(
+            store=store, project=project, memory_mb=memory_mb, wall_seconds=timeout, execute_code="on"
+        )
+        outcome = asyncio.run(_run(settings, _read(file)))
+        _show(outcome, as_json=as_json)
+        raise typer.Exit(_EXIT_CODES[outcome.status])
+
+
+async def _run(settings: Settings, code: str) -> Outcome:
+    from server.app import running
+
+    async with running(settings, wait_for_model=True) as application:
+        await application.ready()
+        return await application.scripts.run(code)
+
+
+def _read(file: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return data.decode("utf-8")
+    except OSError as error:
+        raise WinnowError("INVALID_REQUEST", f"cannot read {file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise WinnowError("INVALID_REQUEST", f"{file} is not UTF-8 text") from None
+
+
+def _show(outcome: Outcome, *, as_json: bool) -> None:
+    if as_json:
+        print_json(outcome.to_json())
+        return
+    from server.tools.execute_code import render, to_payload
+
+    sys.stdout.write(render(to_payload(outcome)) + "\n")

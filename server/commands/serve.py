@@ -1,0 +1,74 @@
+"""``winnow serve``: MCP clients on stdio or HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Literal
+
+import typer
+
+from server.commands.output import Project, Store, errors_shown
+from server.settings import Settings, load_settings
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(
+    epilog="Examples: winnow serve | winnow serve --project handbook | winnow serve --http 127.0.0.1:8765",
+)
+def serve(
+    http: Annotated[
+        str | None, typer.Option("--http", metavar="HOST:PORT", help="serve HTTP on loopback instead of stdio")
+    ] = None,
+    store: Store = None,
+    project: Project = None,
+    tool_names: Annotated[
+        str | None,
+        typer.Option(help="underscore (default) or dotted: how tool names are listed", show_default=False),
+    ] = None,
+    content: Annotated[
+        str | None,
+        typer.Option(help="dense (default) or summary: the text beside the structure", show_default=False),
+    ] = None,
+    execute_code: Annotated[
+        bool | None, typer.Option("--execute-code/--no-execute-code", help="offer scripts", show_default=False)
+    ] = None,
+    allow_weaker_sandbox: Annotated[
+        list[str] | None,
+        typer.Option("--allow-weaker-sandbox", metavar="WALL", help="accept that exactly these walls are missing"),
+    ] = None,
+    log_queries: Annotated[
+        bool | None, typer.Option("--log-queries", help="log queries and scripts in full")
+    ] = None,
+) -> None:
+    """Serve MCP clients; stdio unless --http is given."""
+    with errors_shown(as_json=False):
+        switch: Literal["on", "off"] | None = None if execute_code is None else "on" if execute_code else "off"
+        settings = load_settings(
+            store=store,
+            project=project,
+            tool_names=tool_names,
+            content=content,
+            execute_code=switch,
+            allow_weaker_sandbox=tuple(allow_weaker_sandbox) if allow_weaker_sandbox else None,
+            log_queries=log_queries,
+        )
+        asyncio.run(_serve(settings, http))
+
+
+async def _serve(settings: Settings, http: str | None) -> None:
+    from server.app import running
+    from server.logs import set_up_logs
+    from server.transports.dispatch import Dispatcher
+    from server.transports.http import parse_address, serve_http
+    from server.transports.protocol import build_server
+    from server.transports.stdio import serve_stdio
+
+    set_up_logs()
+    address = parse_address(http) if http is not None else None
+    async with running(settings, wait_for_model=False) as application:
+        server = build_server(Dispatcher(application.context, settings), application.ready)
+        if address is None:
+            await serve_stdio(server)
+        else:
+            await serve_http(server, *address, health=application.health)

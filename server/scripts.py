@@ -1,0 +1,137 @@
+"""Agents' scripts, run over the knowledge base: the sandbox on one side, ``KnowledgeBase.call`` on the other.
+
+Each run has its own meter. A script cannot widen its scope (its calls pass the same validation as direct ones)
+and cannot take more rows than one run may: what it reads beyond that would be a bulk copy, not a question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage, WallReport
+from server.contracts import Mode
+from server.errors import WinnowError
+from server.knowledge import SCRIPT, KnowledgeBase
+from server.settings import Settings
+from server.tokens import count_tokens
+
+# Rows that one run may take. ids and metadata share one purse: both only name things.
+ROWS_PER_RUN: Mapping[str, int] = MappingProxyType(
+    {"ids or metadata rows": 2_000, "previews": 200, "full documents": 50}
+)
+_PURSES: Mapping[Mode, str] = MappingProxyType(
+    {
+        "ids_only": "ids or metadata rows",
+        "metadata": "ids or metadata rows",
+        "preview": "previews",
+        "full": "full documents",
+    }
+)
+
+Progress = Callable[[Usage], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Meter:
+    """What one run may still take, and the way to the knowledge base."""
+
+    kb: KnowledgeBase
+    left: dict[str, int] = field(default_factory=lambda: dict(ROWS_PER_RUN))
+
+    async def call(self, method: str, params: Mapping[str, Any]) -> Reply:
+        """Answer one SDK call.
+
+        Raises:
+            CallError: what the script sees instead of an answer.
+        """
+        try:
+            answer = await self.kb.call(method, params, SCRIPT)
+        except WinnowError as error:
+            raise CallError(error.reason, error.message) from None
+        purse = _PURSES[answer.mode]
+        if answer.rows > self.left[purse]:
+            raise CallError(
+                "SDK_ROWS",
+                f"one run may take {ROWS_PER_RUN[purse]:,} {purse}; {self.left[purse]:,} are left and this call "
+                f"would take {answer.rows:,}",
+                hint="rank and filter on metadata rows first; fetch previews or full text of the few that matter",
+                limit=True,
+            )
+        self.left[purse] -= answer.rows
+        value = {**answer.payload, "warnings": list(answer.warnings)} if answer.warnings else answer.payload
+        return Reply(value, rows=answer.rows, tokens=answer.tokens)
+
+
+class Scripts:
+    """Runs scripts for as long as the server lives.
+
+    ``available`` is False where the sandbox could not be raised; ``why_not`` then says which wall is missing
+    and what to do.
+    """
+
+    def __init__(self, kb: KnowledgeBase, settings: Settings) -> None:
+        self._kb = kb
+        self._settings = settings
+        self._limits = Limits(
+            wall_seconds=settings.wall_seconds,
+            cpu_seconds=max(1, int(settings.wall_seconds)),
+            memory_bytes=settings.memory_bytes,
+        )
+        self._sandbox: Sandbox | None = None
+        self.why_not = "the sandbox has not been started"
+
+    @property
+    def available(self) -> bool:
+        """Whether scripts can run here."""
+        return self._sandbox is not None
+
+    @property
+    def walls(self) -> tuple[WallReport, ...]:
+        """The walls of this host, as found at start."""
+        return self._sandbox.walls if self._sandbox else ()
+
+    async def start(self) -> None:
+        """Raise the sandbox; on failure ``available`` stays False and ``why_not`` says why."""
+        if self._settings.execute_code == "off":
+            self.why_not = "execute_code is switched off (setting execute_code)"
+            return
+        sandbox = Sandbox(
+            limits=replace(self._limits, wall_seconds=60.0, cpu_seconds=60),
+            accept_missing=self._settings.allow_weaker_sandbox,
+            workers=self._settings.workers,
+            queue=self._settings.queue,
+            queue_seconds=self._settings.queue_seconds,
+        )
+        try:
+            await sandbox.start()
+        except SandboxUnavailable as problem:
+            self.why_not = str(problem)
+            return
+        self._sandbox = sandbox
+
+    async def run(self, code: str, *, timeout: float | None = None, progress: Progress | None = None) -> Outcome:
+        """Run one script to its verdict; never raises for anything the script does.
+
+        Raises:
+            WinnowError: SANDBOX_UNAVAILABLE where no sandbox stands.
+        """
+        if self._sandbox is None:
+            raise WinnowError("SANDBOX_UNAVAILABLE", f"{self.why_not}; run `winnow doctor`")
+        seconds = self._settings.wall_seconds if timeout is None else float(timeout)
+        limits = replace(self._limits, wall_seconds=seconds, cpu_seconds=max(1, int(seconds)))
+        return await self._sandbox.run(
+            code,
+            call=_Meter(self._kb).call,
+            limits=limits,
+            count_tokens=count_tokens,
+            on_progress=progress,
+        )
+
+    async def close(self) -> None:
+        """Take the sandbox down, with everything that runs in it."""
+        if self._sandbox is not None:
+            await self._sandbox.close()
+            self._sandbox = None

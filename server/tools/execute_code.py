@@ -1,0 +1,138 @@
+"""``execute_code``: a script searches as often as it likes, and only its result comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sandbox import Outcome, Usage
+from server.contracts import ExecuteCode, OutcomeAnswer, parse
+from server.errors import REASONS
+from server.tiers import dumps
+from server.tools.base import Context, Result, Tool
+
+DESCRIPTION = """\
+Run a Python script over the user's knowledge base. It may search dozens of times, read and filter in Python; \
+only its result returns to you, so intermediate results cost no tokens.
+
+Use when: you need several searches, full texts you will only scan, counting, comparing or joining.
+Do not use when: one semantic_search call answers.
+In the script (sync or await, no import needed):
+  semantic_search(query, top_k=10, response_mode="metadata"|"preview"|"full", min_score=0, filter_ids=[...])
+  kb.search(query, top_k=5)            previews, best passage of each document
+  fetch(ids, level="full")             level: ids, metadata, preview, full
+  Results are lists of rows: row.id row.title row.section row.file row.score, row.preview, row.content.
+Return value: a top-level return, __result__, result, or the last expression; plain data (dict, list, str, \
+numbers). print() also comes back.
+Everyday Python runs, with json re math datetime collections itertools statistics and more; no files, network, \
+processes.
+Returns at most: 8,000 tokens of result, 8 KB of stdout. Limits: 30 s (timeout up to 60), 512 MB, 100 SDK calls, \
+2,000 metadata rows, 200 previews, 50 full documents.
+Example:
+rows = semantic_search("backup encryption", top_k=50)
+best = fetch([r.id for r in rows if "policy" in r.file][:5])
+return [{"file": r.metadata["file"], "text": r.content[:300]} for r in best]"""
+
+# How a verdict that is not "ok" reads on the wire. Error types name the reason more closely than the status.
+_REASON_OF_STATUS: Mapping[str, str] = MappingProxyType(
+    {
+        "error": "USER_CODE_ERROR",
+        "rejected": "CODE_REJECTED",
+        "timeout": "TIMEOUT",
+        "memory": "MEMORY",
+        "limit": "OUTPUT_BYTES",
+        "crashed": "SANDBOX_CRASH",
+        "cancelled": "TIMEOUT",
+        "unavailable": "SANDBOX_UNAVAILABLE",
+    }
+)
+_REASON_OF_TYPE: Mapping[str, str] = MappingProxyType(
+    {"CallLimit": "SDK_CALLS", "SDK_ROWS": "SDK_ROWS", "QUEUE_FULL": "QUEUE_FULL"}
+)
+_RETRYABLE = frozenset({"TIMEOUT", "SANDBOX_CRASH", "QUEUE_FULL"})
+_QUEUE_RETRY_SECONDS = 30
+
+
+async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+    request, warnings = parse(ExecuteCode, arguments)
+
+    async def report(usage: Usage) -> None:
+        seconds = usage.wall_ms / 1000
+        await context.progress(seconds, f"running for {seconds:.0f} s, {usage.sdk_calls} SDK calls")
+
+    outcome = await context.scripts.run(request.code, timeout=request.timeout, progress=report)
+    payload = to_payload(outcome)
+    return Result(
+        payload, render(payload), summary=_headline(payload), warnings=warnings, failed=outcome.status != "ok"
+    )
+
+
+def to_payload(outcome: Outcome) -> dict[str, Any]:
+    """The outcome for the wire: its error also carries the code and the details of every winnow error."""
+    payload: dict[str, Any] = outcome.to_json()
+    payload["walls"] = {name: list(walls) for name, walls in payload["walls"].items()}
+    if outcome.error is None:
+        return {name: value for name, value in payload.items() if name != "error"}
+    reason = _reason(outcome)
+    details: dict[str, Any] = {"reason": reason, "retryable": reason in _RETRYABLE}
+    if reason == "QUEUE_FULL":
+        details["retry_after_s"] = _QUEUE_RETRY_SECONDS
+    told = {name: value for name, value in payload["error"].items() if value is not None}
+    payload["error"] = {**told, "code": REASONS[reason].value, "details": details}
+    return payload
+
+
+def _reason(outcome: Outcome) -> str:
+    kind = outcome.error.type if outcome.error else ""
+    return _REASON_OF_TYPE.get(kind) or _REASON_OF_STATUS[outcome.status]
+
+
+def render(payload: dict[str, Any]) -> str:
+    """The payload as text: the result as compact JSON, then stdout, then what went wrong."""
+    lines = [_headline(payload)]
+    if payload["status"] == "ok":
+        lines.append(f"result: {dumps(payload['result'])}")
+    if payload["stdout"]:
+        lines.append(f"stdout:\n{payload['stdout']}")
+    if "error" in payload:
+        lines.extend(_error_lines(payload["error"]))
+    if payload["walls"]["missing"]:
+        lines.append(f"walls_missing: {', '.join(payload['walls']['missing'])}")
+    return "\n".join(lines)
+
+
+def _headline(payload: dict[str, Any]) -> str:
+    usage = payload["usage"]
+    return (
+        f"{payload['status']} in {usage['wall_ms']:.0f} ms: {usage['sdk_calls']} SDK calls, {usage['rows']} rows, "
+        f"{usage['result_tokens']} tokens out, {usage['tokens_kept_out']} kept out"
+    )
+
+
+def _error_lines(error: dict[str, Any]) -> list[str]:
+    where = f" (line {error['line']})" if "line" in error else ""
+    lines = [f"{error['code']}/{error['details']['reason']}: {error['type']}: {error['message']}{where}"]
+    if "source_line" in error:
+        lines.append(f"  {error['source_line']}")
+        if "column" in error:
+            lines.append("  " + " " * (error["column"] - 1) + "^")
+    if "hint" in error:
+        lines.append(f"hint: {error['hint']}")
+    return lines
+
+
+def _offered(context: Context) -> bool:
+    return context.scripts.available
+
+
+TOOL = Tool(
+    name="execute_code",
+    title="Run a retrieval script",
+    description=DESCRIPTION,
+    arguments=ExecuteCode,
+    answer=OutcomeAnswer,
+    handler=_handle,
+    idempotent=False,
+    offered=_offered,
+)
