@@ -11,11 +11,12 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from tomllib import TOMLDecodeError
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
@@ -46,6 +47,14 @@ def default_models() -> Path:
     return _home("XDG_CACHE_HOME", ".cache") / "winnow" / "models"
 
 
+def _split(value: Any) -> Any:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+# In the environment a list is written a,b,c.
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+
+
 class Settings(BaseSettings):
     """What is in force. Frozen: a change is a new object."""
 
@@ -63,9 +72,7 @@ class Settings(BaseSettings):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$",
         description="project that is searched",
     )
-    projects: tuple[str, ...] = Field(
-        default=(), max_length=1000, description="projects in reach; empty: only `project`"
-    )
+    projects: Names = Field(default=(), max_length=1000, description="projects in reach; empty: only `project`")
     embedding: Literal["auto", "off"] = Field(default="auto", description="off: lexical search only")
     fusion: Literal["convex", "rrf"] = Field(default="convex", description="how the legs are joined")
     qdrant_url: str | None = Field(default=None, description="a Qdrant server instead of the embedded index")
@@ -75,7 +82,7 @@ class Settings(BaseSettings):
     content: Literal["dense", "summary"] = "dense"
     tool_names: Literal["underscore", "dotted"] = "underscore"
     execute_code: Literal["on", "off"] = "on"
-    allow_weaker_sandbox: tuple[str, ...] = Field(
+    allow_weaker_sandbox: Names = Field(
         default=(), description="walls whose absence is accepted; must name exactly what is missing"
     )
 
