@@ -60,15 +60,17 @@ async def _serve(settings: Settings, http: str | None) -> None:
     from server.app import running
     from server.logs import set_up_logs
     from server.transports.dispatch import Dispatcher
-    from server.transports.http import parse_address, serve_http
     from server.transports.protocol import build_server
-    from server.transports.stdio import serve_stdio
 
     set_up_logs()
-    address = parse_address(http) if http is not None else None
     async with running(settings, wait_for_model=False) as application:
         server = build_server(Dispatcher(application.context, settings), application.ready)
-        if address is None:
+        # Each transport brings its own libraries; a desktop host waits for stdio only.
+        if http is None:
+            from server.transports.stdio import serve_stdio
+
             await serve_stdio(server)
         else:
-            await serve_http(server, *address, health=application.health)
+            from server.transports.http import parse_address, serve_http
+
+            await serve_http(server, *parse_address(http), health=application.health)

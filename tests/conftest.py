@@ -1,0 +1,85 @@
+"""A small real knowledge base for every test: real files, a real index, the real model where it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from server.app import Application, running
+from server.backends.opening import open_backends
+from server.ingest.pipeline import Target, ingest_paths
+from server.settings import Settings, load_settings
+
+TOPICS = {
+    "backups": "Backups are encrypted with AES-256 before they leave the machine, and kept for ninety days.",
+    "networking": "A proxy forwards requests to the gateway; the gateway listens on port 8443 by default.",
+    "billing": "Invoices are sent on the first day of the month; late payment adds two percent.",
+    "onboarding": "New colleagues get a laptop on day one and a mentor for the first six weeks.",
+    "incidents": "An incident commander is named within ten minutes and writes the report within two days.",
+}
+FACTS_PER_TOPIC = 24
+
+
+def write_corpus(folder: Path) -> Path:
+    """One Markdown page per topic: front matter, a fact that is said once, and many sections around it."""
+    for topic, fact in TOPICS.items():
+        sections = "\n\n".join(
+            f"## {topic.title()} rule {number}\n\n"
+            + f"Rule {number} of {topic} concerns case {number * 7}. "
+            + f"Whoever handles {topic} in case {number * 7} reads this page first and then asks the owner. " * 6
+            for number in range(FACTS_PER_TOPIC)
+        )
+        front = f"---\ntitle: {topic.title()} handbook\ntags: [handbook, {topic}]\nvendor: acme\n---\n\n"
+        path = folder / "guide" / f"{topic}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{front}# {topic.title()}\n\n{fact}\n\n{sections}\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or writes the settings, store or models of the person who runs it."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WINNOW_CONFIG", str(home / "winnow.toml"))
+        patch.setenv("WINNOW_STORE", str(home / "store"))
+        patch.setenv("WINNOW_MODELS", str(home / "models"))
+        yield
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path, _own_folders: None) -> Path:
+    """An index of the corpus as project "handbook"; nobody holds it."""
+    folder = tmp_path_factory.mktemp("store")
+    backends = open_backends(load_settings(store=folder, project="handbook"), wait_for_model=True)
+    try:
+        target = Target("handbook", backends.catalogue, backends.store, backends.embedder.ready())
+        report = ingest_paths(target, [corpus])
+        assert (report.documents, report.failures) == (len(TOPICS), ())
+    finally:
+        backends.close()
+    return folder
+
+
+@pytest.fixture
+def settings(store: Path) -> Settings:
+    return load_settings(store=store, project="handbook")
+
+
+@pytest.fixture
+async def application(settings: Settings) -> AsyncIterator[Application]:
+    """A running winnow over the corpus."""
+    async with running(settings, wait_for_model=True) as app:
+        yield app
