@@ -26,7 +26,7 @@ Kind = Literal["class", "function"]
 
 # Programs, games, test suites and what other tools vendor: not documentation of a library.
 LEFT_OUT = frozenset(
-    {"__phello__", "antigravity", "ensurepip", "idlelib", "lib2to3", "pydoc_data"}
+    {"__phello__", "antigravity", "distutils", "ensurepip", "idlelib", "lib2to3", "pydoc_data"}
     | {"test", "this", "tkinter", "turtle", "turtledemo"}
 )
 # Folders inside packages that hold tests or one table per file.
@@ -61,6 +61,17 @@ class Entry:
     doc: str
     depth: int
 
+    @property
+    def heading(self) -> str:
+        """What the documentation is headed with."""
+        return f"class {self.name}" if self.kind == "class" else f"{self.name}{self.signature}"
+
+    @property
+    def usage(self) -> tuple[str, ...]:
+        """How a class is called: a line of its own, because some take thirty arguments."""
+        called = self.kind == "class" and self.signature
+        return (f"    {self.name.rpartition('.')[2]}{self.signature}",) if called else ()
+
 
 @dataclass(frozen=True, slots=True)
 class ModuleDocs:
@@ -74,8 +85,7 @@ class ModuleDocs:
         """The module as a document: ``# module``, ``## class``, ``### method(signature)``."""
         parts = [f"# {self.name}", _as_text(self.doc)]
         for entry in self.entries:
-            label = "class " if entry.kind == "class" else ""
-            parts += [f"{'#' * entry.depth} {label}{entry.name}{entry.signature}", _as_text(entry.doc)]
+            parts += [f"{'#' * entry.depth} {entry.heading}", *entry.usage, _as_text(entry.doc)]
         return "\n\n".join(part for part in parts if part) + "\n"
 
 

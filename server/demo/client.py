@@ -1,0 +1,128 @@
+"""The two arms of the demonstration, run by the SDK's own MCP client against a real ``winnow serve`` child."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.types import CallToolResult, TextContent
+
+from server.demo.task import SCRIPT, SEARCHES, TOP_K, Answer, read
+from server.errors import WinnowError
+from server.tokens import count_tokens
+
+MODEL_SECONDS = 30.0  # a model that is not loaded by then is not coming
+
+
+@dataclass(slots=True)
+class Arm:
+    """One way of doing the task: its answer and what it put into the model's context.
+
+    ``tokens`` counts what the model writes (the call with its arguments) and what it reads (the answer's text).
+    ``tokens_structured`` is the same for hosts that hand over the structured answer instead of the text.
+    """
+
+    calls: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    tokens_structured: int = 0
+    answer: Answer = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def console_script() -> Path:
+    """The ``winnow`` command of this installation: beside this interpreter, or the one that is running."""
+    beside = Path(sys.executable).parent / ("winnow.exe" if os.name == "nt" else "winnow")
+    running = Path(sys.argv[0]).absolute()
+    for candidate in (beside, running):
+        if candidate.stem == "winnow" and os.access(candidate, os.X_OK) and candidate.is_file():
+            return candidate
+    raise WinnowError("NOT_FOUND", f"no winnow command beside {sys.executable}; reinstall: pip install winnow-mcp")
+
+
+@asynccontextmanager
+async def connected(store: Path, project: str, log: Path) -> AsyncIterator[Client]:
+    """A client of a ``winnow serve`` child over this store; the child's log goes to a file."""
+    server = StdioServerParameters(
+        command=str(console_script()),
+        args=["serve", "--store", str(store), "--project", project],
+        env={name: value for name, value in os.environ.items() if name.startswith(("WINNOW_", "XDG_"))},
+    )
+    with log.open("w", encoding="utf-8") as errors:
+        async with Client(stdio_client(server, errlog=errors)) as client:
+            yield client
+
+
+async def offers_scripts(client: Client) -> bool:
+    """Whether this server runs scripts: a tool that cannot work is not listed."""
+    return any(tool.name == "execute_code" for tool in (await client.list_tools()).tools)
+
+
+async def wait_for_model(client: Client) -> None:
+    """Wait until searches use the model as well as the words, so that both arms see the same rankings."""
+    with anyio.move_on_after(MODEL_SECONDS):
+        while True:
+            reply = await client.call_tool("semantic_search", {"query": SEARCHES[0], "top_k": 1})
+            if _structured(reply)["search_mode"] == "hybrid":
+                return
+            await anyio.sleep(0.2)
+
+
+async def direct(client: Client) -> Arm:
+    """Every search at full text, page after page: an agent that has no place to run a script."""
+    arm, rows = Arm(), []
+    started = time.perf_counter()
+    for query in SEARCHES:
+        cursor: dict[str, str] = {}
+        while True:
+            arguments = {"query": query, "top_k": TOP_K, "response_mode": "full", **cursor}
+            page = await _call(client, arm, "semantic_search", arguments)
+            rows += page["results"]
+            if not page.get("next_cursor"):
+                break
+            cursor = {"cursor": page["next_cursor"]}
+    arm.seconds = time.perf_counter() - started
+    arm.answer = read(rows)
+    return arm
+
+
+async def scripted(client: Client) -> Arm:
+    """The same searches in one script; the text stays in the sandbox."""
+    arm = Arm()
+    started = time.perf_counter()
+    outcome = await _call(client, arm, "execute_code", {"code": SCRIPT})
+    arm.seconds = time.perf_counter() - started
+    arm.answer = outcome["result"] if outcome["status"] == "ok" else {}
+    arm.details = outcome
+    return arm
+
+
+async def _call(client: Client, arm: Arm, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    reply = await client.call_tool(tool, arguments)
+    structured = _structured(reply)
+    text = "\n".join(block.text for block in reply.content if isinstance(block, TextContent))
+    written = count_tokens(_compact({"name": tool, "arguments": arguments}))
+    arm.calls += 1
+    arm.tokens += written + count_tokens(text)
+    arm.tokens_structured += written + count_tokens(_compact(structured))
+    return structured
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _structured(reply: CallToolResult) -> dict[str, Any]:
+    if not isinstance(reply.structured_content, dict):
+        raise WinnowError("INTERNAL", "the server's answer has no structured content")
+    return reply.structured_content

@@ -1,0 +1,73 @@
+"""One research task, its two ways of being done, and the truth that both are held against.
+
+The question needs more than the best hit: it needs every function that fits, and the documentation sets a trap
+(``asyncio.wait`` names ``TimeoutError`` to say that it does *not* raise it). Without a script, an agent reads full
+search results and picks; with one, the same searches run in the sandbox and only the table comes back.
+
+The picking is the same rule in both arms, so what differs is only where the text goes: through the model's
+context, or not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from server.demo.stdlib import ModuleDocs
+
+QUESTION = (
+    "Which functions and methods of the standard library take a `timeout`, and which exception does their "
+    "documentation name for the case that time runs out?"
+)
+SEARCHES = (
+    "raises TimeoutError if not done before the given timeout",
+    "TimeoutExpired exception when the timeout expires",
+    "block at most timeout seconds and raise Empty or Full",
+    "wait with a timeout in seconds",
+)
+TOP_K = 50
+
+# What an agent would write: rank by metadata, read the full text of what takes a timeout, return a table.
+SCRIPT = f"""\
+import re
+
+found = {{}}
+for query in {list(SEARCHES)!r}:
+    for row in semantic_search(query, top_k={TOP_K}):
+        called = row.section.split(" > ")[-1]
+        if re.search(r"\\btimeout\\b", called):
+            found[row.id] = called.split("(")[0]
+answer = {{}}
+for row in fetch(list(found)[:50]):
+    named = re.findall(r"(?<!not raise )\\b(?:TimeoutError|TimeoutExpired|Empty|Full)\\b", row.content)
+    if named:
+        answer.setdefault(found[row.id], set()).update(named)
+return {{name: sorted(named) for name, named in sorted(answer.items())}}
+"""
+
+Answer = Mapping[str, list[str]]
+
+_TIMEOUT = re.compile(r"\btimeout\b")
+_EXPIRY = re.compile(r"(?<!not raise )\b(?:TimeoutError|TimeoutExpired|Empty|Full)\b")
+
+
+def read(rows: Iterable[Mapping[str, Any]]) -> Answer:
+    """The answer that is in these ``full`` rows: what a reader with all of them before him would pick."""
+    sections = ((row["metadata"]["section"].rpartition(" > ")[2], row["content"]) for row in rows)
+    return _answer((called.partition("(")[0], text) for called, text in sections if _TIMEOUT.search(called))
+
+
+def truth(documentation: Iterable[ModuleDocs]) -> Answer:
+    """The answer that is in the docstrings themselves, with no search and no index in between."""
+    entries = (entry for module in documentation for entry in module.entries if entry.kind == "function")
+    return _answer((entry.name, entry.doc) for entry in entries if _TIMEOUT.search(entry.signature))
+
+
+def _answer(texts: Iterable[tuple[str, str]]) -> Answer:
+    answer: dict[str, set[str]] = {}
+    for name, text in texts:
+        named = _EXPIRY.findall(text)
+        if named:
+            answer.setdefault(name, set()).update(named)
+    return {name: sorted(named) for name, named in sorted(answer.items())}

