@@ -10,6 +10,8 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -242,13 +244,17 @@ class OutcomeAnswer(_Answer):
     meta: Meta
 
 
-def flat_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The model's JSON schema for the wire: references inlined, nullable types collapsed, titles dropped."""
+@cache
+def flat_schema(model: type[BaseModel]) -> Mapping[str, Any]:
+    """The model's JSON schema for the wire: references inlined, nullable types collapsed, titles dropped.
+
+    Built once a model; do not change what you get.
+    """
     raw = model.model_json_schema()
     definitions = raw.pop("$defs", {})
     schema: dict[str, Any] = _flatten(raw, definitions)
     schema.pop("description", None)
-    return schema
+    return MappingProxyType(schema)
 
 
 def _flatten(node: Any, definitions: Mapping[str, Any]) -> Any:

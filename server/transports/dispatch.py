@@ -134,8 +134,8 @@ def _on_the_wire(tool: Tool, name: str) -> WireTool:
         name=name,
         title=tool.title,
         description=tool.description,
-        input_schema=flat_schema(tool.arguments),
-        output_schema=flat_schema(tool.answer),
+        input_schema=dict(flat_schema(tool.arguments)),
+        output_schema=dict(flat_schema(tool.answer)),
         annotations=ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.read_only,

@@ -248,3 +248,44 @@ async def test_a_switched_off_sandbox_is_not_listed(settings: Settings) -> None:
         server = build_server(Dispatcher(app.context, off), app.ready)
         async with Client(server) as client:
             assert [tool.name for tool in (await client.list_tools()).tools] == ["semantic_search"]
+
+
+BUSY = """
+from time import monotonic
+end = monotonic() + 2.5
+while monotonic() < end:
+    pass
+return "done"
+"""
+
+
+async def test_a_long_script_reports_its_progress(client: Client) -> None:
+    heard: list[tuple[float, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, message))
+
+    result = await client.call_tool("execute_code", {"code": BUSY}, progress_callback=hear)
+    assert result.structured_content["result"] == "done"
+    assert heard
+    assert [seconds for seconds, _ in heard] == sorted(seconds for seconds, _ in heard)
+    assert "SDK calls" in (heard[0][1] or "")
+
+
+async def test_a_withdrawn_call_ends_its_script_and_the_next_one_is_answered(client: Client) -> None:
+    with pytest.raises(MCPError):
+        await client.call_tool("execute_code", {"code": "while True: pass"}, read_timeout_seconds=1)
+    answer = await call(client, "execute_code", code="return 1 + 1")
+    assert answer["result"] == 2
+
+
+async def test_a_bug_of_ours_leaves_as_a_bare_internal_error(application: Application) -> None:
+    def broken(progress: Any) -> Any:
+        raise RuntimeError("secret detail of the inside")
+
+    server = build_server(Dispatcher(broken, application.settings), application.ready)
+    for mode in ("legacy", "2026-07-28"):
+        async with Client(server, mode=mode) as connected:
+            with pytest.raises(MCPError) as caught:
+                await connected.list_tools()
+        assert "secret" not in str(caught.value)

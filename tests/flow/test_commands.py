@@ -1,0 +1,108 @@
+"""The command line as people and scripts use it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.cli import COMMANDS
+
+WINNOW = Path(sys.executable).with_name("winnow")
+
+
+def winnow(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [WINNOW, *arguments], input=stdin, capture_output=True, text=True, timeout=100, check=False
+    )
+
+
+def outcome_of(store: Path, code: str, *options: str) -> tuple[int, dict[str, Any]]:
+    run = winnow("exec", "-", "--json", "--store", str(store), "--project", "handbook", *options, stdin=code)
+    return run.returncode, json.loads(run.stdout)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    run = winnow(command, "--help")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert f"winnow {command}" in run.stdout
+
+
+def test_no_command_and_an_unknown_one_show_the_usage() -> None:
+    assert winnow().returncode == 2
+    unknown = winnow("serch")
+    assert (unknown.returncode, "winnow: no command 'serch'" in unknown.stderr) == (2, True)
+    assert winnow("--help").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "options", "exit_code", "status"),
+    [
+        ("return 1 + 1", (), 0, "ok"),
+        ("1 / 0", (), 1, "error"),
+        ('import os\nprint(os.listdir("/"))', (), 1, "rejected"),
+        ("while True: pass", ("--timeout", "1"), 3, "timeout"),
+        ("'a' * 10**10", (), 3, "memory"),
+        ("print('x' * 10**8)", (), 3, "limit"),
+    ],
+)
+def test_exec_prints_exactly_the_outcome_and_its_exit_code_tells_the_verdict(
+    store: Path, code: str, options: tuple[str, ...], exit_code: int, status: str
+) -> None:
+    returned, outcome = outcome_of(store, code, *options)
+    assert (returned, outcome["status"]) == (exit_code, status)
+    assert set(outcome) == {"status", "result", "stdout", "error", "usage", "walls"}
+    assert set(outcome["usage"]) == {
+        "wall_ms",
+        "cpu_ms",
+        "memory_peak_bytes",
+        "sdk_calls",
+        "rows",
+        "result_tokens",
+        "tokens_kept_out",
+    }
+    if outcome["error"]:
+        assert set(outcome["error"]) == {"type", "message", "line", "column", "source_line", "hint"}
+
+
+def test_a_refused_script_is_told_its_line_and_what_to_write_instead(store: Path) -> None:
+    _, outcome = outcome_of(store, 'x = 1\nimport os\nprint(os.listdir("/"))')
+    assert (outcome["error"]["line"], outcome["error"]["source_line"]) == (2, "import os")
+    assert outcome["error"]["hint"]
+
+
+def test_exec_searches_the_project_it_is_given(store: Path) -> None:
+    code = "return [row.file for row in semantic_search('incident commander', top_k=1)]"
+    returned, outcome = outcome_of(store, code)
+    assert (returned, outcome["result"]) == (0, ["guide/incidents.md"])
+
+
+def test_exec_with_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
+    run = winnow("exec", str(tmp_path / "none.py"), "--store", str(tmp_path))
+    assert (run.returncode, "cannot read" in run.stderr) == (2, True)
+
+
+def test_search_prints_the_answer_and_its_json_is_the_payload(store: Path) -> None:
+    options = ("--store", str(store), "--project", "handbook", "--top-k", "1")
+    shown = winnow("search", "late payment", *options)
+    assert (shown.returncode, "two percent" in shown.stdout) == (0, True)
+    payload = json.loads(winnow("search", "late payment", *options, "--json").stdout)
+    assert payload["results"][0]["metadata"]["file"] == "guide/billing.md"
+
+
+def test_a_project_without_documents_is_named_with_those_that_have_some(store: Path) -> None:
+    run = winnow("search", "late payment", "--store", str(store), "--project", "nothing", "--json")
+    error = json.loads(run.stdout)["error"]
+    assert (run.returncode, error["details"]["reason"]) == (2, "INVALID_PROJECT")
+    assert "handbook" in error["message"]
+
+
+def test_config_shows_every_setting_with_its_source() -> None:
+    rows = json.loads(winnow("config", "--json").stdout)
+    assert rows["project"] == {"value": "default", "source": "default", "help": "project that is searched"}
+    assert rows["store"]["source"] == "WINNOW_STORE"

@@ -1,0 +1,39 @@
+"""Rate limits: who has called too often, and when to come back."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.errors import WinnowError
+from server.transports.limits import CALLS_PER_MINUTE, RateLimit
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def test_a_client_that_has_used_its_minute_is_told_when_to_come_back() -> None:
+    clock = Clock()
+    limit = RateLimit(clock)
+    for _ in range(CALLS_PER_MINUTE["script"]):
+        limit.take("a", "script")
+        clock.seconds += 1
+    with pytest.raises(WinnowError) as caught:
+        limit.take("a", "script")
+    assert (caught.value.reason, caught.value.retry_after_s) == ("RATE_LIMIT", 30.0)
+    clock.seconds += 30
+    limit.take("a", "script")
+
+
+def test_clients_and_kinds_do_not_share_a_limit() -> None:
+    limit = RateLimit(Clock())
+    for _ in range(CALLS_PER_MINUTE["script"]):
+        limit.take("a", "script")
+    limit.take("b", "script")
+    limit.take("a", "direct")
