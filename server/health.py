@@ -6,6 +6,7 @@ itself fails is a finding, never a traceback: a doctor is called when things are
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import importlib
@@ -211,7 +212,7 @@ def _qdrant(settings: Settings) -> Iterator[Finding]:
 def _walls(settings: Settings) -> Iterator[Finding]:
     from sandbox import probe
 
-    for wall in probe():
+    for wall in asyncio.run(probe()):
         yield Finding("walls", wall.name, wall.stands, f"{wall.protects}: {wall.detail}", wall.advice)
 
 

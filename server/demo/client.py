@@ -75,7 +75,7 @@ async def wait_for_model(client: Client) -> None:
             reply = await client.call_tool("semantic_search", {"query": SEARCHES[0], "top_k": 1})
             if _structured(reply)["search_mode"] == "hybrid":
                 return
-            await anyio.sleep(0.2)
+            await anyio.sleep(0.5)
 
 
 async def direct(client: Client) -> Arm:

@@ -1,0 +1,119 @@
+"""Writes docs/tools.md from the tools themselves and docs/sdk.md from the SDK's docstrings.
+
+    python docs/generate.py            write both
+    python docs/generate.py --check    exit 1 where one is stale
+
+What agents and clients are told lives in the code; these pages are the same words, for people.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from server.contracts import flat_schema
+from server.tools import TOOLS, Tool
+
+FOLDER = Path(__file__).parent
+GENERATED = "<!-- Written by docs/generate.py from the code. Change it there. -->"
+
+# Keywords of a schema that bound a value, and how they read.
+_BOUNDS = {
+    "minimum": "from {}",
+    "maximum": "to {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "maxItems": "at most {} items",
+    "minItems": "at least {} items",
+    "pattern": "matches `{}`",
+}
+
+
+def tools_page() -> str:
+    """Every tool with its description, arguments and answer."""
+    opening = [
+        "# Tools",
+        GENERATED,
+        "What an MCP client sees. The names are as they are listed; `.` also works for `_`.",
+    ]
+    return _page([*opening, *(part for tool in TOOLS for part in _tool(tool))])
+
+
+def _tool(tool: Tool) -> Iterator[str]:
+    hints = {"read-only": tool.read_only, "idempotent": tool.idempotent, "destructive": tool.destructive}
+    yield f"## {tool.name.replace('.', '_')}"
+    yield f"{tool.title}. Annotated: {', '.join(name for name, holds in hints.items() if holds)}."
+    yield "\n".join(f"> {line}".rstrip() for line in tool.description.splitlines())
+    yield "### Arguments"
+    yield _table(("argument", "type", "default", "bounds", "what it is"), _arguments(flat_schema(tool.arguments)))
+    yield "### Answer"
+    yield _table(
+        ("field", "type", "bounds"), ((n, t, b) for n, t, _, b, _ in _arguments(flat_schema(tool.answer)))
+    )
+
+
+Row = tuple[str, ...]
+
+
+def _arguments(schema: Mapping[str, Any], prefix: str = "") -> Iterator[Row]:
+    required = schema.get("required", ())
+    for name, value in schema.get("properties", {}).items():
+        default = "required" if name in required else _default(value)
+        yield f"`{prefix}{name}`", _type(value), default, _bounds(value), value.get("description", "")
+        inner, mark = (value["items"], "[]") if value.get("type") == "array" else (value, "")
+        yield from _arguments(inner, prefix=f"{prefix}{name}{mark}.")
+
+
+def _type(value: Mapping[str, Any]) -> str:
+    if "enum" in value:
+        return " or ".join(f"`{option}`" for option in value["enum"])
+    if value.get("type") == "array":
+        return f"list of {_type(value['items'])}"
+    return str(value.get("type", "any"))
+
+
+def _default(value: Mapping[str, Any]) -> str:
+    default = value.get("default")
+    return "" if default in (None, [], "") else f"`{default}`"
+
+
+def _bounds(value: Mapping[str, Any]) -> str:
+    bounds = [text.format(value[keyword]) for keyword, text in _BOUNDS.items() if keyword in value]
+    return ", ".join(bounds).replace("|", "\\|")
+
+
+def _table(head: Row, rows: Iterator[Row]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _page(parts: list[str]) -> str:
+    return "\n\n".join(parts) + "\n"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {"tools.md": tools_page}
+
+
+def stale() -> list[str]:
+    """The pages that differ from what the code says."""
+    return [name for name, page in PAGES.items() if not _same(FOLDER / name, page())]
+
+
+def _same(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text("utf-8") == text
+
+
+def main() -> int:
+    """Write the pages, or with ``--check`` only compare."""
+    names = stale()
+    for name in names:
+        if "--check" not in sys.argv[1:]:
+            (FOLDER / name).write_text(PAGES[name](), "utf-8")
+        sys.stdout.write(f"{name}\n")
+    return 1 if names and "--check" in sys.argv[1:] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,188 @@
+"""``winnow demo``: index this Python's own documentation, and answer from it with and without a script."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from server.commands.output import FAILED, UNAVAILABLE, Json, Store, errors_shown, print_json
+from server.commands.progress import shown
+from server.demo.client import Arm, connected, direct, offers_scripts, scripted, wait_for_model
+from server.demo.stdlib import ModuleDocs, corpus
+from server.demo.task import QUESTION, SCRIPT, Answer, truth
+from server.ingest.pipeline import RawDocument, Report
+from server.settings import Settings, load_settings
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+PROJECT = "python-stdlib"
+SOURCE = "python"
+ON_YOUR_OWN = """\
+The same over a folder of yours:
+  winnow ingest ~/notes --project notes
+  winnow search "what did we decide about backups" --project notes
+  winnow serve --project notes        (what an MCP client starts; README.md shows how to tell it)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """What was indexed, what is true, and what each arm made of it. ``scripted`` is None where none can run."""
+
+    indexed: Report
+    truth: Answer
+    direct: Arm
+    scripted: Arm | None
+    missing: Sequence[str] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 both right, 1 an answer is wrong, 4 this host cannot run scripts."""
+        arms = [arm for arm in (self.direct, self.scripted) if arm is not None]
+        if any(arm.answer != self.truth for arm in arms):
+            return FAILED
+        return UNAVAILABLE if self.scripted is None else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures, for programs."""
+        arms = {"direct": self.direct, "scripted": self.scripted}
+        return {
+            "question": QUESTION,
+            "answer": self.truth,
+            "indexed": asdict(self.indexed),
+            "arms": {
+                name: arm and {**asdict(arm), "right": arm.answer == self.truth} for name, arm in arms.items()
+            },
+            "share": self.scripted and round(self.scripted.tokens / self.direct.tokens, 4),
+            "missing_walls": list(self.missing),
+        }
+
+
+@app.command(
+    epilog="Examples: winnow demo | winnow demo --json\n\n"
+    "Exit code: 0 both ways gave the right answer, 1 one did not, 4 this host cannot run scripts.",
+)
+def demo(store: Store = None, as_json: Json = False) -> None:
+    """Index this Python's documentation, then answer one question from it in two ways."""
+    with errors_shown(as_json=as_json):
+        settings = load_settings(store=store or load_settings().store / "demo", project=PROJECT)
+        console = Console(highlight=False, stderr=as_json)
+        found = _demonstrate(settings, console)
+        if as_json:
+            print_json(found.to_json())
+        else:
+            _show(found, console)
+        raise typer.Exit(found.exit_code)
+
+
+def _demonstrate(settings: Settings, console: Console) -> Demonstration:
+    documentation = list(corpus())
+    entries = sum(len(module.entries) for module in documentation)
+    console.print(
+        f"The documentation of Python {platform.python_version()}: {len(documentation)} modules, "
+        f"{entries:,} classes and functions.\nIndexed in {settings.store}, project {PROJECT}."
+    )
+    report = _index(settings, documentation, console)
+    console.print(_indexed(report))
+    console.print(f"\n[bold]Question[/bold]  {escape(QUESTION)}\n")
+    return asyncio.run(_both_ways(settings, report, truth(documentation)))
+
+
+def _index(settings: Settings, documentation: Sequence[ModuleDocs], console: Console) -> Report:
+    # Engine and model runtime take seconds to import: people see the first lines before that.
+    from server.backends.opening import open_backends
+    from server.ingest.pipeline import Target, ingest_documents
+
+    backends = open_backends(settings, wait_for_model=True)
+    try:
+        target = Target(PROJECT, backends.catalogue, backends.store, backends.embedder.wait())
+        documents = (
+            RawDocument(uri=f"{module.name}.md", type="markdown", title=module.name, text=module.markdown())
+            for module in documentation
+        )
+        with shown(console) as progress:
+            return ingest_documents(target, SOURCE, documents, total=len(documentation), progress=progress)
+    finally:
+        backends.close()
+
+
+def _indexed(report: Report) -> str:
+    if not report.chunks:
+        return f"Nothing changed since the last run: {report.unchanged} documents ({report.seconds:.1f} s)."
+    rate = report.chunks / max(report.seconds, 0.001)
+    return f"{report.chunks:,} chunks in {report.seconds:.1f} s ({rate:.0f}/s)."
+
+
+async def _both_ways(settings: Settings, report: Report, answer: Answer) -> Demonstration:
+    async with connected(settings.store, PROJECT, log=settings.store / "serve.log") as client:
+        if settings.embedding != "off":
+            await wait_for_model(client)
+        has_scripts = await offers_scripts(client)
+        by_script = await scripted(client) if has_scripts else None
+        by_hand = await direct(client)
+    return Demonstration(report, answer, by_hand, by_script, () if has_scripts else await _missing_walls())
+
+
+async def _missing_walls() -> list[str]:
+    from sandbox import probe
+
+    return [f"{wall.name}: {wall.detail}; {wall.advice}" for wall in await probe() if not wall.stands]
+
+
+def _show(found: Demonstration, console: Console) -> None:
+    console.print(_answers(found))
+    console.print(_figures(found))
+    if found.scripted is None:
+        console.print("[bold]This host cannot run scripts[/bold], so only the direct way was shown.")
+        for line in found.missing or ("execute_code is switched off (setting execute_code)",):
+            console.print(f"  {escape(line)}")
+    else:
+        _show_script(found.direct, found.scripted, console)
+    if found.exit_code == FAILED:
+        console.print("[red bold]An answer is wrong[/red bold]: it differs from what the docstrings say.")
+    sys.stdout.write(f"\n{ON_YOUR_OWN}")
+
+
+def _answers(found: Demonstration) -> Table:
+    """One row for every function that is true or was answered; the ways side by side."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("function", "docstrings", "direct searches", "one script"):
+        table.add_column(column)
+    columns = [found.truth, found.direct.answer, found.scripted.answer if found.scripted else {}]
+    for name in sorted({name for answer in columns for name in answer}):
+        table.add_row(name, *(", ".join(answer.get(name, ["-"])) for answer in columns))
+    return table
+
+
+def _figures(found: Demonstration) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("", "calls", "tokens in the model's context", "seconds", "answer"):
+        table.add_column(column, justify="left" if column in ("", "answer") else "right")
+    for name, arm in (("direct searches", found.direct), ("one script", found.scripted)):
+        if arm is not None:
+            verdict = "right" if arm.answer == found.truth else "WRONG"
+            table.add_row(name, str(arm.calls), f"{arm.tokens:,}", f"{arm.seconds:.2f}", verdict)
+    return table
+
+
+def _show_script(direct: Arm, scripted: Arm, console: Console) -> None:
+    console.print(f"\n[bold]The script[/bold]\n{escape(SCRIPT)}")
+    if "usage" not in scripted.details:
+        return
+    usage, walls = scripted.details["usage"], scripted.details["walls"]
+    console.print(
+        f"It took {usage['sdk_calls']} SDK calls and {usage['rows']} rows; {usage['tokens_kept_out']:,} tokens "
+        f"stayed in the sandbox. Its share of the direct way: {scripted.tokens / direct.tokens:.1%}."
+    )
+    console.print(f"Walls that stood: {', '.join(walls['stood'])}.")
+    for wall in walls["missing"]:
+        console.print(f"[yellow]Wall that was missing: {escape(wall)}[/yellow]")

@@ -1,0 +1,125 @@
+"""The documentation does what it says: links lead somewhere, generated pages are fresh, examples run."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from server.cli import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+# Shell examples that a test must not or cannot run, and why.
+NOT_RUN = {
+    "make demo": "tests/flow/test_demo.py runs what it runs",
+    "make test": "this is it",
+    "pip install winnow-mcp": "needs a package registry; test_packaging builds and runs the wheel",
+    "claude mcp add": "needs Claude Code",
+}
+NOTES = {
+    "backups.md": "# Backups\n\nBackups are encrypted with age before they leave the house.\n",
+    "router.md": "# Router\n\nThe router reboots every Sunday at four.\n",
+}
+
+
+def _blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def _generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A user's home with two notes in it."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "notes").mkdir()
+    for name, text in NOTES.items():
+        (home / "notes" / name).write_text(text, "utf-8")
+    return home
+
+
+def _shell(home: Path, command: str) -> subprocess.CompletedProcess[str]:
+    unset = ("XDG_DATA_HOME", "XDG_CACHE_HOME")
+    kept = {name: value for name, value in os.environ.items() if name not in unset and "WINNOW" not in name}
+    environment = {**kept, "HOME": str(home), "PATH": f"{Path(sys.executable).parent}:{kept['PATH']}"}
+    return subprocess.run(
+        ["sh", "-euc", command], cwd=home, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def _shell_examples() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        for block in _blocks(page, "sh"):
+            runnable = [line for line in block.splitlines() if not line.startswith(tuple(NOT_RUN))]
+            if runnable:
+                yield _name(page), "\n".join(runnable)
+
+
+@pytest.mark.parametrize(("page", "example"), list(_shell_examples()))
+def test_every_shell_example_runs(page: str, example: str, home: Path) -> None:
+    """In the order of the pages, in one home, as a reader would type them."""
+    done = _shell(home, example)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def _script_examples() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        for block in _blocks(page, "python"):
+            yield _name(page), block
+
+
+@pytest.mark.walls
+@pytest.mark.parametrize(("page", "example"), list(_script_examples()))
+def test_every_script_example_runs_in_the_sandbox(page: str, example: str, home: Path) -> None:
+    """As an agent would send it, over the notes."""
+    assert _shell(home, "winnow ingest ~/notes --project notes").returncode == 0
+    done = _shell(home, f"printf %s {shlex.quote(example)} | winnow exec - --json --project notes")
+    outcome = json.loads(done.stdout)
+    assert (outcome["status"], outcome["error"], done.returncode) == ("ok", None, 0)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_relative_link_leads_to_a_file(page: Path) -> None:
+    """Nobody follows a link into nothing."""
+    links = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_generated_pages_are_fresh() -> None:
+    """`python docs/generate.py` was run after the last change of a tool or of the SDK."""
+    assert _generator().stale() == []
+
+
+def test_the_readme_lists_every_command_with_its_line() -> None:
+    """The README's table is the table of `winnow --help`."""
+    rows = re.findall(
+        r"^\| `winnow (\w+)[^`]*` \| (.+) \|$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert dict(rows) == {name: line for name, (_, line) in COMMANDS.items()}
+
+
+def test_client_configurations_are_json() -> None:
+    """What a reader pastes into a client's file is accepted there."""
+    blocks = [block for page in PAGES for block in _blocks(page, "json")]
+    assert [sorted(json.loads(block)) for block in blocks] == [["mcpServers"], ["servers"]]
