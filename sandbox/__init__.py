@@ -1,1 +1,61 @@
-"""Runs untrusted Python. Knows nothing of knowledge bases, tokens or MCP."""
+"""Runs untrusted Python. Knows nothing of knowledge bases, tokens or MCP.
+
+    async with Sandbox() as sandbox:
+        outcome = await sandbox.run("return sum(range(10))")
+
+Names are looked up on first use: the fork server imports this package too, and what it imports, every child
+of it carries.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .limits import Layers, Limits
+    from .outcome import (
+        CallError,
+        CountTokens,
+        HostCall,
+        Outcome,
+        Reply,
+        SandboxUnavailable,
+        ScriptError,
+        Status,
+        Usage,
+        WallReport,
+        Walls,
+    )
+    from .runner import Sandbox, probe
+
+__all__ = [
+    "CallError",
+    "CountTokens",
+    "HostCall",
+    "Layers",
+    "Limits",
+    "Outcome",
+    "Reply",
+    "Sandbox",
+    "SandboxUnavailable",
+    "ScriptError",
+    "Status",
+    "Usage",
+    "WallReport",
+    "Walls",
+    "probe",
+]
+
+_HOMES = {
+    "Layers": "limits",
+    "Limits": "limits",
+    "Sandbox": "runner",
+    "probe": "runner",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'outcome')}"), name)

@@ -29,3 +29,14 @@ class Limits:
     reply_bytes: int = 1 * MIB  # one answer to it
     reply_total_bytes: int = 64 * MIB  # all answers of one script
     nesting: int = 64  # depth of a result
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Which halves of the sandbox are up. For tests only: each half must hold with the other one removed.
+
+    No setting, flag or environment variable leads here.
+    """
+
+    fence: bool = True  # the language: policy, guards, façades
+    walls: bool = True  # the kernel: namespaces, Landlock, seccomp, limits

@@ -58,6 +58,21 @@ class Walls:
 
 
 @dataclass(frozen=True, slots=True)
+class WallReport:
+    """One wall of this host, as its self-test found it.
+
+    ``stands`` means: it was raised, and the thing it forbids was tried behind it and refused. ``protects`` says
+    what it is for, ``detail`` what was seen, ``advice`` what an operator can do when it does not stand.
+    """
+
+    name: str
+    protects: str
+    stands: bool
+    detail: str = ""
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """All that leaves the sandbox."""
 
@@ -71,6 +86,14 @@ class Outcome:
     def to_json(self) -> dict[str, Any]:
         """Plain data: status, result, stdout, error, usage, walls."""
         return asdict(self)
+
+
+class SandboxUnavailable(Exception):
+    """This host does not hold a script safely. ``missing`` names the walls; the message says what to do."""
+
+    def __init__(self, message: str, missing: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.missing = missing
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,85 @@
+"""The first and the last thing in a child: raise the walls, take one script, say how it ended, exit.
+
+Until the walls are up nothing of the script has been read. After that this file's descriptor 3 is all there is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+from typing import Any, NoReturn
+
+from . import frames, script
+from .syscalls import RPC
+from .walls import Ground, Wall
+
+_READ_BYTES = 256 * 1024
+
+# Imported by name while they run, by parts of the standard library that every script may reach.
+LATE_IMPORTS = (
+    "_strptime", "stringprep", "unicodedata", "zlib", "struct", "locale", "linecache", "tokenize", "traceback",
+    "encodings.ascii", "encodings.idna", "encodings.latin_1", "encodings.punycode", "encodings.raw_unicode_escape",
+    "encodings.unicode_escape", "encodings.utf_16", "encodings.utf_16_be", "encodings.utf_16_le",
+    "encodings.utf_32", "encodings.utf_8_sig", "encodings.cp1252", "encodings.cp437", "encodings.iso8859_15",
+    "encodings.hex_codec", "encodings.base64_codec", "encodings.rot_13",
+)  # fmt: skip
+# What a script may name when the fence is off: the tests' attacks must fail at the walls, not at an import.
+_RAW_IMPORTS = (
+    "ctypes", "fcntl", "mmap", "multiprocessing", "os", "resource", "select", "shutil", "signal", "socket",
+    "subprocess", "sys", "tempfile", "threading", "pathlib", "glob", "urllib.request", "http.client", "pickle",
+    "inspect", "gc", "importlib", "asyncio",
+)  # fmt: skip
+
+
+def warm_up(*, fence: bool) -> None:
+    """In the fork server: import and compile once what every child would."""
+    for name in LATE_IMPORTS if fence else LATE_IMPORTS + _RAW_IMPORTS:
+        importlib.import_module(name)
+    script.warm_up()
+
+
+def live(ground: Ground, raised: tuple[Wall, ...], *, fence: bool) -> NoReturn:
+    """Become a locked child, run one script, and be gone. No finaliser runs, no handler, no exit hook."""
+    try:
+        for wall in raised:
+            wall.put_up(ground)
+        random.seed(os.urandom(32))  # no two children draw the same numbers
+        channel = Channel()
+        channel.send(script.run(channel.receive(), channel, fence=fence))
+    finally:
+        os._exit(0)
+
+
+class Channel:
+    """Frames over the one descriptor, as a child sees them."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Say something. ValueError or TypeError when it is not data."""
+        self.send_body(frames.dump(frame))
+
+    def send_body(self, body: bytes) -> None:
+        """Say something that is encoded already."""
+        data = frames.pack(body)
+        sent = os.write(RPC, data)
+        while sent < len(data):
+            sent += os.write(RPC, data[sent:])
+
+    def receive(self) -> Any:
+        """Wait for the keeper's next word. It never says two things at once."""
+        data = os.read(RPC, _READ_BYTES)
+        if not data:
+            os._exit(0)  # the keeper is gone
+        end = frames.HEADER.size + frames.HEADER.unpack_from(data)[0]
+        if len(data) < end:
+            whole = bytearray(data)
+            while len(whole) < end:
+                more = os.read(RPC, end - len(whole))
+                if not more:
+                    os._exit(0)
+                whole += more
+            data = bytes(whole)
+        return frames.from_keeper(memoryview(data)[frames.HEADER.size :])

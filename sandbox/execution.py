@@ -1,0 +1,224 @@
+"""One script in one child, from the first frame to the verdict; the keeper's half of the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from . import frames, verdicts
+from .forks import Child, ChildGone, Death
+from .limits import MIB, Limits
+from .outcome import CallError, CountTokens, HostCall, Outcome, ScriptError, Usage
+
+log = logging.getLogger("sandbox")
+
+Progress = Callable[[Usage], Awaitable[None]]
+
+_WATCH_SECONDS = 0.05  # between two looks at memory; the kernel's own limit needs no look
+_WATCHES_PER_PROGRESS = 20
+_WARM_BYTES = 96 * MIB  # resident before a script has done anything, and then some
+_CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
+CUT_MARK = "[... {} bytes of output cut here ...]\n"
+
+
+class Host:
+    """Answers the script's calls, and counts what they cost. Nothing in a call is trusted."""
+
+    def __init__(self, call: HostCall | None, limits: Limits) -> None:
+        self.calls = 0
+        self.rows = 0
+        self.tokens = 0
+        self._call = call
+        self._limits = limits
+        self._bytes = 0
+
+    async def answer(self, request: frames.Call) -> bytes:
+        """The packed reply to one call: a value, or an error that the script may catch."""
+        try:
+            return await self._value(request)
+        except CallError as refusal:
+            error = {
+                "type": refusal.type,
+                "message": refusal.message,
+                "hint": refusal.hint,
+                "limit": refusal.limit,
+            }
+            return frames.to_child({"error": error})
+
+    async def _value(self, request: frames.Call) -> bytes:
+        limits = self._limits
+        if self.calls >= limits.sdk_calls:
+            raise CallError("CallLimit", f"a script may make {limits.sdk_calls} calls", limit=True, hint=_FEWER)
+        self.calls += 1
+        if self._call is None:
+            raise CallError("NO_KNOWLEDGE_BASE", "this sandbox has no knowledge base behind it")
+        try:
+            reply = await self._call(request.method, request.params)
+            data = frames.to_child({"ok": reply.value})
+        except CallError:
+            raise
+        except Exception:
+            log.exception("the host failed to answer %r", request.method)
+            raise CallError("INTERNAL", "internal error; the server's log has the details") from None
+        self._weigh(len(data))
+        self.rows += reply.rows
+        self.tokens += reply.tokens
+        return data
+
+    def _weigh(self, size: int) -> None:
+        limits = self._limits
+        if size > limits.reply_bytes:
+            raise CallError("ReplyTooLarge", f"the answer is {size:,} bytes long; the limit is"
+                            f" {limits.reply_bytes:,}", hint=_FEWER)  # fmt: skip
+        if self._bytes + size > limits.reply_total_bytes:
+            raise CallError("CallLimit", f"a script may read {limits.reply_total_bytes // MIB} MiB in all",
+                            limit=True, hint=_FEWER)  # fmt: skip
+        self._bytes += size
+
+
+_FEWER = "ask for fewer rows at a time, or for ids, metadata or previews before full texts"
+
+
+class Execution:
+    """The conversation with one child."""
+
+    def __init__(self, child: Child, limits: Limits, host: Host, started: float) -> None:
+        self._child = child
+        self._limits = limits
+        self._host = host
+        self._started = started  # on the monotonic clock
+        self._printed = _Tail(limits.stdout_tail_bytes)
+        self._too_large = False
+
+    async def complete(
+        self, code: str, deadline: float, count_tokens: CountTokens | None, on_progress: Progress | None
+    ) -> Outcome:
+        """Hand over the script, serve it, kill the child, and tell how it went."""
+        watch = asyncio.get_running_loop().create_task(self._watch(on_progress))
+        ending: Outcome | None
+        try:
+            async with asyncio.timeout_at(deadline):
+                ending = await self._converse(code, count_tokens)
+        except TimeoutError:
+            ending = verdicts.timeout(self._limits)
+        except frames.ProtocolError as error:
+            log.warning("a child broke the protocol: %s", error)
+            ending = verdicts.violation(str(error))
+        except ChildGone:
+            ending = None
+        finally:
+            watch.cancel()
+            self._child.kill()
+        death = await self._child.death
+        if ending is None:
+            ending = self._explain(death)
+        return self._with_usage(ending, death)
+
+    async def _converse(self, code: str, count_tokens: CountTokens | None) -> Outcome:
+        child, limits = self._child, self._limits
+        child.expect(frames.largest(limits))
+        await child.send(frames.to_child(_job(code, limits)))
+        while True:
+            match frames.decode(await child.receive(), limits):
+                case frames.Call() as request:
+                    await child.send(await self._host.answer(request))
+                case frames.Out(text):
+                    self._printed.add(text.encode())
+                    if self._printed.total > limits.stdout_total_bytes:
+                        return verdicts.output(limits)
+                case frames.Result(value, text):
+                    return self._result(value, text, count_tokens)
+                case frames.Failure(status, error):
+                    return Outcome(status, error=ScriptError(**error))  # type: ignore[arg-type]
+
+    def _result(self, value: Any, text: str | None, count_tokens: CountTokens | None) -> Outcome:
+        limits = self._limits
+        if text is None:
+            value = self._printed.text() or None
+            text = value or "null"
+        elif len(text.encode()) > limits.result_bytes:
+            return verdicts.result_too_large(len(text.encode()), limits.result_bytes, "bytes")
+        tokens = count_tokens(text) if count_tokens is not None else 0
+        if tokens > limits.result_tokens:
+            return verdicts.result_too_large(tokens, limits.result_tokens, "tokens")
+        return Outcome("ok", result=value, usage=Usage(result_tokens=tokens))
+
+    async def _watch(self, on_progress: Progress | None) -> None:
+        """Look at memory, and tell of progress, until cancelled."""
+        looks = 0
+        while True:
+            await asyncio.sleep(_WATCH_SECONDS)
+            if self._child.resident_bytes() > self._limits.memory_bytes + _WARM_BYTES:
+                self._too_large = True
+                self._child.strike()
+                return
+            looks += 1
+            if on_progress is not None and looks % _WATCHES_PER_PROGRESS == 0:
+                with contextlib.suppress(Exception):
+                    await on_progress(self._usage())
+
+    def _explain(self, death: Death) -> Outcome:
+        if self._too_large:
+            return verdicts.memory(self._limits)
+        if death.cpu_ms >= self._limits.cpu_seconds * 1000 - _CPU_GRAIN_MS:
+            return verdicts.cpu(self._limits)
+        if death.fault:
+            log.warning("a script was killed by signal %d", death.signal)
+        return verdicts.death(death.signal)
+
+    def _usage(self) -> Usage:
+        return Usage(
+            wall_ms=(time.monotonic() - self._started) * 1000,
+            memory_peak_bytes=self._child.resident_bytes(),
+            sdk_calls=self._host.calls,
+            rows=self._host.rows,
+            tokens_kept_out=self._host.tokens,
+        )
+
+    def _with_usage(self, ending: Outcome, death: Death) -> Outcome:
+        usage = replace(
+            self._usage(),
+            cpu_ms=death.cpu_ms,
+            memory_peak_bytes=death.memory_peak_bytes,
+            result_tokens=ending.usage.result_tokens,
+        )
+        return replace(ending, stdout=self._printed.text(), usage=usage)
+
+
+def _job(code: str, limits: Limits) -> dict[str, Any]:
+    return {
+        "code": code,
+        "stdout_bytes": limits.stdout_total_bytes,
+        "result_bytes": limits.result_bytes,
+        "request_bytes": limits.request_bytes,
+        "nesting": limits.nesting,
+        "memory_bytes": limits.memory_bytes,
+    }
+
+
+class _Tail:
+    """The end of what was printed, and how much there was."""
+
+    def __init__(self, keep: int) -> None:
+        self.total = 0
+        self._keep = keep
+        self._kept = bytearray()
+
+    def add(self, data: bytes) -> None:
+        """Take more; forget what is out of reach, now and then."""
+        self.total += len(data)
+        self._kept += data
+        if len(self._kept) > 4 * self._keep + len(data):
+            del self._kept[: -self._keep]
+
+    def text(self) -> str:
+        """What is kept, with a mark in front where something is cut."""
+        if self.total <= self._keep:
+            return self._kept.decode()
+        tail = self._kept[-self._keep :].decode(errors="ignore")
+        return CUT_MARK.format(f"{self.total - self._keep:,}") + tail

@@ -1,0 +1,354 @@
+"""One fork server and its children, as the keeper holds them: processes, descriptors, signals.
+
+The fork server is trusted to say which child is which and how it ended. A child is trusted with nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import RestrictedPython  # the child's; here only to know where it lives
+
+from . import frames, walls
+from .limits import Layers, Limits
+from .outcome import SandboxUnavailable, WallReport
+
+_RECEIVE_BYTES = 256 * 1024
+_MESSAGE_BYTES = 64 * 1024
+_START_SECONDS = 20.0  # ten times a start on a slow and busy machine
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_FAULTS = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGSYS})
+
+
+class ChildGone(Exception):
+    """The child closed its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How a child ended: the signal that killed it or 0, and what it used."""
+
+    signal: int
+    cpu_ms: float
+    memory_peak_bytes: int
+
+    @property
+    def fault(self) -> bool:
+        """Killed for what it did itself: a native fault, or a call the kernel filter forbids."""
+        return self.signal in _FAULTS
+
+
+class Child:
+    """One child: it is born locked, serves one script, and is killed."""
+
+    def __init__(self, channel: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
+        self.born: asyncio.Future[None] = loop.create_future()
+        self.death: asyncio.Future[Death] = loop.create_future()
+        self._channel = channel
+        self._loop = loop
+        self._handle = -1
+        self._statm = -1
+        self._killed = False
+        self._splitter = frames.Splitter(0)
+        self._waiter: asyncio.Future[None] | None = None
+        self._reading = False
+
+    def begin(self, handle: int) -> None:
+        """It exists; ``handle`` is its pidfd, ours from now on."""
+        self._handle = handle
+        if self._killed:
+            self._kill_process()
+        if not self.born.done():
+            self.born.set_result(None)
+
+    def end(self, death: Death) -> None:
+        """It was reaped."""
+        if not self.born.done():
+            self.born.set_exception(SandboxUnavailable("the fork server died"))
+            self.born.exception()  # seen, should nobody wait any more
+        if not self.death.done():
+            self.death.set_result(death)
+
+    def kill(self) -> None:
+        """SIGKILL, and let go of every descriptor. Idempotent; `death` follows."""
+        if self._killed:
+            return
+        self._killed = True
+        self._pause()
+        self._channel.close()
+        if self._statm >= 0:
+            os.close(self._statm)
+        if self._handle >= 0:
+            self._kill_process()
+
+    def strike(self) -> None:
+        """SIGKILL only; whoever converses with it sees its end."""
+        if self._handle >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+
+    def _kill_process(self) -> None:
+        self.strike()
+        os.close(self._handle)
+        self._handle = -1
+
+    def resident_bytes(self) -> int:
+        """Its resident memory now; 0 where /proc does not tell."""
+        try:
+            if self._statm < 0:
+                self._statm = os.open(f"/proc/{self._pid()}/statm", os.O_RDONLY | os.O_CLOEXEC)
+            return int(os.pread(self._statm, 256, 0).split()[1]) * _PAGE_BYTES
+        except (OSError, IndexError):
+            return 0
+
+    def _pid(self) -> int:
+        with open(f"/proc/self/fdinfo/{self._handle}") as lines:
+            return next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
+
+    # --- frames ---
+
+    def expect(self, longest: int) -> None:
+        """From now on no frame longer than this is taken."""
+        self._splitter = frames.Splitter(longest)
+
+    async def send(self, data: bytes) -> None:
+        """Send a packed frame."""
+        try:
+            sent = self._channel.send(data)
+            if sent < len(data):
+                await self._loop.sock_sendall(self._channel, memoryview(data)[sent:])
+        except BlockingIOError:
+            await self._loop.sock_sendall(self._channel, data)
+        except OSError:
+            raise ChildGone from None
+
+    async def receive(self) -> bytes:
+        """The body of the next frame. ChildGone at its end, ProtocolError when it is announced too long."""
+        while (body := self._splitter.next()) is None:
+            if not self._reading:
+                self._reading = True
+                self._loop.add_reader(self._channel, self._hear)
+            self._waiter = self._loop.create_future()
+            await self._waiter
+        return body
+
+    def _hear(self) -> None:
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            # Nobody listens: what it says now waits in the kernel, and blocks it when that is full.
+            self._pause()
+            return
+        try:
+            data = self._channel.recv(_RECEIVE_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        self._waiter = None
+        if data:
+            self._splitter.feed(data)
+            waiter.set_result(None)
+        else:
+            self._pause()
+            waiter.set_exception(ChildGone())
+
+    def _pause(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._channel)
+
+
+class ForkServer:
+    """Our end of one fork server."""
+
+    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
+        self.walls: tuple[WallReport, ...] = ()
+        self.standing: dict[str, tuple[str, ...]] = {}
+        self.breaches: tuple[str, ...] = ()
+        self.spares: deque[Child] = deque()
+        self.coming = 0  # spares being forked
+        self.served = 0
+        self.gone = False
+        self.on_fault: Callable[[ForkServer], None] = lambda _: None
+        self._process = process
+        self._control = control
+        self._loop = asyncio.get_running_loop()
+        self._names = itertools.count()
+        self._children: dict[int, Child] = {}
+        self._hello: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._loop.add_reader(control, self._hear)
+
+    @classmethod
+    async def start(cls, limits: Limits, layers: Layers) -> ForkServer:
+        """Execute one and wait until it has tested its walls."""
+        if not sys.platform.startswith("linux"):
+            raise SandboxUnavailable(f"no kernel walls on {sys.platform}; run winnow on Linux")
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
+        with theirs:
+            process = subprocess.Popen(
+                _command(theirs.fileno(), limits, layers),
+                env={"LANG": "C.UTF-8", "TZ": "UTC"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # a Ctrl-C at the terminal is the server's to handle
+                cwd="/",
+            )
+        server = cls(process, ours)
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                hello = await server._hello
+        except (TimeoutError, SandboxUnavailable):
+            words = await server._last_words()
+            raise SandboxUnavailable(f"the fork server did not start: {words}") from None
+        except BaseException:
+            await server.close()
+            raise
+        server._read(hello)
+        return server
+
+    async def _last_words(self) -> str:
+        self._process.kill()
+        stream = self._process.stderr
+        assert stream is not None
+        text = (await asyncio.to_thread(stream.read)).decode(errors="replace")
+        await self.close()
+        return text.strip().rpartition("\n")[2] or f"exit code {self._process.returncode}"
+
+    def _read(self, hello: dict[str, Any]) -> None:
+        known = {wall.name: wall for wall in walls.ALL_WALLS}
+        self.breaches = tuple(hello["breaches"])
+        self.standing = {record["name"]: tuple(record["assets"]) for record in hello["walls"] if record["stands"]}
+        order = list(known)
+        self.walls = tuple(
+            WallReport(
+                name=record["name"],
+                protects=known[record["name"]].protects,
+                stands=record["stands"],
+                detail=record["detail"],
+                advice="" if record["stands"] else known[record["name"]].advice,
+            )
+            for record in sorted(hello["walls"], key=lambda record: order.index(record["name"]))
+        )
+
+    async def spawn(self, limits: Limits) -> Child:
+        """A new locked child."""
+        if self.gone:
+            raise SandboxUnavailable("the fork server is gone")
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        name = next(self._names)
+        child = Child(ours, self._loop)
+        self._children[name] = child
+        self._idle.clear()
+        order = {"spawn": name, "memory_bytes": limits.memory_bytes, "cpu_seconds": limits.cpu_seconds}
+        try:
+            with theirs:
+                socket.send_fds(self._control, [json.dumps(order).encode()], [theirs.fileno()])
+            await child.born
+        except OSError as error:
+            self._children.pop(name, None)
+            child.kill()
+            raise SandboxUnavailable(f"the fork server takes no orders: {error.strerror}") from None
+        except BaseException:
+            child.kill()
+            raise
+        return child
+
+    def _hear(self) -> None:
+        """One message of the fork server's, or its end."""
+        try:
+            message, handles, _, _ = socket.recv_fds(self._control, _MESSAGE_BYTES, 1)
+        except BlockingIOError:
+            return
+        except OSError:
+            message, handles = b"", []
+        if not message:
+            self._lose()
+            return
+        record = json.loads(message)
+        if "hello" in record:
+            if not self._hello.done():
+                self._hello.set_result(record["hello"])
+        elif "spawned" in record:
+            self._children[record["spawned"]].begin(handles[0])
+        else:
+            child = self._children.pop(record.pop("gone"))
+            death = Death(**record)
+            child.end(death)
+            if death.fault:
+                self.on_fault(self)
+            if not self._children:
+                self._idle.set()
+
+    def _lose(self) -> None:
+        """It is gone, and the kernel has taken all its children with it."""
+        if self.gone:
+            return
+        self.gone = True
+        self._loop.remove_reader(self._control)
+        if not self._hello.done():
+            self._hello.set_exception(SandboxUnavailable("the fork server died"))
+        for child in self._children.values():
+            child.end(Death(signal.SIGKILL, 0.0, 0))
+        self._children.clear()
+        self._idle.set()
+
+    async def close_when_idle(self) -> None:
+        """Let running scripts end, then close."""
+        for spare in self.spares:
+            spare.kill()
+        self.spares.clear()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._idle.wait()
+        await self.close()
+
+    async def close(self) -> None:
+        """End it and every child. Idempotent."""
+        self._lose()
+        for spare in self.spares:
+            spare.kill()
+        self.spares.clear()
+        self._control.close()
+        if self._hello.done() and not self._hello.cancelled():
+            self._hello.exception()  # seen
+        await asyncio.shield(asyncio.to_thread(self._reap))
+
+    def _reap(self) -> None:
+        # Closing the control socket ends it; killing is for one that hangs.
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+
+def _command(control: int, limits: Limits, layers: Layers) -> list[str]:
+    """How the fork server is executed: isolated from the environment, without site, with our paths only."""
+    files = (__file__, RestrictedPython.__file__)
+    homes = list(dict.fromkeys(str(Path(file).resolve().parent.parent) for file in files))
+    start = (
+        f"import sys; sys.path[:0] = {homes!r}\n"
+        "from sandbox.zygote import main\n"
+        f"main({control}, {os.getpid()}, {asdict(limits)!r}, fence={layers.fence}, walled={layers.walls})"
+    )
+    return [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", start]

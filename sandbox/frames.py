@@ -1,0 +1,249 @@
+"""Frames between a child and its keeper. No I/O here; both ends use this file.
+
+A frame is four bytes of length, big-endian, and a body. The two directions differ, because trust does:
+
+    child -> keeper   JSON, decoded as hostile text: bounded before it is parsed, then checked node by node
+    keeper -> child   marshal, the fastest codec there is; the child trusts its keeper with everything anyway
+
+What a child may say (one key names the frame):
+
+    {"call": METHOD, "params": {...}}     an SDK call; the keeper answers before it reads on
+    {"out": TEXT}                         printed text, at most OUT_CHARS of it
+    {"result": VALUE}                     the end, well
+    {"done": true}                        the end, well, without a value: what was printed is the result
+    {"error": {...}, "status": STATUS}    the end, not so well
+
+Anything else is a ProtocolError, and the child does not survive it.
+"""
+
+from __future__ import annotations
+
+import json
+import marshal
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from .limits import KIB, Limits
+
+HEADER = struct.Struct(">I")
+
+OUT_CHARS = 4 * KIB  # one frame of printed text; a killed child loses at most what it had not filled
+ERROR_CHARS = 8 * KIB  # a message, a source line and a hint
+SLACK = 4 * KIB  # keys and braces around a payload of the largest size
+INT_BITS = 1023  # the widest integer that every JSON reader can hold as a finite double
+RESULT_NODES = 200_000  # a result of 32 KiB has at most half of 32 Ki nodes; this is for wider settings
+
+FINAL_STATUSES = frozenset({"error", "rejected", "memory", "limit"})
+_ERROR_FIELDS = {"type": str, "message": str, "line": int, "column": int, "source_line": str, "hint": str}
+
+
+class ProtocolError(Exception):
+    """The other side sent something that is not a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The script calls the host."""
+
+    method: str
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """The script printed."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The script ended with this value; ``text`` is its JSON. No text: it ended without a value."""
+
+    value: Any
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The script ended otherwise."""
+
+    status: str
+    error: dict[str, Any]
+
+
+Frame = Call | Out | Result | Failure
+
+
+def pack(body: bytes) -> bytes:
+    """A body with its length in front."""
+    return HEADER.pack(len(body)) + body
+
+
+def dump(value: Any) -> bytes:
+    """A value as compact JSON in UTF-8. Lone surrogates, which UTF-8 has not, become question marks."""
+    return _ENCODE(value).encode("utf-8", "replace")
+
+
+_ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def to_child(value: Any) -> bytes:
+    """A frame for the child. Values of foreign types travel as the JSON they stand for."""
+    try:
+        body = marshal.dumps(value)
+    except ValueError:
+        body = marshal.dumps(json.loads(json.dumps(value, allow_nan=False)))
+    return pack(body)
+
+
+def from_keeper(body: bytes) -> Any:
+    """The value in a frame of the keeper's."""
+    return marshal.loads(body)
+
+
+def largest(limits: Limits) -> int:
+    """The longest body a child with these limits may send."""
+    # Every character of an error or of printed text may take four bytes.
+    return max(limits.request_bytes, limits.result_bytes, 4 * OUT_CHARS, 8 * ERROR_CHARS) + SLACK
+
+
+def decode(body: bytes, limits: Limits) -> Frame:
+    """A hostile body as a frame, or ProtocolError."""
+    frame = _parse(body)
+    if not isinstance(frame, dict):
+        raise ProtocolError("a frame is an object")
+    kind = frozenset(frame)
+    if kind == _CALL:
+        return _call(frame, len(body), limits)
+    if kind == _OUT:
+        return Out(_text(frame["out"], OUT_CHARS))
+    if kind == _RESULT:
+        check_data(frame["result"], limits.nesting)
+        return Result(frame["result"], body.decode()[len('{"result":') : -1])
+    if kind == _DONE and frame["done"] is True:
+        return Result(None, None)
+    if kind == _FAILURE:
+        return _failure(frame)
+    raise ProtocolError("no frame has these keys")
+
+
+_CALL, _OUT, _RESULT = frozenset({"call", "params"}), frozenset({"out"}), frozenset({"result"})
+_DONE, _FAILURE = frozenset({"done"}), frozenset({"error", "status"})
+
+
+def _parse(body: bytes) -> Any:
+    try:
+        return _DECODE(body.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"not JSON: {type(error).__name__}") from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key twice")
+    return found
+
+
+_DECODE = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique).decode
+
+
+def _call(frame: dict[str, Any], size: int, limits: Limits) -> Call:
+    if size > limits.request_bytes:
+        raise ProtocolError("a call is larger than request_bytes")
+    method, params = frame["call"], frame["params"]
+    if not isinstance(method, str) or len(method) > 64 or not isinstance(params, dict):
+        raise ProtocolError("a call is a method and an object of parameters")
+    check_data(params, limits.nesting)
+    return Call(method, params)
+
+
+def _text(value: Any, longest: int) -> str:
+    if not isinstance(value, str) or len(value) > longest:
+        raise ProtocolError("not a text of the agreed size")
+    _check_text(value)
+    return value
+
+
+def _failure(frame: dict[str, Any]) -> Failure:
+    status, error = frame["status"], frame["error"]
+    if not isinstance(status, str) or status not in FINAL_STATUSES or not isinstance(error, dict):
+        raise ProtocolError("no such ending")
+    if not {"type", "message"} <= error.keys() <= _ERROR_FIELDS.keys():
+        raise ProtocolError("an error has other fields")
+    for key, value in error.items():
+        if type(value) is not _ERROR_FIELDS[key]:
+            raise ProtocolError(f"{key} of an error has another type")
+        if isinstance(value, str):
+            _text(value, ERROR_CHARS)
+        elif not 0 <= value <= 10_000_000:
+            raise ProtocolError(f"{key} of an error is out of range")
+    return Failure(status, error)
+
+
+def _check_text(text: str) -> None:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ProtocolError("a lone surrogate") from None
+
+
+def check_data(value: Any, nesting: int) -> None:
+    """Walk parsed JSON without recursion; ProtocolError where it is too deep, too wide or not plain."""
+    nodes = 0
+    level: list[Any] = [value]
+    for depth in range(nesting + 2):
+        if not level:
+            return
+        if depth > nesting:
+            break
+        nodes += len(level)
+        if nodes > RESULT_NODES:
+            raise ProtocolError("too many values")
+        below: list[Any] = []
+        for node in level:
+            if isinstance(node, dict):
+                below.extend(node.keys())
+                below.extend(node.values())
+            elif isinstance(node, list):
+                below.extend(node)
+            elif isinstance(node, str):
+                _check_text(node)
+            elif type(node) is int and node.bit_length() > INT_BITS:
+                raise ProtocolError("an integer too wide")
+        level = below
+    raise ProtocolError("nested too deeply")
+
+
+class Splitter:
+    """Cuts a stream into bodies. Feeding never holds more than one frame of ``longest`` bytes."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._pending = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """Take what arrived."""
+        self._pending += data
+
+    def next(self) -> bytes | None:
+        """The next whole body, or None when more must arrive. ProtocolError when it is announced too long."""
+        pending = self._pending
+        if len(pending) < HEADER.size:
+            return None
+        (size,) = HEADER.unpack_from(pending)
+        if size > self._longest:
+            raise ProtocolError("a frame is longer than agreed")
+        end = HEADER.size + size
+        if len(pending) < end:
+            return None
+        body = bytes(pending[HEADER.size : end])
+        del pending[:end]
+        return body

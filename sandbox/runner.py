@@ -1,0 +1,256 @@
+"""The keeper: runs scripts in locked children and trusts nothing that comes back.
+
+Theory of operation. One fork server (zygote.py) at a time; some children of it, locked and idle, are kept ready
+as spares. A script takes a worker's place, then a spare, which serves it alone and dies: it is killed when the
+script has ended, however it ended. The wall clock is ours and covers everything from the moment the worker takes
+the script. The fork server is replaced after so many scripts, and at once after a child died of a fault or of
+the kernel's filter, because all its children share one layout of memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from dataclasses import asdict, replace
+from types import TracebackType
+from typing import Any
+
+from . import verdicts, walls
+from .execution import Execution, Host, Progress
+from .forks import Child, ForkServer
+from .limits import Layers, Limits
+from .outcome import CountTokens, HostCall, Outcome, SandboxUnavailable, WallReport, Walls
+
+_SCRIPTS_PER_SERVER = 1_000
+
+
+class Sandbox:
+    """Runs scripts, each in a process of its own behind the kernel's walls.
+
+    ``limits``: the largest any script gets. ``workers``: scripts at once. ``queue``: how many may wait for a
+    worker, and ``queue_seconds`` how long. ``spares``: idle children kept ready. ``accept_missing``: the exact
+    names of walls that this host lacks and that an operator goes without; seccomp is never among them.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        accept_missing: tuple[str, ...] = (),
+        workers: int = 2,
+        queue: int = 50,
+        queue_seconds: float = 60.0,
+        spares: int = 2,
+        layers: Layers = Layers(),  # noqa: B008 - frozen
+    ) -> None:
+        self._limits = limits
+        self._accept_missing = frozenset(accept_missing)
+        self._layers = layers
+        self._queue = queue
+        self._queue_seconds = queue_seconds
+        self._waiting = 0
+        self._workers = asyncio.Semaphore(workers)
+        self._spares = spares
+        self._server: ForkServer | None = None
+        self._starting = asyncio.Lock()
+        self._closed = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._walls: tuple[WallReport, ...] = ()
+
+    @property
+    def walls(self) -> tuple[WallReport, ...]:
+        """Every wall and how its self-test went; empty before `start`."""
+        return self._walls
+
+    async def start(self) -> None:
+        """Start the fork server and test every wall. SandboxUnavailable when this host is not safe enough."""
+        await self._current()
+
+    async def close(self) -> None:
+        """Kill what runs and end the fork server. Nothing is left behind."""
+        self._closed = True
+        for task in list(self._tasks):
+            task.cancel()
+        server, self._server = self._server, None
+        if server is not None:
+            await server.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def __aenter__(self) -> Sandbox:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def run(
+        self,
+        code: str,
+        *,
+        call: HostCall | None = None,
+        limits: Limits | None = None,
+        count_tokens: CountTokens | None = None,
+        on_progress: Progress | None = None,
+    ) -> Outcome:
+        """Run one script and tell how it went; nothing the script does raises here.
+
+        ``call`` answers its SDK calls. ``limits`` are lowered to the sandbox's own where they exceed them.
+        ``on_progress`` hears of the usage about once a second. Cancelling this call kills the script.
+        """
+        bounds = self._limits if limits is None else _lowest(limits, self._limits)
+        size = len(code.encode("utf-8", "surrogatepass"))
+        if size > bounds.source_bytes:
+            return self._sealed(verdicts.source_too_large(size, bounds.source_bytes))
+        if not await self._enter():
+            return self._sealed(verdicts.queue_full(self._queue, self._queue_seconds))
+        try:
+            return await self._run(code, bounds, Host(call, bounds), count_tokens, on_progress)
+        finally:
+            self._workers.release()
+
+    async def _enter(self) -> bool:
+        """Take a worker's place, waiting in the queue if there is room in it."""
+        if not self._workers.locked():
+            await self._workers.acquire()
+            return True
+        if self._waiting >= self._queue:
+            return False
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._queue_seconds):
+                await self._workers.acquire()
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting -= 1
+        return True
+
+    async def _run(
+        self,
+        code: str,
+        limits: Limits,
+        host: Host,
+        count_tokens: CountTokens | None,
+        on_progress: Progress | None,
+    ) -> Outcome:
+        started = time.monotonic()
+        deadline = asyncio.get_running_loop().time() + limits.wall_seconds
+        try:
+            server, child = await self._take(limits)
+        except SandboxUnavailable as error:
+            return self._sealed(verdicts.unavailable(str(error)))
+        execution = Execution(child, limits, host, started)
+        try:
+            outcome = await execution.complete(code, deadline, count_tokens, on_progress)
+        finally:
+            child.kill()
+            self._after(server)
+        return self._sealed(outcome)
+
+    def _sealed(self, outcome: Outcome) -> Outcome:
+        stood = tuple(wall.name for wall in self._walls if wall.stands)
+        missing = tuple(wall.name for wall in self._walls if not wall.stands)
+        return replace(outcome, walls=Walls(stood, missing))
+
+    # --- children and their fork server ---
+
+    async def _take(self, limits: Limits) -> tuple[ForkServer, Child]:
+        """A locked child: a spare where the limits the kernel keeps are the usual ones."""
+        server = await self._current()
+        usual = (limits.memory_bytes, limits.cpu_seconds) == (self._limits.memory_bytes, self._limits.cpu_seconds)
+        if usual and server.spares:
+            return server, server.spares.popleft()
+        return server, await server.spawn(limits)
+
+    def _after(self, server: ForkServer) -> None:
+        """Keep the number of spares; part with a fork server that is used up."""
+        server.served += 1
+        if self._closed or server is not self._server:
+            return
+        if server.served >= _SCRIPTS_PER_SERVER:
+            self._retire(server)
+        else:
+            self._spawn_task(self._refill(server))
+
+    def _retire(self, server: ForkServer) -> None:
+        if server is self._server:
+            self._server = None
+            self._spawn_task(server.close_when_idle())
+
+    def _spawn_task(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _refill(self, server: ForkServer) -> None:
+        while len(server.spares) + server.coming < self._spares and server is self._server:
+            server.coming += 1
+            try:
+                server.spares.append(await server.spawn(self._limits))
+            except SandboxUnavailable:
+                return
+            finally:
+                server.coming -= 1
+
+    async def _current(self) -> ForkServer:
+        """The fork server, started anew where there is none, or where it died."""
+        async with self._starting:
+            if self._closed:
+                raise SandboxUnavailable("the sandbox is closed")
+            if self._server is None or self._server.gone:
+                if self._server is not None:
+                    await self._server.close()
+                self._server = None
+                server = await ForkServer.start(self._limits, self._layers)
+                try:
+                    self._walls = server.walls
+                    if self._layers.walls:
+                        _insist(server, self._accept_missing)
+                except SandboxUnavailable:
+                    await server.close()
+                    raise
+                server.on_fault = self._retire
+                self._server = server
+                await self._refill(server)
+            return self._server
+
+
+def _lowest(asked: Limits, ceiling: Limits) -> Limits:
+    bounds = asdict(ceiling)
+    return Limits(**{name: min(value, bounds[name]) for name, value in asdict(asked).items()})
+
+
+def _insist(server: ForkServer, accepted: frozenset[str]) -> None:
+    """Refuse a host on which a script is not held by enough walls."""
+    if server.breaches:
+        raise SandboxUnavailable(f"behind all walls this still works: {', '.join(server.breaches)}")
+    missing = tuple(wall for wall in server.walls if not wall.stands)
+    names = frozenset(wall.name for wall in missing)
+    why = "; ".join(f"{wall.name}: {wall.detail}. {wall.advice}" for wall in missing)
+    if names & walls.MANDATORY:
+        raise SandboxUnavailable(f"no sandbox without {', '.join(names & walls.MANDATORY)} ({why})", tuple(names))
+    if accepted and accepted != names:
+        raise SandboxUnavailable(
+            f"accept_missing names {sorted(accepted)}, but missing are {sorted(names)}: it must name exactly these",
+            tuple(names),
+        )
+    thin = walls.too_thin(server.standing)
+    if thin and not accepted:
+        raise SandboxUnavailable(
+            f"{', '.join(thin)} held by fewer than {walls.LAYERS_PER_ASSET} walls ({why})", tuple(names)
+        )
+
+
+async def probe() -> tuple[WallReport, ...]:
+    """Test every wall of this host, for ``winnow doctor``. Never raises for a wall that does not stand."""
+    try:
+        server = await ForkServer.start(Limits(), Layers())
+    except SandboxUnavailable as error:
+        return tuple(
+            WallReport(wall.name, wall.protects, False, str(error), wall.advice) for wall in walls.ALL_WALLS
+        )
+    await server.close()
+    return server.walls

@@ -1,0 +1,273 @@
+"""The kernel filter of a child: which system calls exist, as tables, and the BPF program made of them.
+
+A locked child computes and speaks on one descriptor. That takes under thirty calls; everything else answers
+EPERM, which turns a late import into an ordinary ImportError. Calls no honest script reaches kill the process at
+once, so that the parent sees SIGSYS and can tell an attack from a mistake. A foreign architecture is killed too:
+its numbers mean other calls.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+from .kernel import MACHINE
+
+RPC = 3  # the one descriptor a child may read and write
+
+# name -> (x86_64, aarch64); None where the architecture has no such call. Order matters for speed only.
+FREE: dict[str, tuple[int | None, int | None]] = {
+    "munmap": (11, 215),
+    "mremap": (25, 216),
+    "madvise": (28, 233),
+    "brk": (12, 214),
+    "exit": (60, 93),
+    "exit_group": (231, 94),
+    "rt_sigreturn": (15, 139),
+    "restart_syscall": (219, 128),
+    "clock_gettime": (228, 113),
+    "clock_getres": (229, 114),
+    "clock_nanosleep": (230, 115),
+    "nanosleep": (35, 101),
+    "gettimeofday": (96, 169),
+    "time": (201, None),
+    "getrandom": (318, 278),
+    "sched_yield": (24, 124),
+    "getpid": (39, 172),
+    "gettid": (186, 178),
+    "getppid": (110, 173),
+    "getuid": (102, 174),
+    "geteuid": (107, 175),
+    "getgid": (104, 176),
+    "getegid": (108, 177),
+    "sigaltstack": (131, 132),
+}
+
+# Allowed for some arguments only; see `_checked`.
+CHECKED: dict[str, tuple[int | None, int | None]] = {
+    "read": (0, 63),
+    "write": (1, 64),
+    "mmap": (9, 222),
+    "mprotect": (10, 226),
+}
+
+# Answered with an error of its own. glibc falls back from clone3 to clone only on ENOSYS; clone itself must fail
+# softly, because that is how starting a thread becomes a RuntimeError.
+ANSWERED: dict[str, tuple[int | None, int | None]] = {
+    "clone3": (435, 435),
+    "clone": (56, 220),
+}
+_ANSWERS = {"clone3": errno.ENOSYS, "clone": errno.EPERM}
+
+# No honest script gets here.
+FATAL: dict[str, tuple[int | None, int | None]] = {
+    # other processes
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
+    "kcmp": (312, 272),
+    "kill": (62, 129),
+    "tkill": (200, 130),
+    "tgkill": (234, 131),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "pidfd_open": (434, 434),
+    "pidfd_getfd": (438, 438),
+    "pidfd_send_signal": (424, 424),
+    # sockets
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "connect": (42, 203),
+    "accept": (43, 202),
+    "accept4": (288, 242),
+    "bind": (49, 200),
+    "listen": (50, 201),
+    "sendto": (44, 206),
+    "sendmsg": (46, 211),
+    "sendmmsg": (307, 269),
+    "recvfrom": (45, 207),
+    "recvmsg": (47, 212),
+    "recvmmsg": (299, 243),
+    "shutdown": (48, 210),
+    "getsockname": (51, 204),
+    "getpeername": (52, 205),
+    "setsockopt": (54, 208),
+    "getsockopt": (55, 209),
+    # programs and processes
+    "execve": (59, 221),
+    "execveat": (322, 281),
+    "fork": (57, None),
+    "vfork": (58, None),
+    # namespaces and mounts
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "move_mount": (429, 429),
+    "open_tree": (428, 428),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    # the large and fast-moving parts of the kernel
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "io_setup": (206, 0),
+    "io_submit": (209, 2),
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    # the machine
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
+    "reboot": (169, 142),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "acct": (163, 89),
+    "quotactl": (179, 60),
+    "syslog": (103, 116),
+    "settimeofday": (164, 170),
+    "clock_settime": (227, 112),
+    "adjtimex": (159, 171),
+    "clock_adjtime": (305, 266),
+    "sethostname": (170, 161),
+    "setdomainname": (171, 162),
+    "vhangup": (153, 58),
+    "ioperm": (173, None),
+    "iopl": (172, None),
+    # this process's own walls
+    "prctl": (157, 167),
+    "arch_prctl": (158, None),
+    "seccomp": (317, 277),
+    "personality": (135, 92),
+    "modify_ldt": (154, None),
+    "capset": (126, 91),
+    "setuid": (105, 146),
+    "setgid": (106, 144),
+    "setreuid": (113, 145),
+    "setregid": (114, 143),
+    "setresuid": (117, 147),
+    "setresgid": (119, 149),
+    "setgroups": (116, 159),
+    "setfsuid": (122, 151),
+    "setfsgid": (123, 152),
+    "setrlimit": (160, 164),
+    "prlimit64": (302, 261),
+    "landlock_create_ruleset": (444, 444),
+    "landlock_add_rule": (445, 445),
+    "landlock_restrict_self": (446, 446),
+    # scheduling and memory placement
+    "setpriority": (141, 140),
+    "sched_setscheduler": (144, 119),
+    "sched_setattr": (314, 274),
+    "mbind": (237, 235),
+    "set_mempolicy": (238, 237),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
+    "mlockall": (151, 230),
+    # shared memory, semaphores, queues
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "shmdt": (67, 197),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    # new kinds of descriptors
+    "ioctl": (16, 29),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "fanotify_init": (300, 262),
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+    "mknod": (133, None),
+    "mknodat": (259, 33),
+    "timer_create": (222, 107),
+    "signalfd": (282, None),
+    "signalfd4": (289, 74),
+    "eventfd": (284, None),
+    "eventfd2": (290, 19),
+    "epoll_create": (213, None),
+    "epoll_create1": (291, 20),
+    "splice": (275, 76),
+    "tee": (276, 77),
+    "vmsplice": (278, 75),
+}
+
+_COLUMN = {"x86_64": 0, "aarch64": 1}
+_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_X32_BIT = 0x40000000
+
+_PROT_EXEC, _MAP_ANONYMOUS = 4, 0x20
+
+# Offsets into struct seccomp_data; both architectures are little-endian, so the low half of an argument is first.
+_NR, _ARCH = 0, 4
+_ARGUMENT = [16 + 8 * index for index in range(6)]
+
+_LOAD, _JUMP_EQ, _JUMP_GE, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+
+
+def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("<HBBI", code, if_true, if_false, value)
+
+
+def _answer(number: int) -> bytes:
+    return _op(_RETURN, _ERRNO | number)
+
+
+_LET_PASS, _REFUSE, _DIE = _op(_RETURN, _ALLOW), _answer(errno.EPERM), _op(_RETURN, _KILL)
+
+
+def _checked(name: str) -> bytes:
+    """What follows a match of the call's number: load an argument, decide."""
+    if name in ("read", "write"):
+        return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, RPC, 0, 1) + _LET_PASS + _REFUSE
+    no_exec = _op(_LOAD, _ARGUMENT[2]) + _op(_JUMP_SET, _PROT_EXEC, 0, 1) + _DIE
+    if name == "mprotect":
+        return no_exec + _LET_PASS
+    return no_exec + _op(_LOAD, _ARGUMENT[3]) + _op(_JUMP_SET, _MAP_ANONYMOUS, 0, 1) + _LET_PASS + _REFUSE
+
+
+def _on(number: int | None, body: bytes) -> bytes:
+    """``body`` when the call has this number, else go on behind it."""
+    if number is None:
+        return b""
+    return _op(_JUMP_EQ, number, 0, len(body) // 8) + body
+
+
+def supported() -> bool:
+    """Whether there is a table for this machine."""
+    return MACHINE in _COLUMN
+
+
+def program() -> bytes:
+    """The BPF program for this machine. KeyError where there is no table for it."""
+    column = _COLUMN[MACHINE]
+    parts = [_op(_LOAD, _ARCH), _op(_JUMP_EQ, _AUDIT_ARCH[MACHINE], 1, 0), _DIE, _op(_LOAD, _NR)]
+    if MACHINE == "x86_64":
+        parts += [_op(_JUMP_GE, _X32_BIT, 0, 1), _DIE]
+    parts += [_on(numbers[column], _checked(name)) for name, numbers in CHECKED.items()]
+    parts += [_on(numbers[column], _LET_PASS) for numbers in FREE.values()]
+    parts += [_on(numbers[column], _answer(_ANSWERS[name])) for name, numbers in ANSWERED.items()]
+    parts += [_on(numbers[column], _DIE) for numbers in FATAL.values()]
+    return b"".join([*parts, _REFUSE])

@@ -1,0 +1,93 @@
+"""Every way an execution ends that the script did not choose, in words for the one who wrote it. Records only."""
+
+from __future__ import annotations
+
+import signal
+
+from .limits import KIB, MIB, Limits
+from .outcome import Outcome, ScriptError, Status
+
+
+def _ending(status: Status, type: str, message: str, hint: str | None = None) -> Outcome:
+    return Outcome(status, error=ScriptError(type, message, hint=hint))
+
+
+def source_too_large(size: int, bound: int) -> Outcome:
+    """More source than ``source_bytes``."""
+    return _ending(
+        "rejected",
+        "CodeRejected",
+        f"the script is {size:,} bytes long; the limit is {bound:,}",
+        "do not paste data into the script: read it with kb.search or fetch inside it",
+    )
+
+
+def queue_full(places: int, seconds: float) -> Outcome:
+    """No worker, and no room to wait or not within the time."""
+    return _ending(
+        "unavailable",
+        "QUEUE_FULL",
+        f"all workers are busy and {places} scripts wait, or one waited {seconds:g} s",
+        "run it again in about 5 seconds",
+    )
+
+
+def unavailable(why: str) -> Outcome:
+    """No sandbox on this host, or not any more."""
+    return _ending("unavailable", "SandboxUnavailable", why, "winnow doctor shows every wall and what to do")
+
+
+def timeout(limits: Limits) -> Outcome:
+    """Killed at the wall clock."""
+    return _ending(
+        "timeout",
+        "Timeout",
+        f"the script ran longer than {limits.wall_seconds:g} s and was killed",
+        "fetch fewer documents, or work on ids and previews before full texts; stdout holds what it printed",
+    )
+
+
+def cpu(limits: Limits) -> Outcome:
+    """Killed at the CPU limit."""
+    return _ending("timeout", "Timeout", f"the script used more than {limits.cpu_seconds} s of CPU and was killed",
+                   "look for a loop that does not end, or a regular expression that backtracks")  # fmt: skip
+
+
+def memory(limits: Limits) -> Outcome:
+    """Out of memory, found by the keeper's watch."""
+    return _ending("memory", "MemoryLimit", f"the script needed more than {limits.memory_bytes // MIB} MiB and was"
+                   " killed", "keep ids or previews instead of full texts; work in batches")  # fmt: skip
+
+
+def output(limits: Limits) -> Outcome:
+    """Printed too much."""
+    return _ending("limit", "OutputLimit", f"the script printed more than {limits.stdout_total_bytes // KIB} KiB and"
+                   " was stopped", "print a summary; return the answer instead of printing it")  # fmt: skip
+
+
+def result_too_large(size: int, bound: int, unit: str) -> Outcome:
+    """The result is whole or not at all."""
+    return _ending(
+        "limit",
+        "ResultTooLarge",
+        f"the result is {size:,} {unit} long; the limit is {bound:,}",
+        "return less: fewer rows, only the fields you need, or a preview of each text",
+    )
+
+
+def violation(why: str) -> Outcome:
+    """Something other than a frame came out of the child."""
+    return _ending("crashed", "SandboxCrash", f"the child broke the protocol ({why}) and was killed")
+
+
+def death(number: int) -> Outcome:
+    """The child died without a last word."""
+    if number == signal.SIGSYS:
+        what = "the script made a system call that the sandbox forbids, and was killed"
+    elif number == signal.SIGKILL:
+        what = "the system killed the script, most likely for want of memory"
+    elif number:
+        what = f"the script crashed the interpreter ({signal.Signals(number).name})"
+    else:
+        what = "the child ended without an answer"
+    return _ending("crashed", "SandboxCrash", what)
