@@ -113,8 +113,8 @@ def _installation(settings: Settings) -> Iterator[Finding]:
     """Whether our four packages are still ours: their names are ones that others use too."""
     ours = distribution(DISTRIBUTION)
     home, owners = _home_of(ours), packages_distributions()
-    wrong = [complaint for name in PACKAGES for complaint in _strangers(name, home, owners.get(name, []))]
-    wrong += _overwritten(ours)
+    wrong = [complaint for name in PACKAGES for complaint in strangers(name, home, owners.get(name, []))]
+    wrong += overwritten(ours)
     detail = "; ".join(wrong) or f"{', '.join(PACKAGES)} are ours, in {home}"
     advice = f"uninstall the other distribution, then {REINSTALL}" if wrong else ""
     yield Finding("versions", "installation", not wrong, detail, advice)
@@ -128,7 +128,8 @@ def _home_of(ours: Distribution) -> Path:
     return Path(str(ours.locate_file(""))).resolve()
 
 
-def _strangers(package: str, home: Path, owners: Sequence[str]) -> Iterator[str]:
+def strangers(package: str, home: Path, owners: Sequence[str]) -> Iterator[str]:
+    """Why the package that is imported may not be the one in ``home``: its place, or another owner."""
     imported = Path(importlib.import_module(package).__file__ or "").resolve()
     if imported != home / package / "__init__.py":
         yield f"{package} is imported from {imported.parent}, not from {home}"
@@ -137,7 +138,8 @@ def _strangers(package: str, home: Path, owners: Sequence[str]) -> Iterator[str]
         yield f"{package} also belongs to {', '.join(others)}"
 
 
-def _overwritten(ours: Distribution) -> Iterator[str]:
+def overwritten(ours: Distribution) -> Iterator[str]:
+    """Files of our packages that are not as they were installed."""
     for file in ours.files or ():
         if file.parts[0] not in PACKAGES or file.hash is None or file.hash.mode != "sha256":
             continue

@@ -35,9 +35,9 @@ import re
 found = {{}}
 for query in {list(SEARCHES)!r}:
     for row in semantic_search(query, top_k={TOP_K}):
-        called = row.section.split(" > ")[-1]
-        if re.search(r"\\btimeout\\b", called):
-            found[row.id] = called.split("(")[0]
+        name, _, arguments = row.section.split(" > ")[-1].partition("(")
+        if re.search(r"\\btimeout\\b", arguments):
+            found[row.id] = name
 answer = {{}}
 for row in fetch(list(found)[:50]):
     named = re.findall(r"(?<!not raise )\\b(?:TimeoutError|TimeoutExpired|Empty|Full)\\b", row.content)
@@ -54,8 +54,8 @@ _EXPIRY = re.compile(r"(?<!not raise )\b(?:TimeoutError|TimeoutExpired|Empty|Ful
 
 def read(rows: Iterable[Mapping[str, Any]]) -> Answer:
     """The answer that is in these ``full`` rows: what a reader with all of them before him would pick."""
-    sections = ((row["metadata"]["section"].rpartition(" > ")[2], row["content"]) for row in rows)
-    return _answer((called.partition("(")[0], text) for called, text in sections if _TIMEOUT.search(called))
+    headed = ((row["metadata"]["section"].rpartition(" > ")[2].partition("("), row["content"]) for row in rows)
+    return _answer((name, text) for (name, _, arguments), text in headed if _TIMEOUT.search(arguments))
 
 
 def truth(documentation: Iterable[ModuleDocs]) -> Answer:

@@ -1,0 +1,211 @@
+"""Clients that others wrote: the SDK's, its 1.x line and the Inspector, each listing and calling, on stdio and HTTP.
+
+The 1.x client and the Inspector come from package registries. Where one cannot be reached those tests are skipped,
+and say so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+WINNOW = Path(sys.executable).with_name("winnow")
+PROJECT = "handbook"
+QUERY = "how are backups encrypted"
+SCRIPT = f"return [row.title for row in semantic_search({QUERY!r}, top_k=1)]"
+TITLE = "Backups handbook"
+TOOLS = ["semantic_search", "execute_code"]
+
+OLD_SDK = "mcp==1.30.0"
+INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
+NODE = "node@22"  # the Inspector needs 22.19; this package carries the program itself
+
+pytestmark = [pytest.mark.slow, pytest.mark.walls, pytest.mark.timeout(300)]
+
+
+def _arguments(store: Path) -> list[str]:
+    return ["serve", "--store", str(store), "--project", PROJECT]
+
+
+def _environment() -> dict[str, str]:
+    """What a host would have to hand on: it starts servers with an almost empty environment."""
+    return {name: value for name, value in os.environ.items() if name.startswith("WINNOW_")}
+
+
+@pytest.fixture
+def stdio(store: Path) -> StdioServerParameters:
+    """How a client starts the server."""
+    return StdioServerParameters(command=str(WINNOW), args=_arguments(store), env=_environment())
+
+
+@pytest.fixture
+def url(store: Path) -> Iterator[str]:
+    """The address of a server on loopback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [WINNOW, *_arguments(store), "--http", address]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            _wait_until_healthy(f"http://{address}/health", process)
+            yield f"http://{address}/mcp"
+        finally:
+            process.terminate()
+
+
+def _wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:
+    while process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as response:
+                assert json.load(response)["status"] == "ok"
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"the server ended with {process.returncode}")
+
+
+async def _list_and_call(client: Client) -> tuple[list[str], str, list[str]]:
+    tools = [tool.name for tool in (await client.list_tools()).tools]
+    found = await client.call_tool("semantic_search", {"query": QUERY, "top_k": 1})
+    ran = await client.call_tool("execute_code", {"code": SCRIPT})
+    assert found.structured_content is not None
+    assert ran.structured_content is not None
+    return tools, found.structured_content["results"][0]["title"], ran.structured_content["result"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_sdk_s_client_lists_and_calls_over_stdio(stdio: StdioServerParameters, mode: Any) -> None:
+    """Both eras of the protocol."""
+    async with Client(stdio, mode=mode) as client:
+        assert await _list_and_call(client) == (TOOLS, TITLE, [TITLE])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_sdk_s_client_lists_and_calls_over_http(url: str, mode: Any) -> None:
+    """Both eras of the protocol."""
+    async with Client(url, mode=mode) as client:
+        assert await _list_and_call(client) == (TOOLS, TITLE, [TITLE])
+
+
+# What a program on the SDK's 1.x line does; it prints what it got.
+OLD_CLIENT = """
+import asyncio, json, sys
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamablehttp_client
+
+async def main(target, query, script):
+    if isinstance(target, str):
+        transport = streamablehttp_client(target)
+    else:
+        transport = stdio_client(StdioServerParameters(**target))
+    async with transport as (read, write, *_), ClientSession(read, write) as session:
+        await session.initialize()
+        tools = [tool.name for tool in (await session.list_tools()).tools]
+        found = await session.call_tool("semantic_search", {"query": query, "top_k": 1})
+        ran = await session.call_tool("execute_code", {"code": script})
+        title = found.structuredContent["results"][0]["title"]
+        print(json.dumps([tools, title, ran.structuredContent["result"], found.isError or ran.isError]))
+
+asyncio.run(main(*json.loads(sys.argv[1])))
+"""
+
+
+@pytest.fixture(scope="module")
+def old_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with the SDK's 1.x line, in an environment of its own."""
+    folder = tmp_path_factory.mktemp("old-sdk")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True)
+    pip = [folder / "bin/python", "-m", "pip", "--disable-pip-version-check", "--quiet", "--retries", "1"]
+    installed = subprocess.run([*pip, "install", OLD_SDK], capture_output=True, text=True, check=False)
+    if installed.returncode:
+        pytest.skip(f"{OLD_SDK} cannot be installed here: {installed.stderr.strip().splitlines()[-1]}")
+    return folder / "bin/python"
+
+
+def _old_client(python: Path, target: str | dict[str, Any]) -> list[Any]:
+    command = [python, "-c", OLD_CLIENT, json.dumps([target, QUERY, SCRIPT])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    answer: list[Any] = json.loads(done.stdout)
+    return answer
+
+
+def test_the_sdk_s_old_line_lists_and_calls_over_stdio(old_python: Path, stdio: StdioServerParameters) -> None:
+    """Clients stay behind for years."""
+    target = {"command": stdio.command, "args": stdio.args, "env": stdio.env}
+    assert _old_client(old_python, target) == [TOOLS, TITLE, [TITLE], False]
+
+
+def test_the_sdk_s_old_line_lists_and_calls_over_http(old_python: Path, url: str) -> None:
+    """Clients stay behind for years."""
+    assert _old_client(old_python, url) == [TOOLS, TITLE, [TITLE], False]
+
+
+@pytest.fixture(scope="module")
+def inspector() -> list[str]:
+    """The command line of the Inspector, under a Node that it accepts."""
+    if shutil.which("npx") is None:
+        pytest.skip("the Inspector needs npx, and there is none here")
+    command = ["npx", "-y", "-p", NODE, "-p", INSPECTOR, "mcp-inspector", "--cli"]
+    probe = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=240, check=False)
+    if probe.returncode:
+        pytest.skip(f"{INSPECTOR} cannot be had here: {(probe.stderr.strip().splitlines() or ['?'])[-1]}")
+    return command
+
+
+INSPECTIONS = {
+    "list": ["--method", "tools/list", "--strict"],
+    "search": ["--method", "tools/call", "--tool-name", "semantic_search", "--tool-arg", f"query={QUERY}"],
+    "script": ["--method", "tools/call", "--tool-name", "execute_code", "--tool-arg", f"code={SCRIPT}"],
+}
+
+
+def _inspect(command: list[str]) -> dict[str, Any]:
+    done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def _expect(inspection: str, answer: dict[str, Any]) -> None:
+    if inspection == "list":
+        assert [tool["name"] for tool in answer["tools"]] == TOOLS
+    elif inspection == "search":
+        assert answer["structuredContent"]["results"][0]["title"] == TITLE
+    else:
+        assert answer["structuredContent"]["result"] == [TITLE]
+
+
+@pytest.mark.parametrize("inspection", INSPECTIONS)
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_inspector_finds_nothing_over_stdio(
+    inspector: list[str], stdio: StdioServerParameters, tmp_path: Path, inspection: str, era: str
+) -> None:
+    """The configuration is the one that the README gives for clients."""
+    config = tmp_path / "mcp.json"
+    server = {"command": stdio.command, "args": stdio.args, "env": stdio.env}
+    config.write_text(json.dumps({"mcpServers": {"winnow": server}}), "utf-8")
+    target = ["--config", str(config), "--server", "winnow", "--protocol-era", era]
+    _expect(inspection, _inspect([*inspector, *target, *INSPECTIONS[inspection]]))
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_inspector_finds_nothing_over_http(inspector: list[str], url: str, era: str) -> None:
+    """The same three, against one running server."""
+    for inspection, arguments in INSPECTIONS.items():
+        _expect(inspection, _inspect([*inspector, url, "--protocol-era", era, *arguments]))

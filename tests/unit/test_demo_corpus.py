@@ -1,0 +1,92 @@
+"""The demonstration's corpus and question: the same on every run, and true to the docstrings."""
+
+from __future__ import annotations
+
+import queue
+import re
+import subprocess
+import sys
+
+import pytest
+
+from server.demo.stdlib import ModuleDocs, corpus
+from server.demo.task import QUESTION, SCRIPT, SEARCHES, read, truth
+
+
+@pytest.fixture(scope="module")
+def documentation() -> list[ModuleDocs]:
+    """The running Python's documentation."""
+    return list(corpus())
+
+
+@pytest.fixture(scope="module")
+def texts(documentation: list[ModuleDocs]) -> dict[str, str]:
+    """The text of every entry, by name."""
+    return {entry.name: entry.doc for module in documentation for entry in module.entries}
+
+
+def test_the_corpus_is_large_and_has_no_name_twice(documentation: list[ModuleDocs]) -> None:
+    """A demonstration on a toy proves nothing."""
+    names = [module.name for module in documentation]
+    assert len(names) == len(set(names)) > 200
+    assert sum(len(module.entries) for module in documentation) > 3_000
+
+
+def test_docstrings_are_taken_as_they_are(texts: dict[str, str]) -> None:
+    """What the corpus says of a method is what the method says."""
+    assert texts["queue.Queue.put"].split() == (queue.Queue.put.__doc__ or "").split()
+
+
+def test_names_from_private_modules_stand_where_users_find_them(texts: dict[str, str]) -> None:
+    """``Future`` is written in ``concurrent.futures._base``; nobody imports it from there."""
+    assert "concurrent.futures.Future.result" in texts
+    assert [name for name in texts if any(part.startswith("_") for part in name.split("."))] == []
+
+
+def test_nothing_is_run_to_be_read() -> None:
+    """No web page is opened, no poem printed, no window drawn."""
+    code = "import sys; from server.demo.stdlib import corpus; n = len(list(corpus())); "
+    code += "print(sorted({'antigravity', 'this', 'turtle', 'tkinter', 'idlelib'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
+
+
+def test_every_heading_is_one_of_ours(documentation: list[ModuleDocs]) -> None:
+    """What looks like a heading, an underline or a fence inside a docstring is not one in the document."""
+    for module in documentation:
+        text = module.markdown()
+        assert len(re.findall(r"^ {0,3}#", text, re.MULTILINE)) == 1 + len(module.entries)
+        assert re.findall(r"^ {0,3}(?:`{3}|~{3}|[=-]+\s*$)", text, re.MULTILINE) == []
+
+
+def test_the_truth_knows_the_trap(documentation: list[ModuleDocs]) -> None:
+    """``asyncio.wait`` names TimeoutError only to say that it does not raise it."""
+    answer = truth(documentation)
+    assert "TimeoutError" in next(
+        e.doc for m in documentation for e in m.entries if e.name == "asyncio.tasks.wait"
+    )
+    assert "asyncio.tasks.wait" not in answer
+    expected = {
+        "asyncio.tasks.wait_for": ["TimeoutError"],
+        "concurrent.futures.Future.result": ["TimeoutError"],
+        "queue.Queue.get": ["Empty"],
+        "queue.Queue.put": ["Full"],
+        "subprocess.run": ["TimeoutExpired"],
+    }
+    assert {name: answer.get(name) for name in expected} == expected
+
+
+def test_reading_everything_gives_the_truth(documentation: list[ModuleDocs]) -> None:
+    """An arm that was handed every entry in full would answer right: what is left to it is to find them."""
+    rows = [
+        {"metadata": {"section": f"{module.name} > {entry.heading}"}, "content": entry.doc}
+        for module in documentation
+        for entry in module.entries
+    ]
+    assert read(rows) == truth(documentation)
+
+
+def test_the_script_asks_what_the_direct_way_asks() -> None:
+    """Both arms send the same searches, and the question is one that a person would ask."""
+    assert [query for query in SEARCHES if query not in SCRIPT] == []
+    assert QUESTION.endswith("?")

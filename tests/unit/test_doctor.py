@@ -1,0 +1,127 @@
+"""The doctor: whatever is wrong, there is a line that says so and what to do."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import Distribution
+from pathlib import Path
+
+import pytest
+
+from server import health
+from server.health import Finding, examine, is_healthy, overwritten, strangers
+from server.settings import Settings, load_settings
+
+WINNOW = Path(sys.executable).with_name("winnow")
+
+
+def _by_name(findings: list[Finding]) -> dict[str, Finding]:
+    return {f"{finding.group}/{finding.check}": finding for finding in findings}
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> list[Finding]:
+    """What the doctor finds on this machine, over a store that is not there yet."""
+    return examine(load_settings(store=tmp_path_factory.mktemp("doctor") / "store"))
+
+
+def test_this_installation_is_right(findings: list[Finding]) -> None:
+    """Versions, dependencies, packages, vocabulary and model are as the set-up left them."""
+    named = _by_name(findings)
+    expected = ["winnow", "python", "dependencies", "installation", "tokens"]
+    assert [name for name in expected if not named[f"versions/{name}"].ok] == []
+    assert named["model/embedding"].ok
+
+
+def test_a_store_that_is_not_made_yet_is_no_fault(findings: list[Finding]) -> None:
+    """The first ingest makes it."""
+    folder = _by_name(findings)["store/folder"]
+    assert (folder.ok, folder.detail.endswith("(not made yet)")) == (True, True)
+
+
+def test_every_line_that_is_not_right_says_what_to_do(tmp_path: Path) -> None:
+    """The property of the whole command, over settings that are wrong in several ways."""
+    (tmp_path / "file").write_text("in the way", "utf-8")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        found = examine(load_settings(store=tmp_path / "file" / "store", models=tmp_path / "none", qdrant_url=url))
+    named = _by_name(found)
+    assert (named["store/folder"].ok, named["backends/qdrant"].ok, is_healthy(found)) == (False, False, False)
+    assert [finding for finding in found if not finding.ok and not finding.advice] == []
+
+
+def test_a_check_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A doctor is called when things are broken."""
+
+    def broken(settings: Settings) -> list[Finding]:
+        raise OSError("no such device")
+
+    monkeypatch.setattr(health, "CHECKS", (broken,))
+    found = examine(load_settings())
+    detail = "the check itself failed: OSError: no such device"
+    assert [(f.check, f.ok, f.detail, f.advice) for f in found] == [("broken", False, detail, health.REINSTALL)]
+
+
+def test_what_is_worth_knowing_does_not_decide() -> None:
+    """Little free space is a warning; a missing wall is a verdict."""
+    warning = Finding("store", "space", False, "1 MB free", "make room", essential=False)
+    fault = Finding("walls", "seccomp", False, "not there", "use a newer kernel")
+    assert (is_healthy([warning]), is_healthy([warning, fault])) == (True, False)
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Callable[[], Distribution]:
+    """An installed distribution with one file of ours, as pip would record it."""
+    (tmp_path / "server").mkdir()
+    (tmp_path / "server/__init__.py").write_text("mine\n", "utf-8")
+    metadata = tmp_path / "winnow_mcp-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: winnow-mcp\nVersion: 1\n", "utf-8")
+    record = "server/__init__.py,sha256=_LyADbPxhnAAuFLxzgBEuPFYT3at4e1uZRiYJPlcPNo,5\n"
+    (metadata / "RECORD").write_text(record, "utf-8")
+    return lambda: Distribution.at(metadata)
+
+
+def test_a_file_that_another_distribution_has_overwritten_is_named(
+    installed: Callable[[], Distribution], tmp_path: Path
+) -> None:
+    """`server` is a name that others use too."""
+    assert list(overwritten(installed())) == []
+    (tmp_path / "server/__init__.py").write_text("theirs\n", "utf-8")
+    assert list(overwritten(installed())) == ["server/__init__.py is not what was installed"]
+    (tmp_path / "server/__init__.py").unlink()
+    assert list(overwritten(installed())) == ["server/__init__.py is missing"]
+
+
+def test_a_package_that_is_imported_from_elsewhere_or_owned_twice_is_named() -> None:
+    """Both ways in which a name can be lost."""
+    home = Path(health.__file__).resolve().parents[1]
+    assert list(strangers("server", home, ["winnow-mcp"])) == []
+    assert list(strangers("server", home, ["winnow-mcp", "other"])) == ["server also belongs to other"]
+    elsewhere = list(strangers("server", Path("/elsewhere"), ["winnow-mcp"]))
+    assert elsewhere == [f"server is imported from {home / 'server'}, not from /elsewhere"]
+
+
+def test_the_command_prints_the_same_for_programs(tmp_path: Path) -> None:
+    """`{ok, checks: [{check, ok, detail, advice}]}`, and an exit code that agrees."""
+    done = subprocess.run(
+        [WINNOW, "doctor", "--json", "--store", tmp_path], capture_output=True, text=True, check=False
+    )
+    told = json.loads(done.stdout)
+    assert set(told) == {"ok", "checks"}
+    assert {"check", "ok", "detail", "advice"} <= set(told["checks"][0])
+    assert (done.returncode == 0) == told["ok"] == all(c["ok"] for c in told["checks"] if c["essential"])
+
+
+def test_the_command_shows_an_arrow_for_every_advice(tmp_path: Path) -> None:
+    """People see what programs see."""
+    (tmp_path / "file").write_text("in the way", "utf-8")
+    done = subprocess.run(
+        [WINNOW, "doctor", "--store", tmp_path / "file"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "→ choose a folder you may write to" in done.stdout) == (1, True)
