@@ -15,6 +15,7 @@ import os
 import platform
 import shutil
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +44,8 @@ REACH_SECONDS = 3.0
 class Finding:
     """One line of the doctor's. ``advice`` is what to do, "" where nothing is to be done.
 
-    ``essential`` findings decide the verdict; the others are worth knowing.
+    ``essential`` findings decide the verdict; the others are worth knowing. ``evidence`` is what was tried to
+    find out, where that is more than looking.
     """
 
     group: str
@@ -52,6 +54,7 @@ class Finding:
     detail: str
     advice: str = ""
     essential: bool = True
+    evidence: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -167,10 +170,42 @@ def _store(settings: Settings) -> Iterator[Finding]:
     advice = "" if writable else "choose a folder you may write to: --store DIR, or WINNOW_STORE"
     state = "" if nearest == settings.store else " (not made yet)"
     yield Finding("store", "folder", writable, f"{settings.store}{state}", advice)
+    yield from _held(settings)
+    yield from _projects(settings)
     free = shutil.disk_usage(nearest).free
     roomy = free >= FREE_BYTES
     advice = "" if roomy else f"make room, or choose another --store; {FREE_BYTES // MIB} MB is a small index"
     yield Finding("store", "space", roomy, f"{free // MIB:,} MB free", advice, essential=False)
+
+
+def _held(settings: Settings) -> Iterator[Finding]:
+    from server.backends.lock import holder
+
+    held_by = holder(settings.store)
+    detail = f"held by {held_by}" if held_by else "held by nobody"
+    advice = "fine while it serves; end it before you ingest, or use another --store" if held_by else ""
+    yield Finding("store", "holder", held_by is None, detail, advice, essential=False)
+
+
+def _projects(settings: Settings) -> Iterator[Finding]:
+    from server.backends.catalogue import Catalogue
+    from server.backends.opening import catalogue_path
+
+    path = catalogue_path(settings)
+    if not path.exists():
+        yield Finding(
+            "store", "projects", False, "none yet", "index a folder: winnow ingest PATH", essential=False
+        )
+        return
+    catalogue = Catalogue(path)
+    try:
+        told = [
+            f"{each.name} ({each.documents:,} documents, {each.chunks:,} chunks)" for each in catalogue.projects()
+        ]
+    finally:
+        catalogue.close()
+    advice = "" if told else "index a folder: winnow ingest PATH"
+    yield Finding("store", "projects", bool(told), ", ".join(told) or "none yet", advice, essential=False)
 
 
 def _model(settings: Settings) -> Iterator[Finding]:
@@ -185,6 +220,25 @@ def _model(settings: Settings) -> Iterator[Finding]:
         yield Finding("model", "embedding", True, f"{source.why}; search is lexical", essential=False)
     else:
         yield Finding("model", "embedding", False, f"{source.why}; search is lexical", "run: winnow model install")
+
+
+def _engine(settings: Settings) -> Iterator[Finding]:
+    """The embedded engine, tried in a folder of its own: a point that is written is found again."""
+    from server.backends.base import Point, SparseVector
+    from server.backends.edge import EdgeStore
+    from server.models import Filters
+
+    word = SparseVector((1,), (1.0,))
+    with tempfile.TemporaryDirectory(prefix="winnow-doctor-") as folder:
+        store = EdgeStore(Path(folder), dimension=4)
+        try:
+            store.upsert([Point("000000000001", word, None, {"project": "doctor"})])
+            found = [chunk for chunk, _ in store.search_sparse(word, Filters("doctor"), 1)]
+        finally:
+            store.close()
+    right = found == ["000000000001"]
+    detail = "the embedded index writes and finds" if right else "the embedded index does not find what it wrote"
+    yield Finding("backends", "embedded", right, detail, "" if right else REINSTALL)
 
 
 def _qdrant(settings: Settings) -> Iterator[Finding]:
@@ -214,8 +268,10 @@ def _qdrant(settings: Settings) -> Iterator[Finding]:
 def _walls(settings: Settings) -> Iterator[Finding]:
     from sandbox import probe
 
+    accepted = settings.allow_weaker_sandbox
     for wall in asyncio.run(probe()):
-        yield Finding("walls", wall.name, wall.stands, f"{wall.protects}: {wall.detail}", wall.advice)
+        needed = settings.execute_code == "on" and wall.name not in accepted
+        yield Finding("walls", wall.name, wall.stands, wall.protects, wall.advice, needed, wall.detail)
 
 
 def _host(settings: Settings) -> Iterator[Finding]:

@@ -41,13 +41,17 @@ def _show(findings: Sequence[Finding], *, healthy: bool) -> None:
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         for finding in members:
-            table.add_row(_mark(finding), escape(finding.check), escape(finding.detail))
+            table.add_row(_mark(finding), escape(finding.check), escape(_told(finding)))
             if finding.advice:
                 table.add_row("", "", f"[bold]→ {escape(finding.advice)}[/bold]")
         console.print(f"[bold]{group}[/bold]", table, "", sep="\n")
     console.print(
         "Everything essential is right." if healthy else "Not everything is right; the arrows say what to do."
     )
+
+
+def _told(finding: Finding) -> str:
+    return f"{finding.detail}: {finding.evidence}" if finding.evidence and not finding.ok else finding.detail
 
 
 def _mark(finding: Finding) -> str:

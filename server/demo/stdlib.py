@@ -47,6 +47,7 @@ COMPILED = (
     "zlib",
 )
 
+_STARS = re.compile(r"\*, |\*+(?=\w)")
 # What Markdown would take for a heading, an underline or a fence at the start of a docstring's line.
 _STRUCTURE = re.compile(r"^ {0,3}(?=#|`{3}|~{3}|(?:=+|-+)\s*$)", re.MULTILINE)
 
@@ -63,14 +64,15 @@ class Entry:
 
     @property
     def heading(self) -> str:
-        """What the documentation is headed with."""
-        return f"class {self.name}" if self.kind == "class" else f"{self.name}{self.signature}"
+        """What the documentation is headed with: the call, without the stars that Markdown would take away."""
+        return f"class {self.name}" if self.kind == "class" else f"{self.name}{_STARS.sub('', self.signature)}"
 
     @property
     def usage(self) -> tuple[str, ...]:
-        """How a class is called: a line of its own, because some take thirty arguments."""
-        called = self.kind == "class" and self.signature
-        return (f"    {self.name.rpartition('.')[2]}{self.signature}",) if called else ()
+        """The exact call as a line of its own, where the heading does not hold it."""
+        if not self.signature or (self.kind == "function" and "*" not in self.signature):
+            return ()
+        return (f"    {self.name.rpartition('.')[2]}{self.signature}",)
 
 
 @dataclass(frozen=True, slots=True)

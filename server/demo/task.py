@@ -26,7 +26,7 @@ SEARCHES = (
     "block at most timeout seconds and raise Empty or Full",
     "wait with a timeout in seconds",
 )
-TOP_K = 50
+TOP_K = 40
 
 # What an agent would write: rank by metadata, read the full text of what takes a timeout, return a table.
 SCRIPT = f"""\
