@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from server.errors import WinnowError
 from server.models import Chunk, Document, Filters, Passage, ProjectInfo
 
 Vector = NDArray[np.float32]
@@ -33,6 +36,87 @@ class Point:
     sparse: SparseVector
     dense: Vector | None
     payload: Mapping[str, str | int | float | tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """The payload's ``key`` holds (or, for a list, contains) at least one of ``values``."""
+
+    key: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """The payload's number ``key`` is there and not below ``number``."""
+
+    key: str
+    number: float
+
+
+# Every key that filters need, and how an index should treat it.
+PAYLOAD_KEYS: Mapping[str, Literal["keyword", "float"]] = MappingProxyType(
+    {
+        "project": "keyword",
+        "doc_tag": "keyword",
+        "tags": "keyword",
+        "type": "keyword",
+        "vendor": "keyword",
+        "paths": "keyword",
+        "updated": "float",
+    }
+)
+
+
+def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
+    """What every point of the document carries for filters.
+
+    ``paths`` holds the uri and every folder above it, so that a path prefix is an equality that ends at a
+    segment. ``updated`` is the document's own date in seconds since 1970 (UTC), absent where it has none.
+    """
+    segments = document.uri.split("/")
+    payload: dict[str, str | float | tuple[str, ...]] = {
+        "project": document.project,
+        "doc_tag": document.doc_tag,
+        "tags": document.tags,
+        "type": document.type,
+        "vendor": document.vendor,
+        "paths": tuple("/".join(segments[:depth]) for depth in range(1, len(segments) + 1)),
+    }
+    stated = document.metadata.get("updated") or document.metadata.get("lastmod") or document.created
+    updated = seconds_of(str(stated))
+    return payload if updated is None else {**payload, "updated": updated}
+
+
+def conditions(filters: Filters) -> list[AnyOf | AtLeast]:
+    """The filters as conditions on the payload, all of which must hold.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` where ``updated_after`` is not a date.
+    """
+    wanted: list[AnyOf | AtLeast] = [AnyOf("project", (filters.project,))]
+    wanted += [AnyOf("tags", (tag,)) for tag in filters.tags]
+    anything = {
+        "doc_tag": filters.doc_tags,
+        "type": filters.types,
+        "vendor": (filters.vendor,) if filters.vendor else (),
+        "paths": (prefix,) if (prefix := filters.path_prefix.strip("/")) else (),
+    }
+    wanted += [AnyOf(key, values) for key, values in anything.items() if values]
+    if filters.updated_after:
+        after = seconds_of(filters.updated_after)
+        if after is None:
+            raise WinnowError("INVALID_REQUEST", "updated_after must be an ISO date such as 2026-11-21")
+        wanted.append(AtLeast("updated", after))
+    return wanted
+
+
+def seconds_of(date: str) -> float | None:
+    """An ISO date or time as seconds since 1970, UTC where it names no zone; None where it is neither."""
+    try:
+        moment = datetime.fromisoformat(date.strip())
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 class VectorStore(Protocol):
@@ -162,7 +246,7 @@ class DocumentStore(Protocol):
         """The fingerprint that all documents of the project share; "" where they have none or several."""
 
     def generation(self, project: str) -> int:
-        """Grows with every ingest that changed the project; 0 for a project that does not exist."""
+        """Grows with every change of the project's index; 0 for a project that does not exist."""
 
     def passages(self, chunk_ids: Sequence[str], project: str) -> dict[str, Passage]:
         """The chunks that exist in this project, by id, each with its document."""
@@ -185,10 +269,14 @@ class DocumentStore(Protocol):
     def chunk_count(self) -> int:
         """Chunks in all projects."""
 
-    def apply(self, changes: Changes) -> None: ...
+    def apply(self, changes: Changes) -> None:
+        """Make one change; the generation grows where entries or deletions are among it."""
 
-    def begin(self, project: str) -> bool:
-        """Mark the project as being written; True where an earlier writer never came to its ``finish``."""
+    def unfinished(self, project: str) -> bool:
+        """Whether a writer began and never came to its ``finish``."""
 
-    def finish(self, project: str, *, changed: bool) -> None:
-        """Take the mark away; where something changed, the generation grows."""
+    def begin(self, project: str) -> None:
+        """Mark the project as being written, and make it if it is new."""
+
+    def finish(self, project: str) -> None:
+        """Take the mark away: the vector store and the catalogue agree."""

@@ -1,75 +1,332 @@
-"""Documents, chunks and projects in SQLite."""
+"""Documents, their text, their chunks and the projects, in one SQLite file: the truth about what is indexed.
+
+The vector store holds only what ranking and filters need; every word that is ever shown comes from here.
+Write-ahead logging lets several processes read while one writes; a writer waits its turn for ten seconds.
+Each thread has a connection of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from server.backends.base import Changes, Known
+from server.backends.base import Changes, Entry, Known
+from server.errors import WinnowError
 from server.models import Chunk, Document, Passage, ProjectInfo
+
+SCHEMA_VERSION = 1
+_BUSY_SECONDS = 10.0
+# SQLite's own ceiling for parameters is 32,766; a few hundred at a time is as fast.
+_AT_ONCE = 500
+
+_SCHEMA = """
+CREATE TABLE projects (
+    name TEXT PRIMARY KEY,
+    generation INTEGER NOT NULL DEFAULT 0,
+    writing INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE documents (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, uri TEXT NOT NULL, source TEXT NOT NULL, title TEXT NOT NULL,
+    type TEXT NOT NULL, content_hash TEXT NOT NULL, vendor TEXT NOT NULL, doc_tag TEXT NOT NULL,
+    tags TEXT NOT NULL, created TEXT NOT NULL, metadata TEXT NOT NULL,
+    origin TEXT NOT NULL, embedding TEXT NOT NULL, context_hash TEXT NOT NULL
+);
+CREATE UNIQUE INDEX documents_by_uri ON documents (project, uri);
+CREATE INDEX documents_by_embedding ON documents (project, embedding);
+CREATE TABLE texts (document_id TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE chunks (
+    id TEXT PRIMARY KEY, document_id TEXT NOT NULL, ordinal INTEGER NOT NULL, heading_path TEXT NOT NULL,
+    text TEXT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL, tokens INTEGER NOT NULL,
+    project TEXT NOT NULL
+);
+CREATE INDEX chunks_by_document ON chunks (document_id, ordinal);
+CREATE INDEX chunks_by_project ON chunks (project, id);
+CREATE TABLE files (
+    project TEXT NOT NULL, source TEXT NOT NULL, origin TEXT NOT NULL, stamp TEXT NOT NULL,
+    PRIMARY KEY (project, source, origin)
+) WITHOUT ROWID;
+"""
+_DOCUMENT = "id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata"
+_CHUNK = 'id, document_id, ordinal, heading_path, text, start, "end", tokens'
 
 
 class Catalogue:
-    """The ``DocumentStore`` in one SQLite file."""
+    """The ``DocumentStore`` in one SQLite file, which is made where there is none.
+
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the file is not ours or of another version.
+    """
 
     def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
+        self._own = threading.local()
+        self._all: list[sqlite3.Connection] = []
+        self._guard = threading.Lock()
+        try:
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise _unusable(path, str(error)) from error
+        except BaseException:
+            self.close()
+            raise
 
     def projects(self) -> list[ProjectInfo]:
-        """All projects, by name."""
-        raise NotImplementedError
+        """All projects that hold documents, by name."""
+        rows = self._rows(
+            "SELECT name, generation,"
+            " (SELECT count(*) FROM documents WHERE project = name),"
+            " (SELECT count(*) FROM chunks WHERE project = name)"
+            " FROM projects ORDER BY name"
+        )
+        return [
+            ProjectInfo(name, documents, chunks, generation, self.embedding(name))
+            for name, generation, documents, chunks in rows
+            if documents
+        ]
 
     def embedding(self, project: str) -> str:
-        """The fingerprint that all documents of the project share, or ""."""
-        raise NotImplementedError
+        """The fingerprint that all documents of the project share; "" where they have none or several."""
+        ((least, most),) = self._rows(
+            "SELECT (SELECT min(embedding) FROM documents WHERE project = ?),"
+            " (SELECT max(embedding) FROM documents WHERE project = ?)",
+            project,
+            project,
+        )
+        return least if least is not None and least == most else ""
 
     def generation(self, project: str) -> int:
-        """Grows with every ingest that changed the project."""
-        raise NotImplementedError
+        """Grows with every change of the project's index; 0 for a project that does not exist."""
+        rows = self._rows("SELECT generation FROM projects WHERE name = ?", project)
+        return int(rows[0][0]) if rows else 0
 
     def passages(self, chunk_ids: Sequence[str], project: str) -> dict[str, Passage]:
-        """The chunks that exist in this project, by id."""
-        raise NotImplementedError
+        """The chunks that exist in this project, by id, each with its document."""
+        chunks: dict[str, Chunk] = {}
+        for some in _portions(chunk_ids):
+            query = f"SELECT {_CHUNK} FROM chunks WHERE project = ? AND id IN ({_marks(some)})"
+            chunks |= {row[0]: _chunk(row) for row in self._rows(query, project, *some)}
+        documents: dict[str, Document] = {}
+        for some in _portions(sorted({chunk.document_id for chunk in chunks.values()})):
+            query = f"SELECT {_DOCUMENT} FROM documents WHERE id IN ({_marks(some)})"
+            documents |= {row[0]: _document(row) for row in self._rows(query, *some)}
+        return {
+            chunk.id: Passage(chunk, documents[chunk.document_id])
+            for chunk in chunks.values()
+            if chunk.document_id in documents  # gone between the two reads: as if it had been gone before
+        }
 
     def documents(self, project: str) -> list[Document]:
         """All documents of a project, by uri."""
-        raise NotImplementedError
+        query = f"SELECT {_DOCUMENT} FROM documents WHERE project = ? ORDER BY uri"
+        return [_document(row) for row in self._rows(query, project)]
 
     def text(self, document_id: str, project: str) -> str | None:
-        """The whole text of a document."""
-        raise NotImplementedError
+        """The whole text of a document, or None where there is none."""
+        rows = self._rows(
+            "SELECT text FROM texts JOIN documents ON id = document_id WHERE document_id = ? AND project = ?",
+            document_id,
+            project,
+        )
+        return str(rows[0][0]) if rows else None
 
     def chunks(self, document_id: str, project: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
-        raise NotImplementedError
+        query = f"SELECT {_CHUNK} FROM chunks WHERE document_id = ? AND project = ? ORDER BY ordinal"
+        return [_chunk(row) for row in self._rows(query, document_id, project)]
 
     def known(self, project: str) -> list[Known]:
         """What tells whether a document changed, for all documents of a project."""
-        raise NotImplementedError
+        query = (
+            "SELECT id, uri, source, origin, content_hash, context_hash, embedding"
+            " FROM documents WHERE project = ?"
+        )
+        return [Known(*row) for row in self._rows(query, project)]
 
     def stamps(self, project: str, source: str) -> dict[str, str]:
         """What each file of a source looked like when it was read."""
-        raise NotImplementedError
+        query = "SELECT origin, stamp FROM files WHERE project = ? AND source = ?"
+        return dict(self._rows(query, project, source))
 
     def chunk_ids(self, project: str) -> list[str]:
-        """All chunks of a project."""
-        raise NotImplementedError
+        """Every chunk of a project, by id."""
+        return [row[0] for row in self._rows("SELECT id FROM chunks WHERE project = ? ORDER BY id", project)]
 
     def chunk_count(self) -> int:
         """Chunks in all projects."""
-        raise NotImplementedError
+        return int(self._rows("SELECT count(*) FROM chunks")[0][0])
 
     def apply(self, changes: Changes) -> None:
-        """One atomic, durable change."""
-        raise NotImplementedError
+        """Make one change, all of it or nothing; the generation grows if documents changed."""
+        with self._writing() as connection:
+            replaced = [entry.document.id for entry in changes.entries]
+            for table, key in (("chunks", "document_id"), ("texts", "document_id"), ("documents", "id")):
+                connection.executemany(
+                    f"DELETE FROM {table} WHERE {key} = ?", [(id,) for id in [*changes.deleted, *replaced]]
+                )
+            for entry in changes.entries:
+                _insert(connection, entry)
+            for origin, stamp in changes.stamps.items():
+                _stamp(connection, changes, origin, stamp)
+            if replaced or changes.deleted:
+                connection.execute(
+                    "UPDATE projects SET generation = generation + 1 WHERE name = ?", (changes.project,)
+                )
 
-    def begin(self, project: str) -> bool:
-        """Mark the project as being written."""
-        raise NotImplementedError
+    def unfinished(self, project: str) -> bool:
+        """Whether a writer began and never came to its ``finish``."""
+        return self._rows("SELECT writing FROM projects WHERE name = ?", project) == [(1,)]
 
-    def finish(self, project: str, *, changed: bool) -> None:
+    def begin(self, project: str) -> None:
+        """Mark the project as being written, and make it if it is new."""
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT INTO projects (name, writing) VALUES (?, 1) ON CONFLICT DO UPDATE SET writing = 1",
+                (project,),
+            )
+
+    def finish(self, project: str) -> None:
         """Take the mark away."""
-        raise NotImplementedError
+        with self._writing() as connection:
+            connection.execute("UPDATE projects SET writing = 0 WHERE name = ?", (project,))
 
     def close(self) -> None:
-        """Release the file."""
+        """Close the connections of all threads."""
+        with self._guard:
+            for connection in self._all:
+                connection.close()
+            self._all.clear()
+            self._own = threading.local()
+
+    def _prepare(self) -> None:
+        with self._writing() as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                for statement in _SCHEMA.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            elif version != SCHEMA_VERSION:
+                raise _unusable(self._path, f"it has layout {version}, this winnow reads {SCHEMA_VERSION}")
+
+    def _connection(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
+        if connection is None:
+            # check_same_thread is off only so that close() may close the connections of other threads.
+            connection = sqlite3.connect(
+                self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            with self._guard:
+                self._all.append(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            self._own.connection = connection
+        return connection
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        return self._connection().execute(query, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        connection = self._connection()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
+    document = entry.document
+    connection.execute(
+        f"INSERT INTO documents ({_DOCUMENT}, origin, embedding, context_hash) VALUES ({_marks(range(15))})",
+        (
+            document.id,
+            document.project,
+            document.uri,
+            document.source,
+            document.title,
+            document.type,
+            document.content_hash,
+            document.vendor,
+            document.doc_tag,
+            _json(document.tags),
+            document.created,
+            _json(dict(document.metadata)),
+            entry.origin,
+            entry.embedding,
+            entry.context_hash,
+        ),
+    )
+    connection.execute("INSERT INTO texts VALUES (?, ?)", (document.id, entry.text))
+    connection.executemany(
+        f"INSERT INTO chunks ({_CHUNK}, project) VALUES ({_marks(range(9))})",
+        [
+            (
+                chunk.id,
+                chunk.document_id,
+                chunk.ordinal,
+                _json(chunk.heading_path),
+                chunk.text,
+                chunk.start,
+                chunk.end,
+                chunk.tokens,
+                document.project,
+            )
+            for chunk in entry.chunks
+        ],
+    )
+
+
+def _stamp(connection: sqlite3.Connection, changes: Changes, origin: str, stamp: str | None) -> None:
+    key = (changes.project, changes.source, origin)
+    if stamp is None:
+        connection.execute("DELETE FROM files WHERE project = ? AND source = ? AND origin = ?", key)
+    else:
+        connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", (*key, stamp))
+
+
+def _document(row: tuple[Any, ...]) -> Document:
+    id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata = row
+    return Document(
+        id=id,
+        project=project,
+        uri=uri,
+        source=source,
+        title=title,
+        type=type,
+        content_hash=content_hash,
+        vendor=vendor,
+        doc_tag=doc_tag,
+        tags=tuple(json.loads(tags)),
+        created=created,
+        metadata=json.loads(metadata),
+    )
+
+
+def _chunk(row: tuple[Any, ...]) -> Chunk:
+    id, document_id, ordinal, heading_path, text, start, end, tokens = row
+    return Chunk(id, document_id, ordinal, tuple(json.loads(heading_path)), text, start, end, tokens)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _portions(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(values), _AT_ONCE):
+        yield values[start : start + _AT_ONCE]
+
+
+def _unusable(path: Path, why: str) -> WinnowError:
+    return WinnowError("INDEX_UNAVAILABLE", f"{path} cannot be used: {why}; ingest into another --store")

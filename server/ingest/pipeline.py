@@ -1,29 +1,69 @@
-"""Sources to index, resumably."""
+"""Sources to index: only what changed, in an order that a killed process cannot spoil.
+
+A *source* is a folder, a file or a name; it consists of *origins* (files; a generated source has one), and an
+origin of documents. After an ingest the index holds exactly the documents of the source as they are now.
+
+Theory of operation. The catalogue is the truth, the vector store follows it. For each batch::
+
+    1. points of new chunks -> vector store            killed here: points that nobody knows
+    2. documents, chunks, stamps -> catalogue          one transaction; from here on it is done, and reported
+    3. points of former chunks out of the vector store     killed before this: the same
+
+The first write of a run marks the project as unfinished, the end takes the mark away. A run that finds the
+mark (or a different number of points than of chunks) first compares the two stores by id, takes out points
+that nobody knows and writes those that are missing. Ids are digests, so whatever is done twice has the same
+result. A file's *stamp* (size and time) is written together with its last document: a stamp that is as before
+means that the file was read to its end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from server.backends.base import DocumentStore, Embedder, VectorStore
-from server.models import DocumentType
+from server.backends.base import (
+    Changes,
+    DocumentStore,
+    Embedder,
+    Entry,
+    Known,
+    Point,
+    VectorStore,
+    payload_of,
+)
+from server.errors import WinnowError
+from server.ids import document_id
+from server.ingest.ahead import ahead
+from server.ingest.chunking import chunk, indexed_text
+from server.ingest.documents import RawDocument, Unreadable, cleaned
+from server.ingest.files import File, Listing, Root, find, roots
+from server.ingest.readers import Flaw, read
+from server.models import Chunk, Document
+from server.retrieval.lexical import document_vector
 
+__all__ = [
+    "Failure",
+    "Progress",
+    "RawDocument",
+    "Report",
+    "Target",
+    "ingest_documents",
+    "ingest_paths",
+]
 
-@dataclass(frozen=True, slots=True)
-class RawDocument:
-    """A document as its reader hands it over; everything but uri, type and text may be empty."""
-
-    uri: str
-    type: DocumentType
-    title: str
-    text: str
-    vendor: str = ""
-    doc_tag: str = ""
-    tags: tuple[str, ...] = ()
-    created: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+# Grows when readers, chunks or vectors of the same file would differ from what an earlier winnow made.
+INDEX_VERSION = 1
+# One transaction, one progress report: about two seconds of embedding.
+_BATCH_CHUNKS = 128
+# Documents that are read and cut while a batch is embedded.
+_AHEAD = 64
+_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +76,42 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an ingest has come. ``documents_total`` is 0 where nobody knows; rates are per second."""
+    """How far an ingest has come: what counts here is in the index for good.
+
+    ``fraction`` is the part that is done, 0..1, None where nobody knows the whole; ``documents_total`` is 0
+    then. ``seconds_left`` is an estimate from the pace so far.
+    """
 
     documents: int
     documents_total: int
     chunks: int
     chunks_per_second: float
     seconds_left: float | None
+    fraction: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an ingest did. ``chunks`` counts the chunks that were written."""
+    """What an ingest did.
+
+    ``documents`` were written (new or changed), ``unchanged`` were not, ``deleted`` went; ``chunks`` counts
+    the points that were written. ``skipped`` counts files of unknown kinds.
+    """
 
     project: str
-    documents: int
-    unchanged: int
-    deleted: int
-    chunks: int
-    seconds: float
+    documents: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    chunks: int = 0
+    seconds: float = 0.0
     skipped: int = 0
     failures: tuple[Failure, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether the index is another one than before."""
+        return bool(self.documents or self.deleted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +124,376 @@ class Target:
     embedder: Embedder | None
 
 
+OnProgress = Callable[[Progress], None]
+
+
 def ingest_documents(
     target: Target,
     source: str,
     documents: Iterable[RawDocument],
     *,
     total: int = 0,
-    progress: Callable[[Progress], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> Report:
-    """Make the index hold exactly these documents for this source."""
-    raise NotImplementedError
+    """Make the index hold exactly these documents for the source of this name.
+
+    ``documents`` is consumed once, lazily, in another thread; ``total`` is their number, if it is known.
+    Raises ``WinnowError("EMBEDDING_MISMATCH")`` where the project's vectors come from another model.
+    """
+    run = _Run(target, _Meter(progress, documents_total=total))
+    run.take(source, [_Origin("", documents)])
+    return run.end()
 
 
-def ingest_paths(
-    target: Target,
-    paths: Sequence[Path],
-    *,
-    progress: Callable[[Progress], None] | None = None,
-) -> Report:
-    """Make the index hold what lies in these files and folders now."""
-    raise NotImplementedError
+def ingest_paths(target: Target, paths: Sequence[Path], *, progress: OnProgress | None = None) -> Report:
+    """Make the index hold what lies in these files and folders now.
+
+    A folder is a source of its own; a path inside a folder that was ingested before refreshes that part of
+    it. Raises ``WinnowError``: "INVALID_REQUEST" for a path that does not exist, "EMBEDDING_MISMATCH" where
+    the project's vectors come from another model.
+    """
+    meter = _Meter(progress)
+    run = _Run(target, meter)
+    parts = [_Part(root, find(root)) for root in roots(paths, run.sources())]
+    todo = [run.changed(part) for part in parts]
+    meter.documents_total = sum(map(len, todo))
+    meter.bytes_total = sum(file.size for files in todo for file in files)
+    for part, files in zip(parts, todo, strict=True):
+        run.note(part.listing)
+        run.take(part.root.source, (_Origin(file.uri, read(file.path, file.uri), file) for file in files))
+        run.forget(part)
+    return run.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a source, and what lies there."""
+
+    root: Root
+    listing: Listing
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """A part of a source that is read as a whole; ``file`` where it is one."""
+
+    name: str
+    documents: Iterable[RawDocument | Flaw]
+    file: File | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A document ready to be written: its entry, the chunks that need points, the points that must go."""
+
+    entry: Entry
+    fresh: tuple[Chunk, ...]
+    stale: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Completed:
+    """An origin was read: what it no longer holds, and whether it need not be read again (no failure)."""
+
+    origin: _Origin
+    is_whole: bool
+    gone: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What the next transaction will hold."""
+
+    source: str
+    prepared: list[_Prepared] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    stamps: dict[str, str | None] = field(default_factory=dict)
+    bytes: int = 0
+
+    @property
+    def chunks(self) -> int:
+        return sum(len(one.fresh) for one in self.prepared)
+
+    @property
+    def is_change(self) -> bool:
+        return bool(self.prepared or self.deleted)
+
+
+@dataclass(slots=True)
+class _Meter:
+    """Counts what is in the index for good, and tells."""
+
+    on_progress: OnProgress | None
+    documents_total: int = 0
+    bytes_total: int = 0
+    documents: int = 0
+    chunks: int = 0
+    bytes: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    def add(self, batch: _Batch) -> None:
+        self.documents += len(batch.prepared)
+        self.chunks += batch.chunks
+        self.bytes += batch.bytes
+        if self.on_progress:
+            self.on_progress(self._progress())
+
+    def _progress(self) -> Progress:
+        done = self._fraction()
+        left = self.seconds / done * (1 - done) if done else None
+        rate = self.chunks / max(self.seconds, 1e-9)
+        return Progress(self.documents, self.documents_total, self.chunks, rate, left, done)
+
+    def _fraction(self) -> float | None:
+        if self.bytes_total:
+            return min(self.bytes / self.bytes_total, 1.0)
+        return min(self.documents / self.documents_total, 1.0) if self.documents_total else None
+
+
+class _Run:
+    """One ingest into one project."""
+
+    def __init__(self, target: Target, meter: _Meter) -> None:
+        self._target = target
+        self._meter = meter
+        self._fingerprint = target.embedder.fingerprint if target.embedder else ""
+        self._is_marked = False
+        self._unchanged = self._deleted = self._skipped = 0
+        self._failures: list[Failure] = []
+        _check_model(target, self._fingerprint)
+        self._by_uri: dict[str, Known] = {}
+        self._by_origin: dict[tuple[str, str], list[Known]] = {}
+        for known in target.catalogue.known(target.project):
+            self._by_uri[known.uri] = known
+            self._by_origin.setdefault((known.source, known.origin), []).append(known)
+        self._repair()
+
+    def sources(self) -> list[str]:
+        """Folders and files that were ingested before."""
+        return sorted({source for source, _ in self._by_origin if Path(source).is_absolute()})
+
+    def note(self, listing: Listing) -> None:
+        """Keep what the walk found unreadable or of no known kind for the report."""
+        self._skipped += listing.skipped
+        self._failures += [Failure(name, reason) for name, reason in listing.unreadable]
+
+    def changed(self, part: _Part) -> list[File]:
+        """The files that must be read: new, changed, or embedded by no model or another one."""
+        source = part.root.source
+        stamps = self._target.catalogue.stamps(self._target.project, source)
+        files = []
+        for file in part.listing.files:
+            known = self._by_origin.get((source, file.uri), [])
+            if stamps.get(file.uri) == _stamp(file) and all(one.embedding == self._fingerprint for one in known):
+                self._unchanged += len(known)
+            else:
+                files.append(file)
+        return files
+
+    def take(self, source: str, origins: Iterable[_Origin]) -> None:
+        """Read the origins of a source and write what changed."""
+        batch = _Batch(source)
+        with closing(ahead(self._read(source, origins), _AHEAD)) as events:
+            for event in events:
+                _put(batch, event)
+                if batch.chunks >= _BATCH_CHUNKS:
+                    self._write(batch)
+                    batch = _Batch(source)
+        self._write(batch)
+
+    def forget(self, part: _Part) -> None:
+        """Take out the documents of files that are gone."""
+        source, listing = part.root.source, part.listing
+        present = {file.uri for file in listing.files}
+        stamps = self._target.catalogue.stamps(self._target.project, source)
+        gone = stamps.keys() | {origin for of, origin in self._by_origin if of == source}
+        gone = {name for name in gone - present if part.root.holds(name) and not listing.hides(name)}
+        documents = [one.id for name in gone for one in self._by_origin.get((source, name), [])]
+        self._write(_Batch(source, deleted=documents, stamps=dict.fromkeys(sorted(gone))))
+
+    def end(self) -> Report:
+        """Bring the stores to rest and say what was done."""
+        if self._is_marked:
+            self._target.store.optimize()
+            self._target.store.flush()
+            self._target.catalogue.finish(self._target.project)
+        return Report(
+            project=self._target.project,
+            documents=self._meter.documents,
+            unchanged=self._unchanged,
+            deleted=self._deleted,
+            chunks=self._meter.chunks,
+            seconds=self._meter.seconds,
+            skipped=self._skipped,
+            failures=tuple(self._failures),
+        )
+
+    # --- reading: in the reader's thread
+
+    def _read(self, source: str, origins: Iterable[_Origin]) -> Iterator[_Prepared | _Completed]:
+        for origin in origins:
+            failures, seen = len(self._failures), set[str]()
+            try:
+                for raw in origin.documents:
+                    yield from self._prepare(source, origin.name, raw, seen)
+            except (OSError, Unreadable) as error:
+                self._failures.append(Failure(origin.name or source, _reason(error)))
+            if len(self._failures) > failures:
+                yield _Completed(origin, is_whole=False)
+            else:
+                known = self._by_origin.get((source, origin.name), [])
+                yield _Completed(origin, True, tuple(one.id for one in known if one.uri not in seen))
+
+    def _prepare(self, source: str, origin: str, raw: RawDocument | Flaw, seen: set[str]) -> Iterator[_Prepared]:
+        if isinstance(raw, Flaw):
+            self._failures.append(Failure(raw.name, raw.reason))
+            return
+        raw = cleaned(raw)
+        known = self._by_uri.get(raw.uri)
+        if raw.uri in seen:
+            self._failures.append(Failure(raw.uri, "the same name twice in one collection"))
+        elif known and known.source != source and _is_there(known.source):
+            self._failures.append(Failure(raw.uri, _TAKEN.format(source=known.source)))
+        else:
+            seen.add(raw.uri)
+            document = _document(self._target.project, source, raw)
+            now = _known(document, origin, self._fingerprint)
+            if now == known:
+                self._unchanged += 1
+            else:
+                self._by_uri[raw.uri] = now
+                yield self._compared(document, raw.text, now, known)
+
+    def _compared(self, document: Document, text: str, now: Known, known: Known | None) -> _Prepared:
+        """The document in chunks, and which of them are not in the store as they should be."""
+        chunks = chunk(document, text)
+        entry = Entry(document, text, chunks, now.origin, now.embedding, now.context_hash)
+        former = self._chunk_ids(known.id) if known else set()
+        is_alike = known and (known.context_hash, known.embedding) == (now.context_hash, now.embedding)
+        fresh = tuple(one for one in chunks if not (is_alike and one.id in former))
+        return _Prepared(entry, fresh, tuple(sorted(former - {one.id for one in chunks})))
+
+    # --- writing
+
+    def _write(self, batch: _Batch) -> None:
+        """Points in, catalogue, points out: see the theory of operation above."""
+        target = self._target
+        stale = [chunk for one in batch.prepared for chunk in one.stale]
+        stale += [chunk for id in batch.deleted for chunk in self._chunk_ids(id)]
+        if batch.is_change:
+            self._mark()
+            target.store.upsert(self._points([(one.entry.document, one.fresh) for one in batch.prepared]))
+            target.store.flush()
+        if batch.is_change or batch.stamps:
+            entries = [one.entry for one in batch.prepared]
+            target.catalogue.apply(Changes(target.project, batch.source, entries, batch.deleted, batch.stamps))
+        target.store.delete(stale)
+        self._deleted += len(batch.deleted)
+        self._meter.add(batch)
+
+    def _mark(self) -> None:
+        if not self._is_marked:
+            self._target.catalogue.begin(self._target.project)
+            self._is_marked = True
+
+    def _repair(self) -> None:
+        """Make the vector store agree with the catalogue, if an earlier run was cut off."""
+        target = self._target
+        if (
+            not target.catalogue.unfinished(target.project)
+            and target.store.count() == target.catalogue.chunk_count()
+        ):
+            return
+        self._mark()
+        expected, present = set(target.catalogue.chunk_ids(target.project)), set(target.store.ids(target.project))
+        target.store.delete(sorted(present - expected))
+        missing = sorted(expected - present)
+        for start in range(0, len(missing), _BATCH_CHUNKS):
+            passages = target.catalogue.passages(missing[start : start + _BATCH_CHUNKS], target.project)
+            target.store.upsert(self._points([(one.document, (one.chunk,)) for one in passages.values()]))
+
+    def _points(self, chunks: Iterable[tuple[Document, Sequence[Chunk]]]) -> list[Point]:
+        rows = [(document, one) for document, some in chunks for one in some]
+        texts = [indexed_text(document.title, one.heading_path, one.text) for document, one in rows]
+        embedder = self._target.embedder
+        vectors = embedder.embed(texts) if embedder and texts else [None] * len(texts)
+        return [
+            Point(one.id, document_vector(document.title, text), vector, payload_of(document))
+            for (document, one), text, vector in zip(rows, texts, vectors, strict=True)
+        ]
+
+    def _chunk_ids(self, document: str) -> set[str]:
+        return {one.id for one in self._target.catalogue.chunks(document, self._target.project)}
+
+
+def _check_model(target: Target, fingerprint: str) -> None:
+    theirs = target.catalogue.embedding(target.project)
+    if theirs not in ("", fingerprint):
+        ours = f"the model now is {fingerprint}" if fingerprint else "there is no model now"
+        raise WinnowError(
+            "EMBEDDING_MISMATCH",
+            f"project {target.project!r} was indexed with {theirs}, and {ours}; ingest into another --project, "
+            "or bring that model back (winnow model show)",
+            details={"project": target.project, "indexed_with": theirs, "model": fingerprint},
+        )
+
+
+def _put(batch: _Batch, event: _Prepared | _Completed) -> None:
+    if isinstance(event, _Prepared):
+        batch.prepared.append(event)
+        return
+    batch.deleted += event.gone
+    if event.origin.file:
+        batch.bytes += event.origin.file.size
+        batch.stamps[event.origin.name] = _stamp(event.origin.file) if event.is_whole else None
+
+
+def _document(project: str, source: str, raw: RawDocument) -> Document:
+    return Document(
+        id=document_id(project, raw.uri),
+        project=project,
+        uri=raw.uri,
+        source=source,
+        title=raw.title,
+        type=raw.type,
+        content_hash=_hash(INDEX_VERSION, asdict(raw)),
+        vendor=raw.vendor,
+        doc_tag=raw.doc_tag,
+        tags=raw.tags,
+        created=raw.created,
+        metadata=raw.metadata,
+    )
+
+
+def _known(document: Document, origin: str, fingerprint: str) -> Known:
+    return Known(
+        id=document.id,
+        uri=document.uri,
+        source=document.source,
+        origin=origin,
+        content_hash=document.content_hash,
+        context_hash=_hash(INDEX_VERSION, document.title, payload_of(document)),
+        embedding=fingerprint,
+    )
+
+
+def _hash(*values: Any) -> str:
+    data = json.dumps(values, ensure_ascii=False, sort_keys=True).encode()
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _stamp(file: File) -> str:
+    return f"{INDEX_VERSION}:{file.size}:{file.modified_ns}"
+
+
+def _is_there(source: str) -> bool:
+    """Whether the source can still be refreshed: a folder that was moved away can not, and gives up its names."""
+    return not Path(source).is_absolute() or Path(source).exists()
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

@@ -1,0 +1,188 @@
+"""The default vector store: Qdrant's engine inside this process, on a folder.
+
+Its queries mean what a Qdrant server's mean, so the two stores rank alike. One process holds the folder at a
+time (``lock``). An upsert is in the engine's write-ahead log before it returns; ``flush`` moves it to disk.
+Up to ``_EXACT_KB`` of vectors every search is an exact scan, which is as fast there and complete; above that
+``optimize`` builds an HNSW graph, and a filter that leaves fewer than that is scanned exactly again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import qdrant_edge as qdrant
+
+from server.backends.base import (
+    PAYLOAD_KEYS,
+    AnyOf,
+    AtLeast,
+    Point,
+    SparseVector,
+    Vector,
+    conditions,
+)
+from server.backends.lock import Lock
+from server.errors import WinnowError
+from server.ids import chunk_of_point, point_id
+from server.models import Filters
+
+DENSE, LEXICAL = "dense", "lexical"
+_EXACT_KB = 20_000  # 13,000 vectors of 384 numbers: about a millisecond to scan
+_PAGE = 1000
+_INDEXES = {"keyword": qdrant.PayloadSchemaType.Keyword, "float": qdrant.PayloadSchemaType.Float}
+
+
+class EdgeStore:
+    """A ``VectorStore`` in the folder ``store``; vectors have ``dimension`` numbers.
+
+    Raises ``WinnowError("INDEX_HELD")`` where another process has it open.
+    """
+
+    def __init__(self, store: Path, dimension: int) -> None:
+        self._lock = Lock(store)
+        try:
+            self._shard = _open(store / "vectors", dimension)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Put the points in; a point with a known id replaces it."""
+        if points:
+            self._shard.update(qdrant.UpdateOperation.upsert_points([_point(point) for point in points]))
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        """Take the points out; unknown ids are no error."""
+        if chunk_ids:
+            points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
+            self._shard.update(qdrant.UpdateOperation.delete_points(points))
+
+    def search_dense(self, vector: Vector, filters: Filters, limit: int) -> list[tuple[str, float]]:
+        """The ``limit`` nearest chunks by cosine, best first."""
+        return self._search(_dense(vector), _filter(filters), limit)
+
+    def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:
+        """The ``limit`` best chunks by BM25, best first; only such as share a term."""
+        if not vector.indices:
+            return []
+        return self._search(_lexical(vector), _filter(filters), limit)
+
+    def score_dense(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """The cosine of each of these chunks that has a vector."""
+        return self._score(_dense(vector), chunk_ids)
+
+    def score_sparse(self, vector: SparseVector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """The BM25 score of each of these chunks that shares a term."""
+        return self._score(_lexical(vector), chunk_ids) if vector.indices else {}
+
+    def ids(self, project: str) -> Iterable[str]:
+        """Every chunk of the project, in the order of their numbers."""
+        offset: Any = None
+        while True:
+            records, offset = self._shard.scroll(
+                qdrant.ScrollRequest(
+                    offset=offset,
+                    limit=_PAGE,
+                    filter=_filter(Filters(project)),
+                    with_payload=False,
+                    with_vector=False,
+                )
+            )
+            yield from (_chunk(record.id) for record in records)
+            if offset is None:
+                return
+
+    def count(self) -> int:
+        """Points in all projects."""
+        return self._shard.count(qdrant.CountRequest(exact=True))
+
+    def flush(self) -> None:
+        """Return once everything upserted so far survives the machine."""
+        self._shard.flush()
+
+    def optimize(self) -> None:
+        """Build the HNSW graph where the collection is large enough to want one."""
+        self._shard.optimize()
+
+    def close(self) -> None:
+        """Flush and let the next process in."""
+        self._shard.close()
+        self._lock.release()
+
+    def _search(self, query: qdrant.Query, where: qdrant.Filter, limit: int) -> list[tuple[str, float]]:
+        request = qdrant.QueryRequest(
+            limit=limit, query=query, filter=where, with_payload=False, with_vector=False
+        )
+        return [(_chunk(found.id), found.score) for found in self._shard.query(request)]
+
+    def _score(self, query: qdrant.Query, chunk_ids: Sequence[str]) -> dict[str, float]:
+        if not chunk_ids:
+            return {}
+        points: set[Any] = {point_id(chunk) for chunk in chunk_ids}
+        return dict(self._search(query, qdrant.Filter(must=[qdrant.HasIdCondition(points)]), len(points)))
+
+
+def _open(folder: Path, dimension: int) -> qdrant.EdgeShard:
+    try:
+        if not folder.exists():
+            _create(folder, dimension)
+        return qdrant.EdgeShard.load(str(folder))
+    except Exception as error:  # the engine has no exceptions of its own
+        raise WinnowError("INDEX_UNAVAILABLE", f"the index in {folder} does not open: {error}") from error
+
+
+def _create(folder: Path, dimension: int) -> None:
+    """Make an empty shard elsewhere and rename it: a folder that exists is whole."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".creating-") as workshop:
+        made = Path(workshop, "vectors")
+        made.mkdir()
+        shard = qdrant.EdgeShard.create(str(made), _config(dimension))
+        for key, kind in PAYLOAD_KEYS.items():
+            shard.update(qdrant.UpdateOperation.create_field_index(key, _INDEXES[kind]))
+        shard.close()
+        made.rename(folder)
+
+
+def _config(dimension: int) -> qdrant.EdgeConfig:
+    graph = qdrant.HnswIndexConfig(m=16, ef_construct=100, full_scan_threshold=_EXACT_KB)
+    return qdrant.EdgeConfig(
+        vectors={DENSE: qdrant.EdgeVectorParams(dimension, qdrant.Distance.Cosine, hnsw_config=graph)},
+        sparse_vectors={LEXICAL: qdrant.EdgeSparseVectorParams(modifier=qdrant.Modifier.Idf)},
+        hnsw_config=graph,
+        optimizers=qdrant.EdgeOptimizersConfig(indexing_threshold=_EXACT_KB),
+    )
+
+
+def _point(point: Point) -> qdrant.Point:
+    vectors: dict[str, Any] = {LEXICAL: qdrant.SparseVector(list(point.sparse.indices), list(point.sparse.values))}
+    if point.dense is not None:
+        vectors[DENSE] = point.dense.tolist()
+    payload = {key: list(value) if isinstance(value, tuple) else value for key, value in point.payload.items()}
+    return qdrant.Point(point_id(point.chunk_id), vectors, payload)
+
+
+def _filter(filters: Filters) -> qdrant.Filter:
+    return qdrant.Filter(must=[_condition(condition) for condition in conditions(filters)])
+
+
+def _condition(condition: AnyOf | AtLeast) -> Any:
+    match condition:
+        case AnyOf(key, values):
+            return qdrant.FieldCondition(key, match=qdrant.MatchAny(list(values)))
+        case AtLeast(key, number):
+            return qdrant.FieldCondition(key, range=qdrant.RangeFloat(gte=number))
+
+
+def _dense(vector: Vector) -> qdrant.Query:
+    return qdrant.Query.Nearest(vector.tolist(), using=DENSE)
+
+
+def _lexical(vector: SparseVector) -> qdrant.Query:
+    return qdrant.Query.Nearest(qdrant.SparseVector(list(vector.indices), list(vector.values)), using=LEXICAL)
+
+
+def _chunk(point: object) -> str:
+    return chunk_of_point(int(str(point)))

@@ -1,0 +1,99 @@
+"""Who holds an index. The embedded engine admits one process; this says which one, before the engine has to.
+
+The lock is ``flock`` on the file ``holder`` in the store's folder, so it ends with its process however that
+ends. The file's text (pid and command) is for people: it counts only while somebody holds the lock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from server.errors import WinnowError
+
+_NAME = "holder"
+_RETRY_SECONDS = 5.0
+_INSTANT_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that holds an index. ``command`` is its command line; pid 0 where it could not be read."""
+
+    pid: int
+    command: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} ({self.command})" if self.pid else "another process"
+
+
+class Lock:
+    """The lock on a store's folder, held from construction to ``release``.
+
+    Raises ``WinnowError("INDEX_HELD")`` that names the holder where it is taken.
+    """
+
+    def __init__(self, store: Path) -> None:
+        store.mkdir(parents=True, exist_ok=True)
+        self._file = (store / _NAME).open("a+", encoding="utf-8")
+        if not _take_soon(self._file):
+            held_by = _read(self._file)
+            self._file.close()
+            raise WinnowError(
+                "INDEX_HELD",
+                f"the index in {store} is held by {held_by}; end it, or use another --store",
+                retryable=True,
+                retry_after_s=_RETRY_SECONDS,
+                details={"pid": held_by.pid, "command": held_by.command},
+            )
+        self._file.seek(0)
+        self._file.truncate()
+        json.dump(asdict(_this_process()), self._file)
+        self._file.flush()
+
+    def release(self) -> None:
+        """Let the next process in."""
+        self._file.close()
+
+
+def holder(store: Path) -> Holder | None:
+    """The process that holds the index in ``store``, or None. Changes nothing."""
+    try:
+        file = (store / _NAME).open("r+", encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    with file:
+        return None if _take(file) else _read(file)
+
+
+def _take_soon(file: IO[str]) -> bool:
+    if _take(file):
+        return True
+    time.sleep(_INSTANT_SECONDS)  # somebody who only looks who the holder is has it for an instant, too
+    return _take(file)
+
+
+def _take(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read(file: IO[str]) -> Holder:
+    file.seek(0)
+    try:
+        return Holder(**json.load(file))
+    except (ValueError, TypeError):  # its writer has not come to writing yet
+        return Holder(0, "")
+
+
+def _this_process() -> Holder:
+    return Holder(os.getpid(), " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))

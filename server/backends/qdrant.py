@@ -1,0 +1,188 @@
+"""The other vector store: a Qdrant server, by URL. The same vectors, filters and rankings as ``edge``.
+
+One collection holds the projects of one catalogue. ``:memory:`` instead of a URL runs the client's own
+imitation of a server, in Python and by brute force: for tests, it is unfit beyond 20,000 points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from qdrant_client import QdrantClient, models
+
+from server.backends.base import (
+    PAYLOAD_KEYS,
+    AnyOf,
+    AtLeast,
+    Point,
+    SparseVector,
+    Vector,
+    conditions,
+)
+from server.errors import WinnowError
+from server.ids import chunk_of_point, point_id
+from server.models import Filters
+
+DENSE, LEXICAL = "dense", "lexical"
+MEMORY = ":memory:"
+_TIMEOUT_SECONDS = 10
+_EXACT_KB = 20_000  # as in ``edge``
+_PAGE = 1000
+_AT_ONCE = 256  # points in one request: about a megabyte
+_INDEXES = {"keyword": models.PayloadSchemaType.KEYWORD, "float": models.PayloadSchemaType.FLOAT}
+
+R = TypeVar("R")
+
+
+class QdrantStore:
+    """A ``VectorStore`` in the collection ``collection`` of the server at ``url``, made where there is none.
+
+    Every method raises ``WinnowError("INDEX_UNAVAILABLE")`` where the server does not answer.
+    """
+
+    def __init__(
+        self, url: str, dimension: int, *, collection: str = "winnow", api_key: str | None = None
+    ) -> None:
+        self._url = url
+        self._name = collection
+        self._client = self._asked(lambda: _connect(url, api_key))
+        self._asked(lambda: self._prepare(dimension))
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Put the points in; a point with a known id replaces it."""
+        for start in range(0, len(points), _AT_ONCE):
+            some = [_point(point) for point in points[start : start + _AT_ONCE]]
+            self._asked(lambda some=some: self._client.upsert(self._name, some, wait=True))  # type: ignore[misc]
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        """Take the points out; unknown ids are no error."""
+        if chunk_ids:
+            points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
+            self._asked(lambda: self._client.delete(self._name, models.PointIdsList(points=points), wait=True))
+
+    def search_dense(self, vector: Vector, filters: Filters, limit: int) -> list[tuple[str, float]]:
+        """The ``limit`` nearest chunks by cosine, best first."""
+        return self._search(vector.tolist(), DENSE, _filter(filters), limit)
+
+    def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:
+        """The ``limit`` best chunks by BM25, best first; only such as share a term."""
+        return self._search(_sparse(vector), LEXICAL, _filter(filters), limit) if vector.indices else []
+
+    def score_dense(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """The cosine of each of these chunks that has a vector."""
+        return self._score(vector.tolist(), DENSE, chunk_ids)
+
+    def score_sparse(self, vector: SparseVector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """The BM25 score of each of these chunks that shares a term."""
+        return self._score(_sparse(vector), LEXICAL, chunk_ids) if vector.indices else {}
+
+    def ids(self, project: str) -> Iterable[str]:
+        """Every chunk of the project, in the order of their numbers."""
+        where = _filter(Filters(project))
+        offset: Any = None
+        while True:
+            at = offset
+            records, offset = self._asked(
+                lambda at=at: self._client.scroll(  # type: ignore[misc]
+                    self._name, where, limit=_PAGE, offset=at, with_payload=False, with_vectors=False
+                )
+            )
+            yield from (_chunk(record.id) for record in records)
+            if offset is None:
+                return
+
+    def count(self) -> int:
+        """Points in all projects."""
+        return self._asked(lambda: self._client.count(self._name, exact=True)).count
+
+    def flush(self) -> None:
+        """Nothing to do: every write waited until the server had it in its log."""
+
+    def optimize(self) -> None:
+        """Nothing to do: the server builds its graph by itself."""
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def _prepare(self, dimension: int) -> None:
+        if self._client.collection_exists(self._name):
+            return
+        self._client.create_collection(
+            self._name,
+            vectors_config={
+                DENSE: models.VectorParams(size=dimension, distance=models.Distance.COSINE),
+            },
+            sparse_vectors_config={LEXICAL: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+            hnsw_config=models.HnswConfigDiff(m=16, ef_construct=100, full_scan_threshold=_EXACT_KB),
+        )
+        if self._url != MEMORY:  # the imitation has no payload indexes and warns
+            for key, kind in PAYLOAD_KEYS.items():
+                self._client.create_payload_index(self._name, key, _INDEXES[kind])
+
+    def _search(self, query: Any, using: str, where: models.Filter, limit: int) -> list[tuple[str, float]]:
+        answer = self._asked(
+            lambda: self._client.query_points(
+                self._name,
+                query=query,
+                using=using,
+                query_filter=where,
+                limit=limit,
+                with_payload=False,
+                with_vectors=False,
+            )
+        )
+        return [(_chunk(found.id), found.score) for found in answer.points]
+
+    def _score(self, query: Any, using: str, chunk_ids: Sequence[str]) -> dict[str, float]:
+        if not chunk_ids:
+            return {}
+        points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
+        where = models.Filter(must=[models.HasIdCondition(has_id=points)])
+        return dict(self._search(query, using, where, len(points)))
+
+    def _asked(self, question: Callable[[], R]) -> R:
+        # The client raises its own, httpx's and gRPC's exceptions, and ValueError for what a server refuses.
+        try:
+            return question()
+        except Exception as error:
+            raise WinnowError(
+                "INDEX_UNAVAILABLE",
+                f"the Qdrant server at {self._url} does not answer: {error}",
+                retryable=True,
+            ) from error
+
+
+def _connect(url: str, api_key: str | None) -> QdrantClient:
+    if url == MEMORY:
+        return QdrantClient(MEMORY)
+    return QdrantClient(url=url, api_key=api_key, timeout=_TIMEOUT_SECONDS, check_compatibility=False)
+
+
+def _point(point: Point) -> models.PointStruct:
+    vectors: dict[str, Any] = {LEXICAL: _sparse(point.sparse)}
+    if point.dense is not None:
+        vectors[DENSE] = point.dense.tolist()
+    payload = {key: list(value) if isinstance(value, tuple) else value for key, value in point.payload.items()}
+    return models.PointStruct(id=point_id(point.chunk_id), vector=vectors, payload=payload)
+
+
+def _sparse(vector: SparseVector) -> models.SparseVector:
+    return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
+
+
+def _filter(filters: Filters) -> models.Filter:
+    return models.Filter(must=[_condition(condition) for condition in conditions(filters)])
+
+
+def _condition(condition: AnyOf | AtLeast) -> models.FieldCondition:
+    match condition:
+        case AnyOf(key, values):
+            return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
+        case AtLeast(key, number):
+            return models.FieldCondition(key=key, range=models.Range(gte=number))
+
+
+def _chunk(point: object) -> str:
+    return chunk_of_point(int(str(point)))

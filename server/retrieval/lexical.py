@@ -1,0 +1,166 @@
+"""Text to BM25 terms: what the lexical leg sees of a chunk and of a query. Pure.
+
+A chunk's vector holds the part of BM25 that depends on the chunk alone (term frequency, saturated and
+normalised by length); a query's holds how often it says each term; the store multiplies by the inverse
+document frequency over its collection, so that a chunk added later needs no other chunk re-written.
+
+Terms, in this order::
+
+    unicode          NFKC, so that full-width and compatibility forms meet
+    words            runs of letters, digits, marks and underscores
+    identifiers      getUserName, max_open_files, os.path.join: the whole and each part
+    scripts          CJK and others written without spaces: overlapping pairs; the rest: Snowball of the script
+    stopwords        English words that carry no topic go
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Any
+
+import snowballstemmer  # type: ignore[import-untyped]
+
+from server.backends.base import SparseVector
+from server.retrieval.stopwords import STOPWORDS
+
+# BM25 as in Robertson & Zaragoza 2009, with the usual constants.
+K1, B = 1.2, 0.75
+# Lengths are measured against fixed averages, so that a vector does not depend on its neighbours: terms in a
+# chunk of 150-200 tokens with its heading prefix, and terms in a title.
+AVERAGE_TERMS = 110.0
+AVERAGE_TITLE_TERMS = 6.0
+# How much a title's own BM25 adds. 0.3 is worth 1.5 points; 1.0 hurts where titles are long.
+TITLE_BOOST = 0.3
+# Longer words are keys, hashes and encoded data: nobody asks for them whole.
+_LONGEST_WORD = 64
+
+# Marks belong to the letters they follow, but Python's \w leaves them out.
+_MARKS = r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
+_NAME = re.compile(rf"[\w{_MARKS}]+(?:\.[\w{_MARKS}]+)*")
+_PART = re.compile(rf"[^\W\d_][\w{_MARKS}]*|\d+")
+_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+# Scripts without spaces between words: kana, Han, Hangul, Thai to Khmer.
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
+)
+
+# First code point after the script -> Snowball's algorithm for it, or "" for none. In order.
+_SCRIPTS = (
+    (0x0250, "english"),
+    (0x0370, ""),
+    (0x0400, "greek"),
+    (0x0530, "russian"),
+    (0x0600, ""),
+    (0x0700, "arabic"),
+    (0x0900, ""),
+    (0x0980, "hindi"),
+    (0x110000, ""),
+)
+_LATIN_BELOW = 0x0250
+_stemming = threading.Lock()  # Snowball's stemmers keep state while they work
+
+
+def document_vector(title: str, text: str) -> SparseVector:
+    """The BM25 vector of a chunk. ``text`` is what is indexed: the heading prefix and the chunk."""
+    weights = _frequencies(text, AVERAGE_TERMS)
+    for term, weight in _frequencies(title, AVERAGE_TITLE_TERMS).items():
+        weights[term] = weights.get(term, 0.0) + TITLE_BOOST * weight
+    return _vector(weights)
+
+
+def query_vector(query: str) -> SparseVector:
+    """The vector of a query; empty where it consists of stopwords."""
+    return _vector({term: float(count) for term, count in Counter(terms(query)).items()})
+
+
+def terms(text: str) -> Iterator[str]:
+    """The terms of a text in reading order, repetitions included.
+
+    >>> list(terms("How does getUserName work?"))
+    ['getusernam', 'get', 'user', 'name', 'work']
+    """
+    for match in _NAME.finditer(unicodedata.normalize("NFKC", text)):
+        name = match.group()
+        if len(name) <= _LONGEST_WORD or _UNSPACED.search(name):
+            yield from _terms_of(name)
+
+
+def mostly_latin(text: str) -> bool:
+    """Whether at least half of the letters are Latin (also where there are no letters)."""
+    letters = [character for character in text if character.isalpha()]
+    return 2 * sum(ord(letter) < _LATIN_BELOW for letter in letters) >= len(letters)
+
+
+@lru_cache(maxsize=100_000)
+def _terms_of(name: str) -> tuple[str, ...]:
+    words: list[str] = []
+    for piece in _pieces(name):
+        words += _pairs(piece) if _UNSPACED.fullmatch(piece) else _identifier(piece)
+    if "." in name:
+        words.insert(0, name.lower())
+    return tuple(_stem(word) for word in words if word not in STOPWORDS)
+
+
+def _pieces(name: str) -> Iterator[str]:
+    for dotted in name.split("."):
+        last = 0
+        for run in _UNSPACED.finditer(dotted):
+            yield from filter(None, (dotted[last : run.start()], run.group()))
+            last = run.end()
+        if last < len(dotted):
+            yield dotted[last:]
+
+
+def _identifier(word: str) -> list[str]:
+    parts = [part for run in _PART.findall(word) for part in _split(run)]
+    whole = word.lower().strip("_")
+    return [whole] if parts == [whole] or not parts else [whole, *parts]
+
+
+def _split(run: str) -> list[str]:
+    """``run`` at underscores and, where it is ASCII, at changes of case."""
+    return [
+        part.lower()
+        for word in run.split("_")
+        for part in (_CAMEL.findall(word) if word.isascii() else [word])
+        if part
+    ]
+
+
+def _pairs(run: str) -> list[str]:
+    return [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
+
+
+def _stem(word: str) -> str:
+    algorithm = next(name for limit, name in _SCRIPTS if ord(word[0]) < limit)
+    if not algorithm or not word.isalpha():
+        return word
+    with _stemming:
+        return str(_stemmer(algorithm).stemWord(word))
+
+
+@cache
+def _stemmer(algorithm: str) -> Any:
+    return snowballstemmer.stemmer(algorithm)
+
+
+def _frequencies(text: str, average: float) -> dict[str, float]:
+    counts = Counter(terms(text))
+    length = 1 - B + B * counts.total() / average
+    return {term: count * (K1 + 1) / (count + K1 * length) for term, count in counts.items()}
+
+
+def _vector(weights: dict[str, float]) -> SparseVector:
+    # 32 bits for a vocabulary of 100,000 terms: about one pair of terms shares a number.
+    numbered: dict[int, float] = {}
+    for term, weight in weights.items():
+        number = zlib.crc32(term.encode("utf-8", "surrogatepass"))
+        numbered[number] = numbered.get(number, 0.0) + weight
+    ordered = sorted(numbered.items())
+    return SparseVector(tuple(number for number, _ in ordered), tuple(weight for _, weight in ordered))
