@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from server.knowledge import KnowledgeBase, Library
@@ -15,30 +14,46 @@ from server.tokens import count_tokens
 from server.tools import Context
 
 
-@dataclass(frozen=True, slots=True)
 class Application:
-    """A running winnow: what answers, what runs scripts, and when both are settled.
+    """A winnow: what answers, what runs scripts, and the moment when both begin to load.
 
-    ``settled`` is done once it is known whether scripts can run here. Searches need not wait for it.
+    Nothing heavy happens until ``start``: a host's handshake is answered first.
     """
 
-    settings: Settings
-    kb: KnowledgeBase
-    scripts: Scripts
-    settled: asyncio.Task[None]
+    def __init__(self, settings: Settings, kb: KnowledgeBase) -> None:
+        self.settings = settings
+        self.kb = kb
+        self.scripts = Scripts(kb, settings)
+        self._loading: list[asyncio.Task[Any]] = []
+
+    def start(self) -> None:
+        """Begin to open the store, to load the model and to raise the sandbox; returns at once, works once."""
+        if not self._loading:
+            self._loading = [
+                asyncio.create_task(self.scripts.start()),
+                asyncio.create_task(asyncio.to_thread(count_tokens, "warm")),
+            ]
+            self.kb.start()
+
+    async def ready(self) -> None:
+        """Wait until it is settled which tools can be offered."""
+        self.start()
+        await asyncio.shield(self._loading[0])
 
     def context(self, progress: Callable[[float, str], Awaitable[None]]) -> Context:
         """What one tool call may use."""
         return Context(self.kb, self.scripts, self.settings, progress)
 
-    async def ready(self) -> None:
-        """Wait until it is settled which tools can be offered."""
-        await asyncio.shield(self.settled)
-
     async def health(self) -> dict[str, Any]:
         """What an operator wants to see at a glance."""
         await self.ready()
         return {"execute_code": "on" if self.scripts.available else self.scripts.why_not}
+
+    async def close(self) -> None:
+        """Take everything down, in the order in which things depend on each other."""
+        await asyncio.gather(*self._loading, return_exceptions=True)
+        await self.scripts.close()
+        await asyncio.to_thread(self.kb.close)
 
 
 def knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase:
@@ -55,19 +70,13 @@ def knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase
 
 @asynccontextmanager
 async def running(settings: Settings, *, wait_for_model: bool) -> AsyncIterator[Application]:
-    """Everything up in the background, and down again in reverse order.
+    """An application that is closed at the end; it loads when it is first used, or on ``start``.
 
     ``wait_for_model``: whether a search waits for the embedding model (a command) or answers lexically until it
     is loaded (a server).
     """
-    kb = knowledge_base(settings, wait_for_model=wait_for_model)
-    scripts = Scripts(kb, settings)
-    settled = asyncio.create_task(scripts.start())
-    kb.start()
-    vocabulary = asyncio.create_task(asyncio.to_thread(count_tokens, "warm"))
+    application = Application(settings, knowledge_base(settings, wait_for_model=wait_for_model))
     try:
-        yield Application(settings, kb, scripts, settled)
+        yield application
     finally:
-        await asyncio.gather(settled, vocabulary, return_exceptions=True)
-        await scripts.close()
-        await asyncio.to_thread(kb.close)
+        await application.close()

@@ -29,7 +29,8 @@ Query = Annotated[str, StringConstraints(min_length=2, max_length=1000)]
 
 
 class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Built on first use: nothing is validated before a handshake is answered.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Scope(_Request):
@@ -118,7 +119,7 @@ class ExecuteCode(_Request):
 
 
 class _Answer(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class TokenUsage(_Answer):

@@ -16,19 +16,21 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cachetools import LRUCache
 from pydantic import BaseModel
 
 from server import tiers
-from server.backends.base import DocumentStore
 from server.contracts import MAX_TOP_K, Fetch, KbSearch, Mode, Scope, SearchFilters, SemanticSearch, parse
 from server.errors import WinnowError
 from server.models import Filters, Hit, Legs, Passage, Ranking
-from server.retrieval.hybrid import Retriever
 from server.settings import Settings
 from server.spans import terms
+
+if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
+    from server.backends.base import DocumentStore
+    from server.retrieval.hybrid import Retriever
 
 SEARCH_SECONDS = 15.0
 _CACHED_RANKINGS = 512  # one is about 100 hits: 20 KiB
@@ -303,10 +305,7 @@ class KnowledgeBase:
         page = tiers.fit(rows, budget.tokens[mode], budget.bytes)
         after = offset + len(page.rows)
         payload: dict[str, Any] = {"mode": mode, "count": len(page.rows)}
-        if mode == "ids_only":
-            payload["ids"] = [item["id"] for item in page.rows]
-        else:
-            payload["results"] = list(page.rows)
+        payload["ids" if mode == "ids_only" else "results"] = list(page.rows)
         payload |= {
             "estimated_tokens": page.tokens,
             "search_mode": ranked.search_mode,

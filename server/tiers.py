@@ -24,34 +24,37 @@ ANSWER_TOKENS: Mapping[Mode, int] = MappingProxyType(
     {"ids_only": 2_000, "metadata": 8_000, "preview": 10_000, "full": 20_000}
 )
 ANSWER_BYTES = 256 * 1024
-# What stands around the rows: mode, count, cursor, meta.
-ENVELOPE_TOKENS = 20
+_BRACKETS_TOKENS = 2
 _ROW_TEXT_CHARS = 500  # titles, sections and file names longer than this are noise
+
+
+# An object, or at ids_only the bare id.
+Row = dict[str, Any] | str
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """The rows that fit, what they cost, and why the rest is missing ("none" if nothing is)."""
 
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[Row, ...]
     tokens: int
     limit_reason: str
 
 
-def row(passage: Passage, tier: Mode, score: float | None, question: frozenset[str]) -> dict[str, Any]:
+def row(passage: Passage, tier: Mode, score: float | None, question: frozenset[str]) -> Row:
     """One result at one tier. ``score`` is None where nothing was ranked (a fetch by id)."""
     return _RENDERERS[tier](passage, score, question)
 
 
-def fit(rows: Sequence[dict[str, Any]], max_tokens: int, max_bytes: int) -> Page:
+def fit(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> Page:
     """As many whole rows, from the first on, as the budget holds; at least the first one.
 
     One row may exceed the budget alone only by the size of one chunk, which ingestion bounds.
     """
-    tokens, size, kept = ENVELOPE_TOKENS, 0, 0
+    tokens, size, kept = _BRACKETS_TOKENS, 0, 0
     reason = "none"
     for item in rows:
-        text = dumps(item)
+        text = f"{dumps(item)},"
         row_tokens, row_bytes = count_tokens(text), len(text.encode("utf-8", "replace"))
         if kept and (tokens + row_tokens > max_tokens or size + row_bytes > max_bytes):
             reason = "token_cap" if tokens + row_tokens > max_tokens else "byte_cap"
@@ -85,8 +88,8 @@ def _scored(score: float | None) -> dict[str, Any]:
     return {} if score is None else {"score": round(score, 3)}
 
 
-def _ids_only(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
-    return {"id": passage.chunk.id}
+def _ids_only(passage: Passage, score: float | None, question: frozenset[str]) -> str:
+    return passage.chunk.id
 
 
 def _metadata(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
@@ -129,6 +132,6 @@ def _full(passage: Passage, score: float | None, question: frozenset[str]) -> di
     }
 
 
-_RENDERERS: Mapping[Mode, Callable[[Passage, float | None, frozenset[str]], dict[str, Any]]] = MappingProxyType(
+_RENDERERS: Mapping[Mode, Callable[[Passage, float | None, frozenset[str]], Row]] = MappingProxyType(
     {"ids_only": _ids_only, "metadata": _metadata, "preview": _preview, "full": _full}
 )
