@@ -8,27 +8,27 @@ What agents and clients are told lives in the code; these pages are the same wor
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import client_sdk
 from server.contracts import flat_schema
 from server.tools import TOOLS, Tool
 
 FOLDER = Path(__file__).parent
 GENERATED = "<!-- Written by docs/generate.py from the code. Change it there. -->"
 
-# Keywords of a schema that bound a value, and how they read.
-_BOUNDS = {
-    "minimum": "from {}",
-    "maximum": "to {}",
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "maxItems": "at most {} items",
-    "minItems": "at least {} items",
-    "pattern": "matches `{}`",
-}
+# Pairs of keywords that bound a value, and what they count.
+_BOUNDS = (
+    ("minimum", "maximum", ""),
+    ("minLength", "maxLength", " characters"),
+    ("minItems", "maxItems", " items"),
+)
 
 
 def tools_page() -> str:
@@ -80,20 +80,81 @@ def _default(value: Mapping[str, Any]) -> str:
 
 
 def _bounds(value: Mapping[str, Any]) -> str:
-    bounds = [text.format(value[keyword]) for keyword, text in _BOUNDS.items() if keyword in value]
-    return ", ".join(bounds).replace("|", "\\|")
+    found = []
+    for low, high, unit in _BOUNDS:
+        if low in value and high in value:
+            found.append(f"{value[low]:,} to {value[high]:,}{unit}")
+        elif low in value or high in value:
+            found.append(f"{'at least' if low in value else 'at most'} {value.get(low, value.get(high)):,}{unit}")
+    if "pattern" in value:
+        found.append(f"matches `{value['pattern']}`")
+    return ", ".join(found)
 
 
 def _table(head: Row, rows: Iterator[Row]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return "\n".join(f"| {' | '.join(map(_cell, cells))} |" for cells in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+# --- the SDK ------------------------------------------------------------------------------------------------
+
+# What a script has at hand, by the name it writes, in the order it is explained.
+SDK: Mapping[str, object] = {
+    "semantic_search": client_sdk.semantic_search,
+    "kb.search": client_sdk.KnowledgeBase.search,
+    "fetch": client_sdk.fetch,
+    "Results": client_sdk.Results,
+    "Row": client_sdk.Row,
+    "MCPClient": client_sdk.MCPClient,
+    "SDKError": client_sdk.SDKError,
+}
+
+
+def sdk_page() -> str:
+    """What a script may call, what it gets, and what one run may use."""
+    opening = ["# The script SDK", GENERATED, _markdown(client_sdk.__doc__)]
+    return _page([*opening, *(part for name, value in SDK.items() for part in _documented(name, value))])
+
+
+def _documented(name: str, value: object) -> Iterator[str]:
+    yield f"## {name}"
+    if inspect.isfunction(value):
+        yield f"`{name}{_signature(value)}`"
+    yield _markdown(value.__doc__)
+
+
+def _signature(function: Callable[..., object]) -> str:
+    signature = inspect.signature(function)
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
+    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+
+
+def _markdown(docstring: str | None) -> str:
+    """A docstring with its indented examples as Python blocks, which the tests run."""
+    parts = re.split(r"\n\n(?! )", _dedented(docstring or ""))
+    return "\n\n".join(_with_example(part) for part in parts)
+
+
+def _dedented(docstring: str) -> str:
+    """Without the indentation of the closing quotes (``inspect.cleandoc`` would take an example's with it)."""
+    margin = len(docstring.rpartition("\n")[2]) if docstring.endswith(" ") else 0
+    return "\n".join(line.removeprefix(" " * margin) for line in docstring.splitlines()).strip()
+
+
+def _with_example(part: str) -> str:
+    text, gap, example = part.partition("\n\n    ")
+    return f"{text}\n\n```python\n{textwrap.dedent('    ' + example)}\n```" if gap else text
 
 
 def _page(parts: list[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"tools.md": tools_page}
+PAGES: Mapping[str, Callable[[], str]] = {"tools.md": tools_page, "sdk.md": sdk_page}
 
 
 def stale() -> list[str]:
