@@ -24,7 +24,6 @@ ANSWER_TOKENS: Mapping[Mode, int] = MappingProxyType(
     {"ids_only": 2_000, "metadata": 8_000, "preview": 10_000, "full": 20_000}
 )
 ANSWER_BYTES = 256 * 1024
-_BRACKETS_TOKENS = 2
 _ROW_TEXT_CHARS = 500  # titles, sections and file names longer than this are noise
 
 
@@ -51,16 +50,28 @@ def fit(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> Page:
 
     One row may exceed the budget alone only by the size of one chunk, which ingestion bounds.
     """
-    tokens, size, kept = _BRACKETS_TOKENS, 0, 0
-    reason = "none"
-    for item in rows:
-        text = f"{dumps(item)},"
-        row_tokens, row_bytes = count_tokens(text), len(text.encode("utf-8", "replace"))
-        if kept and (tokens + row_tokens > max_tokens or size + row_bytes > max_bytes):
-            reason = "token_cap" if tokens + row_tokens > max_tokens else "byte_cap"
-            break
-        tokens, size, kept = tokens + row_tokens, size + row_bytes, kept + 1
-    return Page(tuple(rows[:kept]), tokens if kept else 0, reason)
+    whole = _measure(rows)
+    if whole[0] <= max_tokens and whole[1] <= max_bytes:
+        return Page(tuple(rows), whole[0], "none")
+    kept, reason = _cut(rows, max_tokens, max_bytes)
+    return Page(tuple(rows[:kept]), _measure(rows[:kept])[0], reason)
+
+
+def _measure(rows: Sequence[Row]) -> tuple[int, int]:
+    """Tokens and bytes of rows as they are sent."""
+    text = dumps(list(rows))
+    return count_tokens(text), len(text.encode("utf-8", "replace"))
+
+
+def _cut(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> tuple[int, str]:
+    """How many rows fit, and which budget ends them. Rows counted one by one come to no less than together."""
+    tokens = size = 0
+    for kept, item in enumerate(rows):
+        row_tokens, row_bytes = _measure([item])
+        tokens, size = tokens + row_tokens, size + row_bytes
+        if kept and (tokens > max_tokens or size > max_bytes):
+            return kept, "token_cap" if tokens > max_tokens else "byte_cap"
+    return len(rows), "none"
 
 
 def dumps(value: Any) -> str:

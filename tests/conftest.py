@@ -28,7 +28,7 @@ def write_corpus(folder: Path) -> Path:
         sections = "\n\n".join(
             f"## {topic.title()} rule {number}\n\n"
             + f"Rule {number} of {topic} concerns case {number * 7}. "
-            + f"Whoever handles {topic} in case {number * 7} reads this page first and then asks the owner. " * 6
+            + f"Whoever handles {topic} in case {number * 7} reads this page first and then asks the owner. " * 8
             for number in range(FACTS_PER_TOPIC)
         )
         front = f"---\ntitle: {topic.title()} handbook\ntags: [handbook, {topic}]\nvendor: acme\n---\n\n"

@@ -50,6 +50,9 @@ _REASON_OF_STATUS: Mapping[str, str] = MappingProxyType(
 _REASON_OF_TYPE: Mapping[str, str] = MappingProxyType(
     {"CallLimit": "SDK_CALLS", "SDK_ROWS": "SDK_ROWS", "QUEUE_FULL": "QUEUE_FULL"}
 )
+_ERROR_CHARS: Mapping[str, int] = MappingProxyType(
+    {"type": 200, "message": 4000, "source_line": 1000, "hint": 2000}
+)
 _RETRYABLE = frozenset({"TIMEOUT", "SANDBOX_CRASH", "QUEUE_FULL"})
 _QUEUE_RETRY_SECONDS = 30
 
@@ -78,9 +81,15 @@ def to_payload(outcome: Outcome) -> dict[str, Any]:
     details: dict[str, Any] = {"reason": reason, "retryable": reason in _RETRYABLE}
     if reason == "QUEUE_FULL":
         details["retry_after_s"] = _QUEUE_RETRY_SECONDS
-    told = {name: value for name, value in payload["error"].items() if value is not None}
+    told = {name: _clip(name, value) for name, value in payload["error"].items() if value is not None}
     payload["error"] = {**told, "code": REASONS[reason].value, "details": details}
     return payload
+
+
+def _clip(name: str, value: Any) -> Any:
+    """A script words its own exceptions, and may word them without end."""
+    limit = _ERROR_CHARS.get(name)
+    return value if limit is None or len(value) <= limit else f"{value[: limit - 1]}…"
 
 
 def _reason(outcome: Outcome) -> str:

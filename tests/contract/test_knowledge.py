@@ -1,0 +1,166 @@
+"""The seam: scope, pages while the index moves, budgets, and a store that somebody else holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from server.app import Application, knowledge_base
+from server.backends.opening import open_backends
+from server.errors import WinnowError
+from server.ingest.pipeline import Target, ingest_paths
+from server.knowledge import DIRECT, SCRIPT, Answer
+from server.settings import load_settings
+from server.tiers import ANSWER_TOKENS
+
+pytestmark = pytest.mark.anyio
+
+
+async def ask(application: Application, **arguments: Any) -> Answer:
+    return await application.kb.call("semantic_search", arguments, DIRECT)
+
+
+async def reason_of(application: Application, **arguments: Any) -> str:
+    with pytest.raises(WinnowError) as caught:
+        await ask(application, **arguments)
+    return caught.value.reason
+
+
+async def test_a_project_out_of_reach_and_one_without_documents_are_told_apart(application: Application) -> None:
+    assert await reason_of(application, query="backups", scope={"project_id": "other"}) == "SCOPE_VIOLATION"
+    empty = load_settings(store=application.settings.store, project="empty")
+    await application.close()
+    kb = knowledge_base(empty, wait_for_model=False)
+    try:
+        with pytest.raises(WinnowError, match="winnow ingest PATH --project empty") as caught:
+            await kb.call("semantic_search", {"query": "backups"}, DIRECT)
+        assert caught.value.reason == "INVALID_PROJECT"
+    finally:
+        kb.close()
+
+
+async def test_a_doc_tag_outside_the_scope_is_refused(application: Application) -> None:
+    scope, filters = {"doc_tags": ["public"]}, {"doc_tag": ["secret"]}
+    assert await reason_of(application, query="backups", scope=scope, filters=filters) == "SCOPE_VIOLATION"
+
+
+async def test_ids_of_another_project_are_unknown_ids(
+    application: Application, store: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.md").write_text(
+        "# Secret\n\nThe launch code is kept in the blue safe.\n", encoding="utf-8"
+    )
+    await application.close()
+    backends = open_backends(load_settings(store=store, project="secret"), wait_for_model=True)
+    try:
+        target = Target("secret", backends.catalogue, backends.store, backends.embedder.ready())
+        ingest_paths(target, [tmp_path])
+        (stranger,) = backends.catalogue.chunk_ids("secret")
+    finally:
+        backends.close()
+    kb = knowledge_base(application.settings, wait_for_model=True)
+    try:
+        answer = await kb.call("fetch", {"ids": [stranger, "0" * 12]}, DIRECT)
+        assert (answer.payload["results"], answer.payload["missing_ids"]) == ([], [stranger, "0" * 12])
+        found = await kb.call("kb.search", {"query": "launch code in the blue safe", "top_k": 100}, DIRECT)
+        assert stranger not in {row["id"] for row in found.payload["results"]}
+    finally:
+        kb.close()
+
+
+async def test_a_page_says_so_when_the_index_moved_since_the_last_one(store: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(store, tmp_path / "store")
+    asked = {"query": "who reads this page first", "top_k": 100, "response_mode": "full"}
+    here = load_settings(store=copy, project="handbook")
+    kb = knowledge_base(here, wait_for_model=True)
+    cursor = (await kb.call("semantic_search", asked, DIRECT)).payload["next_cursor"]
+    kb.close()
+    page = tmp_path / "new" / "page.md"
+    page.parent.mkdir()
+    page.write_text("# New\n\nWhoever reads this page first.\n", encoding="utf-8")
+    backends = open_backends(here, wait_for_model=True)
+    ingest_paths(Target("handbook", backends.catalogue, backends.store, backends.embedder.ready()), [page.parent])
+    backends.close()
+    kb = knowledge_base(here, wait_for_model=True)
+    try:
+        answer = await kb.call("semantic_search", {**asked, "cursor": cursor}, DIRECT)
+        assert answer.warnings == ("the index changed since the last page; rows may repeat or be missing",)
+    finally:
+        kb.close()
+
+
+async def test_kb_search_shows_each_document_once_unless_asked_otherwise(application: Application) -> None:
+    one = await application.kb.call("kb.search", {"query": "who reads this page first"}, SCRIPT)
+    files = [row["metadata"]["file"] for row in one.payload["results"]]
+    assert len(files) == len(set(files)) == 5
+    many = await application.kb.call("kb.search", {"query": "who reads this page first", "max_per_doc": 9}, SCRIPT)
+    assert len(many.payload["results"]) == 5
+
+
+async def test_min_score_drops_what_is_below_it(application: Application) -> None:
+    answer = await ask(application, query="incident commander", top_k=50, min_score=0.9)
+    assert 0 < answer.rows < 50
+    assert all(row["score"] >= 0.9 for row in answer.payload["results"])
+
+
+async def test_an_unknown_operation_is_refused(application: Application) -> None:
+    with pytest.raises(WinnowError, match="known: semantic_search"):
+        await application.kb.call("__class__", {}, DIRECT)
+
+
+@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    query=st.text(min_size=2, max_size=1000).filter(lambda text: len(text.strip()) >= 2),
+    top_k=st.integers(1, 100),
+    mode=st.sampled_from(["ids_only", "metadata", "preview", "full"]),
+)
+async def test_no_direct_answer_exceeds_its_budget(
+    application: Application, query: str, top_k: int, mode: str
+) -> None:
+    answer = await ask(application, query=query, top_k=top_k, response_mode=mode)
+    assert answer.tokens <= ANSWER_TOKENS[mode]  # type: ignore[index]
+    assert answer.rows <= top_k
+
+
+HOLD = """
+import sys, time
+from server.backends.opening import open_backends
+from server.settings import load_settings
+backends = open_backends(load_settings(store=sys.argv[1]), wait_for_model=False)
+print("held", flush=True)
+sys.stdin.read()
+backends.close()
+"""
+
+
+async def test_a_store_that_another_process_holds_is_refused_by_its_name_and_free_again_after(
+    store: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(store, tmp_path / "store")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(copy)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ},
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        kb = knowledge_base(load_settings(store=copy, project="handbook"), wait_for_model=False)
+        with pytest.raises(WinnowError, match=str(holder.pid)) as caught:
+            await kb.call("semantic_search", {"query": "backups"}, DIRECT)
+        assert caught.value.reason == "INDEX_HELD"
+        json.dumps(caught.value.envelope())
+        holder.communicate()
+        assert (await kb.call("semantic_search", {"query": "backups"}, DIRECT)).rows == 10
+        kb.close()
