@@ -140,23 +140,25 @@ async def _missing_walls() -> list[str]:
 
 def _show(found: Demonstration, console: Console) -> None:
     console.print(_answers(found))
+    console.print()
     console.print(_figures(found))
+    console.print(
+        "Counted is what the model writes and reads. What it would pick from the texts is picked by one rule."
+    )
     if found.scripted is None:
-        console.print("[bold]This host cannot run scripts[/bold], so only the direct way was shown.")
+        console.print("\n[bold]This host cannot run scripts[/bold], so only the direct way was shown.")
         for line in found.missing or ("execute_code is switched off (setting execute_code)",):
-            console.print(f"  {escape(line)}")
+            console.print(f"  {escape(line)}", soft_wrap=True)
     else:
         _show_script(found.direct, found.scripted, console)
     if found.exit_code == FAILED:
-        console.print("[red bold]An answer is wrong[/red bold]: it differs from what the docstrings say.")
+        console.print("\n[red bold]An answer is wrong[/red bold]: it differs from what the docstrings say.")
     sys.stdout.write(f"\n{ON_YOUR_OWN}")
 
 
 def _answers(found: Demonstration) -> Table:
     """One row for every function that is true or was answered; the ways side by side."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("function", "docstrings", "direct searches", "one script"):
-        table.add_column(column)
+    table = _table("function", "docstrings", "direct searches", "one script")
     columns = [found.truth, found.direct.answer, found.scripted.answer if found.scripted else {}]
     for name in sorted({name for answer in columns for name in answer}):
         table.add_row(name, *(", ".join(answer.get(name, ["-"])) for answer in columns))
@@ -164,24 +166,31 @@ def _answers(found: Demonstration) -> Table:
 
 
 def _figures(found: Demonstration) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("", "calls", "tokens in the model's context", "seconds", "answer"):
-        table.add_column(column, justify="left" if column in ("", "answer") else "right")
+    table = _table("", "calls", "tokens in the model's context", "seconds", "answer")
     for name, arm in (("direct searches", found.direct), ("one script", found.scripted)):
         if arm is not None:
             verdict = "right" if arm.answer == found.truth else "WRONG"
-            table.add_row(name, str(arm.calls), f"{arm.tokens:,}", f"{arm.seconds:.2f}", verdict)
+            table.add_row(name, f"{arm.calls}", f"{arm.tokens:,}", f"{arm.seconds:.2f}", verdict)
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
     return table
 
 
 def _show_script(direct: Arm, scripted: Arm, console: Console) -> None:
-    console.print(f"\n[bold]The script[/bold]\n{escape(SCRIPT)}")
-    if "usage" not in scripted.details:
+    console.print("\n[bold]The script[/bold]")
+    sys.stdout.write(f"{SCRIPT}\n")
+    usage, walls, error = (scripted.details.get(part, {}) for part in ("usage", "walls", "error"))
+    if error:
+        console.print(f"[red]It did not end well[/red]: {escape(error['type'])}: {escape(error['message'])}")
         return
-    usage, walls = scripted.details["usage"], scripted.details["walls"]
     console.print(
         f"It took {usage['sdk_calls']} SDK calls and {usage['rows']} rows; {usage['tokens_kept_out']:,} tokens "
-        f"stayed in the sandbox. Its share of the direct way: {scripted.tokens / direct.tokens:.1%}."
+        f"stayed in the sandbox. It cost {scripted.tokens / direct.tokens:.1%} of what the direct way cost."
     )
     console.print(f"Walls that stood: {', '.join(walls['stood'])}.")
     for wall in walls["missing"]:

@@ -104,13 +104,16 @@ def corpus() -> Iterator[ModuleDocs]:
 def _sources() -> Mapping[str, Path]:
     """Dotted name -> file, for every module of the library that comes as source."""
     root = Path(sysconfig.get_path("stdlib"))
-    found = {}
-    for path in root.rglob("*.py"):
-        parts = path.relative_to(root).with_suffix("").parts
-        if parts[0] not in sys.stdlib_module_names or parts[0] in LEFT_OUT or LEFT_OUT_INSIDE & {*parts}:
-            continue
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return MappingProxyType(found)
+    tops = sorted(sys.stdlib_module_names - LEFT_OUT)
+    files = [path for name in tops for path in (root / f"{name}.py", *(root / name).rglob("*.py"))]
+    named = {path: path.relative_to(root).with_suffix("").parts for path in files if path.is_file()}
+    return MappingProxyType(
+        {
+            ".".join(parts[:-1] if parts[-1] == "__init__" else parts): path
+            for path, parts in named.items()
+            if not LEFT_OUT_INSIDE & {*parts}
+        }
+    )
 
 
 def _is_public(name: str) -> bool:

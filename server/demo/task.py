@@ -27,13 +27,16 @@ SEARCHES = (
     "wait with a timeout in seconds",
 )
 TOP_K = 40
+_QUERIES = ",\n    ".join(f'"{query}"' for query in SEARCHES)
 
 # What an agent would write: rank by metadata, read the full text of what takes a timeout, return a table.
 SCRIPT = f"""\
 import re
 
 found = {{}}
-for query in {list(SEARCHES)!r}:
+for query in (
+    {_QUERIES},
+):
     for row in semantic_search(query, top_k={TOP_K}):
         name, _, arguments = row.section.split(" > ")[-1].partition("(")
         if re.search(r"\\btimeout\\b", arguments):

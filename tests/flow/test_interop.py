@@ -1,4 +1,4 @@
-"""Clients that others wrote: the SDK's, its 1.x line and the Inspector, each listing and calling, on stdio and HTTP.
+"""Clients that others wrote list and call, on stdio and HTTP: the SDK's, its 1.x line and the Inspector.
 
 The 1.x client and the Inspector come from package registries. Where one cannot be reached those tests are skipped,
 and say so.

@@ -1,0 +1,73 @@
+"""The demonstration as a newcomer runs it: the whole corpus, the real model, a real server, a real client."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WINNOW = Path(sys.executable).with_name("winnow")
+
+pytestmark = [pytest.mark.slow, pytest.mark.walls, pytest.mark.timeout(600)]
+
+
+def _demo(store: Path, *options: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    command = [WINNOW, "demo", "--store", store, *options]
+    return subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the demonstration keeps its index: empty before the first test."""
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def first(store: Path) -> dict[str, Any]:
+    """What the first run found."""
+    done = _demo(store, "--json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_both_ways_give_the_answer_that_the_docstrings_give(first: dict[str, Any]) -> None:
+    """The demonstration compares two right answers, not a good one with a bad one."""
+    answers = [first["arms"]["direct"]["answer"], first["arms"]["scripted"]["answer"]]
+    assert answers == [first["answer"]] * 2
+    assert len(first["answer"]) >= 8
+
+
+def test_the_script_takes_at_most_a_tenth_of_the_context(first: dict[str, Any]) -> None:
+    """Whichever of the two channels a host hands to its model."""
+    arms = first["arms"]
+    for count in ("tokens", "tokens_structured"):
+        assert arms["scripted"][count] * 10 <= arms["direct"][count]
+
+
+def test_every_wall_stood_around_the_script(first: dict[str, Any]) -> None:
+    """A demonstration of a sandbox that is not there would prove nothing."""
+    walls = first["arms"]["scripted"]["details"]["walls"]
+    assert (first["missing_walls"], walls["missing"], len(walls["stood"]) > 10) == ([], [], True)
+
+
+def test_a_second_run_indexes_nothing_and_explains_itself(first: dict[str, Any], store: Path) -> None:
+    """What people read: the question, both answers, the figures, the walls, and how to go on."""
+    done = _demo(store)
+    assert done.returncode == 0, done.stderr
+    expected = ["Nothing changed", first["question"][:40], "queue.Queue.get", "right", "seccomp", "winnow ingest"]
+    assert [text for text in expected if text not in done.stdout] == []
+
+
+def test_without_a_sandbox_the_direct_way_is_shown_and_the_exit_code_says_so(
+    first: dict[str, Any], store: Path
+) -> None:
+    """4: this host cannot run scripts. Nothing is pretended."""
+    done = _demo(store, "--json", WINNOW_EXECUTE_CODE="off")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["arms"]["scripted"], found["arms"]["direct"]["right"]) == (4, None, True)
