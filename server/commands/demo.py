@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from server.commands.ingest import progress_shown
 from server.commands.output import FAILED, UNAVAILABLE, Json, Store, errors_shown, print_json
-from server.commands.progress import shown
 from server.demo.client import Arm, connected, direct, offers_scripts, scripted, wait_for_model
 from server.demo.stdlib import ModuleDocs, corpus
 from server.demo.task import QUESTION, SCRIPT, Answer, truth
@@ -91,13 +91,13 @@ def _demonstrate(settings: Settings, console: Console) -> Demonstration:
         f"The documentation of Python {platform.python_version()}: {len(documentation)} modules, "
         f"{entries:,} classes and functions.\nIndexed in {settings.store}, project {PROJECT}."
     )
-    report = _index(settings, documentation, console)
+    report = _index(settings, documentation)
     console.print(_indexed(report))
     console.print(f"\n[bold]Question[/bold]  {escape(QUESTION)}\n")
     return asyncio.run(_both_ways(settings, report, truth(documentation)))
 
 
-def _index(settings: Settings, documentation: Sequence[ModuleDocs], console: Console) -> Report:
+def _index(settings: Settings, documentation: Sequence[ModuleDocs]) -> Report:
     # Engine and model runtime take seconds to import: people see the first lines before that.
     from server.backends.opening import open_backends
     from server.ingest.pipeline import Target, ingest_documents
@@ -109,7 +109,7 @@ def _index(settings: Settings, documentation: Sequence[ModuleDocs], console: Con
             RawDocument(uri=f"{module.name}.md", type="markdown", title=module.name, text=module.markdown())
             for module in documentation
         )
-        with shown(console) as progress:
+        with progress_shown() as progress:
             return ingest_documents(target, SOURCE, documents, total=len(documentation), progress=progress)
     finally:
         backends.close()
