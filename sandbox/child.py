@@ -10,7 +10,7 @@ import os
 import random
 from typing import Any, NoReturn
 
-from . import frames, script
+from . import frames, guards, script
 from .syscalls import RPC
 from .walls import Ground, Wall
 
@@ -45,8 +45,9 @@ def live(ground: Ground, raised: tuple[Wall, ...], *, fence: bool) -> NoReturn:
         for wall in raised:
             wall.put_up(ground)
         random.seed(os.urandom(32))  # no two children draw the same numbers
+        guards.reseed()
         channel = Channel()
-        channel.send(script.run(channel.receive(), channel, fence=fence))
+        channel.send_body(script.run(channel.receive(), channel, fence=fence))
     finally:
         os._exit(0)
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import io
 import time
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from .frames import OUT_CHARS
 
-if TYPE_CHECKING:
-    from .child import Channel
+
+class Channel(Protocol):
+    """Where frames go."""
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Say something."""
+
 
 # A script that is killed should have lost nothing of what it printed. Few prints go out at once; a script that
 # prints much goes out in full frames, and by the clock.
@@ -32,6 +37,7 @@ class Console(io.TextIOBase):
         self._chars = 0
         self._writes = 0
         self._sent_at = 0.0
+        self.used = False
 
     def writable(self) -> bool:
         """Always."""
@@ -41,6 +47,7 @@ class Console(io.TextIOBase):
         """Take text; send it now, or soon."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self.used = True
         self._left -= len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
         if self._left < 0:
             # One frame beyond the limit shows the keeper that it was passed, and keeps the end.

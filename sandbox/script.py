@@ -1,14 +1,15 @@
-"""Runs one script inside the locked child, and says how it ended in one frame."""
+"""Runs one script inside the locked child, and says in one frame how it ended."""
 
 from __future__ import annotations
 
+import builtins
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import client_sdk.transport
 
-from . import frames, results, troubles
+from . import facades, frames, guards, policy, results, tasks, troubles
 from .console import Console, OutputLimitReached
 
 if TYPE_CHECKING:
@@ -16,50 +17,160 @@ if TYPE_CHECKING:
 
 Job = Mapping[str, Any]
 
+_WARM_SCRIPT = """
+import json, re
+from dataclasses import dataclass
+@dataclass
+class Row:
+    id: str
+    score: float = 0.0
+async def main():
+    return [row.id for row in sorted([Row("a", 1.0)], key=lambda row: -row.score)]
+print(json.dumps({"ids": await main()}), f"{len(re.findall('a', 'banana')):>4}")
+return {"value": (1, 2.5, None, "ü")}
+"""
+
+
+class _Silence:
+    """A channel to nowhere, for warming up."""
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Encode it, and let it go."""
+        frames.dump(frame)
+
 
 def warm_up() -> None:
-    """Compile and run something, so that no child is the first to."""
+    """In the fork server: make the façades, run a script of many parts once, and draw the line of trust."""
+    facades.build()
+    guards.know_classes()
+    job = {"code": _WARM_SCRIPT, "result_bytes": 1024, "nesting": 8}
+    _ending(job, Console(_Silence(), 1024), _fenced)
+    _forget()
 
 
-def run(job: Job, channel: Channel, *, fence: bool) -> dict[str, Any]:
+def _forget() -> None:
+    """No trace of the script that warmed us up."""
+    guards.script_names.clear()
+    troubles.remember("")
+
+
+def run(job: Job, channel: Channel, *, fence: bool) -> bytes:
     """The last frame of one script. Whatever the script does ends here."""
     console = Console(channel, job["stdout_bytes"])
     client_sdk.transport.connect(_transport(channel, job["request_bytes"]))
     try:
-        ending = _ending(job, console, fence=fence)
+        ending = _ending(job, console, _fenced if fence else _raw)
         console.flush()
+        return ending
     except OutputLimitReached:
-        return troubles.output_limit(job["stdout_bytes"])
+        ending_of_limit = troubles.output_limit(job["stdout_bytes"])
     except MemoryError:
-        return troubles.memory_limit(job["memory_bytes"])
-    return ending
+        ending_of_limit = troubles.memory_limit(job["memory_bytes"])
+    return frames.dump(ending_of_limit)
 
 
-def _ending(job: Job, console: Console, *, fence: bool) -> dict[str, Any]:
-    code = job["code"]
+def _ending(job: Job, console: Console, execute: Callable[[str, Console], Any]) -> bytes:
+    troubles.remember(job["code"])
     try:
-        value = _raw(code, console)
+        value = execute(job["code"], console)
+        return _result(job, _chosen(value), implicit=isinstance(value, guards.Last), console=console)
     except (OutputLimitReached, MemoryError):
         raise
+    except policy.Rejected as error:
+        return frames.dump(troubles.rejected(error))
+    except results.NotData as error:
+        return frames.dump(troubles.not_data(error))
+    except SystemExit as error:
+        if not error.code:
+            return _result(job, _chosen(guards.ENDED), implicit=True, console=console)
+        return frames.dump(troubles.raised(error))
     except BaseException as error:
-        return {"status": "error", "error": {"type": type(error).__name__, "message": str(error)}}
+        return frames.dump(troubles.raised(error))
+
+
+def _chosen(returned: Any) -> Any:
+    """A script's result: what it returned, `__result__`, `result`, or the value of its last expression."""
+    last = None
+    if isinstance(returned, guards.Last):
+        last = returned.value
+    elif returned is not guards.ENDED and returned is not None:
+        return returned
+    named = (guards.script_names.get(name) for name in ("__result__", "result"))
+    return next((value for value in named if value is not None), last)
+
+
+def _result(job: Job, value: Any, *, implicit: bool, console: Console) -> bytes:
     if value is None:
-        return {"done": True}
-    return {"result": value}
+        return frames.dump({"done": True})
+    try:
+        data = results.plain(value, job["nesting"])
+    except results.NotData:
+        # The last expression was not meant as a result when the script printed one.
+        if implicit and console.used:
+            return frames.dump({"done": True})
+        raise
+    body = frames.dump({"result": data})
+    size = len(body) - len(b'{"result":}')
+    if size > job["result_bytes"]:
+        return frames.dump(troubles.result_too_large(size, job["result_bytes"]))
+    return body
+
+
+# --- executing -------------------------------------------------------------------------------------------------
+
+
+def _fenced(source: str, console: Console) -> Any:
+    """Within the language's fence. The code compiled by the policy is the code that runs."""
+    compiled = policy.compile_script(source)
+    names = guards.script_names
+    names.update(
+        facades.globals_of_scripts(),
+        __name__="__main__",
+        __builtins__=guards.script_builtins(
+            print=_printer(console), help=_helper(console), __import__=facades.Importer(console)
+        ),
+    )
+    exec(compiled.code, names)
+    entry = names.pop(policy.ENTRY)
+    return tasks.run(entry()) if compiled.is_async else entry()
+
+
+def _raw(source: str, console: Console) -> Any:
+    """Without the fence: plain Python, for the tests of the walls."""
+    sys.stdout = sys.stderr = console  # type: ignore[assignment]
+    names = guards.script_names
+    names["__name__"] = "__main__"
+    exec(compile(source, policy.FILE_NAME, "exec"), names)
+    return guards.ENDED
+
+
+def _printer(console: Console) -> Callable[..., None]:
+    def print(
+        *values: object, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: Any = False
+    ) -> None:
+        builtins.print(*values, sep=sep, end=end, file=console if file is None else file)
+
+    return print
+
+
+def _helper(console: Console) -> Callable[..., None]:
+    def help(thing: Any = None) -> None:
+        """Print what a function or class says of itself."""
+        text = getattr(thing, "__doc__", None)
+        console.write(f"{text if isinstance(text, str) else 'nothing is said of it'}\n")
+
+    return help
 
 
 def _transport(channel: Channel, request_bytes: int) -> client_sdk.transport.Transport:
     def call(method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        body = frames.dump({"call": method, "params": params})
+        body = frames.dump({"call": method, "params": results.plain(params, _PARAMETER_DEPTH)})
         if len(body) > request_bytes:
-            return {
-                "error": {
-                    "type": "RequestTooLarge",
-                    "message": f"{len(body):,} bytes",
-                    "hint": None,
-                    "limit": False,
-                }
-            }
+            raise client_sdk.SDKError(
+                "RequestTooLarge",
+                f"the call is {len(body):,} bytes long; the limit is {request_bytes:,}",
+                "pass fewer ids at a time",
+            )
         channel.send_body(body)
         reply: Mapping[str, Any] = channel.receive()
         return reply
@@ -67,9 +178,4 @@ def _transport(channel: Channel, request_bytes: int) -> client_sdk.transport.Tra
     return call
 
 
-def _raw(source: str, console: Console) -> Any:
-    """Without the fence: plain Python, for the tests of the walls."""
-    sys.stdout = sys.stderr = console  # type: ignore[assignment]
-    names: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(source, "<script>", "exec"), names)
-    return names.get("__result__", names.get("result"))
+_PARAMETER_DEPTH = 16

@@ -1,18 +1,289 @@
-"""stub"""
+"""What went wrong, for the one who wrote the script: where, in its own lines, and what to write instead.
 
-from . import verdicts
+This is trusted code that looks at hostile exceptions: nothing of theirs is called without a net.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import re
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import client_sdk
+from client_sdk import SDKError
+
+from . import guards, verdicts
 from .limits import Limits
-from dataclasses import asdict, replace
+from .menu import MENU, WITHHELD_MODULES
+from .outcome import Outcome
+from .policy import FILE_NAME, Rejected
+from .results import NotData
+
+_MOST_CHARS = 2_000
+_MOST_FRAMES = 12
+
+_source: list[str] = []
 
 
-def _frame(outcome):
-    e = {k: v for k, v in asdict(outcome.error).items() if v is not None}
-    return {"status": outcome.status, "error": e}
+def remember(source: str) -> None:
+    """The script's lines, to quote from."""
+    _source[:] = source.splitlines()
 
 
-def output_limit(n):
-    return _frame(verdicts.output(Limits(stdout_total_bytes=n)))
+def _line(number: int | None) -> str | None:
+    return _source[number - 1][:500] if number is not None and 0 < number <= len(_source) else None
 
 
-def memory_limit(n):
-    return _frame(verdicts.memory(Limits(memory_bytes=n)))
+def _ending(
+    status: str,
+    type: str,
+    message: str,
+    line: int | None = None,
+    column: int | None = None,
+    hint: str | None = None,
+) -> dict[str, Any]:
+    told = {
+        "type": type[:200],
+        "message": message[:_MOST_CHARS],
+        "line": line,
+        "column": column,
+        "source_line": _line(line),
+        "hint": None if hint is None else hint[:_MOST_CHARS],
+    }
+    return {"status": status, "error": {key: value for key, value in told.items() if value is not None}}
+
+
+# --- endings that are not an exception of the script's ---------------------------------------------------------
+
+
+def rejected(error: Rejected) -> dict[str, Any]:
+    """The policy does not let it in."""
+    return _ending("rejected", error.type, error.message, error.line, error.column, error.hint)
+
+
+def not_data(error: NotData) -> dict[str, Any]:
+    """The result cannot leave as it is."""
+    return _ending("error", "ResultNotData", error.message, hint=error.hint)
+
+
+def _of_verdict(verdict: Outcome) -> dict[str, Any]:
+    error = verdict.error
+    assert error is not None
+    return _ending(verdict.status, error.type, error.message, hint=error.hint)
+
+
+def output_limit(bound: int) -> dict[str, Any]:
+    """It printed too much."""
+    return _of_verdict(verdicts.output(Limits(stdout_total_bytes=bound)))
+
+
+def memory_limit(bound: int) -> dict[str, Any]:
+    """It ran out of memory."""
+    return _of_verdict(verdicts.memory(Limits(memory_bytes=bound)))
+
+
+def result_too_large(size: int, bound: int) -> dict[str, Any]:
+    """The result is whole or not at all."""
+    return _of_verdict(verdicts.result_too_large(size, bound, "bytes"))
+
+
+# --- exceptions ------------------------------------------------------------------------------------------------
+
+
+def raised(error: BaseException) -> dict[str, Any]:
+    """The script ended with this exception."""
+    line, column = _place(error)
+    if isinstance(error, guards.Refused):
+        return _ending("rejected", "CodeRejected", _message(error), line, column, error.hint)
+    if isinstance(error, SDKError) and error.limit is True:
+        return _ending("limit", str(error.type), str(error.message), line, column, _optional(error.hint))
+    return _ending("error", _type_name(error), _message(error), line, column, _hint(error))
+
+
+def _optional(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _type_name(error: BaseException) -> str:
+    return type.__getattribute__(type(error), "__name__")
+
+
+def _message(error: BaseException) -> str:
+    # str() of a script's exception is the script's code: it may raise anything, or give no text.
+    text = _type_name(error)
+    with contextlib.suppress(Exception):
+        text = str.__str__(str(error))
+    if type(error) is KeyError:
+        text = f"no key {text}"
+    return text
+
+
+def _frames(error: BaseException) -> Iterable[tuple[types.FrameType, int, int]]:
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == FILE_NAME:
+            yield trace.tb_frame, trace.tb_lasti, trace.tb_lineno
+        trace = trace.tb_next
+
+
+def _place(error: BaseException) -> tuple[int | None, int | None]:
+    """Line and column of the innermost frame that is the script's."""
+    if isinstance(error, SyntaxError) and error.filename == FILE_NAME:
+        return error.lineno, error.offset
+    frames = list(_frames(error))
+    if not frames:
+        return None, None
+    frame, last, line = frames[-1]
+    column = None
+    for index, position in enumerate(frame.f_code.co_positions()):
+        if index == last // 2 and position[2] is not None and position[0] == line:
+            source = _line(line) or ""
+            column = len(source.encode()[: position[2]].decode(errors="ignore")) + 1
+            break
+    return line, column
+
+
+def last_line(error: Any) -> str:
+    """``Type: message``, as at the end of a traceback."""
+    if not isinstance(error, BaseException):
+        return f"{type(error).__name__}\n"
+    with contextlib.suppress(Exception):
+        text = str.__str__(str(error))
+        return f"{_type_name(error)}: {text}\n" if text else f"{_type_name(error)}\n"
+    return f"{_type_name(error)}\n"
+
+
+def traceback_text(error: Any) -> str:
+    """The traceback with the script's own frames."""
+    if not isinstance(error, BaseException):
+        return "NoneType: None\n"
+    lines = ["Traceback (most recent call last):\n"]
+    for frame, _, number in list(_frames(error))[-_MOST_FRAMES:]:
+        lines.append(f'  File "{FILE_NAME}", line {number}, in {frame.f_code.co_name}\n')
+        lines.append(f"    {(_line(number) or '').strip()}\n")
+    return "".join([*lines, last_line(error)])
+
+
+# --- hints -----------------------------------------------------------------------------------------------------
+
+
+def _hint(error: BaseException) -> str | None:
+    with contextlib.suppress(Exception):
+        if isinstance(error, SDKError):
+            return _optional(error.hint)
+        if isinstance(error, NameError):
+            return _name_hint(error)
+        if isinstance(error, AttributeError):
+            return _attribute_hint(error)
+        if isinstance(error, ImportError):
+            return _optional(getattr(error, "hint", None))
+        if type(error) is KeyError:
+            return _key_hint(error)
+        if isinstance(error, TypeError):
+            return _type_hint(str(error))
+        if isinstance(error, RecursionError):
+            return "the function calls itself without end; use a loop"
+    return None
+
+
+def _close(name: str, known: Iterable[str]) -> str | None:
+    close = difflib.get_close_matches(name, [word for word in known if not word.startswith(("@", "__"))], 1, 0.7)
+    return f"did you mean {close[0]!r}?" if close else None
+
+
+def _name_hint(error: NameError) -> str | None:
+    name = error.name
+    if not isinstance(name, str):
+        return None
+    if name in MENU:
+        return f"import {name} first"
+    homes = sorted(module for module, offered in MENU.items() if name in offered and module != "client_sdk")
+    builtin_names = guards.script_names.get("__builtins__", {})
+    guess = _close(name, [*guards.script_names, *builtin_names, *_locals_of(error)])
+    return guess or (f"from {homes[0]} import {name} first" if homes else None)
+
+
+def _locals_of(error: BaseException) -> Iterable[str]:
+    frames = list(_frames(error))
+    return [] if not frames else [*frames[-1][0].f_code.co_varnames, *frames[-1][0].f_code.co_freevars]
+
+
+def _attribute_hint(error: AttributeError) -> str | None:
+    name, obj = error.name, error.obj
+    if not isinstance(name, str) or isinstance(error, client_sdk.MissingField):
+        return None
+    if obj is None:
+        return "the value is None: test it with 'is not None' before"
+    if isinstance(obj, dict):
+        return f"a dict has items: [{name!r}] or .get({name!r})"
+    return _close(name, (word for word in dir(obj) if not word.startswith("_")))
+
+
+def _key_hint(error: KeyError) -> str | None:
+    key = error.args[0] if error.args else None
+    return f".get({key!r}) gives None where there is no such key" if type(key) is str else None
+
+
+_UNEXPECTED = re.compile(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'")
+
+
+def _type_hint(message: str) -> str | None:
+    found = _UNEXPECTED.search(message)
+    if found:
+        return _keyword_hint(found[1], found[2])
+    if "'coroutine' object" in message:
+        return "an async function was called without await"
+    return None
+
+
+def _keyword_hint(function: str, given: str) -> str | None:
+    known = _SDK_KEYWORDS.get(function) or _script_keywords(function)
+    if not known:
+        return None
+    listed = ", ".join(known)
+    return f"{_close(given, known) or 'no such parameter.'} It takes: {listed}"
+
+
+def _code_keywords(code: types.CodeType) -> tuple[str, ...]:
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+_SDK_KEYWORDS: Mapping[str, tuple[str, ...]] = {
+    name: _code_keywords(function.__code__)
+    for name, function in (
+        ("semantic_search", client_sdk.semantic_search),
+        ("_search", client_sdk.kb.search),
+        ("fetch", client_sdk.fetch),
+    )
+}
+
+
+def _script_keywords(name: str) -> tuple[str, ...]:
+    found = guards.script_names.get(name)
+    return _code_keywords(found.__code__) if isinstance(found, types.FunctionType) else ()
+
+
+# --- imports ---------------------------------------------------------------------------------------------------
+
+
+class _HintedImportError(ModuleNotFoundError):
+    """An import that fails while the script runs, with a hint."""
+
+    hint: str | None = None
+
+
+def unknown_module(name: str) -> ImportError:
+    """The module is not on the menu."""
+    error = _HintedImportError(f"No module named {name!r} in a script", name=name)
+    error.hint = WITHHELD_MODULES.get(name.partition(".")[0])
+    return error
+
+
+def unknown_member(module: str, name: str, offered: Iterable[str]) -> AttributeError:
+    """The module's façade does not have it."""
+    known = sorted(offered)
+    guess = _close(name, known) or f"it offers: {', '.join(known)}"
+    return AttributeError(f"the module {module!r} offers no {name!r} to a script; {guess}")

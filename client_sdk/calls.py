@@ -1,0 +1,153 @@
+"""The SDK's functions. Their docstrings are what the author of a script reads."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .rows import Results
+from .transport import call
+
+Filters = Mapping[str, Any]
+Scope = Mapping[str, Any]
+
+
+def _present(**params: Any) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def semantic_search(
+    query: str | None = None,
+    *,
+    top_k: int = 10,
+    response_mode: str = "metadata",
+    vendor_filter: str | None = None,
+    min_score: float = 0.0,
+    include_relationships: bool = False,
+    filter_ids: Iterable[str] | None = None,
+    filters: Filters | None = None,
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """Search by meaning and words together; the best rows first.
+
+        rows = semantic_search("how are retries configured", top_k=20, min_score=0.3)
+        for row in rows:
+            print(row.id, row.title, row.score)
+
+    top_k: how many rows, 1 to 100. response_mode: "ids_only" < "metadata" (title, score, source) < "preview"
+    (and the best sentence) < "full" (and the whole text); take the smallest that answers. min_score: 0 to 1.
+    filters: {"doc_tag": ..., "path_prefix": ..., "updated_after": "2026-01-31"}. filter_ids: these documents
+    only, query optional. cursor: `page.next_cursor` of the page before.
+    """
+    return Results(
+        call(
+            "semantic_search",
+            _present(
+                query=query,
+                top_k=top_k,
+                response_mode=response_mode,
+                vendor_filter=vendor_filter,
+                min_score=min_score,
+                include_relationships=include_relationships,
+                filter_ids=None if filter_ids is None else _ids(filter_ids),
+                filters=filters,
+                scope=scope,
+                cursor=cursor,
+            ),
+        )
+    )
+
+
+def fetch(ids: Any, level: str = "full") -> Results:
+    """The documents with these ids, in the order given.
+
+        best = kb.search("retry policy")[0]
+        text = fetch(best.id)[0].text
+        rows = fetch([row.id for row in semantic_search("timeouts")[:5]], level="preview")
+
+    ids: one id, a list of ids, or rows. level: "ids", "metadata", "preview" or "full". Ids that are not there
+    are in `page.missing_ids`.
+    """
+    return Results(call("fetch", {"ids": _ids(ids), "level": level}))
+
+
+def _search(query: str, *, top_k: int = 5, filters: Filters | None = None, scope: Scope | None = None) -> Results:
+    """The best rows for a question, each with a preview: the sentence that answers best.
+
+        for row in kb.search("how are retries configured"):
+            print(row.title, row.preview)
+
+    top_k: how many rows, 1 to 100. filters: as in semantic_search.
+    """
+    return Results(call("kb.search", _present(query=query, top_k=top_k, filters=filters, scope=scope)))
+
+
+def _ids(ids: Any) -> list[Any]:
+    if isinstance(ids, (str, Mapping)):
+        ids = [ids]
+    return [item["id"] if isinstance(item, Mapping) else item for item in ids]
+
+
+class KnowledgeBase:
+    """The knowledge base. ``kb.search(query)`` is the short way to ask; ``kb.fetch(ids)`` reads documents."""
+
+    __slots__ = ()
+
+    search = staticmethod(_search)
+    fetch = staticmethod(fetch)
+    semantic_search = staticmethod(semantic_search)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(_unknown("kb", name, ("search", "fetch", "semantic_search")))
+
+    def __repr__(self) -> str:
+        return "kb"
+
+
+kb = KnowledgeBase()
+
+_TOOLS = {
+    "semantic_search": semantic_search,
+    "kb.search": _search,
+    "kb_search": _search,
+    "fetch": fetch,
+}
+
+
+class MCPClient:
+    """The same calls in the shape of an MCP client.
+
+        async with MCPClient() as client:
+            rows = await client.semantic_search("retry policy")
+            rows = await client.call_tool("kb.search", {"query": "retry policy"})
+
+    No network is involved: every call goes to the knowledge base this script runs beside.
+    """
+
+    semantic_search = staticmethod(semantic_search)
+    fetch = staticmethod(fetch)
+    search = staticmethod(_search)
+    kb = kb
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """Whatever a client is usually told (addresses, names) is of no use here, and does no harm."""
+
+    async def __aenter__(self) -> MCPClient:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        return None
+
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Results:
+        """Call by name: "semantic_search", "kb.search" or "fetch"."""
+        if name not in _TOOLS:
+            raise AttributeError(_unknown("the SDK", name, _TOOLS))
+        return _TOOLS[name](**dict(arguments or {}))
+
+
+def _unknown(owner: str, name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), 1)
+    guess = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
+    return f"{owner} has no {name!r}; {guess}"

@@ -1,0 +1,153 @@
+"""What SDK calls return: rows that answer to fields, and lists of them that know their page."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, SupportsIndex, overload
+
+# Fields that only come with more text, and the mode that brings them.
+_FIELD_MODES = {
+    "preview": "preview",
+    "snippet": "preview",
+    "text": "full",
+    "content": "full",
+    "body": "full",
+    "full_text": "full",
+}
+
+
+class MissingField(AttributeError, KeyError):
+    """A row, or a page of rows, has no such field; the message names those it has."""
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message, name=name)
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def _missing(what: str, name: str, known: Iterable[str], advice: str = "") -> MissingField:
+    fields = sorted(set(known))
+    close = difflib.get_close_matches(name, fields, 1)
+    guess = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(fields)}"
+    return MissingField(f"{what} has no field {name!r}{guess}{advice}", name)
+
+
+class Row(dict[str, Any]):
+    """One hit or document: a dict whose fields are attributes, too.
+
+    row = kb.search("retry policy")[0]
+    row.title, row["title"], row.get("score", 0)
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __missing__(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise KeyError(name)
+        raise _missing("this row", name, self, self._advice(name))
+
+    def _advice(self, name: str) -> str:
+        if name in _FIELD_MODES:
+            return f". Text comes with response_mode={_FIELD_MODES[name]!r}, or with fetch(row.id)"
+        metadata = self.get("metadata")
+        if isinstance(metadata, dict) and name in metadata:
+            return f". There is row.metadata[{name!r}]"
+        return ""
+
+
+def to_row(fields: Mapping[str, Any]) -> Row:
+    """A reply's object as a row; objects within it become rows as well."""
+    return Row((key, _inner(value)) for key, value in fields.items())
+
+
+def _inner(value: Any) -> Any:
+    if type(value) is dict:
+        return to_row(value)
+    if type(value) is list:
+        return [_inner(item) for item in value]
+    return value
+
+
+class Results(list[Row]):
+    """A page of rows. A list first; the page's own fields are attributes and keys.
+
+        page = semantic_search("retry policy", top_k=20)
+        len(page), page[0].title, page.ids, page.count
+        if page.next_cursor:
+            page = semantic_search("retry policy", top_k=20, cursor=page.next_cursor)
+
+    ``page["results"]`` is the page itself. Awaiting a page gives the page: calls work with and without await.
+    """
+
+    def __init__(self, reply: Mapping[str, Any]) -> None:
+        ids = reply.get("ids")
+        rows = reply.get("results")
+        if rows is None:
+            rows = [{"id": identity} for identity in ids or ()]
+        super().__init__(to_row(row) for row in rows)
+        page = {key: _inner(value) for key, value in reply.items() if key not in ("results", "ids")}
+        page.setdefault("count", len(self))
+        page.setdefault("next_cursor", None)
+        page.setdefault("warnings", [])
+        self._page = page
+
+    def __await__(self) -> Generator[None, None, Results]:
+        return self
+        yield
+
+    @property
+    def ids(self) -> list[str]:
+        """The rows' ids, in order."""
+        return [row["id"] for row in self]
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        """How many rows the page holds. (Not list.count: rows are counted with sum().)"""
+        return int(self._page["count"])
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Row: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Row]: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        if key == "results":
+            return self
+        if key == "ids":
+            return self.ids
+        if key in self._page:
+            return self._page[key]
+        raise _missing("a page of results", key, [*self._page, "results", "ids"], _FIELD_ON_PAGE)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __contains__(self, item: object) -> bool:
+        if isinstance(item, str):
+            return item in ("results", "ids") or item in self._page
+        return super().__contains__(item)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """A field of the page, or the default."""
+        return self[key] if key in self else default
+
+    def keys(self) -> list[str]:
+        """The names of the page's fields."""
+        return ["results", "ids", *self._page]
+
+
+_FIELD_ON_PAGE = ". Fields of a document are on its rows: page[0].title, [row.title for row in page]"

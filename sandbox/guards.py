@@ -1,0 +1,595 @@
+"""What stands between a script and the objects it touches, while it runs.
+
+The rule for writing and for private names is one: what existed before the script is ours, what came later is the
+script's. ``TRUSTED`` holds every class there was when the fork server was ready; an instance of any other class,
+and any other class itself, the script made.
+"""
+
+from __future__ import annotations
+
+import _string
+import builtins
+import enum
+import functools
+import os
+import string
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from client_sdk import Row
+
+from . import names
+from .policy import ATTRIBUTE, END, LAST, TARGET
+
+TRUSTED: set[type] = set()
+
+# Ours, and yet made to be written to.
+_OPEN_TYPES: set[type] = {types.SimpleNamespace, Row}
+
+
+def know_classes() -> None:
+    """Every class there is now is ours. Call it when everything is imported, and never again."""
+    pending: list[type] = [object]
+    while pending:
+        cls = pending.pop()
+        if cls not in TRUSTED:
+            TRUSTED.add(cls)
+            pending.extend(type.__subclasses__(cls))
+
+
+class Refused(AttributeError):
+    """The policy refuses an access while the script runs. Scripts may catch it like any AttributeError."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+_INNARDS = "scripts do not reach into the interpreter: frames, code, globals and the class graph are closed"
+
+
+def _refuse(obj: object, name: str) -> Any:
+    raise Refused(f"the attribute {name!r} of {_kind(obj)} is not available", _INNARDS)
+
+
+def _kind(obj: object) -> str:
+    return f"{type(obj).__name__!r} objects"
+
+
+# --- reading ---------------------------------------------------------------------------------------------------
+
+
+def attribute(obj: Any, name: str) -> Any:
+    """Read an attribute that is not plain. ``name`` is the policy's own constant, or was checked by `by_name`."""
+    if name in names.WATCHED:
+        return _WATCHED[name](obj, name)
+    if names.is_dunder(name):
+        return _dunder(obj, name)
+    return _private(obj, name)
+
+
+def by_name(obj: Any, name: Any) -> Any:
+    """Read an attribute whose name the script computed."""
+    _check_name(obj, name)
+    return getattr(obj, name) if names.is_plain(name) else attribute(obj, name)
+
+
+def _check_name(obj: object, name: Any) -> None:
+    # A subclass of str could answer differently each time it is asked.
+    if type(name) is not str:
+        raise TypeError("attribute name must be a plain string")
+    if names.is_forbidden(name):
+        _refuse(obj, name)
+
+
+def _private(obj: Any, name: str) -> Any:
+    """``_name``: only where the script itself put it."""
+    if name in names.DOCUMENTED_PRIVATE:
+        return getattr(obj, name)
+    if _made_by_script(obj, name):
+        return getattr(obj, name)
+    # The script's own __getattr__ may still know it.
+    if type(obj) not in TRUSTED and not _exists(obj, name):
+        return getattr(obj, name)
+    raise Refused(f"{name!r} is private to {_kind(obj)}", "use the public attributes; dir(x) lists them")
+
+
+def _made_by_script(obj: Any, name: str) -> bool:
+    cls = type(obj)
+    if cls is super:
+        return _made_in(_super_classes(obj), name)
+    if isinstance(obj, type):
+        return obj not in TRUSTED and (_made_in(obj.__mro__, name) or _made_in(cls.__mro__, name))
+    if cls is types.FunctionType:
+        return is_scripts_function(obj)
+    if cls in _OPEN_TYPES:
+        return True
+    if cls in TRUSTED:
+        return False
+    return name in _instance_dict(obj) or _made_in(cls.__mro__, name)
+
+
+def _made_in(classes: tuple[type, ...], name: str) -> bool:
+    """Whether the first class that has the name is the script's."""
+    for cls in classes:
+        if name in type.__getattribute__(cls, "__dict__"):
+            return cls not in TRUSTED
+    return False
+
+
+def _exists(obj: Any, name: str) -> bool:
+    return name in _instance_dict(obj) or any(name in cls.__dict__ for cls in type(obj).__mro__)
+
+
+def _instance_dict(obj: Any) -> Mapping[str, Any]:
+    try:
+        found = object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return {}
+    return found if type(found) is dict else {}
+
+
+_super_object = super.__dict__["__self_class__"].__get__
+_super_start = super.__dict__["__thisclass__"].__get__
+
+
+def _super_classes(obj: Any) -> tuple[type, ...]:
+    order = _super_object(obj).__mro__
+    return tuple(order[order.index(_super_start(obj)) + 1 :])
+
+
+# --- names watched on some objects -----------------------------------------------------------------------------
+
+
+def _format_of(obj: Any, name: str) -> Any:
+    if isinstance(obj, str):
+        return functools.partial(_FORMATS[name], obj)
+    if isinstance(obj, type) and issubclass(obj, str):
+        return _FORMATS[name]
+    if type(obj) is super and issubclass(_super_object(obj), str):
+        _refuse(obj, name)
+    return getattr(obj, name)
+
+
+def _object_behind(obj: Any, name: str) -> Any:
+    if isinstance(obj, (AttributeError, memoryview)):
+        _refuse(obj, name)
+    return getattr(obj, name)
+
+
+def _class_order(obj: Any, name: str) -> Any:
+    if isinstance(obj, type) or type(obj) is super:
+        _refuse(obj, name)
+    return getattr(obj, name)
+
+
+def _evaluation(obj: Any, name: str) -> Any:
+    if type(obj) in TRUSTED:
+        _refuse(obj, name)
+    return getattr(obj, name)
+
+
+_WATCHED: Mapping[str, Callable[[Any, str], Any]] = {
+    "format": _format_of,
+    "format_map": _format_of,
+    "obj": _object_behind,
+    "mro": _class_order,
+    "evaluate": _evaluation,
+}
+
+
+class _Formatter(string.Formatter):
+    """str.format whose fields read attributes through the guard."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        first, rest = _string.formatter_field_name_split(field_name)
+        obj = self.get_value(first, args, kwargs)
+        for is_attribute, key in rest:
+            obj = by_name(obj, key) if is_attribute else obj[key]
+        return obj, first
+
+
+_formatter = _Formatter()
+
+
+def _walks(template: str) -> bool:
+    """Whether a field of the template reads attributes or items."""
+    return any(
+        field is not None and ("." in field or "[" in field or _walks(spec or ""))
+        for _, field, spec, _ in _string.formatter_parser(template)
+    )
+
+
+def _format(template: str, /, *args: Any, **kwargs: Any) -> str:
+    text = str.__str__(template)
+    return _formatter.vformat(text, args, kwargs) if _walks(text) else str.format(text, *args, **kwargs)
+
+
+def _format_map(template: str, mapping: Any, /) -> str:
+    text = str.__str__(template)
+    return _formatter.vformat(text, (), mapping) if _walks(text) else str.format_map(text, mapping)
+
+
+_FORMATS = {"format": _format, "format_map": _format_map}
+
+
+# --- dunders ---------------------------------------------------------------------------------------------------
+
+
+def _dunder(obj: Any, name: str) -> Any:
+    if name in names.OPERATORS:
+        return getattr(obj, name)
+    return _DUNDERS.get(name, _refuse)(obj, name)
+
+
+def _plainly(obj: Any, name: str) -> Any:
+    return getattr(obj, name)
+
+
+def _class_of(obj: Any, name: str) -> Any:
+    return type_of(obj)
+
+
+def _of_scripts_class(obj: Any, name: str) -> Any:
+    """On classes of the script's."""
+    if isinstance(obj, type) and obj not in TRUSTED:
+        return getattr(obj, name)
+    return _refuse(obj, name)
+
+
+def _copied(obj: Any, name: str) -> Any:
+    """A copy: what @dataclass and NamedTuple read must be what the class statement wrote."""
+    if type(obj) in TRUSTED and not (isinstance(obj, type) and obj not in TRUSTED):
+        return _refuse(obj, name) if type(obj) is not types.FunctionType else {}
+    return dict(getattr(obj, name))
+
+
+def _namespace(obj: Any, name: str) -> Any:
+    if isinstance(obj, type):
+        return _refuse(obj, name) if obj in TRUSTED else types.MappingProxyType(_public(vars(obj)))
+    if type(obj) not in TRUSTED or type(obj) is types.SimpleNamespace:
+        return getattr(obj, name)
+    if is_scripts_function(obj):
+        return obj.__dict__
+    return _refuse(obj, name)
+
+
+def _public(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in namespace.items() if not names.is_dunder(name)}
+
+
+def _construct(obj: Any, name: str) -> Any:
+    """``__init__`` and its kin: of classes, through super, and of the script's own instances."""
+    if isinstance(obj, type) or type(obj) is super or type(obj) not in TRUSTED:
+        return getattr(obj, name)
+    return _refuse(obj, name)
+
+
+def _setter(obj: Any, name: str) -> Any:
+    """``super().__setattr__`` and ``object.__setattr__``: the name comes at the call."""
+    real = _construct(obj, name)
+    if isinstance(obj, type):
+
+        def set_on(owner: Any, key: str, *value: Any) -> None:
+            _check_write(owner, key)
+            real(owner, key, *value)
+
+        return set_on
+
+    def set_here(key: str, *value: Any) -> None:
+        _check_dynamic_write(obj, key)
+        real(key, *value)
+
+    return set_here
+
+
+def _wrapped(obj: Any, name: str) -> Any:
+    found = getattr(obj, name)
+    return found if is_scripts_function(found) else _refuse(obj, name)
+
+
+def _bound_function(obj: Any, name: str) -> Any:
+    if is_scripts_function(obj) or type(obj) not in TRUSTED or type(obj) is super:
+        return getattr(obj, name)
+    return _refuse(obj, name)
+
+
+_DUNDERS: Mapping[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(
+        ("__name__", "__qualname__", "__doc__", "__module__", "__cause__", "__context__", "__suppress_context__",
+         "__notes__", "__members__", "__total__", "__required_keys__", "__optional_keys__", "__dir__",
+         "__class_getitem__", "__value__", "__type_params__", "__fspath__", "__replace__"), _plainly),
+    **dict.fromkeys(("__mro__", "__bases__", "__subclasses__", "__slots__", "__match_args__"), _of_scripts_class),
+    **dict.fromkeys(("__annotations__", "__dataclass_fields__"), _copied),
+    **dict.fromkeys(("__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__getattr__",
+                     "__del__"), _construct),
+    **dict.fromkeys(("__setattr__", "__delattr__"), _setter),
+    **dict.fromkeys(("__get__", "__set__", "__delete__"), _bound_function),
+    "__class__": _class_of,
+    "__dict__": _namespace,
+    "__wrapped__": _wrapped,
+}  # fmt: skip
+
+
+# --- writing ---------------------------------------------------------------------------------------------------
+
+
+def target(obj: Any, name: str) -> Any:
+    """The object itself, if the script may set or delete this attribute of it."""
+    if type(obj) not in TRUSTED:
+        if name.startswith("_") and not names.is_dunder(name) and not _free(obj, name):
+            _refuse_write(obj, name)
+        return obj
+    if isinstance(obj, type):
+        return obj if obj not in TRUSTED else _refuse_write(obj, name)
+    if type(obj) in _OPEN_TYPES or is_scripts_function(obj):
+        return obj
+    if isinstance(obj, BaseException) and name not in names.WATCHED:
+        return obj
+    return _refuse_write(obj, name)
+
+
+def _free(obj: Any, name: str) -> bool:
+    """Whether no class of ours claims this private name of an instance of the script's."""
+    return not any(cls in TRUSTED and name in cls.__dict__ for cls in type(obj).__mro__)
+
+
+def _refuse_write(obj: Any, name: str) -> Any:
+    what = f"class {obj.__name__!r}" if isinstance(obj, type) else _kind(obj)
+    raise Refused(f"{name!r} of {what} may not be set", "set attributes on objects of your own classes")
+
+
+def _check_write(obj: Any, name: Any) -> None:
+    _check_dynamic_write(obj, name)
+    target(obj, name)
+
+
+def _check_dynamic_write(obj: Any, name: Any) -> None:
+    _check_name(obj, name)
+    if names.is_dunder(name) and name not in names.WRITABLE:
+        _refuse_write(obj, name)
+
+
+def is_scripts_function(obj: object) -> bool:
+    """A function that the script defined."""
+    return type(obj) is types.FunctionType and obj.__globals__ is script_names
+
+
+script_names: dict[str, Any] = {}  # the script's global names; the one dictionary of them in this process
+
+
+# --- classes ---------------------------------------------------------------------------------------------------
+
+
+def type_of(obj: Any) -> Any:
+    """``type(obj)``: the class, or a stand-in where the class is a key to the interpreter."""
+    cls = type(obj)
+    if issubclass(cls, type):
+        return Type
+    return _STAND_INS.get(cls, cls)
+
+
+class _TypeOfTypes(type):
+    """Makes `Type` answer as `type` does: one argument, isinstance, issubclass."""
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        if len(arguments) != 1 or keywords:
+            raise Refused("type() takes one argument here", "write a class statement to make a class")
+        return type_of(arguments[0])
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, type)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, type) or subclass is Type
+
+    def __repr__(cls) -> str:
+        return "<class 'type'>"
+
+
+class Type(metaclass=_TypeOfTypes):
+    """What scripts call ``type``."""
+
+    __class_getitem__ = classmethod(types.GenericAlias)
+
+
+Type.__name__ = Type.__qualname__ = "type"
+Type.__module__ = "builtins"
+
+
+def _stand_in(cls: type) -> type:
+    """A class of the same name that makes nothing."""
+
+    def __new__(cls: type, *arguments: Any, **keywords: Any) -> Any:
+        raise Refused(f"cannot create {cls.__name__!r} instances")
+
+    return type(cls.__name__, (), {"__new__": __new__, "__slots__": (), "__module__": "builtins"})
+
+
+_STAND_INS: dict[type, type] = {
+    cls: _stand_in(cls)
+    for cls in (
+        types.FunctionType, types.CodeType, types.FrameType, types.TracebackType, types.ModuleType,
+        types.MethodType, types.BuiltinFunctionType, types.CellType, types.GeneratorType, types.CoroutineType,
+        types.AsyncGeneratorType, types.GetSetDescriptorType, types.MemberDescriptorType,
+        types.WrapperDescriptorType, types.MethodWrapperType, types.MethodDescriptorType,
+        types.ClassMethodDescriptorType, memoryview, super,
+    )
+}  # fmt: skip
+
+
+class EnumType(enum.EnumType):
+    """The metaclass of the script's enumerations: members are looked up, classes are written as classes."""
+
+    def __call__(cls, value: Any = None, *rest: Any, **keywords: Any) -> Any:  # type: ignore[override]
+        if rest or keywords or not cls._member_map_:
+            raise Refused("Enum(...) does not make a class here", "write class Color(Enum): RED = 1")
+        return super().__call__(value)
+
+
+_METACLASSES: set[type] = set()
+
+
+def allow_metaclasses(*allowed: type) -> None:
+    """Classes of these kinds may be named in a class statement."""
+    _METACLASSES.update(allowed)
+
+
+_REFUSED_BASES: set[type] = set()
+
+
+def refuse_bases(*refused: type) -> None:
+    """Classes whose instances other code of ours relies on; no script subclasses or sees them."""
+    _REFUSED_BASES.update(refused)
+    _STAND_INS.update((cls, _stand_in(cls)) for cls in refused)
+
+
+def _check_bases(bases: tuple[Any, ...]) -> None:
+    for base in bases:
+        if not isinstance(base, type):
+            continue
+        if issubclass(base, type) or base is Type:
+            raise Refused("metaclasses may not be defined", "use __init_subclass__ or a class decorator")
+        if issubclass(base, BaseExceptionGroup):
+            raise Refused("exception groups may not be subclassed", "raise ExceptionGroup itself")
+        if base in _STAND_INS.values() or any(issubclass(base, refused) for refused in _REFUSED_BASES):
+            raise TypeError(f"type {base.__name__!r} is not an acceptable base type")
+
+
+def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
+    """The class statement."""
+    _check_bases(bases)
+    metaclass = keywords.get("metaclass")
+    if metaclass is not None and metaclass not in _METACLASSES:
+        raise Refused("only ABCMeta may be named as a metaclass", "use __init_subclass__ or a class decorator")
+    made = builtins.__build_class__(body, name, *bases, **keywords)
+    close_match_args(made)
+    return made
+
+
+def close_match_args(cls: Any) -> None:
+    """Take positional patterns away from a class whose fields are named like something the guards watch."""
+    fields = vars(cls).get("__match_args__", ()) if isinstance(cls, type) else ()
+    if not all(type(field) is str and names.is_plain(field) for field in fields):
+        cls.__match_args__ = ()  # type: ignore[attr-defined]
+
+
+# --- builtins --------------------------------------------------------------------------------------------------
+
+_MISSING = object()
+
+
+def guarded_getattr(obj: Any, name: str, default: Any = _MISSING, /) -> Any:
+    """getattr(object, name[, default])."""
+    try:
+        return by_name(obj, name)
+    except Refused:
+        raise
+    except AttributeError:
+        if default is _MISSING:
+            raise
+        return default
+
+
+def guarded_hasattr(obj: Any, name: str, /) -> bool:
+    """Whether the object has an attribute that the script may read."""
+    try:
+        by_name(obj, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def guarded_setattr(obj: Any, name: str, value: Any, /) -> None:
+    """setattr(object, name, value), on the script's own objects."""
+    _check_write(obj, name)
+    setattr(obj, name, value)
+
+
+def guarded_delattr(obj: Any, name: str, /) -> None:
+    """delattr(object, name), on the script's own objects."""
+    _check_write(obj, name)
+    delattr(obj, name)
+
+
+def guarded_vars(obj: Any = _MISSING, /) -> Any:
+    """The attributes of one of the script's own objects, as a dict."""
+    if obj is _MISSING:
+        raise Refused("vars() needs an object here", "use a dict of your own")
+    return _namespace(obj, "__dict__")
+
+
+def guarded_dir(obj: Any = _MISSING, /) -> list[str]:
+    """The names an object answers to, or the script's own names."""
+    found = script_names if obj is _MISSING else builtins.dir(obj)
+    return sorted(name for name in found if names.is_plain(name))
+
+
+_SALT = os.urandom(16)
+
+
+def identity(obj: object, /) -> int:
+    """A number of this object's own while it lives; says nothing of where it lies."""
+    return hash((_SALT, builtins.id(obj))) & 0x7FFFFFFFFFFF
+
+
+def reseed() -> None:
+    """A child's identities are its own."""
+    global _SALT
+    _SALT = os.urandom(16)
+
+
+def leave(code: Any = None, /) -> None:
+    """End the script here."""
+    raise SystemExit(code)
+
+
+_AS_THEY_ARE = (
+    "abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate "
+    "filter float format frozenset hash hex int isinstance issubclass iter len list map max min next object oct ord "
+    "pow property range repr reversed round set slice sorted staticmethod str sum super tuple zip "
+    "Ellipsis NotImplemented True False None __debug__"
+).split()
+
+_EXCEPTIONS = {
+    name: value
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+}
+
+
+class Last:
+    """The value of a script's last expression, apart from a value it returned."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+ENDED = object()  # what a script returns that ran to its end
+
+
+def script_builtins(**more: Any) -> dict[str, Any]:
+    """The builtins of a script, guards included."""
+    return {
+        **{name: getattr(builtins, name) for name in _AS_THEY_ARE},
+        **_EXCEPTIONS,
+        "type": Type,
+        "getattr": guarded_getattr,
+        "hasattr": guarded_hasattr,
+        "setattr": guarded_setattr,
+        "delattr": guarded_delattr,
+        "vars": guarded_vars,
+        "dir": guarded_dir,
+        "id": identity,
+        "exit": leave,
+        "quit": leave,
+        "__build_class__": build_class,
+        ATTRIBUTE: attribute,
+        TARGET: target,
+        LAST: Last,
+        END: ENDED,
+        **more,
+    }

@@ -1,0 +1,147 @@
+"""What a script may import, module by module and name by name; and why the rest is missing. Tables only.
+
+A name is here when somebody has looked at it: it takes no attribute names and no source text from its caller,
+gives out no module, opens nothing, and keeps nothing from one script to the next. facades.py serves the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_SDK = "kb semantic_search fetch MCPClient Results Row SDKError MissingField"
+
+_TABLE = {
+    "winnow": _SDK,
+    "client_sdk": _SDK,
+    "__future__": "annotations division absolute_import generator_stop print_function unicode_literals",
+    "abc": "ABC ABCMeta abstractmethod abstractproperty",
+    "ast": "literal_eval",
+    "asyncio": "gather run sleep create_task ensure_future wait_for wait as_completed to_thread timeout shield "
+    "Semaphore BoundedSemaphore Lock Event Queue Task TaskGroup Future CancelledError TimeoutError QueueEmpty "
+    "QueueFull iscoroutine iscoroutinefunction current_task FIRST_COMPLETED FIRST_EXCEPTION ALL_COMPLETED",
+    "base64": "b64encode b64decode urlsafe_b64encode urlsafe_b64decode standard_b64encode standard_b64decode "
+    "b32encode b32decode b16encode b16decode a85encode a85decode b85encode b85decode",
+    "binascii": "hexlify unhexlify crc32 Error",
+    "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
+    "calendar": "monthrange isleap leapdays weekday month_name month_abbr day_name day_abbr monthcalendar timegm "
+    "month calendar TextCalendar Calendar MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY",
+    "cmath": "sqrt exp log polar rect phase pi e tau isclose isfinite isinf isnan cos sin tan",
+    "collections": "Counter OrderedDict defaultdict deque namedtuple ChainMap UserDict UserList UserString abc",
+    "collections.abc": "Awaitable Callable Collection Container Coroutine AsyncIterable AsyncIterator Generator "
+    "Hashable ItemsView Iterable Iterator KeysView Mapping MappingView MutableMapping MutableSequence MutableSet "
+    "Reversible Sequence Set Sized ValuesView",
+    "contextlib": "contextmanager asynccontextmanager closing suppress nullcontext ExitStack AsyncExitStack "
+    "ContextDecorator AbstractContextManager AbstractAsyncContextManager",
+    "copy": "copy deepcopy",
+    "csv": "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Error "
+    "excel excel_tab Sniffer Dialect",
+    "dataclasses": "dataclass field fields asdict astuple replace is_dataclass InitVar KW_ONLY MISSING "
+    "FrozenInstanceError",
+    "datetime": "date datetime time timedelta timezone tzinfo UTC MINYEAR MAXYEAR",
+    "decimal": "Decimal ROUND_HALF_UP ROUND_HALF_EVEN ROUND_HALF_DOWN ROUND_UP ROUND_DOWN ROUND_CEILING "
+    "ROUND_FLOOR ROUND_05UP InvalidOperation DivisionByZero DecimalException Inexact Overflow Underflow",
+    "difflib": "SequenceMatcher get_close_matches unified_diff context_diff ndiff Differ restore",
+    "enum": "Enum IntEnum StrEnum Flag IntFlag auto unique",
+    "fractions": "Fraction",
+    "functools": "reduce partial lru_cache cache cached_property cmp_to_key total_ordering wraps",
+    "hashlib": "md5 sha1 sha224 sha256 sha384 sha512 sha3_256 sha3_512 blake2b blake2s new",
+    "heapq": "heappush heappop heapify heappushpop heapreplace nlargest nsmallest merge",
+    "html": "escape unescape",
+    "html.parser": "HTMLParser",
+    "io": "StringIO BytesIO",
+    "itertools": "accumulate batched chain combinations combinations_with_replacement compress count cycle "
+    "dropwhile filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest",
+    "json": "dumps loads dump load JSONDecodeError JSONEncoder JSONDecoder",
+    "keyword": "iskeyword kwlist",
+    "logging": "debug info warning error critical exception log getLogger basicConfig DEBUG INFO WARNING ERROR "
+    "CRITICAL NOTSET",
+    "math": "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp "
+    "exp2 expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm "
+    "ldexp lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt sumprod "
+    "tan tanh tau trunc ulp",
+    "numbers": "Number Complex Real Rational Integral",
+    "operator": "abs add and_ concat contains countOf delitem eq floordiv ge getitem gt iadd iand iconcat ifloordiv "
+    "ilshift imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le "
+    "length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor",
+    "pprint": "pprint pformat pp",
+    "random": "Random betavariate choice choices expovariate gauss getrandbits normalvariate randbytes randint "
+    "random randrange sample seed shuffle triangular uniform",
+    "re": "compile search match fullmatch split findall finditer sub subn escape purge error Pattern Match A ASCII "
+    "I IGNORECASE M MULTILINE S DOTALL X VERBOSE U UNICODE L LOCALE NOFLAG RegexFlag",
+    "statistics": "mean fmean geometric_mean harmonic_mean median median_low median_high median_grouped mode "
+    "multimode pstdev pvariance stdev variance quantiles covariance correlation linear_regression NormalDist "
+    "StatisticsError",
+    "string": "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable "
+    "whitespace capwords Template",
+    "struct": "pack unpack unpack_from iter_unpack calcsize error Struct",
+    "textwrap": "dedent fill indent shorten wrap TextWrapper",
+    "time": "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time sleep gmtime localtime "
+    "strftime strptime mktime ctime asctime struct_time",
+    "traceback": "format_exc print_exc format_exception_only format_exception",
+    "types": "SimpleNamespace MappingProxyType NoneType",
+    "typing": "Any AnyStr Annotated Awaitable Callable ClassVar Collection Concatenate Container Coroutine Counter "
+    "DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable ItemsView Iterable Iterator KeysView List "
+    "Literal LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet NamedTuple Never "
+    "NewType NoReturn NotRequired Optional OrderedDict ParamSpec Pattern Protocol Required Reversible Self "
+    "Sequence Set Sized SupportsFloat SupportsIndex SupportsInt TYPE_CHECKING Text Tuple Type TypeAlias TypeGuard "
+    "TypeVar TypeVarTuple TypedDict Union Unpack ValuesView cast final no_type_check overload override reveal_type "
+    "runtime_checkable AsyncIterable AsyncIterator AsyncGenerator assert_never assert_type",
+    "unicodedata": "bidirectional category combining decimal decomposition digit east_asian_width is_normalized "
+    "lookup mirrored name normalize numeric unidata_version",
+    "urllib": "parse",
+    "urllib.parse": "quote quote_plus unquote unquote_plus urlencode urljoin urlparse urlsplit urlunparse urlunsplit "
+    "parse_qs parse_qsl urldefrag",
+    "uuid": "UUID uuid3 uuid4 uuid5 NAMESPACE_DNS NAMESPACE_URL NAMESPACE_OID NAMESPACE_X500",
+    "warnings": "warn simplefilter filterwarnings catch_warnings",
+    "zlib": "crc32 adler32",
+}
+
+# module -> names; the policy refuses others before a script runs, the façades refuse them while it runs.
+MENU: Mapping[str, frozenset[str]] = MappingProxyType(
+    {module: frozenset(offered.split()) for module, offered in _TABLE.items()}
+)
+
+_NO_FILES = "scripts have no files: read documents with kb.search(...) and fetch(...)"
+_NO_NETWORK = "scripts have no network: ask the knowledge base with kb.search(...) and fetch(...)"
+_NO_PROCESSES = "scripts run alone: do the work in this script"
+_NO_SOURCE = "write the code in the script itself; ast.literal_eval reads literals, json.loads reads JSON"
+_NO_INNARDS = "scripts do not reach into the interpreter"
+_NO_THREADS = "SDK calls answer at once; asyncio.gather is there for code written that way"
+_NO_TABLES = "use lists and dicts, csv, statistics, collections.Counter and itertools"
+
+# What to do instead, for modules that are asked for and not there.
+WITHHELD_MODULES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("os", "pathlib", "shutil", "glob", "tempfile", "fileinput", "sqlite3", "pickle"), _NO_FILES
+        ),
+        **dict.fromkeys(("shelve", "zipfile", "tarfile", "gzip", "configparser"), _NO_FILES),
+        **dict.fromkeys(
+            ("socket", "requests", "httpx", "http", "aiohttp", "urllib3", "ssl", "ftplib"), _NO_NETWORK
+        ),
+        **dict.fromkeys(("subprocess", "multiprocessing", "signal"), _NO_PROCESSES),
+        **dict.fromkeys(("threading", "concurrent", "queue", "sched"), _NO_THREADS),
+        **dict.fromkeys(("importlib", "code", "codeop", "runpy", "builtins", "pkgutil"), _NO_SOURCE),
+        **dict.fromkeys(("sys", "ctypes", "gc", "inspect", "dis", "platform", "resource", "atexit"), _NO_INNARDS),
+        **dict.fromkeys(("numpy", "pandas", "polars", "scipy", "sklearn"), _NO_TABLES),
+        "secrets": "random and uuid are there",
+        "mcp": "the knowledge base is right here: kb.search(...), fetch(...), or MCPClient from winnow",
+    }
+)
+
+# Builtins that are not there, and what to do instead.
+WITHHELD_BUILTINS: Mapping[str, str] = MappingProxyType(
+    {
+        "open": _NO_FILES,
+        "exec": _NO_SOURCE,
+        "eval": _NO_SOURCE,
+        "compile": _NO_SOURCE,
+        "__import__": "use an import statement",
+        "input": "nobody is there to answer: put the value into the script",
+        "breakpoint": "print what you want to see",
+        "globals": "use a dict of your own",
+        "locals": "use a dict of your own",
+        "memoryview": "use bytes or bytearray",
+    }
+)

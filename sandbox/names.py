@@ -1,0 +1,102 @@
+"""Which names a script may use, as tables. The policy reads them at compile time, the guards while it runs.
+
+An attribute name is one of four kinds:
+
+    plain      nothing reachable carries anything dangerous under it: compiled to ordinary attribute access
+    guarded    dangerous on some objects (`format`, `_private`, `__init__`): compiled to a call of the guard
+    forbidden  leads to frames, code, globals or the class graph: refused when compiled, and by getattr()
+
+and a dunder is forbidden unless a table here names it.
+"""
+
+from __future__ import annotations
+
+import types
+
+# Frames, code objects and tracebacks are reached through attributes of exactly these types, so the interpreter
+# itself says which names there are. Those that ordinary objects have as well lead nowhere without a frame first.
+_INNER_TYPES = (
+    types.GeneratorType,
+    types.CoroutineType,
+    types.AsyncGeneratorType,
+    types.FrameType,
+    types.TracebackType,
+    types.CodeType,
+)
+_ORDINARY = frozenset({"send", "throw", "close", "clear", "replace", "athrow", "aclose", "asend"})
+# Of later versions than the one that runs: a script means the same everywhere.
+_OTHER_VERSIONS = frozenset({"gi_suspended", "f_generator", "gi_state", "cr_state", "ag_state", "cr_suspended"})
+FORBIDDEN = (
+    frozenset(name for kind in _INNER_TYPES for name in dir(kind) if not name.startswith("__")) - _ORDINARY
+    | _OTHER_VERSIONS
+)
+
+# `str.format` walks attributes; `AttributeError.obj` and `memoryview.obj` are the object behind; `type.mro` is the
+# class graph; `ForwardRef.evaluate` evaluates source.
+WATCHED = frozenset({"format", "format_map", "obj", "mro", "evaluate"})
+
+# What an operator or a statement does anyway; on any object.
+OPERATORS = frozenset(
+    f"__{name}__"
+    for name in (
+        "lt le eq ne gt ge hash bool str repr bytes format len length_hint iter next reversed contains getitem "
+        "setitem delitem missing call enter exit aenter aexit aiter anext await int float complex index round "
+        "trunc floor ceil abs neg pos invert add radd iadd sub rsub isub mul rmul imul matmul rmatmul imatmul "
+        "truediv rtruediv itruediv floordiv rfloordiv ifloordiv mod rmod imod divmod rdivmod pow rpow ipow lshift "
+        "rlshift ilshift rshift rrshift irshift and rand iand or ror ior xor rxor ixor sizeof copy deepcopy"
+    ).split()
+)
+
+# A class of the script's may define these, besides the operators.
+DEFINABLE = OPERATORS | {
+    "__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__", "__getattr__",
+    "__setattr__", "__delattr__", "__get__", "__set__", "__delete__", "__del__", "__dir__", "__replace__",
+    "__fspath__",
+}  # fmt: skip
+
+# Names a class body may bind or read besides its methods'.
+CLASS_NAMES = DEFINABLE | {"__slots__", "__match_args__", "__doc__", "__name__", "__test__"}
+
+# Names of a module that scripts use or set without harm.
+MODULE_NAMES = frozenset(
+    {"__name__", "__result__", "__doc__", "__debug__", "__author__", "__version__", "__all__"}
+)
+
+# Read through the guard; see guards.DUNDERS for what each gives.
+READABLE = DEFINABLE | {
+    "__name__", "__qualname__", "__doc__", "__module__", "__class__", "__dict__", "__annotations__", "__members__",
+    "__dataclass_fields__", "__cause__", "__context__", "__suppress_context__", "__notes__", "__slots__",
+    "__match_args__", "__mro__", "__bases__", "__subclasses__", "__wrapped__", "__total__", "__required_keys__",
+    "__optional_keys__", "__type_params__", "__value__",
+}  # fmt: skip
+
+# Set on the script's own functions and classes.
+WRITABLE = frozenset({"__name__", "__qualname__", "__doc__", "__cause__", "__suppress_context__"})
+
+# Private by spelling, public by documentation.
+DOCUMENTED_PRIVATE = frozenset(
+    {"_", "_asdict", "_replace", "_fields", "_make", "_field_defaults", "_value_", "_name_", "_missing_"}
+)
+
+
+def is_dunder(name: str) -> bool:
+    """``__like_this__``."""
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")
+
+
+def is_plain(name: str) -> bool:
+    """Harmless on whatever object it is read from."""
+    return not name.startswith("_") and name not in FORBIDDEN and name not in WATCHED
+
+
+def is_forbidden(name: str) -> bool:
+    """Refused on every object, for reading."""
+    return name in FORBIDDEN or (is_dunder(name) and name not in READABLE)
+
+
+def mangled(name: str, class_name: str | None) -> str:
+    """The name that the compiler makes of ``__private`` in a class."""
+    owner = (class_name or "").lstrip("_")
+    if not owner or not name.startswith("__") or name.endswith("__") or "." in name:
+        return name
+    return f"_{owner}{name}"
