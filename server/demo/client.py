@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import anyio
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, TextContent
@@ -70,12 +70,12 @@ async def offers_scripts(client: Client) -> bool:
 
 async def wait_for_model(client: Client) -> None:
     """Wait until searches use the model as well as the words, so that both arms see the same rankings."""
-    with anyio.move_on_after(MODEL_SECONDS):
-        while True:
-            reply = await client.call_tool("semantic_search", {"query": SEARCHES[0], "top_k": 1})
-            if _structured(reply)["search_mode"] == "hybrid":
-                return
-            await anyio.sleep(0.5)
+    deadline = time.monotonic() + MODEL_SECONDS
+    while time.monotonic() < deadline:
+        reply = await client.call_tool("semantic_search", {"query": SEARCHES[0], "top_k": 1})
+        if _structured(reply)["search_mode"] == "hybrid":
+            return
+        await asyncio.sleep(0.5)
 
 
 async def direct(client: Client) -> Arm:
