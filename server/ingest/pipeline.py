@@ -43,7 +43,7 @@ from server.ingest.ahead import ahead
 from server.ingest.chunking import chunk, indexed_text
 from server.ingest.documents import RawDocument, Unreadable, cleaned
 from server.ingest.files import File, Listing, Root, find, roots
-from server.ingest.readers import Flaw, read
+from server.ingest.readers import Flaw, kind_of, read
 from server.models import Chunk, Document
 from server.retrieval.lexical import document_vector
 
@@ -156,7 +156,7 @@ def ingest_paths(target: Target, paths: Sequence[Path], *, progress: OnProgress 
     run = _Run(target, meter)
     parts = [_Part(root, find(root)) for root in roots(paths, run.sources())]
     todo = [run.changed(part) for part in parts]
-    meter.documents_total = sum(map(len, todo))
+    meter.documents_total = _countable(todo)
     meter.bytes_total = sum(file.size for files in todo for file in files)
     for part, files in zip(parts, todo, strict=True):
         run.note(part.listing)
@@ -190,14 +190,20 @@ class _Prepared:
     fresh: tuple[Chunk, ...]
     stale: tuple[str, ...]
 
+    @property
+    def size(self) -> int:
+        """About the bytes of its origin that it stands for."""
+        return len(self.entry.text)
+
 
 @dataclass(frozen=True, slots=True)
 class _Completed:
-    """An origin was read: what it no longer holds, and whether it need not be read again (no failure)."""
+    """An origin was read: what it no longer holds, whether no part of it failed, its bytes not yet counted."""
 
     origin: _Origin
     is_whole: bool
-    gone: tuple[str, ...] = ()
+    gone: tuple[str, ...]
+    rest: int
 
 
 @dataclass(slots=True)
@@ -336,17 +342,18 @@ class _Run:
 
     def _read(self, source: str, origins: Iterable[_Origin]) -> Iterator[_Prepared | _Completed]:
         for origin in origins:
-            failures, seen = len(self._failures), set[str]()
+            failures, rest = len(self._failures), origin.file.size if origin.file else 0
+            seen: set[str] = set()
             try:
                 for raw in origin.documents:
-                    yield from self._prepare(source, origin.name, raw, seen)
+                    for prepared in self._prepare(source, origin.name, raw, seen):
+                        rest -= prepared.size
+                        yield prepared
             except (OSError, Unreadable) as error:
                 self._failures.append(Failure(origin.name or source, _reason(error)))
-            if len(self._failures) > failures:
-                yield _Completed(origin, is_whole=False)
-            else:
-                known = self._by_origin.get((source, origin.name), [])
-                yield _Completed(origin, True, tuple(one.id for one in known if one.uri not in seen))
+            is_whole = len(self._failures) == failures
+            known = self._by_origin.get((source, origin.name), []) if is_whole else []
+            yield _Completed(origin, is_whole, tuple(one.id for one in known if one.uri not in seen), rest)
 
     def _prepare(self, source: str, origin: str, raw: RawDocument | Flaw, seen: set[str]) -> Iterator[_Prepared]:
         if isinstance(raw, Flaw):
@@ -430,6 +437,12 @@ class _Run:
         return {one.id for one in self._target.catalogue.chunks(document, self._target.project)}
 
 
+def _countable(todo: Sequence[Sequence[File]]) -> int:
+    """How many documents the files will make; 0 where one is a collection, and nobody knows before it is read."""
+    files = [file for some in todo for file in some]
+    return 0 if any(kind_of(file.path) == "record" for file in files) else len(files)
+
+
 def _check_model(target: Target, fingerprint: str) -> None:
     theirs = target.catalogue.embedding(target.project)
     if theirs not in ("", fingerprint):
@@ -445,10 +458,11 @@ def _check_model(target: Target, fingerprint: str) -> None:
 def _put(batch: _Batch, event: _Prepared | _Completed) -> None:
     if isinstance(event, _Prepared):
         batch.prepared.append(event)
+        batch.bytes += event.size
         return
     batch.deleted += event.gone
+    batch.bytes += event.rest
     if event.origin.file:
-        batch.bytes += event.origin.file.size
         batch.stamps[event.origin.name] = _stamp(event.origin.file) if event.is_whole else None
 
 

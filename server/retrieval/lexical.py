@@ -120,7 +120,7 @@ def _pieces(name: str) -> Iterator[str]:
 def _identifier(word: str) -> list[str]:
     parts = [part for run in _PART.findall(word) for part in _split(run)]
     whole = word.lower().strip("_")
-    return [whole] if parts == [whole] or not parts else [whole, *parts]
+    return [word for word in dict.fromkeys((whole, *parts)) if word]
 
 
 def _split(run: str) -> list[str]:
