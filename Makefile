@@ -7,6 +7,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SETUP := $(VENV)/.setup-done
+# Debian's Python comes without ensurepip until python3-venv is installed: its own pip fills the environment then.
+VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	$(PYTHON) -m pip --disable-pip-version-check --quiet --python $(BIN)/python install pip; }
 
 .PHONY: demo test setup lock clean
 
@@ -25,7 +28,7 @@ setup: $(SETUP)
 $(SETUP): pyproject.toml constraints.txt requirements-model.txt
 	@test -n "$(PYTHON)" || { echo "winnow needs Python 3.11 to 3.14; set PYTHON=/path/to/python3"; exit 1; }
 	@echo "setting up $(VENV) with $(PYTHON) (about a minute, once)"
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || $(VENV_WITHOUT_ENSUREPIP)
 	@$(PIP) install --require-hashes -r constraints.txt
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@$(PIP) install --require-hashes --no-deps -r requirements-model.txt

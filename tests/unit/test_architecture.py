@@ -142,9 +142,9 @@ def _absolute(node: ast.ImportFrom, module: str, path: Path) -> str:
 
 IMPORTS = tuple(_imports())
 OURS = tuple(i for i in IMPORTS if i.imported.split(".")[0] in PACKAGES)
-FOREIGN = tuple(
-    i for i in IMPORTS if i.imported.split(".")[0] not in (*PACKAGES, *sys.stdlib_module_names, "__future__")
-)
+NEWER_STANDARD_LIBRARY = ("annotationlib",)  # 3.14
+NEAR = {*PACKAGES, *sys.stdlib_module_names, *NEWER_STANDARD_LIBRARY}
+FOREIGN = tuple(i for i in IMPORTS if i.imported.split(".")[0] not in NEAR)
 
 
 def _room(module: str) -> str:

@@ -1,0 +1,86 @@
+"""The names that others may rely on. Changing one is a visible change of this file, never an accident."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+import client_sdk
+import sandbox
+import security
+import server
+
+PUBLIC: Mapping[str, list[str]] = {
+    "client_sdk": [
+        "KnowledgeBase",
+        "MCPClient",
+        "MissingField",
+        "Results",
+        "Row",
+        "SDKError",
+        "fetch",
+        "kb",
+        "semantic_search",
+    ],
+    "sandbox": [
+        "CallError",
+        "CountTokens",
+        "HostCall",
+        "Layers",
+        "Limits",
+        "Outcome",
+        "Reply",
+        "Sandbox",
+        "SandboxUnavailable",
+        "ScriptError",
+        "Status",
+        "Usage",
+        "WallReport",
+        "Walls",
+        "probe",
+    ],
+    "server": ["__version__"],
+    "server.tools": ["TOOLS", "Context", "Result", "Tool"],
+}
+
+
+def _modules() -> Iterator[str]:
+    for package in (client_sdk, sandbox, security, server):
+        yield package.__name__
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not found.name.startswith("security.attacks"):
+                yield found.name
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_package_exposes_exactly_its_public_names(name: str) -> None:
+    """What is promised is there, and nothing more is promised."""
+    module = importlib.import_module(name)
+    assert sorted(module.__all__) == sorted(PUBLIC[name])
+    assert [each for each in module.__all__ if not hasattr(module, each)] == []
+
+
+def test_no_other_module_promises_names() -> None:
+    """A new `__all__` is a new promise: it belongs in the table above."""
+    promising = {name for name in _modules() if _has_all(name)}
+    assert promising == set(PUBLIC)
+
+
+def _has_all(name: str) -> bool:
+    spec = importlib.util.find_spec(name)
+    source = spec.loader.get_source(name) if spec and spec.loader else ""  # type: ignore[attr-defined]
+    return "__all__ = " in (source or "")
+
+
+def test_every_public_name_is_documented() -> None:
+    """Public means explained: a docstring on every class and function that a table above names."""
+    silent = []
+    for name in ("client_sdk", "sandbox"):
+        module = importlib.import_module(name)
+        values = {each: getattr(module, each) for each in PUBLIC[name]}
+        silent += [f"{name}.{each}" for each, value in values.items() if callable(value) and not value.__doc__]
+    assert silent == []
