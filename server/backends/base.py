@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -271,6 +272,9 @@ class DocumentStore(Protocol):
 
     def apply(self, changes: Changes) -> None:
         """Make one change; the generation grows where entries or deletions are among it."""
+
+    def only_writer(self) -> AbstractContextManager[None]:
+        """Keep other writers out, those of other processes too. Raises ``WinnowError("INDEX_HELD")``."""
 
     def unfinished(self, project: str) -> bool:
         """Whether a writer began and never came to its ``finish``."""

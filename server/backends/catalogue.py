@@ -8,6 +8,7 @@ Each thread has a connection of its own.
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from server.backends.base import Changes, Entry, Known
+from server.backends.lock import WRITER, Lock
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage, ProjectInfo
 
@@ -25,6 +27,7 @@ _BUSY_SECONDS = 10.0
 _AT_ONCE = 500
 
 _SCHEMA = """
+CREATE TABLE catalogue (identity TEXT NOT NULL);
 CREATE TABLE projects (
     name TEXT PRIMARY KEY,
     generation INTEGER NOT NULL DEFAULT 0,
@@ -178,6 +181,20 @@ class Catalogue:
                     "UPDATE projects SET generation = generation + 1 WHERE name = ?", (changes.project,)
                 )
 
+    @property
+    def identity(self) -> str:
+        """Eight characters that tell this catalogue from every other one."""
+        return str(self._rows("SELECT identity FROM catalogue")[0][0])
+
+    @contextmanager
+    def only_writer(self) -> Iterator[None]:
+        """Keep other writers out, those of other processes too. Raises ``WinnowError("INDEX_HELD")``."""
+        lock = Lock(self._path.parent, WRITER)
+        try:
+            yield
+        finally:
+            lock.release()
+
     def unfinished(self, project: str) -> bool:
         """Whether a writer began and never came to its ``finish``."""
         return self._rows("SELECT writing FROM projects WHERE name = ?", project) == [(1,)]
@@ -204,14 +221,15 @@ class Catalogue:
             self._own = threading.local()
 
     def _prepare(self) -> None:
-        with self._writing() as connection:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                for statement in _SCHEMA.split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            elif version != SCHEMA_VERSION:
-                raise _unusable(self._path, f"it has layout {version}, this winnow reads {SCHEMA_VERSION}")
+        if self._version() == 0:
+            with self._writing() as connection:
+                if self._version() == 0:  # nobody was first while this one waited
+                    _create(connection)
+        if (version := self._version()) != SCHEMA_VERSION:
+            raise _unusable(self._path, f"it has layout {version}, this winnow reads {SCHEMA_VERSION}")
+
+    def _version(self) -> int:
+        return int(self._rows("PRAGMA user_version")[0][0])
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
@@ -240,6 +258,13 @@ class Catalogue:
             connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    for statement in _SCHEMA.split(";"):
+        connection.execute(statement)
+    connection.execute("INSERT INTO catalogue VALUES (?)", (secrets.token_hex(4),))
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _insert(connection: sqlite3.Connection, entry: Entry) -> None:

@@ -24,7 +24,7 @@ from server.backends.base import (
     Vector,
     conditions,
 )
-from server.backends.lock import Lock
+from server.backends.lock import HOLDER, Lock
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import Filters
@@ -42,7 +42,7 @@ class EdgeStore:
     """
 
     def __init__(self, store: Path, dimension: int) -> None:
-        self._lock = Lock(store)
+        self._lock = Lock(store, HOLDER)
         try:
             self._shard = _open(store / "vectors", dimension)
         except BaseException:

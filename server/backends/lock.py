@@ -1,7 +1,10 @@
-"""Who holds an index. The embedded engine admits one process; this says which one, before the engine has to.
+"""Who holds an index, and who writes to it.
 
-The lock is ``flock`` on the file ``holder`` in the store's folder, so it ends with its process however that
-ends. The file's text (pid and command) is for people: it counts only while somebody holds the lock.
+The embedded engine admits one process at a time, the *holder*; this says which one, before the engine has to.
+An ingest wants to be the only *writer*, also where the vectors are on a server that admits many processes.
+
+A lock is ``flock`` on a file in the store's folder, so it ends with its process however that ends. The file's
+text (pid and command) is for people: it counts only while somebody holds the lock.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from typing import IO
 
 from server.errors import WinnowError
 
-_NAME = "holder"
+HOLDER, WRITER = "holder", "writer"
+_DOES = {HOLDER: "held by", WRITER: "being written by"}
 _RETRY_SECONDS = 5.0
 _INSTANT_SECONDS = 0.05
 
@@ -34,20 +38,20 @@ class Holder:
 
 
 class Lock:
-    """The lock on a store's folder, held from construction to ``release``.
+    """A lock on a store's folder, held from construction to ``release``. ``kind`` is ``HOLDER`` or ``WRITER``.
 
-    Raises ``WinnowError("INDEX_HELD")`` that names the holder where it is taken.
+    Raises ``WinnowError("INDEX_HELD")`` that names who has it.
     """
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, kind: str) -> None:
         store.mkdir(parents=True, exist_ok=True)
-        self._file = (store / _NAME).open("a+", encoding="utf-8")
+        self._file = (store / kind).open("a+", encoding="utf-8")
         if not _take_soon(self._file):
             held_by = _read(self._file)
             self._file.close()
             raise WinnowError(
                 "INDEX_HELD",
-                f"the index in {store} is held by {held_by}; end it, or use another --store",
+                f"the index in {store} is {_DOES[kind]} {held_by}; wait for it, end it, or use another --store",
                 retryable=True,
                 retry_after_s=_RETRY_SECONDS,
                 details={"pid": held_by.pid, "command": held_by.command},
@@ -65,7 +69,7 @@ class Lock:
 def holder(store: Path) -> Holder | None:
     """The process that holds the index in ``store``, or None. Changes nothing."""
     try:
-        file = (store / _NAME).open("r+", encoding="utf-8")
+        file = (store / HOLDER).open("r+", encoding="utf-8")
     except FileNotFoundError:
         return None
     with file:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,11 +37,11 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     """
     embedder = LazyEmbedder(settings)
     embedder.start()
-    store = _store(settings)
+    catalogue = Catalogue(catalogue_path(settings))
     try:
-        catalogue = Catalogue(catalogue_path(settings))
+        store = _open_server(settings, catalogue) if settings.qdrant_url else _open_embedded(settings)
     except BaseException:
-        store.close()
+        catalogue.close()
         raise
     if wait_for_model:
         embedder.wait()
@@ -54,20 +53,23 @@ def catalogue_path(settings: Settings) -> Path:
     return settings.store / "catalogue.sqlite3"
 
 
-def _store(settings: Settings) -> VectorStore:
-    # Each engine takes long to import, and only one is wanted.
-    make: Callable[[Settings], VectorStore] = _server if settings.qdrant_url else _embedded
-    return make(settings)
+# Each engine takes long to import, and only one is wanted.
 
 
-def _embedded(settings: Settings) -> VectorStore:
+def _open_embedded(settings: Settings) -> VectorStore:
     from server.backends.edge import EdgeStore
 
     return EdgeStore(settings.store, DIMENSION)
 
 
-def _server(settings: Settings) -> VectorStore:
+def _open_server(settings: Settings, catalogue: Catalogue) -> VectorStore:
     from server.backends.qdrant import QdrantStore
 
     key = settings.qdrant_api_key
-    return QdrantStore(str(settings.qdrant_url), DIMENSION, api_key=key.get_secret_value() if key else None)
+    return QdrantStore(
+        str(settings.qdrant_url),
+        DIMENSION,
+        # What is in the collection but not in the catalogue counts as left over, so no two share one.
+        collection=f"winnow-{catalogue.identity}",
+        api_key=key.get_secret_value() if key else None,
+    )

@@ -42,7 +42,7 @@ _PARAGRAPH = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
 _DEFINITION = re.compile(
     r"^(?:(?:export|default|public|private|protected|internal|static|abstract|final|async|unsafe|pub(?:\([a-z]+\))?)"
     r"\s+)*(?:class|def|func|function|fn|interface|struct|enum|trait|impl|type|module|namespace|object|record"
-    r"|message|service|resource)\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_][\w.:]*)",
+    r"|message|service|resource)\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_]\w*(?:(?:\.|::)\w+)*)",
     re.MULTILINE,
 )
 

@@ -138,31 +138,34 @@ def ingest_documents(
     """Make the index hold exactly these documents for the source of this name.
 
     ``documents`` is consumed once, lazily, in another thread; ``total`` is their number, if it is known.
-    Raises ``WinnowError("EMBEDDING_MISMATCH")`` where the project's vectors come from another model.
+    Raises ``WinnowError``: "EMBEDDING_MISMATCH" where the project's vectors come from another model,
+    "INDEX_HELD" where another ingest is running.
     """
-    run = _Run(target, _Meter(progress, documents_total=total))
-    run.take(source, [_Origin("", documents)])
-    return run.end()
+    with target.catalogue.only_writer():
+        run = _Run(target, _Meter(progress, documents_total=total))
+        run.take(source, [_Origin("", documents)])
+        return run.end()
 
 
 def ingest_paths(target: Target, paths: Sequence[Path], *, progress: OnProgress | None = None) -> Report:
     """Make the index hold what lies in these files and folders now.
 
     A folder is a source of its own; a path inside a folder that was ingested before refreshes that part of
-    it. Raises ``WinnowError``: "INVALID_REQUEST" for a path that does not exist, "EMBEDDING_MISMATCH" where
-    the project's vectors come from another model.
+    it. Raises ``WinnowError`` as ``ingest_documents`` does, and "INVALID_REQUEST" for a path that does not
+    exist.
     """
     meter = _Meter(progress)
-    run = _Run(target, meter)
-    parts = [_Part(root, find(root)) for root in roots(paths, run.sources())]
-    todo = [run.changed(part) for part in parts]
-    meter.documents_total = _countable(todo)
-    meter.bytes_total = sum(file.size for files in todo for file in files)
-    for part, files in zip(parts, todo, strict=True):
-        run.note(part.listing)
-        run.take(part.root.source, (_Origin(file.uri, read(file.path, file.uri), file) for file in files))
-        run.forget(part)
-    return run.end()
+    with target.catalogue.only_writer():
+        run = _Run(target, meter)
+        parts = [_Part(root, find(root)) for root in roots(paths, run.sources())]
+        todo = [run.changed(part) for part in parts]
+        meter.documents_total = _countable(todo)
+        meter.bytes_total = sum(file.size for files in todo for file in files)
+        for part, files in zip(parts, todo, strict=True):
+            run.note(part.listing)
+            run.take(part.root.source, (_Origin(file.uri, read(file.path, file.uri), file) for file in files))
+            run.forget(part)
+        return run.end()
 
 
 @dataclass(frozen=True, slots=True)

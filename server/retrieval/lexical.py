@@ -44,6 +44,7 @@ _LONGEST_WORD = 64
 _MARKS = r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
 _NAME = re.compile(rf"[\w{_MARKS}]+(?:\.[\w{_MARKS}]+)*")
 _PART = re.compile(rf"[^\W\d_][\w{_MARKS}]*|\d+")
+_PLAIN = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 # Scripts without spaces between words: kana, Han, Hangul, Thai to Khmer.
 _UNSPACED = re.compile(
@@ -92,9 +93,9 @@ def terms(text: str) -> Iterator[str]:
 
 
 def mostly_latin(text: str) -> bool:
-    """Whether at least half of the letters are Latin (also where there are no letters)."""
+    """Whether at least two thirds of the letters are Latin (also where there are no letters)."""
     letters = [character for character in text if character.isalpha()]
-    return 2 * sum(ord(letter) < _LATIN_BELOW for letter in letters) >= len(letters)
+    return 3 * sum(ord(letter) < _LATIN_BELOW for letter in letters) >= 2 * len(letters)
 
 
 @lru_cache(maxsize=100_000)
@@ -139,7 +140,7 @@ def _pairs(run: str) -> list[str]:
 
 def _stem(word: str) -> str:
     algorithm = next(name for limit, name in _SCRIPTS if ord(word[0]) < limit)
-    if not algorithm or not word.isalpha():
+    if not algorithm or not _PLAIN.fullmatch(word):
         return word
     with _stemming:
         return str(_stemmer(algorithm).stemWord(word))

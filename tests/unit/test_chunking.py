@@ -1,0 +1,144 @@
+"""Chunks: true slices, of the right size, cut where a reader would."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.ingest.chunking import LARGEST, chunk, indexed_text
+from server.models import Chunk, Document, DocumentType
+from server.tokens import count_tokens
+
+SENTENCE = "The scheduler places every pod on a node that has room for it. "
+
+
+def document(type: DocumentType = "markdown", title: str = "Guide") -> Document:
+    return Document("0" * 12, "default", "guide.md", "/docs", title, type, "")
+
+
+def chunks(text: str, type: DocumentType = "markdown", title: str = "Guide") -> tuple[Chunk, ...]:
+    return chunk(document(type, title), text)
+
+
+blocks = st.sampled_from(
+    [
+        "# Title",
+        "## Part",
+        "### Detail",
+        "Setext\n======",
+        SENTENCE * 3,
+        SENTENCE * 30,
+        "- one\n- two\n\n  ```\n  nested\n  ```",
+        "```python\ndef f():\n\n    return 1\n```",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "> quoted\n> words",
+        "~~~\nnever closed",
+        "<div>\n<b>html</b>\n</div>",
+        "日本語の文章。" * 40,
+        "word" * 400,
+        "\t\tindented",
+        "\x0c\u2028odd\u00a0spaces",
+    ]
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(blocks, max_size=8).map("\n\n".join) | st.text(max_size=400),
+    st.sampled_from(["markdown", "text", "html", "rst", "code", "record"]),
+)
+def test_every_chunk_is_a_slice_of_its_document_and_fits(text: str, type: DocumentType) -> None:
+    found = chunks(text, type)
+    assert [text[one.start : one.end] for one in found] == [one.text for one in found]
+    assert [one.ordinal for one in found] == list(range(len(found)))
+    assert len({one.id for one in found}) == len(found)
+    assert all(one.text.strip() for one in found)
+    assert all(one.tokens == count_tokens(one.text) for one in found)
+    # Blocks are counted one by one, which can be a few tokens off the whole.
+    assert all(one.tokens <= LARGEST * 1.3 for one in found)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(blocks, max_size=8).map("\n\n".join))
+def test_no_word_of_a_body_is_lost(text: str) -> None:
+    covered = "".join(text[one.start : one.end] for one in chunks(text))
+    for line in text.split("\n"):
+        if line.strip() and not line.lstrip(" >").startswith(("#", "=")) and "Setext" not in line:
+            assert "".join(line.split())[:20] in "".join(covered.split())
+
+
+def test_cutting_is_the_same_every_time() -> None:
+    text = f"# A\n\n{SENTENCE * 40}\n\n## B\n\n{SENTENCE * 5}"
+    assert chunks(text) == chunks(text)
+
+
+def test_a_chunk_knows_the_headings_above_it_without_their_markup() -> None:
+    body = SENTENCE * 12
+    text = f"# Install\n\n{body}\n\n## On `Linux` {{#linux}}\n\n{body}\n\n## [Mac](x.md)\n\n{body}"
+    assert list(dict.fromkeys(one.heading_path for one in chunks(text))) == [
+        ("Install",),
+        ("Install", "On Linux"),
+        ("Install", "Mac"),
+    ]
+
+
+def test_a_first_heading_that_repeats_the_title_is_said_once() -> None:
+    assert chunks(f"# guide\n\n{SENTENCE}\n\n## Ports\n\n{SENTENCE * 30}")[-1].heading_path == ("Ports",)
+
+
+def test_a_section_that_fits_with_its_subsections_is_one_chunk() -> None:
+    text = (
+        f"# Guide\n\n{SENTENCE * 20}\n\n## Ports\n\n{SENTENCE}\n\n### Open\n\n{SENTENCE}\n\n### Shut\n\n{SENTENCE}"
+    )
+    last = chunks(text)[-1]
+    assert (last.heading_path, last.text.count(SENTENCE.strip())) == (("Ports",), 3)
+
+
+def test_a_fenced_block_that_fits_is_never_cut() -> None:
+    code = "```yaml\n" + "\n\n".join(f"key{n}: value" for n in range(25)) + "\n```"
+    text = "\n\n".join([SENTENCE * 6, code, SENTENCE * 6, code, SENTENCE * 6])
+    assert sum(code in one.text for one in chunks(text)) == 2
+    assert all(one.text.count("```") % 2 == 0 for one in chunks(text))
+
+
+def test_a_table_that_does_not_fit_is_cut_between_rows() -> None:
+    rows = [f"| option-{n} | sets the number of {n} workers that wait |" for n in range(60)]
+    text = "| name | meaning |\n|---|---|\n" + "\n".join(rows)
+    lines = [line for one in chunks(text) for line in one.text.split("\n")]
+    assert lines[2:] == rows
+
+
+def test_prose_that_was_cut_overlaps_and_code_does_not() -> None:
+    sentences = [f"Sentence number {n} says that the scheduler waits for {n} nodes." for n in range(60)]
+    prose = chunks(" ".join(sentences))
+    code = chunks("```\n" + "\n".join(sentences) + "\n```")
+    assert all(before.end > after.start for before, after in pairwise(prose))
+    assert all(before.end <= after.start for before, after in pairwise(code))
+
+
+def test_a_definition_opens_a_section_of_source_code() -> None:
+    body = "\n".join(f"    value_{n} = compute({n})" for n in range(60))
+    text = f"import os\n\n\ndef first():\n{body}\n\n\nclass Second:\n{body}\n"
+    assert list(dict.fromkeys(one.heading_path for one in chunks(text, "code"))) == [(), ("first",), ("Second",)]
+
+
+def test_the_same_paragraph_twice_has_two_ids() -> None:
+    text = f"# A\n\n{SENTENCE * 14}\n\n# A\n\n{SENTENCE * 14}"
+    one, two = chunks(text)
+    assert (one.text, one.heading_path) == (two.text, two.heading_path)
+    assert one.id != two.id
+
+
+def test_a_page_of_headings_is_still_found_by_them() -> None:
+    assert [one.text for one in chunks("# Only\n\n## Headings")] == ["# Only\n\n## Headings"]
+
+
+def test_an_empty_document_has_no_chunks() -> None:
+    assert chunks(" \n\n\t\n") == ()
+
+
+def test_title_and_headings_are_put_before_what_is_indexed() -> None:
+    assert indexed_text("Guide", ("Ports", "Open"), "8443") == "Guide > Ports > Open\n8443"
+    assert indexed_text("", (), "8443") == "8443"

@@ -1,0 +1,202 @@
+"""Readers: what a person sees in a file becomes the document, and what cannot be read says why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.ingest.documents import RawDocument, Unreadable, clean, cleaned
+from server.ingest.files import find, roots
+from server.ingest.readers import LARGEST_FILE_BYTES, Flaw, decoded, kind_of, read
+
+
+def only(path: Path) -> RawDocument:
+    (found,) = read(path, path.name)
+    assert isinstance(found, RawDocument)
+    return found
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def test_front_matter_describes_a_page_and_is_not_its_text(tmp_path: Path) -> None:
+    text = "---\ntitle: Pods\ntags: [core, api]\nvendor: acme\ndate: 2026-02-01\nweight: 3\n---\n# Other\nBody\n"
+    assert only(written(tmp_path, "a.md", text)) == RawDocument(
+        uri="a.md",
+        type="markdown",
+        title="Pods",
+        text="# Other\nBody\n",
+        vendor="acme",
+        tags=("core", "api"),
+        created="2026-02-01",
+        metadata={
+            "title": "Pods",
+            "tags": ["core", "api"],
+            "vendor": "acme",
+            "date": "2026-02-01",
+            "weight": 3,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n: [broken\n---\nBody",
+        "---\n- a list\n---\nBody",
+        "---\nnever: closed\nBody",
+        "+++\nnot toml\n+++\nBody",
+    ],
+)
+def test_what_is_no_front_matter_is_text(tmp_path: Path, text: str) -> None:
+    assert only(written(tmp_path, "a.md", text)).text == text
+
+
+def test_aliases_in_front_matter_do_not_multiply(tmp_path: Path) -> None:
+    layers = "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 12))
+    assert only(written(tmp_path, "a.md", f"---\nl0: &l0 x\n{layers}\n---\nBody")).text == "Body"
+
+
+def test_front_matter_may_be_toml(tmp_path: Path) -> None:
+    assert only(written(tmp_path, "a.md", '+++\ntitle = "Pods"\n+++\nBody')).title == "Pods"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "title"),
+    [
+        ("a.md", "intro\n\n# The `first` heading #\n", "The first heading"),
+        ("plain.md", "no heading", "plain"),
+        ("notes.txt", "words", "notes"),
+        ("tool.py", "x = 1", "tool.py"),
+        ("page.html", "<title>A  page</title><h1>Other</h1>", "A page"),
+        ("page.rst", "Title\n=====\n\nText\n", "Title"),
+    ],
+)
+def test_every_kind_of_file_has_a_title(tmp_path: Path, name: str, text: str, title: str) -> None:
+    assert only(written(tmp_path, name, text)).title == title
+
+
+def test_html_keeps_headings_lists_tables_and_code_and_drops_the_rest(tmp_path: Path) -> None:
+    page = """<html><head><style>p{}</style></head><body><nav>Menu</nav><main>
+      <h1>Guide</h1><p>Run <code>make</code> &amp; wait.<br>Then</p><script>alert(1)</script>
+      <ul><li>one</li><li>two</li></ul><pre><code>if x:
+    y</code></pre><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2|3</td></tr></table>
+    </main><footer>Legal</footer></body></html>"""
+    assert only(written(tmp_path, "a.html", page)).text == (
+        "# Guide\n\nRun `make` & wait.\nThen\n\n- one\n\n- two\n\n```\nif x:\n    y\n```\n\n"
+        "| a | b |\n| --- | --- |\n| 1 | 2\\|3 |"
+    )
+
+
+def test_rst_keeps_sections_lists_tables_and_code(tmp_path: Path) -> None:
+    page = (
+        "Guide\n=====\n\nIntro *here*.\n\nPorts\n-----\n\n- one\n- two\n\n.. code-block:: python\n\n   x = 1\n\n"
+        "=== ===\na   b\n=== ===\n1   2\n=== ===\n\n.. unknown:: directive\n\n   its words\n"
+    )
+    found = only(written(tmp_path, "a.rst", page))
+    assert (found.title, found.text.split("\n\n")[:5]) == (
+        "Guide",
+        ["# Guide", "Intro here.", "## Ports", "- one", "- two"],
+    )
+    assert "```\nx = 1\n```" in found.text
+    assert "| a | b |\n| --- | --- |\n| 1 | 2 |" in found.text
+    assert "its words" in found.text
+
+
+def test_rst_cannot_read_other_files(tmp_path: Path) -> None:
+    secret = written(tmp_path, "secret.txt", "hunter2")
+    page = f"Title\n=====\n\n.. include:: {secret}\n\n.. raw:: html\n   :file: {secret}\n"
+    assert "hunter2" not in only(written(tmp_path, "a.rst", page)).text
+
+
+def test_a_collection_is_one_document_a_line_and_a_broken_line_does_not_stop_it(tmp_path: Path) -> None:
+    lines = '{"_id": 1, "title": "One", "text": "first", "metadata": {"vendor": "acme", "deep": {"x": 1}}}\n\n'
+    lines += 'broken\n{"_id": "2"}\n{"_id": "3", "text": "third"}\n'
+    first, broken, no_text, third = read(written(tmp_path, "c.jsonl", lines), "c.jsonl")
+    assert first == RawDocument("c.jsonl#1", "record", "One", "first", vendor="acme", metadata={"vendor": "acme"})
+    assert isinstance(broken, Flaw)
+    assert (broken.name, broken.reason.partition(":")[0]) == ("c.jsonl:3", "not JSON")
+    assert no_text == Flaw("c.jsonl:4", "not a record: it needs _id and text")
+    assert third == RawDocument("c.jsonl#3", "record", "", "third")
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["naïve".encode(), "naïve".encode("utf-8-sig"), "naïve".encode("utf-16"), "naïve".encode("cp1252")],
+)
+def test_text_is_read_in_the_encoding_it_is_in(data: bytes) -> None:
+    assert decoded(data) == "naïve"
+
+
+def test_binary_data_is_refused_with_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"MZ\0\0")
+    with pytest.raises(Unreadable, match="binary, not text"):
+        list(read(path, "a.md"))
+
+
+def test_a_file_that_is_too_large_is_refused_with_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    with path.open("wb") as file:
+        file.truncate(LARGEST_FILE_BYTES + 1)
+    with pytest.raises(Unreadable, match="larger than 16 MiB"):
+        list(read(path, "a.txt"))
+
+
+def test_deep_html_is_refused_and_not_a_crash(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.html", "<div>" * 5000 + "x")
+    with pytest.raises(Unreadable, match="nested too deeply"):
+        list(read(path, "a.html"))
+
+
+@given(st.text() | st.binary().map(lambda data: data.decode("utf-8", "surrogateescape")))
+def test_cleaned_text_can_be_stored_anywhere(text: str) -> None:
+    result = clean(text)
+    assert "\0" not in result
+    assert "\r" not in result
+    assert result.encode("utf-8").decode("utf-8") == result
+    assert clean(result) == result
+
+
+def test_metadata_is_cleaned_too() -> None:
+    raw = RawDocument("u", "text", "two\nlines", "x", metadata={"a\0": ["\ud800", 1]})
+    assert (cleaned(raw).title, cleaned(raw).metadata) == ("two lines", {"a\ufffd": ["?", 1]})
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("README", "text"), ("Dockerfile", "code"), ("A.MD", "markdown"), ("unknown.xyz", "text")]
+)
+def test_the_name_decides_the_kind(name: str, kind: str) -> None:
+    assert kind_of(Path(name)) == kind
+
+
+def test_hidden_and_generated_folders_links_and_unknown_kinds_are_passed_over(tmp_path: Path) -> None:
+    for name in ("a.md", "b/c.txt", ".git/x.md", "node_modules/x.md", ".hidden.md", "d.png"):
+        written(tmp_path, name, "x")
+    (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
+    (root,) = roots([tmp_path], [])
+    listing = find(root)
+    assert ([file.uri for file in listing.files], listing.skipped) == (["a.md", "b/c.txt"], 1)
+
+
+def test_a_file_that_is_named_is_read_whatever_its_kind(tmp_path: Path) -> None:
+    (root,) = roots([written(tmp_path, "words.xyz", "x")], [])
+    assert [file.uri for file in find(root).files] == ["words.xyz"]
+
+
+def test_a_path_inside_a_known_source_is_a_part_of_it(tmp_path: Path) -> None:
+    written(tmp_path, "guide/a.md", "x")
+    (root,) = roots([tmp_path / "guide"], [str(tmp_path)])
+    assert (root.source, root.below, [file.uri for file in find(root).files]) == (
+        str(tmp_path),
+        "guide",
+        ["guide/a.md"],
+    )
+    assert [root.holds(name) for name in ("guide/a.md", "guide.md", "other/a.md")] == [True, False, False]
