@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .rows import Results
@@ -108,7 +108,7 @@ class KnowledgeBase:
 
 kb = KnowledgeBase()
 
-_TOOLS = {
+_TOOLS: Mapping[str, Callable[..., Results]] = {
     "semantic_search": semantic_search,
     "kb.search": _search,
     "kb_search": _search,

@@ -101,8 +101,8 @@ class Results(list[Row]):
         self._page = page
 
     def __await__(self) -> Generator[None, None, Results]:
+        yield from ()
         return self
-        yield
 
     @property
     def ids(self) -> list[str]:
@@ -129,7 +129,7 @@ class Results(list[Row]):
             return self.ids
         if key in self._page:
             return self._page[key]
-        raise _missing("a page of results", key, [*self._page, "results", "ids"], _FIELD_ON_PAGE)
+        raise _missing("a page of results", key, self.fields, _FIELD_ON_PAGE)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -138,16 +138,21 @@ class Results(list[Row]):
 
     def __contains__(self, item: object) -> bool:
         if isinstance(item, str):
-            return item in ("results", "ids") or item in self._page
+            return item in self.fields
         return super().__contains__(item)
 
     def get(self, key: str, default: Any = None) -> Any:
         """A field of the page, or the default."""
-        return self[key] if key in self else default
+        return self[key] if key in self.fields else default
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the page's own fields."""
+        return ["results", "ids", *self._page]
 
     def keys(self) -> list[str]:
-        """The names of the page's fields."""
-        return ["results", "ids", *self._page]
+        """The same, as a dict would tell them."""
+        return self.fields
 
 
 _FIELD_ON_PAGE = ". Fields of a document are on its rows: page[0].title, [row.title for row in page]"

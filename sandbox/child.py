@@ -83,4 +83,4 @@ class Channel:
                     os._exit(0)
                 whole += more
             data = bytes(whole)
-        return frames.from_keeper(memoryview(data)[frames.HEADER.size :])
+        return frames.from_keeper(data[frames.HEADER.size :])

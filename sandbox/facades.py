@@ -32,7 +32,7 @@ from .menu import MENU
 
 
 class Facade:
-    """What stands for a module. It has no ``__name__``: ``from x import y`` would look ``x.y`` up in sys.modules."""
+    """Stands for a module. Has no ``__name__``: ``from x import y`` would look ``x.y`` up in sys.modules."""
 
     __slots__ = ("__dict__", "_title")
 
@@ -82,16 +82,15 @@ def _annotated(cls: type) -> Iterable[Any]:
     return vars(cls).get("__annotations__", ())  # type: ignore[no-any-return]
 
 
-def _namedtuple(
-    typename: Any, field_names: Any, *, rename: bool = False, defaults: Any = None, module: Any = None
-) -> Any:
+_make_namedtuple: Callable[..., Any] = collections.namedtuple
+
+
+def _namedtuple(typename: Any, field_names: Any, **options: Any) -> Any:
     """collections.namedtuple: it evaluates source made of its names, so they are copied to exact strings first."""
     if isinstance(field_names, str):
         field_names = _exact(field_names).replace(",", " ").split()
-    fields = [_exact(name) for name in field_names]
-    made = collections.namedtuple(  # noqa: PYI024  # type: ignore[misc]
-        _exact(typename), fields, rename=bool(rename), defaults=defaults, module="__main__"
-    )
+    options["module"] = "__main__"
+    made = _make_namedtuple(_exact(typename), [_exact(name) for name in field_names], **options)
     guards.close_match_args(made)
     return made
 
@@ -144,11 +143,11 @@ class _Logger:
         self._console = console
         self._parent = parent
 
-    def setLevel(self, level: Any) -> None:  # noqa: N802 - logging's name
+    def setLevel(self, level: Any) -> None:
         """Print nothing below this level."""
         self.level = self.levels.get(level, 30) if isinstance(level, str) else int(level)
 
-    def isEnabledFor(self, level: int) -> bool:  # noqa: N802 - logging's name
+    def isEnabledFor(self, level: int) -> bool:
         """Whether a message of this level is printed."""
         threshold = self.level or (self._parent.level if self._parent else 30)
         return level >= threshold

@@ -34,8 +34,17 @@ SLACK = 4 * KIB  # keys and braces around a payload of the largest size
 INT_BITS = 1023  # the widest integer that every JSON reader can hold as a finite double
 RESULT_NODES = 200_000  # a result of 32 KiB has at most half of 32 Ki nodes; this is for wider settings
 
+_MOST_LINES = 10_000_000
+
 FINAL_STATUSES = frozenset({"error", "rejected", "memory", "limit"})
-_ERROR_FIELDS = {"type": str, "message": str, "line": int, "column": int, "source_line": str, "hint": str}
+_ERROR_FIELDS: dict[str, type] = {
+    "type": str,
+    "message": str,
+    "line": int,
+    "column": int,
+    "source_line": str,
+    "hint": str,
+}
 
 
 class ProtocolError(Exception):
@@ -175,14 +184,14 @@ def _failure(frame: dict[str, Any]) -> Failure:
     status, error = frame["status"], frame["error"]
     if not isinstance(status, str) or status not in FINAL_STATUSES or not isinstance(error, dict):
         raise ProtocolError("no such ending")
-    if not {"type", "message"} <= error.keys() <= _ERROR_FIELDS.keys():
+    if not {"type", "message"} <= error.keys() or error.keys() - _ERROR_FIELDS.keys():
         raise ProtocolError("an error has other fields")
     for key, value in error.items():
         if type(value) is not _ERROR_FIELDS[key]:
             raise ProtocolError(f"{key} of an error has another type")
         if isinstance(value, str):
             _text(value, ERROR_CHARS)
-        elif not 0 <= value <= 10_000_000:
+        elif isinstance(value, int) and not 0 <= value <= _MOST_LINES:
             raise ProtocolError(f"{key} of an error is out of range")
     return Failure(status, error)
 

@@ -7,10 +7,10 @@ and any other class itself, the script made.
 
 from __future__ import annotations
 
-import _string
 import builtins
 import enum
 import functools
+import importlib
 import os
 import string
 import types
@@ -179,11 +179,16 @@ _WATCHED: Mapping[str, Callable[[Any, str], Any]] = {
 }
 
 
+# The parts of str.format that string.Formatter is made of; they have no stub and no public name.
+_string: Any = importlib.import_module("_string")
+_split_field, _parse_template = _string.formatter_field_name_split, _string.formatter_parser
+
+
 class _Formatter(string.Formatter):
     """str.format whose fields read attributes through the guard."""
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
-        first, rest = _string.formatter_field_name_split(field_name)
+        first, rest = _split_field(field_name)
         obj = self.get_value(first, args, kwargs)
         for is_attribute, key in rest:
             obj = by_name(obj, key) if is_attribute else obj[key]
@@ -197,7 +202,7 @@ def _walks(template: str) -> bool:
     """Whether a field of the template reads attributes or items."""
     return any(
         field is not None and ("." in field or "[" in field or _walks(spec or ""))
-        for _, field, spec, _ in _string.formatter_parser(template)
+        for _, field, spec, _ in _parse_template(template)
     )
 
 
@@ -220,7 +225,8 @@ _FORMATS = {"format": _format, "format_map": _format_map}
 def _dunder(obj: Any, name: str) -> Any:
     if name in names.OPERATORS:
         return getattr(obj, name)
-    return _DUNDERS.get(name, _refuse)(obj, name)
+    read: Callable[[Any, str], Any] = _DUNDERS.get(name, _refuse)
+    return read(obj, name)
 
 
 def _plainly(obj: Any, name: str) -> Any:
@@ -391,7 +397,7 @@ class _TypeOfTypes(type):
 class Type(metaclass=_TypeOfTypes):
     """What scripts call ``type``."""
 
-    __class_getitem__ = classmethod(types.GenericAlias)
+    __class_getitem__: Any = classmethod(types.GenericAlias)
 
 
 Type.__name__ = Type.__qualname__ = "type"
@@ -422,7 +428,7 @@ _STAND_INS: dict[type, type] = {
 class EnumType(enum.EnumType):
     """The metaclass of the script's enumerations: members are looked up, classes are written as classes."""
 
-    def __call__(cls, value: Any = None, *rest: Any, **keywords: Any) -> Any:  # type: ignore[override]
+    def __call__(cls, value: Any = None, *rest: Any, **keywords: Any) -> Any:
         if rest or keywords or not cls._member_map_:
             raise Refused("Enum(...) does not make a class here", "write class Color(Enum): RED = 1")
         return super().__call__(value)
@@ -472,7 +478,7 @@ def close_match_args(cls: Any) -> None:
     """Take positional patterns away from a class whose fields are named like something the guards watch."""
     fields = vars(cls).get("__match_args__", ()) if isinstance(cls, type) else ()
     if not all(type(field) is str and names.is_plain(field) for field in fields):
-        cls.__match_args__ = ()  # type: ignore[attr-defined]
+        type.__setattr__(cls, "__match_args__", ())
 
 
 # --- builtins --------------------------------------------------------------------------------------------------
@@ -545,12 +551,12 @@ def leave(code: Any = None, /) -> None:
     raise SystemExit(code)
 
 
-_AS_THEY_ARE = (
-    "abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate "
-    "filter float format frozenset hash hex int isinstance issubclass iter len list map max min next object oct ord "
-    "pow property range repr reversed round set slice sorted staticmethod str sum super tuple zip "
-    "Ellipsis NotImplemented True False None __debug__"
-).split()
+_AS_THEY_ARE = names.words(
+    "abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod "
+    "enumerate filter float format frozenset hash hex int isinstance issubclass iter len list map max min "
+    "next object oct ord pow property range repr reversed round set slice sorted staticmethod str sum "
+    "super tuple zip Ellipsis NotImplemented True False None __debug__"
+)
 
 _EXCEPTIONS = {
     name: value

@@ -24,13 +24,13 @@ _TABLE = {
     "b32encode b32decode b16encode b16decode a85encode a85decode b85encode b85decode",
     "binascii": "hexlify unhexlify crc32 Error",
     "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
-    "calendar": "monthrange isleap leapdays weekday month_name month_abbr day_name day_abbr monthcalendar timegm "
-    "month calendar TextCalendar Calendar MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY",
+    "calendar": "monthrange isleap leapdays weekday month_name month_abbr day_name day_abbr monthcalendar "
+    "timegm month calendar TextCalendar Calendar MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY",
     "cmath": "sqrt exp log polar rect phase pi e tau isclose isfinite isinf isnan cos sin tan",
     "collections": "Counter OrderedDict defaultdict deque namedtuple ChainMap UserDict UserList UserString abc",
-    "collections.abc": "Awaitable Callable Collection Container Coroutine AsyncIterable AsyncIterator Generator "
-    "Hashable ItemsView Iterable Iterator KeysView Mapping MappingView MutableMapping MutableSequence MutableSet "
-    "Reversible Sequence Set Sized ValuesView",
+    "collections.abc": "Awaitable Callable Collection Container Coroutine AsyncIterable AsyncIterator "
+    "Generator Hashable ItemsView Iterable Iterator KeysView Mapping MappingView MutableMapping "
+    "MutableSequence MutableSet Reversible Sequence Set Sized ValuesView",
     "contextlib": "contextmanager asynccontextmanager closing suppress nullcontext ExitStack AsyncExitStack "
     "ContextDecorator AbstractContextManager AbstractAsyncContextManager",
     "copy": "copy deepcopy",
@@ -51,24 +51,25 @@ _TABLE = {
     "html.parser": "HTMLParser",
     "io": "StringIO BytesIO",
     "itertools": "accumulate batched chain combinations combinations_with_replacement compress count cycle "
-    "dropwhile filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest",
+    "dropwhile filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee "
+    "zip_longest",
     "json": "dumps loads dump load JSONDecodeError JSONEncoder JSONDecoder",
     "keyword": "iskeyword kwlist",
     "logging": "debug info warning error critical exception log getLogger basicConfig DEBUG INFO WARNING ERROR "
     "CRITICAL NOTSET",
-    "math": "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp "
-    "exp2 expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm "
-    "ldexp lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt sumprod "
-    "tan tanh tau trunc ulp",
+    "math": "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc "
+    "exp exp2 expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan "
+    "isqrt lcm ldexp lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin "
+    "sinh sqrt sumprod tan tanh tau trunc ulp",
     "numbers": "Number Complex Real Rational Integral",
-    "operator": "abs add and_ concat contains countOf delitem eq floordiv ge getitem gt iadd iand iconcat ifloordiv "
-    "ilshift imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le "
-    "length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor",
+    "operator": "abs add and_ concat contains countOf delitem eq floordiv ge getitem gt iadd iand iconcat "
+    "ifloordiv ilshift imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv "
+    "ixor le length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor",
     "pprint": "pprint pformat pp",
     "random": "Random betavariate choice choices expovariate gauss getrandbits normalvariate randbytes randint "
     "random randrange sample seed shuffle triangular uniform",
-    "re": "compile search match fullmatch split findall finditer sub subn escape purge error Pattern Match A ASCII "
-    "I IGNORECASE M MULTILINE S DOTALL X VERBOSE U UNICODE L LOCALE NOFLAG RegexFlag",
+    "re": "compile search match fullmatch split findall finditer sub subn escape purge error Pattern Match A "
+    "ASCII I IGNORECASE M MULTILINE S DOTALL X VERBOSE U UNICODE L LOCALE NOFLAG RegexFlag",
     "statistics": "mean fmean geometric_mean harmonic_mean median median_low median_high median_grouped mode "
     "multimode pstdev pvariance stdev variance quantiles covariance correlation linear_regression NormalDist "
     "StatisticsError",
@@ -76,22 +77,23 @@ _TABLE = {
     "whitespace capwords Template",
     "struct": "pack unpack unpack_from iter_unpack calcsize error Struct",
     "textwrap": "dedent fill indent shorten wrap TextWrapper",
-    "time": "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time sleep gmtime localtime "
-    "strftime strptime mktime ctime asctime struct_time",
+    "time": "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time sleep gmtime "
+    "localtime strftime strptime mktime ctime asctime struct_time",
     "traceback": "format_exc print_exc format_exception_only format_exception",
     "types": "SimpleNamespace MappingProxyType NoneType",
-    "typing": "Any AnyStr Annotated Awaitable Callable ClassVar Collection Concatenate Container Coroutine Counter "
-    "DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable ItemsView Iterable Iterator KeysView List "
-    "Literal LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet NamedTuple Never "
-    "NewType NoReturn NotRequired Optional OrderedDict ParamSpec Pattern Protocol Required Reversible Self "
-    "Sequence Set Sized SupportsFloat SupportsIndex SupportsInt TYPE_CHECKING Text Tuple Type TypeAlias TypeGuard "
-    "TypeVar TypeVarTuple TypedDict Union Unpack ValuesView cast final no_type_check overload override reveal_type "
-    "runtime_checkable AsyncIterable AsyncIterator AsyncGenerator assert_never assert_type",
-    "unicodedata": "bidirectional category combining decimal decomposition digit east_asian_width is_normalized "
-    "lookup mirrored name normalize numeric unidata_version",
+    "typing": "Any AnyStr Annotated Awaitable Callable ClassVar Collection Concatenate Container Coroutine "
+    "Counter DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable ItemsView Iterable Iterator "
+    "KeysView List Literal LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet "
+    "NamedTuple Never NewType NoReturn NotRequired Optional OrderedDict ParamSpec Pattern Protocol Required "
+    "Reversible Self Sequence Set Sized SupportsFloat SupportsIndex SupportsInt TYPE_CHECKING Text Tuple Type "
+    "TypeAlias TypeGuard TypeVar TypeVarTuple TypedDict Union Unpack ValuesView cast final no_type_check "
+    "overload override reveal_type runtime_checkable AsyncIterable AsyncIterator AsyncGenerator assert_never "
+    "assert_type",
+    "unicodedata": "bidirectional category combining decimal decomposition digit east_asian_width "
+    "is_normalized lookup mirrored name normalize numeric unidata_version",
     "urllib": "parse",
-    "urllib.parse": "quote quote_plus unquote unquote_plus urlencode urljoin urlparse urlsplit urlunparse urlunsplit "
-    "parse_qs parse_qsl urldefrag",
+    "urllib.parse": "quote quote_plus unquote unquote_plus urlencode urljoin urlparse urlsplit urlunparse "
+    "urlunsplit parse_qs parse_qsl urldefrag",
     "uuid": "UUID uuid3 uuid4 uuid5 NAMESPACE_DNS NAMESPACE_URL NAMESPACE_OID NAMESPACE_X500",
     "warnings": "warn simplefilter filterwarnings catch_warnings",
     "zlib": "crc32 adler32",

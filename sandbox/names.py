@@ -35,23 +35,30 @@ FORBIDDEN = (
 # class graph; `ForwardRef.evaluate` evaluates source.
 WATCHED = frozenset({"format", "format_map", "obj", "mro", "evaluate"})
 
+
+def words(text: str) -> list[str]:
+    """A table of names, written as prose."""
+    return text.split()
+
+
 # What an operator or a statement does anyway; on any object.
 OPERATORS = frozenset(
     f"__{name}__"
-    for name in (
-        "lt le eq ne gt ge hash bool str repr bytes format len length_hint iter next reversed contains getitem "
-        "setitem delitem missing call enter exit aenter aexit aiter anext await int float complex index round "
-        "trunc floor ceil abs neg pos invert add radd iadd sub rsub isub mul rmul imul matmul rmatmul imatmul "
-        "truediv rtruediv itruediv floordiv rfloordiv ifloordiv mod rmod imod divmod rdivmod pow rpow ipow lshift "
-        "rlshift ilshift rshift rrshift irshift and rand iand or ror ior xor rxor ixor sizeof copy deepcopy"
-    ).split()
+    for name in words(
+        "lt le eq ne gt ge hash bool str repr bytes format len length_hint iter next reversed contains "
+        "getitem setitem delitem missing call enter exit aenter aexit aiter anext await int float complex "
+        "index round trunc floor ceil abs neg pos invert add radd iadd sub rsub isub mul rmul imul matmul "
+        "rmatmul imatmul truediv rtruediv itruediv floordiv rfloordiv ifloordiv mod rmod imod divmod rdivmod "
+        "pow rpow ipow lshift rlshift ilshift rshift rrshift irshift and rand iand or ror ior xor rxor ixor "
+        "sizeof copy deepcopy"
+    )
 )
 
 # A class of the script's may define these, besides the operators.
 DEFINABLE = OPERATORS | {
-    "__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__", "__getattr__",
-    "__setattr__", "__delattr__", "__get__", "__set__", "__delete__", "__del__", "__dir__", "__replace__",
-    "__fspath__",
+    "__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__",
+    "__getattr__", "__setattr__", "__delattr__", "__get__", "__set__", "__delete__", "__del__", "__dir__",
+    "__replace__", "__fspath__",
 }  # fmt: skip
 
 # Names a class body may bind or read besides its methods'.

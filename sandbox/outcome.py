@@ -89,7 +89,7 @@ class Outcome:
 
 
 class SandboxUnavailable(Exception):
-    """This host does not hold a script safely. ``missing`` names the walls; the message says what to do."""
+    """The host does not hold a script safely. ``missing`` names the walls; the message says what to do."""
 
     def __init__(self, message: str, missing: tuple[str, ...] = ()) -> None:
         super().__init__(message)

@@ -14,7 +14,6 @@ What is compiled here is what runs; nothing is validated as one thing and run as
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -25,7 +24,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, TypeVar
 
-from RestrictedPython import RestrictingNodeTransformer
+from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from . import names
 from .menu import MENU, WITHHELD_BUILTINS, WITHHELD_MODULES
@@ -34,6 +33,8 @@ FILE_NAME = "<script>"
 
 # The guards, as the compiled code calls them.
 ATTRIBUTE, TARGET, LAST, END = "@attribute", "@target", "@last", "@end"
+
+_MATCH_ARGS = "__match_args__"
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -96,6 +97,7 @@ class Policy(RestrictingNodeTransformer):
         self._scopes: list[ast.AST] = []  # functions and classes around the node
         self._tolerant = 0  # within a try that catches ImportError
         self._bound: frozenset[str] = frozenset()
+        self._plainly_bound: set[ast.AST] = set()  # names assigned from a literal that was looked at
 
     # --- refusing ---
 
@@ -155,6 +157,8 @@ class Policy(RestrictingNodeTransformer):
             self.refuse(node, "'super' may not be bound to something else", "choose another name")
         if name == "__debug__":
             self.refuse(node, "'__debug__' may not be bound")
+        if name == _MATCH_ARGS and node not in self._plainly_bound:
+            self.refuse(node, f"{_MATCH_ARGS} is set by plain assignment of a tuple")
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Refuse names of the interpreter's; say what to use instead of a builtin that is not here."""
@@ -212,14 +216,16 @@ class Policy(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def _check_match_args(self, targets: Iterable[ast.expr], value: ast.expr | None) -> None:
-        if not any(isinstance(target, ast.Name) and target.id == "__match_args__" for target in targets):
-            return
-        elements = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
-        for element in elements:
-            if not (isinstance(element, ast.Constant) and isinstance(element.value, str)):
-                self.refuse(targets.__iter__().__next__(), "__match_args__ must be a tuple of literal names")
-            elif not names.is_plain(element.value):
-                self.refuse(element, f"the attribute {element.value!r} may not be matched")
+        for target in targets:
+            if isinstance(target, ast.Name) and target.id == _MATCH_ARGS and isinstance(value, ast.Tuple):
+                self._plainly_bound.add(target)
+                for element in value.elts:
+                    self._check_match_arg(element)
+
+    def _check_match_arg(self, element: ast.expr) -> None:
+        name = element.value if isinstance(element, ast.Constant) else None
+        if not isinstance(name, str) or not names.is_plain(name):
+            self.refuse(element, f"{_MATCH_ARGS} takes literal names of public attributes")
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         """Annotations mean something in class bodies; elsewhere they go."""
@@ -434,13 +440,15 @@ class Policy(RestrictingNodeTransformer):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
         """Only what is on the menu; a star is spelt out."""
-        if node.level or node.module is None:
+        module = node.module or ""
+        if node.level or not module:
             self.refuse(node, "relative imports mean nothing here: a script is no package")
-        if node.module == "__future__":
+        if module == "__future__":
             return self._future(node)
-        self._check_module(node, node.module)
-        if node.module in MENU and node.names[0].name == "*":
-            node.names = [ast.copy_location(ast.alias(name), node) for name in sorted(MENU[node.module])]
+        self._check_module(node, module)
+        if node.names[0].name == "*":
+            offered = sorted(MENU.get(module, frozenset()))
+            node.names = [ast.copy_location(ast.alias(name), node) for name in offered]
         for alias in node.names:
             self._bind(node, alias.asname or alias.name)
             self._check_member(node, alias.name)
@@ -454,8 +462,8 @@ class Policy(RestrictingNodeTransformer):
             self.flags |= feature.compiler_flag
         return ast.copy_location(ast.Pass(), node)
 
-    def _check_module(self, node: ast.AST, module: str | None) -> None:
-        if module is None or module in MENU or self._tolerant:
+    def _check_module(self, node: ast.AST, module: str) -> None:
+        if module in MENU or self._tolerant:
             return
         offered = ", ".join(sorted(name for name in MENU if "." not in name))
         close = difflib.get_close_matches(module, MENU, 1, 0.8)
@@ -465,7 +473,7 @@ class Policy(RestrictingNodeTransformer):
         self.refuse(node, f"the module {module!r} is not available in a script", f"{advice}; there are: {offered}")
 
     def _check_member(self, node: ast.ImportFrom, name: str) -> None:
-        offered = MENU.get(node.module or "", frozenset())
+        offered = MENU.get(str(node.module), frozenset())
         if name in offered or f"{node.module}.{name}" in MENU or self._tolerant:
             return
         close = difflib.get_close_matches(name, offered, 1)
@@ -491,11 +499,10 @@ class Policy(RestrictingNodeTransformer):
         bound = sorted(set(_top_level_names(tree.body)))
         if bound:
             body.insert(0, ast.Global(bound))
-        kind = ast.AsyncFunctionDef if self.is_async else ast.FunctionDef
+        kind: Any = ast.AsyncFunctionDef if self.is_async else ast.FunctionDef
         arguments = ast.arguments([], [], None, [], [], None, [])
         function = kind(name=ENTRY, args=arguments, body=body, decorator_list=[], returns=None)
-        if "type_params" in kind._fields:
-            function.type_params = []  # type: ignore[attr-defined]
+        function.type_params = []  # of Python 3.12 and later
         module = ast.Module(body=[function], type_ignores=[])
         return ast.fix_missing_locations(module)
 

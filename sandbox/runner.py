@@ -234,7 +234,7 @@ def _insist(server: ForkServer, accepted: frozenset[str]) -> None:
         raise SandboxUnavailable(f"no sandbox without {', '.join(names & walls.MANDATORY)} ({why})", tuple(names))
     if accepted and accepted != names:
         raise SandboxUnavailable(
-            f"accept_missing names {sorted(accepted)}, but missing are {sorted(names)}: it must name exactly these",
+            f"accept_missing is {sorted(accepted)}, but missing are {sorted(names)}: name exactly these",
             tuple(names),
         )
     thin = walls.too_thin(server.standing)

@@ -137,7 +137,7 @@ def _fenced(source: str, console: Console) -> Any:
 
 def _raw(source: str, console: Console) -> Any:
     """Without the fence: plain Python, for the tests of the walls."""
-    sys.stdout = sys.stderr = console  # type: ignore[assignment]
+    sys.stdout = sys.stderr = console
     names = guards.script_names
     names["__name__"] = "__main__"
     exec(compile(source, policy.FILE_NAME, "exec"), names)

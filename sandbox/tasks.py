@@ -12,7 +12,7 @@ import time
 import types
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
 FIRST_COMPLETED, FIRST_EXCEPTION, ALL_COMPLETED = "FIRST_COMPLETED", "FIRST_EXCEPTION", "ALL_COMPLETED"
 
@@ -314,7 +314,7 @@ class _Gathering(Future):
 
     def cancel(self, msg: Any = None) -> bool:
         """Cancel all."""
-        return not self.done() and any([child.cancel() for child in self._children])
+        return not self.done() and bool([child for child in self._children if child.cancel()])
 
 
 def _outcome(future: Future) -> Any:
@@ -399,7 +399,7 @@ def shield(awaitable: Any) -> Future:
     return outer
 
 
-class timeout:  # noqa: N801 - asyncio's name
+class timeout:
     """``async with timeout(seconds):`` cancels what is in it and raises TimeoutError."""
 
     def __init__(self, delay: float | None) -> None:
@@ -410,7 +410,7 @@ class timeout:  # noqa: N801 - asyncio's name
     async def __aenter__(self) -> timeout:
         task = _loop().current
         if self._delay is not None and task is not None:
-            _loop().at(time.monotonic() + self._delay, lambda: self._expire(cast("Task", task)))
+            _loop().at(time.monotonic() + self._delay, lambda: self._expire(task))
         return self
 
     def _expire(self, task: Task) -> None:

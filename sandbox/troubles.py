@@ -108,7 +108,7 @@ def _optional(value: Any) -> str | None:
 
 
 def _type_name(error: BaseException) -> str:
-    return type.__getattribute__(type(error), "__name__")
+    return str(type.__getattribute__(type(error), "__name__"))
 
 
 def _message(error: BaseException) -> str:

@@ -61,8 +61,8 @@ def memory(limits: Limits) -> Outcome:
 
 def output(limits: Limits) -> Outcome:
     """Printed too much."""
-    return _ending("limit", "OutputLimit", f"the script printed more than {limits.stdout_total_bytes // KIB} KiB and"
-                   " was stopped", "print a summary; return the answer instead of printing it")  # fmt: skip
+    return _ending("limit", "OutputLimit", f"the script printed more than {limits.stdout_total_bytes // KIB} KiB"
+                   " and was stopped", "print a summary; return the answer instead of printing it")  # fmt: skip
 
 
 def result_too_large(size: int, bound: int, unit: str) -> Outcome:

@@ -24,7 +24,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from . import kernel, syscalls
+from . import kernel
 from .limits import MIB, Limits
 from .syscalls import RPC
 
@@ -419,8 +419,8 @@ SERVER_WALLS: tuple[Wall, ...] = (
 PID_NAMESPACE = Wall("pid_namespace", "no other process can be seen or signalled", ("processes",), new_processes,
                      _sees_parent, _GRANT_NAMESPACES)  # fmt: skip
 
-EMPTY_ROOT = Wall("empty_root", "no files: an empty, read-only tree without /proc", ("files",), empty_root, _sees_files,
-         _GRANT_NAMESPACES)  # fmt: skip
+EMPTY_ROOT = Wall("empty_root", "no files: an empty, read-only tree without /proc", ("files",), empty_root,
+                  _sees_files, _GRANT_NAMESPACES)  # fmt: skip
 
 CHILD_WALLS: tuple[Wall, ...] = (
     Wall("own_session", "no terminal, no process group", (), own_session, _in_old_session, _NEVER_MISSING),

@@ -190,8 +190,8 @@ class Nursery:
             else:
                 report.judge(wall, control, found == _BREACHED)
         self._walls = tuple(wall for wall in CHILD_WALLS if report.standing(wall.name))
-        found = {name: self._try(self._walls, attempt) for name, attempt in walls.CANARIES.items()}
-        report.breaches = [name for name, code in found.items() if code != _REFUSED]
+        tried = {name: self._try(self._walls, attempt) for name, attempt in walls.CANARIES.items()}
+        report.breaches = [name for name, code in tried.items() if code != _REFUSED]
 
     def _try(self, raised: tuple[Wall, ...], attempt: Callable[[Ground], bool]) -> int:
         """The exit code of a throw-away child that tries something behind some walls."""
