@@ -15,6 +15,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -156,16 +157,32 @@ def test_the_sdk_s_old_line_lists_and_calls_over_http(old_python: Path, url: str
     assert _old_client(old_python, url) == [TOOLS, TITLE, [TITLE], False]
 
 
+@dataclass(frozen=True)
+class Inspector:
+    """The Inspector's command line and the search path on which it finds the Node that it accepts."""
+
+    path: str
+
+    def run(self, *arguments: str) -> dict[str, Any]:
+        """What it prints; an exit code other than 0 is a finding of its own."""
+        command = ["mcp-inspector", "--cli", *arguments, "--format", "json"]
+        environment = {**os.environ, "PATH": self.path}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout)["result"]
+        return answer
+
+
 @pytest.fixture(scope="module")
-def inspector() -> list[str]:
-    """The command line of the Inspector, under a Node that it accepts."""
+def inspector() -> Inspector:
+    """The Inspector, under a Node that it accepts; npx fetches both."""
     if shutil.which("npx") is None:
         pytest.skip("the Inspector needs npx, and there is none here")
-    command = ["npx", "-y", "-p", NODE, "-p", INSPECTOR, "mcp-inspector", "--cli"]
-    probe = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=240, check=False)
-    if probe.returncode:
-        pytest.skip(f"{INSPECTOR} cannot be had here: {(probe.stderr.strip().splitlines() or ['?'])[-1]}")
-    return command
+    fetch = ["npx", "-y", "-p", NODE, "-p", INSPECTOR, "-c", 'mcp-inspector --cli --version >&2 && echo "$PATH"']
+    fetched = subprocess.run(fetch, capture_output=True, text=True, timeout=240, check=False)
+    if fetched.returncode:
+        pytest.skip(f"{INSPECTOR} cannot be had here: {(fetched.stderr.strip().splitlines() or ['?'])[-1]}")
+    return Inspector(fetched.stdout.strip())
 
 
 INSPECTIONS = {
@@ -173,13 +190,6 @@ INSPECTIONS = {
     "search": ["--method", "tools/call", "--tool-name", "semantic_search", "--tool-arg", f"query={QUERY}"],
     "script": ["--method", "tools/call", "--tool-name", "execute_code", "--tool-arg", f"code={SCRIPT}"],
 }
-
-
-def _inspect(command: list[str]) -> dict[str, Any]:
-    done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 def _expect(inspection: str, answer: dict[str, Any]) -> None:
@@ -194,18 +204,18 @@ def _expect(inspection: str, answer: dict[str, Any]) -> None:
 @pytest.mark.parametrize("inspection", INSPECTIONS)
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_finds_nothing_over_stdio(
-    inspector: list[str], stdio: StdioServerParameters, tmp_path: Path, inspection: str, era: str
+    inspector: Inspector, stdio: StdioServerParameters, tmp_path: Path, inspection: str, era: str
 ) -> None:
     """The configuration is the one that the README gives for clients."""
     config = tmp_path / "mcp.json"
     server = {"command": stdio.command, "args": stdio.args, "env": stdio.env}
     config.write_text(json.dumps({"mcpServers": {"winnow": server}}), "utf-8")
     target = ["--config", str(config), "--server", "winnow", "--protocol-era", era]
-    _expect(inspection, _inspect([*inspector, *target, *INSPECTIONS[inspection]]))
+    _expect(inspection, inspector.run(*target, *INSPECTIONS[inspection]))
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_the_inspector_finds_nothing_over_http(inspector: list[str], url: str, era: str) -> None:
+def test_the_inspector_finds_nothing_over_http(inspector: Inspector, url: str, era: str) -> None:
     """The same three, against one running server."""
     for inspection, arguments in INSPECTIONS.items():
-        _expect(inspection, _inspect([*inspector, url, "--protocol-era", era, *arguments]))
+        _expect(inspection, inspector.run(url, "--protocol-era", era, *arguments))
