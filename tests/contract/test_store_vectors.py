@@ -1,0 +1,251 @@
+"""Every vector store makes the same promises: the same fixtures against each backend that is reachable."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from server.backends.base import Point, SparseVector, Vector, VectorStore, payload_of
+from server.backends.edge import EdgeStore
+from server.backends.qdrant import MEMORY, QdrantStore
+from server.errors import WinnowError
+from server.ids import chunk_id, document_id
+from server.models import Document, DocumentType, Filters
+from server.retrieval.lexical import document_vector, query_vector
+
+DIMENSION = 8
+Opener = Callable[[Path], VectorStore]
+
+
+BACKENDS: dict[str, Opener] = {
+    "edge": lambda folder: EdgeStore(folder, DIMENSION),
+    "qdrant-local": lambda _: QdrantStore(MEMORY, DIMENSION),
+}
+if SERVER := os.environ.get("WINNOW_TEST_QDRANT_URL", ""):
+    BACKENDS["qdrant-server"] = lambda _: QdrantStore(
+        SERVER, DIMENSION, collection=f"winnow-test-{secrets.token_hex(4)}"
+    )
+
+
+@pytest.fixture(params=BACKENDS)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
+    opened = BACKENDS[request.param](tmp_path)
+    yield opened
+    opened.close()
+
+
+def vector(seed: int) -> Vector:
+    values = np.random.default_rng(seed).normal(size=DIMENSION).astype(np.float32)
+    return np.asarray(values / np.linalg.norm(values), dtype=np.float32)
+
+
+def point(
+    uri: str,
+    text: str,
+    *,
+    project: str = "p",
+    seed: int | None = 0,
+    tags: tuple[str, ...] = (),
+    doc_tag: str = "",
+    type: DocumentType = "markdown",
+    vendor: str = "",
+    created: str = "",
+) -> Point:
+    document = Document(
+        document_id(project, uri),
+        project,
+        uri,
+        "/docs",
+        "",
+        type,
+        "",
+        vendor=vendor,
+        doc_tag=doc_tag,
+        tags=tags,
+        created=created,
+    )
+    id = chunk_id(project, uri, (), text, 0)
+    dense = None if seed is None else vector(seed)
+    return Point(id, document_vector("", text), dense, payload_of(document))
+
+
+POINTS = (
+    point("guide/net/a.md", "proxy forwards traffic", seed=1, tags=("net", "core"), doc_tag="v1", vendor="acme"),
+    point("guide/net/b.md", "proxy gateway proxy", seed=2, tags=("net",), doc_tag="v2", created="2026-03-01"),
+    point("guide/network.md", "gateway port", seed=3, type="text", created="2025-01-01T12:00:00+02:00"),
+    point("notes.md", "backup policy", seed=None, vendor="acme"),
+    point("guide/net/a.md", "proxy of another project", project="q", seed=4),
+)
+
+
+def names(store: VectorStore, filters: Filters) -> set[str]:
+    """The uris that pass the filters, by both legs."""
+    uris = {one.chunk_id: str(one.payload["paths"][-1]) for one in POINTS}  # type: ignore[index]
+    lexical = store.search_sparse(query_vector("proxy gateway backup port"), filters, 10)
+    dense = store.search_dense(vector(1), filters, 10)
+    with_vector = {one.chunk_id for one in POINTS if one.dense is not None}
+    assert {chunk for chunk, _ in dense} == {chunk for chunk, _ in lexical} & with_vector
+    return {uris[chunk] for chunk, _ in lexical}
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (Filters("p"), {"guide/net/a.md", "guide/net/b.md", "guide/network.md", "notes.md"}),
+        (Filters("q"), {"guide/net/a.md"}),
+        (Filters("nowhere"), set()),
+        (Filters("p", tags=("net",)), {"guide/net/a.md", "guide/net/b.md"}),
+        (Filters("p", tags=("net", "core")), {"guide/net/a.md"}),
+        (Filters("p", doc_tags=("v1", "v2")), {"guide/net/a.md", "guide/net/b.md"}),
+        (Filters("p", types=("text",)), {"guide/network.md"}),
+        (Filters("p", vendor="acme"), {"guide/net/a.md", "notes.md"}),
+        (Filters("p", path_prefix="guide/net"), {"guide/net/a.md", "guide/net/b.md"}),
+        (Filters("p", path_prefix="/guide/"), {"guide/net/a.md", "guide/net/b.md", "guide/network.md"}),
+        (Filters("p", path_prefix="notes.md"), {"notes.md"}),
+        (Filters("p", updated_after="2025-01-01T10:00:00Z"), {"guide/net/b.md", "guide/network.md"}),
+        (Filters("p", updated_after="2025-01-02"), {"guide/net/b.md"}),
+        (Filters("p", vendor="acme", path_prefix="guide"), {"guide/net/a.md"}),
+    ],
+)
+def test_filters_hold_inside_the_index(store: VectorStore, filters: Filters, expected: set[str]) -> None:
+    store.upsert(POINTS)
+    assert names(store, filters) == expected
+
+
+def test_a_date_that_is_none_is_refused(store: VectorStore) -> None:
+    with pytest.raises(WinnowError, match="ISO date"):
+        store.search_dense(vector(1), Filters("p", updated_after="yesterday"), 1)
+
+
+def test_the_dense_score_is_the_cosine(store: VectorStore) -> None:
+    store.upsert(POINTS)
+    expected = {one.chunk_id: float(one.dense @ vector(9)) for one in POINTS[:3] if one.dense is not None}
+    found = store.search_dense(vector(9), Filters("p"), 10)
+    assert dict(found) == pytest.approx(expected, abs=1e-5)
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+
+
+def test_the_sparse_score_is_bm25_with_the_collections_own_document_frequencies(store: VectorStore) -> None:
+    store.upsert(POINTS)
+    query = query_vector("proxy")
+    (number,) = query.indices
+    tf = {one.chunk_id: dict(zip(one.sparse.indices, one.sparse.values, strict=True)) for one in POINTS}
+    idf = np.log(1 + (len(POINTS) - 3 + 0.5) / (3 + 0.5))
+    expected = {one.chunk_id: tf[one.chunk_id][number] * idf for one in POINTS[:2]}
+    assert dict(store.search_sparse(query, Filters("p"), 10)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_missing_scores_can_be_filled_in_and_equal_those_of_a_search(store: VectorStore) -> None:
+    store.upsert(POINTS)
+    query, wanted = query_vector("proxy gateway"), [one.chunk_id for one in POINTS[:4]]
+    searched = dict(store.search_sparse(query, Filters("p"), 10))
+    assert store.score_sparse(query, wanted) == pytest.approx(searched)
+    dense = dict(store.search_dense(vector(7), Filters("p"), 10))
+    assert store.score_dense(vector(7), wanted) == pytest.approx(dense, abs=1e-6)
+    assert (store.score_sparse(query, []), store.score_dense(vector(7), [])) == ({}, {})
+
+
+def test_a_query_without_terms_finds_nothing(store: VectorStore) -> None:
+    store.upsert(POINTS)
+    assert store.search_sparse(SparseVector((), ()), Filters("p"), 10) == []
+    assert store.score_sparse(SparseVector((), ()), [POINTS[0].chunk_id]) == {}
+
+
+def test_an_id_again_replaces_the_point(store: VectorStore) -> None:
+    store.upsert(POINTS)
+    changed = Point(POINTS[0].chunk_id, document_vector("", "backup"), None, {"project": "p"})
+    store.upsert([changed])
+    assert store.count() == len(POINTS)
+    assert POINTS[0].chunk_id not in dict(store.search_sparse(query_vector("proxy"), Filters("p"), 10))
+    assert store.score_dense(vector(1), [POINTS[0].chunk_id]) == {}
+
+
+def test_deleted_points_are_gone_and_deleting_the_unknown_is_no_error(store: VectorStore) -> None:
+    store.upsert(POINTS)
+    store.delete([POINTS[0].chunk_id, "0" * 12])
+    store.delete([])
+    assert sorted(store.ids("p")) == sorted(one.chunk_id for one in POINTS[1:4])
+
+
+def test_ids_come_in_pages_and_none_is_missed(store: VectorStore) -> None:
+    many = [point(f"{n}.md", "words") for n in range(2300)]
+    store.upsert(many)
+    assert set(store.ids("p")) == {one.chunk_id for one in many}
+    assert store.count() == 2300
+
+
+def test_optimizing_changes_no_ranking(store: VectorStore) -> None:
+    store.upsert([point(f"{n}.md", f"word{n % 7} proxy", seed=n) for n in range(500)])
+    before = store.search_dense(vector(1000), Filters("p"), 20)
+    store.flush()
+    store.optimize()
+    after = store.search_dense(vector(1000), Filters("p"), 20)
+    assert [chunk for chunk, _ in after] == [chunk for chunk, _ in before]
+
+
+def test_all_stores_rank_alike(tmp_path: Path) -> None:
+    words = ("proxy", "gateway", "port", "backup", "policy", "cluster", "node", "pod", "volume", "secret")
+    generator = np.random.default_rng(5)
+    points = [
+        point(f"{n % 9}/{n}.md", " ".join(generator.choice(words, 12)), seed=n, tags=(words[n % 3],))
+        for n in range(400)
+    ]
+    stores: list[VectorStore] = [EdgeStore(tmp_path, DIMENSION), QdrantStore(MEMORY, DIMENSION)]
+    for store in stores:
+        store.upsert(points)
+        store.optimize()
+    for number in range(40):
+        filters = Filters("p", tags=(words[number % 3],)) if number % 2 else Filters("p")
+        query = query_vector(" ".join(generator.choice(words, 3)))
+        one, other = (dict(store.search_dense(vector(-number % 97), filters, 10)) for store in stores)
+        assert one == pytest.approx(other, abs=1e-5)
+        one, other = (dict(store.search_sparse(query, filters, 400)) for store in stores)
+        assert one == pytest.approx(other, rel=1e-5)
+    for store in stores:
+        store.close()
+
+
+def test_what_was_flushed_is_there_after_opening_again(tmp_path: Path) -> None:
+    for count in (0, len(POINTS)):
+        store = EdgeStore(tmp_path, DIMENSION)
+        assert store.count() == count
+        store.upsert(POINTS)
+        store.flush()
+        store.close()
+
+
+def test_a_second_process_is_told_who_holds_the_index(tmp_path: Path) -> None:
+    first = EdgeStore(tmp_path, DIMENSION)
+    with pytest.raises(WinnowError, match=f"held by process {os.getpid()}") as caught:
+        EdgeStore(tmp_path, DIMENSION)
+    first.close()
+    assert (caught.value.reason, caught.value.details["pid"]) == ("INDEX_HELD", os.getpid())
+    EdgeStore(tmp_path, DIMENSION).close()
+
+
+def test_a_damaged_index_is_an_error_that_names_the_folder_and_lets_go_of_it(tmp_path: Path) -> None:
+    (tmp_path / "vectors").mkdir()
+    for _ in range(2):
+        with pytest.raises(WinnowError, match="does not open") as caught:
+            EdgeStore(tmp_path, DIMENSION)
+        assert caught.value.reason == "INDEX_UNAVAILABLE"
+
+
+def test_a_server_that_is_not_there_is_weather(unused_tcp_port: int) -> None:
+    with pytest.raises(WinnowError, match="does not answer") as caught:
+        QdrantStore(f"http://127.0.0.1:{unused_tcp_port}", DIMENSION)
+    assert (caught.value.reason, caught.value.retryable) == ("INDEX_UNAVAILABLE", True)
+
+
+@pytest.fixture
+def unused_tcp_port() -> int:
+    import socket
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

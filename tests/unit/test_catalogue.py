@@ -1,0 +1,185 @@
+"""The catalogue: atomic changes, honest counts, reads from many threads."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from server.backends.base import Changes, Entry, Known
+from server.backends.catalogue import Catalogue
+from server.errors import WinnowError
+from server.ids import chunk_id, document_id
+from server.models import Chunk, Document, Passage, ProjectInfo
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
+    opened = Catalogue(tmp_path / "catalogue.sqlite3")
+    yield opened
+    opened.close()
+
+
+def entry(uri: str, *texts: str, project: str = "p", embedding: str = "m/1") -> Entry:
+    id = document_id(project, uri)
+    document = Document(
+        id,
+        project,
+        uri,
+        "/docs",
+        uri.title(),
+        "markdown",
+        f"hash of {texts}",
+        tags=("a", "b"),
+        metadata={"n": [1, "x"]},
+    )
+    chunks = tuple(
+        Chunk(chunk_id(project, uri, ("H",), text, 0), id, n, ("H",), text, 0, len(text), 1)
+        for n, text in enumerate(texts)
+    )
+    return Entry(document, " ".join(texts), chunks, uri, embedding, "context")
+
+
+def changes(*entries: Entry, project: str = "p", deleted: tuple[str, ...] = ()) -> Changes:
+    return Changes(project, "/docs", entries, deleted)
+
+
+def begun(catalogue: Catalogue, *entries: Entry, project: str = "p") -> None:
+    catalogue.begin(project)
+    catalogue.apply(changes(*entries, project=project))
+
+
+def test_what_went_in_comes_out(catalogue: Catalogue) -> None:
+    one = entry("a.md", "first", "second")
+    begun(catalogue, one)
+    assert catalogue.documents("p") == [one.document]
+    assert catalogue.chunks(one.document.id, "p") == list(one.chunks)
+    assert catalogue.text(one.document.id, "p") == "first second"
+    assert catalogue.passages([one.chunks[1].id, "0" * 12], "p") == {
+        one.chunks[1].id: Passage(one.chunks[1], one.document)
+    }
+    assert catalogue.known("p") == [
+        Known(one.document.id, "a.md", "/docs", "a.md", one.document.content_hash, "context", "m/1")
+    ]
+    assert (catalogue.chunk_ids("p"), catalogue.chunk_count()) == (sorted(c.id for c in one.chunks), 2)
+
+
+def test_a_document_that_comes_again_replaces_itself(catalogue: Catalogue) -> None:
+    begun(catalogue, entry("a.md", "first", "second"))
+    catalogue.apply(changes(entry("a.md", "third")))
+    assert [chunk.text for chunk in catalogue.chunks(document_id("p", "a.md"), "p")] == ["third"]
+    assert catalogue.chunk_count() == 1
+
+
+def test_no_project_sees_another_ones_chunks(catalogue: Catalogue) -> None:
+    mine, theirs = entry("a.md", "same"), entry("a.md", "same", project="q")
+    begun(catalogue, mine)
+    begun(catalogue, theirs, project="q")
+    assert catalogue.passages([theirs.chunks[0].id], "p") == {}
+    assert catalogue.text(theirs.document.id, "p") is None
+    assert catalogue.chunks(theirs.document.id, "p") == []
+
+
+def test_the_generation_grows_with_every_change_and_with_nothing_else(catalogue: Catalogue) -> None:
+    seen = [catalogue.generation("p")]
+    begun(catalogue, entry("a.md", "x"))
+    seen.append(catalogue.generation("p"))
+    catalogue.apply(Changes("p", "/docs", stamps={"a.md": "1:2"}))
+    catalogue.finish("p")
+    seen.append(catalogue.generation("p"))
+    catalogue.apply(changes(deleted=(document_id("p", "a.md"),)))
+    seen.append(catalogue.generation("p"))
+    assert seen == [0, 1, 1, 2]
+
+
+def test_projects_are_counted_and_an_empty_one_is_none(catalogue: Catalogue) -> None:
+    catalogue.begin("empty")
+    begun(catalogue, entry("a.md", "x", "y"))
+    assert catalogue.projects() == [ProjectInfo("p", 1, 2, 1, "m/1")]
+
+
+def test_a_project_has_an_embedding_only_if_all_its_documents_share_it(catalogue: Catalogue) -> None:
+    begun(catalogue, entry("a.md", "x"))
+    assert catalogue.embedding("p") == "m/1"
+    catalogue.apply(changes(entry("b.md", "y", embedding="")))
+    assert catalogue.embedding("p") == ""
+    assert catalogue.embedding("nowhere") == ""
+
+
+def test_a_change_that_fails_leaves_nothing_behind(catalogue: Catalogue) -> None:
+    good = entry("a.md", "x")
+    broken = replace(good, chunks=(good.chunks[0], good.chunks[0]))
+    catalogue.begin("p")
+    with pytest.raises(sqlite3.IntegrityError):
+        catalogue.apply(changes(entry("b.md", "y"), broken))
+    assert (catalogue.documents("p"), catalogue.chunk_count(), catalogue.generation("p")) == ([], 0, 0)
+
+
+def test_stamps_are_kept_per_source_and_can_be_forgotten(catalogue: Catalogue) -> None:
+    catalogue.apply(Changes("p", "/docs", stamps={"a.md": "1", "b.md": "2"}))
+    catalogue.apply(Changes("p", "/other", stamps={"a.md": "3"}))
+    catalogue.apply(Changes("p", "/docs", stamps={"a.md": None}))
+    assert (catalogue.stamps("p", "/docs"), catalogue.stamps("p", "/other")) == ({"b.md": "2"}, {"a.md": "3"})
+
+
+def test_a_writer_that_never_finished_is_remembered(catalogue: Catalogue) -> None:
+    before = catalogue.unfinished("p")
+    catalogue.begin("p")
+    during = catalogue.unfinished("p")
+    catalogue.finish("p")
+    assert (before, during, catalogue.unfinished("p")) == (False, True, False)
+
+
+def test_many_threads_may_read(catalogue: Catalogue) -> None:
+    begun(catalogue, *(entry(f"{n}.md", f"text {n}") for n in range(50)))
+    with ThreadPoolExecutor(8) as threads:
+        counts = list(threads.map(lambda _: len(catalogue.documents("p")), range(64)))
+    assert counts == [50] * 64
+
+
+def test_more_ids_than_one_statement_takes(catalogue: Catalogue) -> None:
+    one = entry("a.md", *(f"text {n}" for n in range(1200)))
+    begun(catalogue, one)
+    assert len(catalogue.passages([chunk.id for chunk in one.chunks], "p")) == 1200
+
+
+def test_a_second_writer_is_told_who_the_first_is(catalogue: Catalogue) -> None:
+    with (
+        catalogue.only_writer(),
+        pytest.raises(WinnowError, match="being written by process") as caught,
+        catalogue.only_writer(),
+    ):
+        pass
+    assert caught.value.reason == "INDEX_HELD"
+    with catalogue.only_writer():
+        pass
+
+
+def test_a_file_that_is_no_catalogue_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.sqlite3"
+    path.write_text("something else, long enough to be looked at as a database header" * 20)
+    with pytest.raises(WinnowError, match="cannot be used"):
+        Catalogue(path)
+
+
+def test_a_catalogue_of_another_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.sqlite3"
+    Catalogue(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(WinnowError, match="layout 99"):
+        Catalogue(path)
+
+
+def test_a_catalogue_keeps_its_identity(tmp_path: Path) -> None:
+    identities = []
+    for _ in range(2):
+        opened = Catalogue(tmp_path / "catalogue.sqlite3")
+        identities.append(opened.identity)
+        opened.close()
+    assert identities[0] == identities[1]
