@@ -8,6 +8,7 @@ What agents and clients are told lives in the code; these pages are the same wor
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 import sys
@@ -17,7 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import client_sdk
+from sandbox import Limits
+from sandbox.menu import MENU
 from server.contracts import flat_schema
+from server.scripts import ROWS_PER_RUN
 from server.tools import TOOLS, Tool
 
 FOLDER = Path(__file__).parent
@@ -117,7 +121,24 @@ SDK: Mapping[str, object] = {
 def sdk_page() -> str:
     """What a script may call, what it gets, and what one run may use."""
     opening = ["# The script SDK", GENERATED, _markdown(client_sdk.__doc__)]
-    return _page([*opening, *(part for name, value in SDK.items() for part in _documented(name, value))])
+    functions = [part for name, value in SDK.items() for part in _documented(name, value)]
+    return _page([*opening, *functions, *_bounds_of_a_run(), *_modules()])
+
+
+def _bounds_of_a_run() -> Iterator[str]:
+    yield "## What one run may use"
+    yield "`timeout` and the settings change the first three within their ceilings; the rest is fixed."
+    limits = ((field.name, getattr(Limits(), field.name)) for field in dataclasses.fields(Limits))
+    rows = [*limits, *ROWS_PER_RUN.items()]
+    yield _table(("what", "at most"), ((name.replace("_", " "), f"{most:,}") for name, most in rows))
+
+
+def _modules() -> Iterator[str]:
+    yield "## What a script may import"
+    yield "These names of these modules, and nothing else of them."
+    ours = ("winnow", "client_sdk")
+    rows = ((f"`{name}`", f"`{' '.join(sorted(names))}`") for name, names in MENU.items() if name not in ours)
+    yield _table(("module", "names"), rows)
 
 
 def _documented(name: str, value: object) -> Iterator[str]:
@@ -135,7 +156,7 @@ def _signature(function: Callable[..., object]) -> str:
 
 def _markdown(docstring: str | None) -> str:
     """A docstring with its indented examples as Python blocks, which the tests run."""
-    parts = re.split(r"\n\n(?! )", _dedented(docstring or ""))
+    parts = re.split(r"\n\n(?! )", _dedented(docstring or "").replace("``", "`"))
     return "\n\n".join(_with_example(part) for part in parts)
 
 
