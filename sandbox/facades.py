@@ -309,6 +309,9 @@ def _members(module: str) -> dict[str, Any]:
     return members
 
 
+_NOTHING = Facade("nothing", {})
+
+
 class Importer:
     """The import statement of one script."""
 
@@ -322,6 +325,10 @@ class Importer:
     ) -> Facade:
         """What ``import name`` binds, or ``from name import ...`` reads from."""
         facade = self._facades.get(name)
+        if type(fromlist) is list and name in sys.modules:
+            # The interpreter's own C code, which takes the module from sys.modules whatever it gets here. An
+            # import statement passes a tuple or None, and nothing else can call this.
+            return _NOTHING
         if facade is None or level:
             raise troubles.unknown_module(name)
         for member in fromlist or ():

@@ -275,6 +275,11 @@ class _HintedImportError(ModuleNotFoundError):
     hint: str | None = None
 
 
+# To the script it is what CPython raises.
+_HintedImportError.__name__ = _HintedImportError.__qualname__ = "ModuleNotFoundError"
+_HintedImportError.__module__ = "builtins"
+
+
 def unknown_module(name: str) -> ImportError:
     """The module is not on the menu."""
     error = _HintedImportError(f"No module named {name!r} in a script", name=name)

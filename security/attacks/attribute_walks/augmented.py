@@ -1,0 +1,6 @@
+# fence: rejected | walls: error
+import os
+class Box:
+    pass
+box = Box()
+print("BREACHED" if os.listdir("/") else "empty")

@@ -1,0 +1,7 @@
+# fence: rejected | walls: ok
+class Meta(type):
+    def __prepare__(name, bases):
+        print("BREACHED")
+        return {}
+class A(metaclass=Meta):
+    pass

@@ -1,0 +1,4 @@
+# fence: rejected | walls: ok
+from abc import ABC
+Made = type(ABC)("Made", (), {"__init__": lambda self: print("BREACHED")})
+Made()

@@ -1,0 +1,4 @@
+# fence: rejected | walls: ok
+from collections import Counter
+Counter.most_common = lambda self: "BREACHED"
+print(Counter().most_common())

@@ -1,0 +1,7 @@
+# fence: rejected | walls: ok
+def super():
+    print("BREACHED")
+class A:
+    def f(self):
+        super()
+A().f()

@@ -1,0 +1,6 @@
+# fence: rejected | walls: ok
+import copy
+class Box:
+    def __reduce_ex__(self, protocol):
+        return print, ("BREACHED",)
+copy.copy(Box())

@@ -1,0 +1,7 @@
+# fence: rejected | walls: ok
+class A:
+    pass
+class B:
+    pass
+object.__setattr__(A(), "__class__", B)
+print("BREACHED")

@@ -1,0 +1,6 @@
+# fence: rejected | walls: ok
+class A:
+    @property
+    def __class__(self):
+        return int
+print("BREACHED" if isinstance(A(), int) else "no")

@@ -1,0 +1,3 @@
+# fence: rejected | walls: ok
+Made = type("Made", (), {"__init__": lambda self: print("BREACHED")})
+Made()

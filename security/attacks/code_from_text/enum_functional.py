@@ -1,0 +1,3 @@
+# fence: rejected | walls: ok
+from enum import Enum
+print("BREACHED" if Enum("Made", {"x": 1}) else "")

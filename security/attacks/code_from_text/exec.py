@@ -1,0 +1,2 @@
+# fence: rejected | walls: error
+exec("import os; print('BREACHED' if os.listdir('/') else 0)")

@@ -1,0 +1,5 @@
+# fence: error | walls: ok
+from dataclasses import dataclass, field
+class Field(type(field())):
+    __slots__ = ()
+print("BREACHED")

@@ -1,0 +1,9 @@
+# fence: error | walls: ok
+from collections import namedtuple
+class Name(str):
+    def split(self, *rest):
+        print("BREACHED")
+        return ["x"]
+    def replace(self, *rest):
+        return self
+namedtuple("Made", Name("x, y"))._fields[5]

@@ -1,0 +1,4 @@
+# fence: rejected | walls: error
+import os
+os.write(2, b"")
+print("BREACHED")

@@ -1,0 +1,8 @@
+# fence: rejected | walls: ok
+import json
+class Walk:
+    pass
+try:
+    json.nothing
+except AttributeError as error:
+    print("BREACHED" if "module" in str(type(error.obj)) else "other")

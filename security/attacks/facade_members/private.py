@@ -1,0 +1,3 @@
+# fence: rejected | walls: ok
+import random
+print("BREACHED" if random._os else "")

@@ -1,0 +1,3 @@
+# fence: error | walls: ok
+import random
+print("BREACHED" if random.SystemRandom else "")

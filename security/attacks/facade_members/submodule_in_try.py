@@ -1,0 +1,7 @@
+# fence: error | walls: ok
+try:
+    import urllib.request
+    from urllib import request
+    print("BREACHED" if request.socket else "")
+except ImportError as error:
+    raise ValueError("held") from error

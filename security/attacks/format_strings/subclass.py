@@ -1,0 +1,5 @@
+# fence: rejected | walls: ok
+class Text(str):
+    pass
+text = Text("{0.__class__.__base__.__subclasses__}").format(())
+print("BREACHED" if "built-in" in text else text)

@@ -1,0 +1,9 @@
+# fence: rejected | walls: ok
+from abc import ABC
+class Framed(ABC):
+    __match_args__ = ("gi_frame",)
+generator = (1 for _ in ())
+Framed.register(type(generator))
+match generator:
+    case Framed(frame):
+        print("BREACHED" if "frame" in str(frame) else frame)

@@ -1,0 +1,3 @@
+# fence: rejected | walls: error
+import sys
+print("BREACHED" if open("/proc/self/cmdline").read() else sys.argv)

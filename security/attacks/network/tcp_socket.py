@@ -1,0 +1,4 @@
+# fence: rejected | walls: crashed
+import socket
+socket.socket().close()
+print("BREACHED")

@@ -1,0 +1,3 @@
+# fence: rejected | walls: error/crashed
+import os
+os.execv("/bin/echo", ["echo", "BREACHED"])

@@ -1,0 +1,4 @@
+# fence: rejected | walls: ok
+import client_sdk
+client_sdk.fetch.__defaults__ = ("BREACHED",)
+print(client_sdk.fetch.__defaults__[0])

@@ -1,0 +1,3 @@
+# fence: rejected | walls: ok
+import client_sdk
+print("BREACHED" if client_sdk.fetch.__globals__ else "")

@@ -1,0 +1,4 @@
+# fence: rejected | walls: error
+__builtins__ = {}
+import os
+print("BREACHED" if os.listdir("/") else "empty")

@@ -1,0 +1,3 @@
+# fence: rejected | walls: ok
+import json as __builtins__
+print("BREACHED")

@@ -1,0 +1,145 @@
+"""The decoder of frames takes what a child may say, and nothing else, whatever bytes it is fed."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.frames import (
+    HEADER,
+    Call,
+    Failure,
+    Out,
+    ProtocolError,
+    Result,
+    Splitter,
+    decode,
+    dump,
+    from_keeper,
+    largest,
+    pack,
+    to_child,
+)
+from sandbox.limits import Limits
+from sandbox.results import NotData, plain
+
+LIMITS = Limits()
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+DATA = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**1000), 2**1000) | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@given(DATA)
+def test_a_result_arrives_as_it_left(value: Any) -> None:
+    frame = decode(dump({"result": value}), LIMITS)
+    assert isinstance(frame, Result)
+    assert (frame.value, json.loads(frame.text or "")) == (value, value)
+
+
+@given(TEXT.filter(lambda name: len(name) <= 64), st.dictionaries(TEXT, DATA, max_size=3))
+def test_a_call_arrives_as_it_left(method: str, params: dict[str, Any]) -> None:
+    assert decode(dump({"call": method, "params": params}), LIMITS) == Call(method, params)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_frame_or_a_protocol_error(body: bytes) -> None:
+    try:
+        frame = decode(body, LIMITS)
+    except ProtocolError:
+        return
+    assert isinstance(frame, Call | Out | Result | Failure)
+
+
+@given(st.dictionaries(st.sampled_from(["call", "params", "out", "result", "done", "error", "status", "x"]), DATA))
+def test_any_object_is_a_frame_or_a_protocol_error(value: dict[str, Any]) -> None:
+    try:
+        frame = decode(dump(value), LIMITS)
+    except ProtocolError:
+        return
+    assert set(value) in ({"call", "params"}, {"out"}, {"result"}, {"done"}, {"error", "status"})
+    assert isinstance(frame, Call | Out | Result | Failure)
+
+
+@given(st.lists(st.binary(max_size=50), max_size=10), st.integers(1, 20))
+def test_frames_are_found_however_the_stream_is_cut(bodies: list[bytes], size: int) -> None:
+    stream = b"".join(map(pack, bodies))
+    splitter = Splitter(50)
+    found = []
+    for start in range(0, len(stream), size):
+        splitter.feed(stream[start : start + size])
+        while (body := splitter.next()) is not None:
+            found.append(body)
+    assert found == bodies
+
+
+@pytest.mark.parametrize("size", [51, 2**31, 2**32 - 1])
+def test_a_frame_announced_too_long_is_refused_at_its_header(size: int) -> None:
+    splitter = Splitter(50)
+    splitter.feed(HEADER.pack(size))
+    with pytest.raises(ProtocolError):
+        splitter.next()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"[]", b"1", b"null", b'{"call":"x"}', b'{"call":1,"params":{}}', b'{"call":"x","params":[]}',
+        b'{"out":1}', b'{"done":false}', b'{"result":1,"extra":2}', b'{"result":NaN}', b'{"result":1e999}',
+        b'{"result":{"a":1,"a":1}}', b'{"result":"\\udfff"}', b'{"result":"\xed\xa0\x80"}', b"\x80\x04K\x01.",
+        b'{"status":"ok","error":{"type":"a","message":"b"}}', b'{"status":"error","error":{"type":"a"}}',
+        b'{"status":"error","error":{"type":"a","message":"b","line":true}}',
+        b'{"status":"error","error":{"type":"a","message":"b","line":-1}}',
+        b'{"result":' + b"[" * 100 + b"]" * 100 + b"}", b'{"result":' + b"9" * 400 + b"}",
+        b'{"result":' + b"[" * 10**5 + b"}",
+    ],
+)  # fmt: skip
+def test_what_no_honest_child_says_is_a_protocol_error(body: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        decode(body, LIMITS)
+
+
+def test_a_call_is_bounded_by_request_bytes() -> None:
+    body = dump({"call": "x", "params": {"q": "a" * LIMITS.request_bytes}})
+    assert len(body) <= largest(LIMITS)
+    with pytest.raises(ProtocolError):
+        decode(body, LIMITS)
+
+
+@given(DATA)
+def test_the_keepers_words_arrive_as_they_left(value: Any) -> None:
+    assert from_keeper(to_child({"ok": value})[HEADER.size :]) == {"ok": value}
+
+
+_ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.complex_numbers()
+    | st.dates() | st.decimals() | st.fractions(),
+    lambda inner: st.lists(inner, max_size=4) | st.tuples(inner, inner) | st.frozensets(st.integers())
+    | st.dictionaries(st.text() | st.integers() | st.tuples(st.integers()), inner, max_size=4),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@given(_ANYTHING)
+def test_any_value_becomes_data_that_the_decoder_takes_or_a_word_on_why_not(value: Any) -> None:
+    try:
+        data = plain(value, LIMITS.nesting)
+    except NotData as error:
+        assert error.hint
+        return
+    frame = decode(dump({"result": data}), LIMITS)
+    assert isinstance(frame, Result)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 2**1024, object(), {1: {(1, 2): 3}}, b"x", len])
+def test_what_json_has_not_is_refused_with_a_hint(value: Any) -> None:
+    with pytest.raises(NotData) as caught:
+        plain(value, 64)
+    assert caught.value.hint
