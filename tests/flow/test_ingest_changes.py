@@ -1,0 +1,233 @@
+"""Ingesting again: only what changed is touched, what is gone leaves, one bad file stops nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from server.backends.opening import Backends, open_backends
+from server.commands.ingest import app
+from server.errors import WinnowError
+from server.ingest.pipeline import Progress, RawDocument, Report, Target, ingest_documents, ingest_paths
+from server.models import Filters
+from server.settings import load_settings
+
+Ingest = Callable[..., Report]
+
+
+@pytest.fixture
+def backends(tmp_path: Path) -> Iterator[Backends]:
+    settings = load_settings(store=tmp_path / "store", project="p", embedding="off")
+    opened = open_backends(settings, wait_for_model=True)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def target(backends: Backends) -> Target:
+    return Target("p", backends.catalogue, backends.store, None)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    (folder / "guide").mkdir(parents=True)
+    (folder / "a.md").write_text("# Proxy\n\nThe proxy forwards traffic.\n")
+    (folder / "guide" / "b.md").write_text("# Backup\n\nBackups are encrypted.\n")
+    (folder / "c.jsonl").write_text(
+        '{"_id": "1", "text": "first record"}\n{"_id": "2", "text": "second record"}\n'
+    )
+    return folder
+
+
+def counts(report: Report) -> tuple[int, int, int]:
+    return report.documents, report.unchanged, report.deleted
+
+
+def uris(target: Target) -> list[str]:
+    return [document.uri for document in target.catalogue.documents("p")]
+
+
+def in_step(target: Target) -> bool:
+    return sorted(target.store.ids("p")) == target.catalogue.chunk_ids("p")
+
+
+def test_a_second_run_changes_nothing_not_even_the_generation(target: Target, docs: Path) -> None:
+    assert counts(ingest_paths(target, [docs])) == (4, 0, 0)
+    generation = target.catalogue.generation("p")
+    assert counts(ingest_paths(target, [docs])) == (0, 4, 0)
+    assert target.catalogue.generation("p") == generation
+
+
+def test_a_touched_file_with_the_same_text_is_unchanged(target: Target, docs: Path) -> None:
+    ingest_paths(target, [docs])
+    generation = target.catalogue.generation("p")
+    os.utime(docs / "a.md", (1, 1))
+    assert counts(ingest_paths(target, [docs])) == (0, 4, 0)
+    assert target.catalogue.generation("p") == generation
+
+
+def test_a_changed_file_replaces_its_chunks_and_a_deleted_one_leaves(target: Target, docs: Path) -> None:
+    ingest_paths(target, [docs])
+    (docs / "a.md").write_text("# Proxy\n\nThe gateway forwards traffic now.\n")
+    (docs / "guide" / "b.md").unlink()
+    assert counts(ingest_paths(target, [docs])) == (1, 2, 1)
+    assert uris(target) == ["a.md", "c.jsonl#1", "c.jsonl#2"]
+    assert in_step(target)
+
+
+def test_a_line_that_left_a_collection_leaves_the_index(target: Target, docs: Path) -> None:
+    ingest_paths(target, [docs])
+    (docs / "c.jsonl").write_text('{"_id": "2", "text": "second record"}\n')
+    assert counts(ingest_paths(target, [docs])) == (0, 3, 1)
+    assert uris(target) == ["a.md", "c.jsonl#2", "guide/b.md"]
+    assert in_step(target)
+
+
+def test_only_chunks_that_changed_are_written_again(target: Target, docs: Path) -> None:
+    sections = [f"## Part {n}\n\n" + f"Sentence about part {n}. " * 40 for n in range(6)]
+    (docs / "a.md").write_text("\n\n".join(sections))
+    ingest_paths(target, [docs])
+    sections[3] += "One more sentence."
+    (docs / "a.md").write_text("\n\n".join(sections))
+    report = ingest_paths(target, [docs])
+    assert (report.documents, report.chunks) == (1, 1)
+    assert in_step(target)
+
+
+def test_a_new_title_or_tag_reaches_every_chunk(target: Target, docs: Path, backends: Backends) -> None:
+    ingest_paths(target, [docs])
+    (docs / "a.md").write_text("---\ntags: [edge]\n---\n# Proxy\n\nThe proxy forwards traffic.\n")
+    ingest_paths(target, [docs])
+    (hit,) = backends.retriever.search("proxy", Filters("p", tags=("edge",)), 5).hits
+    assert backends.catalogue.passages([hit.chunk_id], "p")[hit.chunk_id].document.tags == ("edge",)
+
+
+def test_one_bad_file_is_named_with_its_reason_and_stops_nothing(target: Target, docs: Path) -> None:
+    (docs / "bad.md").write_bytes(b"\0\0")
+    (docs / "c.jsonl").write_text('{"_id": "1", "text": "x"}\nbroken\n{"_id": "1", "text": "twice"}\n')
+    report = ingest_paths(target, [docs])
+    assert report.documents == 3
+    assert [(failure.name, failure.reason.split(":")[0]) for failure in report.failures] == [
+        ("bad.md", "binary, not text"),
+        ("c.jsonl:2", "not JSON"),
+        ("c.jsonl#1", "the same name twice in one collection"),
+    ]
+
+
+def test_a_file_that_fails_keeps_what_was_read_of_it_before_and_is_tried_again(target: Target, docs: Path) -> None:
+    ingest_paths(target, [docs])
+    good = (docs / "a.md").read_bytes()
+    (docs / "a.md").write_bytes(b"\0")
+    assert [failure.name for failure in ingest_paths(target, [docs]).failures] == ["a.md"]
+    assert "a.md" in uris(target)
+    (docs / "a.md").write_bytes(good + b"\nMore.\n")
+    assert ingest_paths(target, [docs]).failures == ()
+
+
+def test_a_part_of_a_source_can_be_refreshed_alone(target: Target, docs: Path) -> None:
+    ingest_paths(target, [docs])
+    (docs / "guide" / "b.md").write_text("# Backup\n\nBackups are kept for a year.\n")
+    (docs / "a.md").unlink()
+    assert counts(ingest_paths(target, [docs / "guide"])) == (1, 0, 0)
+    assert "a.md" in uris(target)
+    assert counts(ingest_paths(target, [docs / "guide" / "b.md"])) == (0, 1, 0)
+
+
+def test_two_folders_with_a_file_of_one_name_do_not_overwrite_each_other(target: Target, docs: Path) -> None:
+    other = docs.parent / "other"
+    other.mkdir()
+    (other / "a.md").write_text("Something else.")
+    (failure,) = ingest_paths(target, [docs, other]).failures
+    assert (failure.name, failure.reason) == (
+        "a.md",
+        f"{docs} has a document of this name already; ingest this one into another --project",
+    )
+    assert counts(ingest_paths(target, [docs])) == (0, 4, 0)
+
+
+def test_a_folder_that_was_moved_keeps_its_documents(target: Target, docs: Path) -> None:
+    ingest_paths(target, [docs])
+    moved = docs.rename(docs.parent / "moved")
+    assert ingest_paths(target, [moved]).failures == ()
+    assert {document.source for document in target.catalogue.documents("p")} == {str(moved)}
+    assert in_step(target)
+
+
+def test_a_path_that_does_not_exist_is_the_callers_mistake(target: Target, tmp_path: Path) -> None:
+    with pytest.raises(WinnowError, match="does not exist"):
+        ingest_paths(target, [tmp_path / "nowhere"])
+
+
+def test_documents_that_are_no_files_can_be_ingested_too(target: Target) -> None:
+    def documents(*words: str) -> list[RawDocument]:
+        return [RawDocument(f"lib/{word}", "rst", word, f"{word} does things.") for word in words]
+
+    told: list[Progress] = []
+    assert counts(ingest_documents(target, "lib", documents("os", "re"), total=2, progress=told.append)) == (
+        2,
+        0,
+        0,
+    )
+    assert (told[-1].documents, told[-1].fraction, told[-1].seconds_left) == (2, 1.0, 0.0)
+    assert counts(ingest_documents(target, "lib", documents("re", "io"))) == (1, 1, 1)
+    assert uris(target) == ["lib/io", "lib/re"]
+    assert in_step(target)
+
+
+def test_a_generator_that_fails_fails_the_ingest_and_the_next_one_goes_on(target: Target) -> None:
+    def failing() -> Iterator[RawDocument]:
+        yield RawDocument("a", "text", "a", "words")
+        raise RuntimeError("broken generator")
+
+    with pytest.raises(RuntimeError, match="broken generator"):
+        ingest_documents(target, "lib", failing())
+    assert counts(ingest_documents(target, "lib", [RawDocument("a", "text", "a", "words")])) == (1, 0, 0)
+    assert in_step(target)
+
+
+def test_vectors_of_two_models_never_meet_in_a_project(tmp_path: Path, docs: Path) -> None:
+    settings = load_settings(store=tmp_path / "store", project="p")
+    backends = open_backends(settings, wait_for_model=True)
+    embedder = backends.embedder.ready()
+    if embedder is None:
+        backends.close()
+        pytest.skip(backends.embedder.why)
+    try:
+        without = Target("p", backends.catalogue, backends.store, None)
+        ingest_paths(without, [docs])
+        assert backends.retriever.search("proxy", Filters("p"), 5).legs == "lexical-only"
+        with_model = Target("p", backends.catalogue, backends.store, embedder)
+        assert counts(ingest_paths(with_model, [docs])) == (4, 0, 0)
+        assert backends.retriever.search("proxy", Filters("p"), 5).legs == "hybrid"
+        with pytest.raises(WinnowError, match="ingest into another --project") as caught:
+            ingest_paths(without, [docs])
+        assert caught.value.reason == "EMBEDDING_MISMATCH"
+    finally:
+        backends.close()
+
+
+def test_the_command_reports_as_json_and_in_words(tmp_path: Path, docs: Path) -> None:
+    (docs / "bad.md").write_bytes(b"\0")
+    (docs / "picture.png").write_bytes(b"\0")
+    arguments = [str(docs), "--store", str(tmp_path / "s"), "--project", "p"]
+    first = CliRunner().invoke(app, [*arguments, "--json"])
+    report = json.loads(first.stdout)
+    assert (first.exit_code, report["documents"], report["skipped"]) == (0, 4, 1)
+    assert report["failures"] == [{"name": "bad.md", "reason": "binary, not text"}]
+    second = CliRunner().invoke(app, arguments)
+    assert second.stdout.startswith("p: 0 documents written, 4 unchanged, 0 deleted; 0 chunks in ")
+    assert "not read: bad.md: binary, not text\n" in second.stdout
+
+
+def test_the_command_fails_when_nothing_could_be_read(tmp_path: Path) -> None:
+    (tmp_path / "bad.md").write_bytes(b"\0")
+    done = CliRunner().invoke(app, [str(tmp_path / "bad.md"), "--store", str(tmp_path / "s")])
+    assert done.exit_code == 1
+    missing = CliRunner().invoke(app, [str(tmp_path / "nowhere"), "--store", str(tmp_path / "s"), "--json"])
+    assert (missing.exit_code, json.loads(missing.stdout)["error"]["details"]["reason"]) == (2, "INVALID_REQUEST")
