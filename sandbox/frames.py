@@ -227,6 +227,8 @@ def check_data(value: Any, nesting: int) -> None:
                 _check_text(node)
             elif type(node) is int and node.bit_length() > INT_BITS:
                 raise ProtocolError("an integer too wide")
+            elif type(node) is float and node - node != 0:
+                raise ProtocolError("a number that is not finite")
         level = below
     raise ProtocolError("nested too deeply")
 

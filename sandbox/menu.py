@@ -6,6 +6,7 @@ gives out no module, opens nothing, and keeps nothing from one script to the nex
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -86,8 +87,8 @@ _TABLE = {
     "KeysView List Literal LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet "
     "NamedTuple Never NewType NoReturn NotRequired Optional OrderedDict ParamSpec Pattern Protocol Required "
     "Reversible Self Sequence Set Sized SupportsFloat SupportsIndex SupportsInt TYPE_CHECKING Text Tuple Type "
-    "TypeAlias TypeGuard TypeVar TypeVarTuple TypedDict Union Unpack ValuesView cast final no_type_check "
-    "overload override reveal_type runtime_checkable AsyncIterable AsyncIterator AsyncGenerator assert_never "
+    "TypeAlias TypeGuard TypeVar TypeVarTuple TypedDict Union Unpack ValuesView cast final "
+    "overload override runtime_checkable AsyncIterable AsyncIterator AsyncGenerator assert_never "
     "assert_type",
     "unicodedata": "bidirectional category combining decimal decomposition digit east_asian_width "
     "is_normalized lookup mirrored name normalize numeric unidata_version",
@@ -99,9 +100,16 @@ _TABLE = {
     "zlib": "crc32 adler32",
 }
 
+_SINCE = {"itertools.batched": (3, 12), "math.sumprod": (3, 12), "typing.override": (3, 12)}
+
 # module -> names; the policy refuses others before a script runs, the façades refuse them while it runs.
 MENU: Mapping[str, frozenset[str]] = MappingProxyType(
-    {module: frozenset(offered.split()) for module, offered in _TABLE.items()}
+    {
+        module: frozenset(
+            name for name in offered.split() if sys.version_info >= _SINCE.get(f"{module}.{name}", (3,))
+        )
+        for module, offered in _TABLE.items()
+    }
 )
 
 _NO_FILES = "scripts have no files: read documents with kb.search(...) and fetch(...)"

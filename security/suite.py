@@ -73,4 +73,8 @@ def succeeds_on_plain_python(attack: Attack) -> bool:
 
 
 # The SDK is importable in scripts; nothing else is added to plain Python.
-_CONTROL = "import sys\nsys.path[:] = {paths!r}\nexec(compile({source!r}, '<attack>', 'exec'), {{'__name__': '__main__'}})"
+_CONTROL = """
+import sys
+sys.path[:] = {paths!r}
+exec(compile({source!r}, '<attack>', 'exec'), {{'__name__': '__main__'}})
+"""

@@ -1,5 +1,7 @@
 """Everyday Python runs in the sandbox, and prints what CPython prints."""
 
+# ruff: noqa: E501 - scripts are quoted the way they are written
+
 from __future__ import annotations
 
 import contextlib

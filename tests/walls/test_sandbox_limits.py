@@ -1,5 +1,7 @@
 """Every way a script can end, and that the next one runs after each of them."""
 
+# ruff: noqa: E501 - scripts are quoted the way they are written
+
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,7 @@
 """The walls themselves: that each stands and is tried, that they hold for every user, and what happens without."""
 
+# ruff: noqa: E501 - scripts are quoted the way they are written
+
 from __future__ import annotations
 
 import asyncio
