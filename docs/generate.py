@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import client_sdk
-from sandbox import Limits
-from sandbox.menu import MENU
+from sandbox import Limits, menu
 from server.contracts import flat_schema
 from server.scripts import ROWS_PER_RUN
 from server.tools import TOOLS, Tool
@@ -137,8 +136,15 @@ def _modules() -> Iterator[str]:
     yield "## What a script may import"
     yield "These names of these modules, and nothing else of them."
     ours = ("winnow", "client_sdk")
-    rows = ((f"`{name}`", f"`{' '.join(sorted(names))}`") for name, names in MENU.items() if name not in ours)
+    # The tables themselves, not what this Python makes of them: the page is the same wherever it is written.
+    rows = ((f"`{name}`", _names(name, offered)) for name, offered in menu._TABLE.items() if name not in ours)
     yield _table(("module", "names"), rows)
+
+
+def _names(module: str, offered: str) -> str:
+    since = {name: menu._SINCE.get(f"{module}.{name}") for name in sorted(offered.split())}
+    always = f"`{' '.join(name for name, version in since.items() if version is None)}`"
+    return ", ".join([always, *(f"`{name}` from {v[0]}.{v[1]}" for name, v in since.items() if v is not None)])
 
 
 def _documented(name: str, value: object) -> Iterator[str]:
