@@ -31,8 +31,8 @@ WINDOW = 256
 RECIPE = 1
 FINGERPRINT = f"{weights.NAME}/int8/{weights.SHA256[weights.WEIGHTS][:8]}/{RECIPE}"
 
-# A fused residual and normalisation is slower here than the two operators that it replaces (measured: 37 and
-# 7.5 ms in a batch of eight).
+# The fused residual and normalisation takes 47 ms where the two operators that it replaces take 16 (eight texts
+# of 200 pieces, one thread, ONNX Runtime 1.31).
 _SLOWER_FUSED = ["SkipLayerNormFusion"]
 
 

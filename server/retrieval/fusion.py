@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-# Mixed on eleven collections; 0.3 to 0.5 are within 0.3 points of it.
+# The best of eleven collections; 0.3 and 0.5 are within half a point of it.
 SPARSE_WEIGHT = 0.4
 # Cormack, Clarke & Buettcher 2009. Ranks count from 0.
 RRF_K = 60

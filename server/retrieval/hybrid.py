@@ -24,7 +24,7 @@ Mode = Literal["hybrid", "lexical", "dense"]
 Fusion = Literal["convex", "rrf"]
 
 # Each leg looks at least this deep, and at twice the limit: what one leg ranks 60th the other may rank first.
-# Measured on SciFact's training queries: 50 loses 0.1 points, 200 gains nothing.
+# With missing scores filled in, 50, 100 and 200 give the same nDCG@10 on SciFact's training queries.
 DEPTH = 100
 
 _SCRIPT = "the embedding model reads English; this query is in another script, so it is ranked by words alone"

@@ -32,7 +32,7 @@ from server.retrieval.stopwords import STOPWORDS
 # BM25 as in Robertson & Zaragoza 2009, with the usual constants.
 K1, B = 1.2, 0.75
 # Lengths are measured against fixed averages, so that a vector does not depend on its neighbours: terms in a
-# chunk of 150-200 tokens with its heading prefix, and terms in a title.
+# chunk of 150-200 tokens with its heading prefix, and terms in a title. 80 to 150 measure alike.
 AVERAGE_TERMS = 110.0
 AVERAGE_TITLE_TERMS = 6.0
 # How much a title's own BM25 adds. 0.3 is worth 1.5 points; 1.0 hurts where titles are long.
