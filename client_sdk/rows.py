@@ -66,7 +66,11 @@ class Row(dict[str, Any]):
 
 def to_row(fields: Mapping[str, Any]) -> Row:
     """A reply's object as a row; objects within it become rows as well."""
-    return Row((key, _inner(value)) for key, value in fields.items())
+    row = Row(fields)
+    for key, value in fields.items():
+        if type(value) is dict or type(value) is list:
+            row[key] = _inner(value)
+    return row
 
 
 def _inner(value: Any) -> Any:

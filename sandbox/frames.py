@@ -218,16 +218,18 @@ def check_data(value: Any, nesting: int) -> None:
             raise ProtocolError("too many values")
         below: list[Any] = []
         for node in level:
-            if isinstance(node, dict):
-                below.extend(node.keys())
-                below.extend(node.values())
-            elif isinstance(node, list):
-                below.extend(node)
-            elif isinstance(node, str):
-                _check_text(node)
-            elif type(node) is int and node.bit_length() > INT_BITS:
+            kind = type(node)
+            if kind is str:
+                if not node.isascii():
+                    _check_text(node)
+            elif kind is dict:
+                below += node
+                below += node.values()
+            elif kind is list:
+                below += node
+            elif kind is int and node.bit_length() > INT_BITS:
                 raise ProtocolError("an integer too wide")
-            elif type(node) is float and node - node != 0:
+            elif kind is float and node - node != 0:
                 raise ProtocolError("a number that is not finite")
         level = below
     raise ProtocolError("nested too deeply")

@@ -164,7 +164,7 @@ def _helper(console: Console) -> Callable[..., None]:
 
 def _transport(channel: Channel, request_bytes: int) -> client_sdk.transport.Transport:
     def call(method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        body = frames.dump({"call": method, "params": results.plain(params, _PARAMETER_DEPTH)})
+        body = _encoded(method, params)
         if len(body) > request_bytes:
             raise client_sdk.SDKError(
                 "RequestTooLarge",
@@ -179,3 +179,10 @@ def _transport(channel: Channel, request_bytes: int) -> client_sdk.transport.Tra
 
 
 _PARAMETER_DEPTH = 16
+
+
+def _encoded(method: str, params: Mapping[str, Any]) -> bytes:
+    try:
+        return frames.dump({"call": method, "params": params})
+    except (TypeError, ValueError, RecursionError):  # not JSON as it stands: sets, dates, keys of other types
+        return frames.dump({"call": method, "params": results.plain(params, _PARAMETER_DEPTH)})
