@@ -13,7 +13,13 @@ from typing import Any
 import pytest
 
 WINNOW = Path(sys.executable).with_name("winnow")
-MODERN = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+MODERN = {
+    "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    }
+}
 HANDSHAKE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
