@@ -40,7 +40,7 @@ def warm_up(*, fence: bool) -> None:
 
 
 def live(ground: Ground, raised: tuple[Wall, ...], *, fence: bool) -> NoReturn:
-    """Become a locked child, run one script, and be gone. No finaliser runs, no handler, no exit hook."""
+    """Become a locked child, run one script, and wait to be killed. No finaliser runs, no exit hook."""
     try:
         for wall in raised:
             wall.put_up(ground)
@@ -48,6 +48,7 @@ def live(ground: Ground, raised: tuple[Wall, ...], *, fence: bool) -> NoReturn:
         guards.reseed()
         channel = Channel()
         channel.send_body(script.run(channel.receive(), channel, fence=fence))
+        channel.receive()  # never comes: the keeper measures us, and kills
     finally:
         os._exit(0)
 

@@ -113,11 +113,14 @@ class Execution:
             ending = None
         finally:
             watch.cancel()
+            # A child waits to be killed when it has said its last word, so that it can be measured alive: burying
+            # it, with the namespace around it, takes longer than a short script and happens behind our back.
+            used = self._child.measure()
             self._child.kill()
-        death = await self._child.death
         if ending is None:
-            ending = self._explain(death)
-        return self._with_usage(ending, death)
+            used = await self._child.death
+            ending = self._explain(used)
+        return self._with_usage(ending, used or await self._child.death)
 
     async def _converse(self, code: str, count_tokens: CountTokens | None) -> Outcome:
         child, limits = self._child, self._limits

@@ -114,6 +114,18 @@ class Child:
         except (OSError, IndexError):
             return 0
 
+    def measure(self) -> Death | None:
+        """What it has used so far; None where /proc does not tell, or it is dead already."""
+        try:
+            pid = self._pid()
+            with open(f"/proc/{pid}/schedstat") as file:
+                on_cpu_ns = int(file.read().split()[0])
+            with open(f"/proc/{pid}/status") as lines:
+                peak_kib = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+        except (OSError, StopIteration, IndexError, ValueError):
+            return None
+        return Death(0, on_cpu_ns / 1e6, peak_kib * 1024)
+
     def _pid(self) -> int:
         with open(f"/proc/self/fdinfo/{self._handle}") as lines:
             return next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
