@@ -68,7 +68,7 @@ class Catalogue:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._own = threading.local()
-        self._all: list[sqlite3.Connection] = []
+        self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._guard = threading.Lock()
         try:
             self._prepare()
@@ -215,7 +215,7 @@ class Catalogue:
     def close(self) -> None:
         """Close the connections of all threads."""
         with self._guard:
-            for connection in self._all:
+            for _, connection in self._all:
                 connection.close()
             self._all.clear()
             self._own = threading.local()
@@ -234,15 +234,13 @@ class Catalogue:
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
         if connection is None:
-            # check_same_thread is off only so that close() may close the connections of other threads.
-            connection = sqlite3.connect(
-                self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
+            connection = self._own.connection = _connect(self._path)
             with self._guard:
-                self._all.append(connection)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            self._own.connection = connection
+                for thread, left in self._all:
+                    if not thread.is_alive():
+                        left.close()
+                self._all = [pair for pair in self._all if pair[0].is_alive()]
+                self._all.append((threading.current_thread(), connection))
         return connection
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
@@ -258,6 +256,18 @@ class Catalogue:
             connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # check_same_thread is off only so that another thread may close the connection.
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _create(connection: sqlite3.Connection) -> None:

@@ -88,7 +88,10 @@ def _indexed(collection: Collection, settings: Settings) -> Iterator[tuple[Backe
     try:
         target = Target(_PROJECT, backends.catalogue, backends.store, backends.embedder.ready())
         with progress_shown(f"indexing {collection.name}") as on_progress:
-            ingest_paths(target, [collection.corpus], progress=on_progress)
+            report = ingest_paths(target, [collection.corpus], progress=on_progress)
+        if report.failures:
+            first = report.failures[0]
+            raise WinnowError("INVALID_REQUEST", f"{collection.corpus}: {first.name}: {first.reason}")
         (info,) = (one for one in backends.catalogue.projects() if one.name == _PROJECT)
         yield backends, {"documents": info.documents, "chunks": info.chunks}
     finally:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,16 +47,16 @@ def ingest(
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store, project=project)
         try:
-            report, warnings = _ingest(settings, paths)
+            report = _ingest(settings, paths)
         except KeyboardInterrupt:
             sys.stderr.write("\nstopped; what was reported done is kept, run the same command again to go on\n")
             raise typer.Exit(_INTERRUPTED) from None
-        _show(report, warnings, settings, as_json=as_json)
+        _show(report, settings, as_json=as_json)
     if report.failures and not report.documents + report.unchanged:
         raise typer.Exit(FAILED)
 
 
-def _ingest(settings: Settings, paths: list[Path]) -> tuple[Report, tuple[str, ...]]:
+def _ingest(settings: Settings, paths: list[Path]) -> Report:
     from server.backends.opening import open_backends
     from server.ingest.pipeline import Target, ingest_paths
 
@@ -66,7 +66,7 @@ def _ingest(settings: Settings, paths: list[Path]) -> tuple[Report, tuple[str, .
         warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
         target = Target(settings.project, backends.catalogue, backends.store, embedder)
         with progress_shown() as on_progress:
-            return ingest_paths(target, paths, progress=on_progress), warnings
+            return replace(ingest_paths(target, paths, progress=on_progress), warnings=warnings)
     finally:
         backends.close()
 
@@ -128,9 +128,9 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _show(report: Report, warnings: tuple[str, ...], settings: Settings, *, as_json: bool) -> None:
+def _show(report: Report, settings: Settings, *, as_json: bool) -> None:
     if as_json:
-        print_json(_as_json(report, warnings, settings))
+        print_json(_as_json(report, settings))
         return
     rate = f" ({report.chunks / report.seconds:.0f} chunks/s)" if report.chunks and report.seconds else ""
     sys.stdout.write(
@@ -143,14 +143,13 @@ def _show(report: Report, warnings: tuple[str, ...], settings: Settings, *, as_j
         sys.stdout.write(f"not read: {failure.name}: {failure.reason}\n")
     if len(report.failures) > _FAILURES_SHOWN:
         sys.stdout.write(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all\n")
-    for warning in warnings:
+    for warning in report.warnings:
         sys.stdout.write(f"{warning}\n")
 
 
-def _as_json(report: Report, warnings: tuple[str, ...], settings: Settings) -> dict[str, Any]:
+def _as_json(report: Report, settings: Settings) -> dict[str, Any]:
     facts = asdict(report)
     facts["seconds"] = round(report.seconds, 3)
     facts["chunks_per_second"] = round(report.chunks / report.seconds, 1) if report.seconds else 0.0
     facts["store"] = str(settings.store)
-    facts["warnings"] = [*report.warnings, *warnings]
     return facts
