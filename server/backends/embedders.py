@@ -47,7 +47,8 @@ class LazyEmbedder:
         """Begin to load in the background; does nothing the second time."""
         with self._lock:
             if self._thread is None and not self._done.is_set():
-                self._thread = threading.Thread(target=self._load, name="winnow-model", daemon=True)
+                # No daemon: an interpreter that ends while the runtime loads takes the process down with it.
+                self._thread = threading.Thread(target=self._load, name="winnow-model")
                 self._thread.start()
 
     def ready(self) -> Embedder | None:
