@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime  # type: ignore[import-untyped]
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 
 from server.backends import weights
 from server.backends.base import Vector
@@ -68,12 +68,11 @@ class MiniLM:
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Unit vectors, shape (len(texts), 384), in the order of ``texts``. Text beyond the window is cut."""
-        encodings = self._tokenizer.encode_batch(list(texts))
-        rows = map(self._run, encodings) if len(texts) < 2 else self._threads.map(self._run, encodings)
+        rows = map(self._embed_one, texts) if len(texts) < 2 else self._threads.map(self._embed_one, texts)
         return np.stack([*rows]) if texts else np.empty((0, weights.DIMENSION), dtype=np.float32)
 
-    def _run(self, encoding: Encoding) -> Vector:
-        ids = np.array([encoding.ids], dtype=np.int64)
+    def _embed_one(self, text: str) -> Vector:
+        ids = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
         (vectors,) = self._session.run(None, {"input_ids": ids})
         return np.asarray(vectors[0], dtype=np.float32)
 

@@ -108,11 +108,6 @@ class Report:
     failures: tuple[Failure, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    @property
-    def changed(self) -> bool:
-        """Whether the index is another one than before."""
-        return bool(self.documents or self.deleted)
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -359,6 +354,7 @@ class _Run:
             yield _Completed(origin, is_whole, tuple(one.id for one in known if one.uri not in seen), rest)
 
     def _prepare(self, source: str, origin: str, raw: RawDocument | Flaw, seen: set[str]) -> Iterator[_Prepared]:
+        """The document if it changed; what is wrong with it goes into the report."""
         if isinstance(raw, Flaw):
             self._failures.append(Failure(raw.name, raw.reason))
             return
