@@ -64,7 +64,7 @@ def fetch(ids: Any, level: str = "full") -> Results:
     """The documents with these ids, in the order given.
 
         best = kb.search("retry policy")[0]
-        text = fetch(best.id)[0].text
+        text = fetch(best.id)[0].content
         rows = fetch([row.id for row in semantic_search("timeouts")[:5]], level="preview")
 
     ids: one id, a list of ids, or rows. level: "ids", "metadata", "preview" or "full". Ids that are not there

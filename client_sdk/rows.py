@@ -56,6 +56,8 @@ class Row(dict[str, Any]):
         raise _missing("this row", name, self, self._advice(name))
 
     def _advice(self, name: str) -> str:
+        if name in _FIELD_MODES and "content" in self:
+            return ". The whole text is row.content"
         if name in _FIELD_MODES:
             return f". Text comes with response_mode={_FIELD_MODES[name]!r}, or with fetch(row.id)"
         metadata = self.get("metadata")

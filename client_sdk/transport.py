@@ -16,7 +16,7 @@ class SDKError(Exception):
     ``type`` is a short code, ``message`` the reason, ``hint`` what to do instead (or None).
 
         try:
-            rows = fetch(ids)
+            rows = fetch(["guide.md#1", "guide.md#2"])
         except SDKError as error:
             rows = []
             print(error.type, error.hint)
