@@ -72,7 +72,7 @@ def compile_script(source: str) -> Compiled:
         policy.visit(tree)
         code = compile(policy.entry(tree), FILE_NAME, "exec", flags=policy.flags, dont_inherit=True)
     except SyntaxError as error:
-        raise Rejected("SyntaxError", error.msg, error.lineno, error.offset, _syntax_hint(source, error)) from None
+        raise Rejected("SyntaxError", error.msg, error.lineno, error.offset, _syntax_hint(source)) from None
     except ValueError as error:  # a null character, or a node that its guard does not fit in
         raise Rejected("SyntaxError", str(error)) from None
     except RecursionError:
@@ -80,7 +80,7 @@ def compile_script(source: str) -> Compiled:
     return Compiled(code, policy.is_async)
 
 
-def _syntax_hint(source: str, error: SyntaxError) -> str | None:
+def _syntax_hint(source: str) -> str | None:
     if "```" in source:
         return "send the code alone, without Markdown fences"
     return None
