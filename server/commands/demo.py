@@ -157,11 +157,15 @@ def _show(found: Demonstration, console: Console) -> None:
 
 
 def _answers(found: Demonstration) -> Table:
-    """One row for every function that is true or was answered; the ways side by side."""
-    table = _table("function", "docstrings", "direct searches", "one script")
-    columns = [found.truth, found.direct.answer, found.scripted.answer if found.scripted else {}]
-    for name in sorted({name for answer in columns for name in answer}):
-        table.add_row(name, *(", ".join(answer.get(name, ["-"])) for answer in columns))
+    """One row for every function that was answered; where an answer is wrong, also what would be right."""
+    columns = {"direct searches": found.direct.answer}
+    if found.scripted is not None:
+        columns["one script"] = found.scripted.answer
+    if found.exit_code == FAILED:
+        columns["docstrings"] = found.truth
+    table = _table("function", *columns)
+    for name in sorted({name for answer in columns.values() for name in answer}):
+        table.add_row(name, *(", ".join(answer.get(name, ["-"])) for answer in columns.values()))
     return table
 
 
