@@ -40,6 +40,9 @@ class Row(dict[str, Any]):
 
     row = kb.search("retry policy")[0]
     row.title, row["title"], row.get("score", 0)
+
+    What is known of a hit beside its text answers at every level in both spellings: row.file and
+    row.metadata.file.
     """
 
     __slots__ = ()
@@ -53,16 +56,25 @@ class Row(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if not isinstance(name, str):
             raise KeyError(name)
-        raise _missing("this row", name, self, self._advice(name))
+        metadata = dict.get(self, "metadata")
+        if isinstance(metadata, dict) and name in metadata:
+            return metadata[name]
+        if name == "metadata" and "file" in self:  # rows of the metadata level are flat
+            return self
+        raise _missing("this row", name, [*self, *(metadata or ())], self._advice(name))
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        """A field, or the default."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
     def _advice(self, name: str) -> str:
         if name in _FIELD_MODES and "content" in self:
             return ". The whole text is row.content"
         if name in _FIELD_MODES:
             return f". Text comes with response_mode={_FIELD_MODES[name]!r}, or with fetch(row.id)"
-        metadata = self.get("metadata")
-        if isinstance(metadata, dict) and name in metadata:
-            return f". There is row.metadata[{name!r}]"
         return ""
 
 

@@ -8,6 +8,7 @@ and any other class itself, the script made.
 from __future__ import annotations
 
 import builtins
+import collections
 import enum
 import functools
 import importlib
@@ -143,11 +144,15 @@ def _super_classes(obj: Any) -> tuple[type, ...]:
 
 
 def _format_of(obj: Any, name: str) -> Any:
+    if isinstance(obj, collections.UserString):
+        obj = obj.data  # it formats with the string inside, past the guard
     if isinstance(obj, str):
         return functools.partial(_FORMATS[name], obj)
     if isinstance(obj, type) and issubclass(obj, str):
         return _FORMATS[name]
-    if type(obj) is super and issubclass(_super_object(obj), str):
+    if isinstance(obj, type) and issubclass(obj, collections.UserString):
+        _refuse(obj, name)
+    if type(obj) is super and issubclass(_super_object(obj), (str, collections.UserString)):
         _refuse(obj, name)
     return getattr(obj, name)
 
@@ -464,8 +469,8 @@ def _check_bases(bases: tuple[Any, ...]) -> None:
 
 
 def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
-    """The class statement."""
-    _check_bases(bases)
+    """The class statement. A base that is no class says which it stands for, and is asked first."""
+    _check_bases(types.resolve_bases(bases))
     metaclass = keywords.get("metaclass")
     if metaclass is not None and metaclass not in _METACLASSES:
         raise Refused("only ABCMeta may be named as a metaclass", "use __init_subclass__ or a class decorator")

@@ -201,7 +201,9 @@ class Policy(RestrictingNodeTransformer):
             self.refuse(node, f"the attribute {name!r} may not be set", "define it in the class body")
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """Names, items, slices and attributes, all in place."""
+        """Names, items, slices and attributes, all in place. An attribute is read as well, past every guard."""
+        if isinstance(node.target, ast.Attribute) and node.target.attr in names.WATCHED:
+            self.refuse(node, f"the attribute {node.target.attr!r} may not be changed in place")
         return self.node_contents_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:

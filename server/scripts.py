@@ -31,6 +31,8 @@ _PURSES: Mapping[Mode, str] = MappingProxyType(
     }
 )
 
+LONGEST_SECONDS = 60.0
+
 Progress = Callable[[Usage], Awaitable[None]]
 
 
@@ -75,11 +77,8 @@ class Scripts:
     def __init__(self, kb: KnowledgeBase, settings: Settings) -> None:
         self._kb = kb
         self._settings = settings
-        self._limits = Limits(
-            wall_seconds=settings.wall_seconds,
-            cpu_seconds=max(1, int(settings.wall_seconds)),
-            memory_bytes=settings.memory_bytes,
-        )
+        # One CPU and one memory limit for all scripts: children are kept ready with these.
+        self._limits = Limits(wall_seconds=LONGEST_SECONDS, memory_bytes=settings.memory_bytes)
         self._sandbox: Sandbox | None = None
         self.why_not = "the sandbox has not been started"
 
@@ -99,7 +98,7 @@ class Scripts:
             self.why_not = "execute_code is switched off (setting execute_code)"
             return
         sandbox = Sandbox(
-            limits=replace(self._limits, wall_seconds=60.0, cpu_seconds=60),
+            limits=self._limits,
             accept_missing=self._settings.allow_weaker_sandbox,
             workers=self._settings.workers,
             queue=self._settings.queue,
@@ -121,11 +120,10 @@ class Scripts:
         if self._sandbox is None:
             raise WinnowError("SANDBOX_UNAVAILABLE", f"{self.why_not}; run `winnow doctor`")
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
-        limits = replace(self._limits, wall_seconds=seconds, cpu_seconds=max(1, int(seconds)))
         return await self._sandbox.run(
             code,
             call=_Meter(self._kb).call,
-            limits=limits,
+            limits=replace(self._limits, wall_seconds=seconds),
             count_tokens=count_tokens,
             on_progress=progress,
         )

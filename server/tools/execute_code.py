@@ -75,6 +75,8 @@ def to_payload(outcome: Outcome) -> dict[str, Any]:
     """The outcome for the wire: its error also carries the code and the details of every winnow error."""
     payload: dict[str, Any] = outcome.to_json()
     payload["walls"] = {name: list(walls) for name, walls in payload["walls"].items()}
+    if payload["result"] == payload["stdout"]:
+        payload["stdout"] = ""  # what was printed is the result; it is sent once
     if outcome.error is None:
         return {name: value for name, value in payload.items() if name != "error"}
     reason = _reason(outcome)

@@ -57,12 +57,18 @@ def test_a_row_is_a_dict_with_attributes() -> None:
     assert row == {"id": "a", "title": "A", "metadata": {"tag": "t"}, "note": "n"}
 
 
+@pytest.mark.parametrize("fields", [{"file": "a.md"}, {"metadata": {"file": "a.md"}}])
+def test_what_is_known_of_a_hit_answers_at_every_level_in_both_spellings(fields: dict[str, Any]) -> None:
+    row = Results({"results": [{"id": "a", **fields}]})[0]
+    assert (row.file, row["file"], row.get("file"), row.metadata.file, row["metadata"]["file"]) == ("a.md",) * 5
+
+
 @pytest.mark.parametrize(
     ("read", "message"),
     [
         (lambda page: page[0].titel, "did you mean 'title'?"),
         (lambda page: page[0]["text"], "response_mode='full'"),
-        (lambda page: page[0].tag, "row.metadata['tag']"),
+        (lambda page: page[0].tga, "did you mean 'tag'?"),
         (lambda page: page.cuont, "did you mean 'count'?"),
         (lambda page: page.title, "page[0].title"),
     ],

@@ -1,0 +1,12 @@
+# fence: rejected | walls: ok
+class Group(ExceptionGroup[Exception]):
+    def split(self, condition):
+        print("BREACHED")
+        return (None, self)
+try:
+    try:
+        raise Group("group", [ValueError("inner")])
+    except* ValueError:
+        pass
+except Exception:
+    pass

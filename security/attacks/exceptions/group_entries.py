@@ -1,0 +1,14 @@
+# fence: rejected | walls: ok
+from types import SimpleNamespace
+stand_in = SimpleNamespace(**{"__mro_entries__": lambda bases: (ExceptionGroup,)})
+class Group(stand_in):
+    def split(self, condition):
+        print("BREACHED")
+        return (None, self)
+try:
+    try:
+        raise Group("group", [ValueError("inner")])
+    except* ValueError:
+        pass
+except Exception:
+    pass
