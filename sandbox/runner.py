@@ -138,17 +138,21 @@ class Sandbox:
     ) -> Outcome:
         started = time.monotonic()
         deadline = asyncio.get_running_loop().time() + limits.wall_seconds
-        try:
-            server, child = await self._take(limits)
-        except SandboxUnavailable as error:
-            return self._sealed(verdicts.unavailable(str(error)))
-        execution = Execution(child, limits, host, started)
-        try:
-            outcome = await execution.complete(code, deadline, count_tokens, on_progress)
-        finally:
-            child.kill()
-            self._after(server)
-        return self._sealed(outcome)
+        while True:
+            try:
+                server, child = await self._take(limits)
+            except SandboxUnavailable as error:
+                return self._sealed(verdicts.unavailable(str(error)))
+            execution = Execution(child, limits, host, started)
+            try:
+                outcome = await execution.complete(code, deadline, count_tokens, on_progress)
+            finally:
+                child.kill()
+                self._after(server)
+            # A fork server that dies takes its children with it. The script did not do it, and it has done
+            # nothing yet: it starts over with the next one, within the same wall clock.
+            if outcome.status != "crashed" or not server.gone or host.calls:
+                return self._sealed(outcome)
 
     def _sealed(self, outcome: Outcome) -> Outcome:
         stood = tuple(wall.name for wall in self._walls if wall.stands)

@@ -176,10 +176,7 @@ def test_a_script_that_exits_the_process_is_a_crash(walls: Any) -> None:
 def test_the_fork_server_is_started_anew_when_it_dies(bench: Any) -> None:
     server: ForkServer = bench.sandbox._server
     os.kill(server._process.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 5
-    while bench.run("1 + 1").status != "ok" and time.monotonic() < deadline:
-        pass
-    assert bench.run("1 + 1").result == 2
+    assert [bench.run("1 + 1").result for _ in range(4)] == [2] * 4
 
 
 _STARTS_AND_WAITS = """
