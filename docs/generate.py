@@ -137,12 +137,12 @@ def _modules() -> Iterator[str]:
     yield "These names of these modules, and nothing else of them."
     ours = ("winnow", "client_sdk")
     # The tables themselves, not what this Python makes of them: the page is the same wherever it is written.
-    rows = ((f"`{name}`", _names(name, offered)) for name, offered in menu._TABLE.items() if name not in ours)
+    rows = ((f"`{name}`", _names(name, offered)) for name, offered in menu.TABLE.items() if name not in ours)
     yield _table(("module", "names"), rows)
 
 
 def _names(module: str, offered: str) -> str:
-    since = {name: menu._SINCE.get(f"{module}.{name}") for name in sorted(offered.split())}
+    since = {name: menu.SINCE.get(f"{module}.{name}") for name in sorted(offered.split())}
     always = f"`{' '.join(name for name, version in since.items() if version is None)}`"
     return ", ".join([always, *(f"`{name}` from {v[0]}.{v[1]}" for name, v in since.items() if v is not None)])
 

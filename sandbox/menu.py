@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 _SDK = "kb semantic_search fetch MCPClient Results Row SDKError MissingField"
 
-_TABLE = {
+TABLE = {
     "winnow": _SDK,
     "client_sdk": _SDK,
     "__future__": "annotations division absolute_import generator_stop print_function unicode_literals",
@@ -100,15 +100,15 @@ _TABLE = {
     "zlib": "crc32 adler32",
 }
 
-_SINCE = {"itertools.batched": (3, 12), "math.sumprod": (3, 12), "typing.override": (3, 12)}
+SINCE = {"itertools.batched": (3, 12), "math.sumprod": (3, 12), "typing.override": (3, 12)}
 
 # module -> names; the policy refuses others before a script runs, the façades refuse them while it runs.
 MENU: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         module: frozenset(
-            name for name in offered.split() if sys.version_info >= _SINCE.get(f"{module}.{name}", (3,))
+            name for name in offered.split() if sys.version_info >= SINCE.get(f"{module}.{name}", (3,))
         )
-        for module, offered in _TABLE.items()
+        for module, offered in TABLE.items()
     }
 )
 

@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 from sandbox import Limits, Reply, Sandbox, SandboxUnavailable
-from server.commands.output import Json, errors_shown, print_json
+from server.commands.output import Json, command, errors_shown, print_json
 from server.errors import WinnowError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = command(no_args_is_help=True)
 
 _CALLS = 1_000
 _LIMITS = Limits(sdk_calls=10 * _CALLS, wall_seconds=60.0, cpu_seconds=60)

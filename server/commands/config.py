@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import typer
 from pydantic import SecretStr
 
-from server.commands.output import Json, errors_shown, print_json
+from server.commands.output import Json, command, errors_shown, print_json
 from server.logs import masked
 from server.settings import Settings, load_settings, source_of
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = command()
 
 
 @app.command(epilog="Example: WINNOW_FUSION=rrf winnow config --json")

@@ -15,14 +15,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from server.commands.ingest import progress_shown
-from server.commands.output import FAILED, UNAVAILABLE, Json, Store, errors_shown, print_json
+from server.commands.output import FAILED, UNAVAILABLE, Json, Store, command, errors_shown, print_json
 from server.demo.client import Arm, connected, direct, offers_scripts, scripted, wait_for_model
 from server.demo.stdlib import ModuleDocs, corpus
 from server.demo.task import QUESTION, SCRIPT, Answer, truth
 from server.ingest.pipeline import RawDocument, Report
 from server.settings import Settings, load_settings
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = command()
 
 PROJECT = "python-stdlib"
 SOURCE = "python"

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from server.commands.output import FAILED, Json, Store, errors_shown, print_json
+from server.commands.output import FAILED, Json, Store, command, errors_shown, print_json
 from server.health import Finding, examine, is_healthy
 from server.settings import load_settings
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = command()
 
 
 @app.command(

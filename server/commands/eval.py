@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from server.commands.ingest import progress_shown
-from server.commands.output import Json, Store, errors_shown, print_json
+from server.commands.output import Json, Store, command, errors_shown, print_json
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from server.retrieval.evaluation import Collection
     from server.retrieval.hybrid import Fusion, Mode
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = command()
 
 _PROJECT = "eval"
 _LEGS: dict[str, tuple[str, ...]] = {

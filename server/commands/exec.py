@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.commands.output import Json, Project, Store, errors_shown, print_json
+from server.commands.output import Json, Project, Store, command, errors_shown, print_json
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from sandbox import Outcome
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = command()
 
 OK, SCRIPT_FAILED, LIMIT, UNAVAILABLE = 0, 1, 3, 4
 _EXIT_CODES: Mapping[str, int] = MappingProxyType(

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.output import FAILED, Json, Project, Store, errors_shown, print_json
+from server.commands.output import FAILED, Json, Project, Store, command, errors_shown, print_json
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from server.ingest.pipeline import Progress, Report
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = command()
 
 _INTERRUPTED = 130  # what a shell expects after Ctrl-C
 _PLAIN_EVERY_SECONDS = 3.0

@@ -5,14 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import typer
-
-from server.commands.output import Json, errors_shown, print_json
+from server.commands.output import Json, command, errors_shown, print_json
 from server.settings import Settings, load_settings
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
+app = command(
     no_args_is_help=True,
     help="Show or install the embedding model.",
     epilog="Examples: winnow model show --json | winnow model install",

@@ -20,6 +20,12 @@ Project = Annotated[
     str | None, typer.Option("--project", metavar="NAME", help="project in the store", show_default=False)
 ]
 
+
+def command(**about: Any) -> typer.Typer:
+    """An empty command line: plain help, plain tracebacks, nothing installed into the shell."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **about)
+
+
 USAGE, UNAVAILABLE, FAILED = 2, 4, 1
 _EXIT_CODES = {
     Code.INVALID_ARGUMENT: USAGE,

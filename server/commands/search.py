@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from server.commands.output import Json, Project, Store, errors_shown, print_json
+from server.commands.output import Json, Project, Store, command, errors_shown, print_json
 from server.settings import Settings, load_settings
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = command()
 
 
 @app.command(

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from server.commands.output import Project, Store, errors_shown
+from server.commands.output import Project, Store, command, errors_shown
 from server.settings import Settings, load_settings
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = command()
 
 
 @app.command(
