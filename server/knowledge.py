@@ -196,19 +196,15 @@ class KnowledgeBase:
         if request.filter_ids:
             ranked = self._by_id(library, request, filters)
         else:
-            ranked = self._ranked(library, request.query or "", filters)
-        if request.min_score > 0:
-            kept = tuple(item for item in ranked.passages if item[1] is None or item[1] >= request.min_score)
-            ranked = replace(ranked, passages=kept)
+            ranked = self._ranked(library, request.query or "", filters, request.top_k, request.min_score)
         if request.include_relationships:
             ranked = replace(ranked, warnings=(*ranked.warnings, _NO_GRAPH))
-        limit = len(request.filter_ids) or request.top_k
-        return self._page(replace(ranked, passages=ranked.passages[:limit]), request, mode, budget)
+        return self._page(ranked, request, mode, budget)
 
     def kb_search(self, library: Library, request: KbSearch, budget: Budget) -> Answer:
         """Previews of the best chunks, at most ``max_per_doc`` of each document."""
         filters = self._filters(library, request.scope, request.filters, None)
-        ranked = self._ranked(library, request.query, filters)
+        ranked = self._ranked(library, request.query, filters, MAX_TOP_K)
         kept = _at_most_per_document(ranked.passages, request.max_per_doc)[: request.top_k]
         same = SemanticSearch(query=request.query, top_k=request.top_k, response_mode="preview")
         return self._page(replace(ranked, passages=kept), same, "preview", budget)
@@ -269,10 +265,13 @@ class KnowledgeBase:
         self._rankings.put(key, ranking)
         return ranking, generation, False
 
-    def _ranked(self, library: Library, query: str, filters: Filters) -> _Ranked:
+    def _ranked(
+        self, library: Library, query: str, filters: Filters, limit: int, min_score: float = 0.0
+    ) -> _Ranked:
         ranking, generation, cache_hit = self._ranking(library, query, filters)
+        hits = [hit for hit in ranking.hits[:limit] if hit.score >= min_score]
         return _Ranked(
-            passages=_in_order(library, ranking.hits, filters.project),
+            passages=_in_order(library, hits, filters.project),
             search_mode=ranking.legs,
             fusion=ranking.fusion,
             question=terms(query),
@@ -288,8 +287,13 @@ class KnowledgeBase:
             ranking, _, _ = self._ranking(library, request.query, filters)
             scores = {hit.chunk_id: hit.score for hit in ranking.hits}
         wanted = [chunk_id for chunk_id in request.filter_ids if chunk_id in found]
+        least = request.min_score if request.query else 0.0
         return _Ranked(
-            passages=tuple((found[chunk_id], scores.get(chunk_id)) for chunk_id in wanted),
+            passages=tuple(
+                (found[chunk_id], scores.get(chunk_id))
+                for chunk_id in wanted
+                if not least or scores.get(chunk_id, 0.0) >= least
+            ),
             search_mode="by-id",
             fusion="none",
             question=terms(request.query or ""),
