@@ -6,11 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from server.backends.weights import installed_carrier
 
 WINNOW = Path(sys.executable).with_name("winnow")
 MODERN = {
@@ -47,6 +51,17 @@ class Pipe:
                 return message
         raise AssertionError("the server closed the pipe")
 
+    def shake_hands(self) -> None:
+        """The handshake of the 2025 protocols."""
+        self.send(id=1, method="initialize", params=HANDSHAKE)
+        self.answer(1)
+        self.send(method="notifications/initialized")
+
+    def call(self, number: int, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool; the structured answer."""
+        self.send(id=number, method="tools/call", params={"name": tool, "arguments": arguments})
+        return dict(self.answer(number)["result"]["structuredContent"])
+
     def close(self) -> int:
         """End of input; the exit code."""
         assert self._process.stdin is not None
@@ -54,15 +69,16 @@ class Pipe:
         return self._process.wait(20)
 
 
-@pytest.fixture
-def pipe(store: Path) -> Iterator[Pipe]:
+@contextmanager
+def serving(store: Path, **environment: str) -> Iterator[Pipe]:
+    """``winnow serve`` over the corpus."""
     process = subprocess.Popen(
         [WINNOW, "serve", "--store", store, "--project", "handbook"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ},
+        env={**os.environ, **environment},
     )
     try:
         yield Pipe(process)
@@ -72,6 +88,12 @@ def pipe(store: Path) -> Iterator[Pipe]:
         for stream in (process.stdin, process.stdout):
             if stream is not None:
                 stream.close()
+
+
+@pytest.fixture
+def pipe(store: Path) -> Iterator[Pipe]:
+    with serving(store) as opened:
+        yield opened
 
 
 def test_a_client_shakes_hands_lists_and_calls(pipe: Pipe) -> None:
@@ -108,9 +130,7 @@ def test_garbage_on_the_pipe_does_not_end_the_server(pipe: Pipe) -> None:
 
 
 def test_after_each_hostile_script_the_server_answers_the_next_call(pipe: Pipe) -> None:
-    pipe.send(id=1, method="initialize", params=HANDSHAKE)
-    pipe.answer(1)
-    pipe.send(method="notifications/initialized")
+    pipe.shake_hands()
     scripts = {
         "rejected": 'import os\nprint(os.listdir("/"))',
         "timeout": "while True: pass",
@@ -118,8 +138,18 @@ def test_after_each_hostile_script_the_server_answers_the_next_call(pipe: Pipe) 
         "limit": "while True: print('x' * 1000)",
     }
     for number, (status, code) in enumerate(scripts.items(), start=10):
-        params = {"name": "execute_code", "arguments": {"code": code, "timeout": 2}}
-        pipe.send(id=number, method="tools/call", params=params)
-        assert pipe.answer(number)["result"]["structuredContent"]["status"] == status
-        pipe.send(id=number + 100, method="tools/call", params={**params, "arguments": {"code": "1 + 1"}})
-        assert pipe.answer(number + 100)["result"]["structuredContent"]["result"] == 2
+        assert pipe.call(number, "execute_code", code=code, timeout=2)["status"] == status
+        assert pipe.call(number + 100, "execute_code", code="1 + 1")["result"] == 2
+
+
+@pytest.mark.skipif(installed_carrier() is None, reason="the model's carrier is not installed")
+def test_a_search_before_the_model_is_loaded_is_answered_by_words_and_says_so(store: Path, tmp_path: Path) -> None:
+    with serving(store, WINNOW_MODELS=str(tmp_path / "models")) as pipe:  # converts the model first: seconds
+        pipe.shake_hands()
+        early = pipe.call(2, "semantic_search", query="incident commander")
+        assert (early["search_mode"], early["results"][0]["file"]) == ("lexical-only", "guide/incidents.md")
+        assert any("still loading" in warning for warning in early["meta"]["warnings"])
+        deadline = time.monotonic() + 60
+        while pipe.call(3, "semantic_search", query="incident commander")["search_mode"] != "hybrid":
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
