@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
 from server.commands.output import Project, Store, command, errors_shown
 from server.settings import Settings, load_settings
 
+if TYPE_CHECKING:
+    from server.app import Application
+
 app = command()
+
+_LEAVE_ON = (signal.SIGINT, signal.SIGTERM)
 
 
 @app.command(
@@ -73,11 +80,32 @@ async def _serve(settings: Settings, http: str | None) -> None:
         if http is None:
             from server.transports.stdio import serve_stdio
 
+            _leave_on_signals(application)
             await serve_stdio(server)
         else:
             from server.transports.http import parse_address, serve_http
 
             await serve_http(server, *parse_address(http), health=application.health)
+
+
+def _leave_on_signals(application: Application) -> None:
+    """Close and exit on Ctrl-C or SIGTERM: the thread that waits for stdin cannot be woken to end the loop."""
+    loop = asyncio.get_running_loop()
+
+    async def leave(number: int) -> NoReturn:
+        try:
+            await application.close()
+        finally:
+            os._exit(128 + number)
+
+    def on_signal(number: int) -> None:
+        leaving.append(loop.create_task(leave(number)))
+        for handled in _LEAVE_ON:
+            loop.remove_signal_handler(handled)
+
+    leaving: list[asyncio.Task[NoReturn]] = []  # the loop itself keeps tasks by weak references only
+    for number in _LEAVE_ON:
+        loop.add_signal_handler(number, on_signal, number)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from server.backends.lock import holder
 from server.backends.weights import installed_carrier
 
 WINNOW = Path(sys.executable).with_name("winnow")
@@ -61,6 +63,11 @@ class Pipe:
         """Call a tool; the structured answer."""
         self.send(id=number, method="tools/call", params={"name": tool, "arguments": arguments})
         return dict(self.answer(number)["result"]["structuredContent"])
+
+    def stop(self, number: signal.Signals) -> int:
+        """A signal, while stdin stays open; the exit code."""
+        self._process.send_signal(number)
+        return self._process.wait(20)
 
     def close(self) -> int:
         """End of input; the exit code."""
@@ -140,6 +147,19 @@ def test_after_each_hostile_script_the_server_answers_the_next_call(pipe: Pipe) 
     for number, (status, code) in enumerate(scripts.items(), start=10):
         assert pipe.call(number, "execute_code", code=code, timeout=2)["status"] == status
         assert pipe.call(number + 100, "execute_code", code="1 + 1")["result"] == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_while_a_script_runs_and_frees_the_store(
+    store: Path, number: signal.Signals
+) -> None:
+    with serving(store) as pipe:
+        pipe.shake_hands()
+        assert pipe.call(2, "semantic_search", query="backups")["count"] == 10
+        params = {"name": "execute_code", "arguments": {"code": "while True: pass"}}
+        pipe.send(id=3, method="tools/call", params=params)
+        assert pipe.stop(number) == 128 + number
+        assert holder(store) is None
 
 
 @pytest.mark.skipif(installed_carrier() is None, reason="the model's carrier is not installed")
