@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import csv
 import hashlib
 import importlib
 import json
@@ -143,13 +144,14 @@ def strangers(package: str, home: Path, owners: Sequence[str]) -> Iterator[str]:
 
 def overwritten(ours: Distribution) -> Iterator[str]:
     """Files of our packages that are not as they were installed."""
-    for file in ours.files or ():
-        if file.parts[0] not in PACKAGES or file.hash is None or file.hash.mode != "sha256":
+    # The record itself is read: from Python 3.12 on, ``Distribution.files`` leaves out what is missing.
+    for name, recorded, _ in csv.reader((ours.read_text("RECORD") or "").splitlines()):
+        if name.split("/")[0] not in PACKAGES or not recorded.startswith("sha256="):
             continue
-        path = Path(str(ours.locate_file(file)))
+        path = Path(str(ours.locate_file(name)))
         digest = hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b""
-        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
-            yield f"{file} is {'not what was installed' if digest else 'missing'}"
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != recorded.removeprefix("sha256="):
+            yield f"{name} is {'not what was installed' if digest else 'missing'}"
 
 
 def _tokens(settings: Settings) -> Iterator[Finding]:
