@@ -15,6 +15,7 @@ from typing import Any
 
 from server.contracts import PREVIEW_CHARS, Mode
 from server.models import Passage
+from server.printable import printable
 from server.spans import preview
 from server.tokens import count_tokens
 
@@ -80,6 +81,7 @@ def dumps(value: Any) -> str:
 
 
 def _clip(text: str) -> str:
+    text = printable(text)
     return text if len(text) <= _ROW_TEXT_CHARS else f"{text[: _ROW_TEXT_CHARS - 1]}…"
 
 
@@ -89,7 +91,7 @@ def _facts(passage: Passage) -> dict[str, Any]:
         "title": _clip(document.title or document.uri),
         "section": _clip(" > ".join(chunk.heading_path)),
         "type": document.type,
-        "vendor": document.vendor,
+        "vendor": _clip(document.vendor)[:200],
         "file": _clip(document.uri),
         "created": document.created,
     }
@@ -118,7 +120,7 @@ def _nested(passage: Passage) -> dict[str, Any]:
 
 
 def _preview(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
-    text = preview(passage.chunk.text, question, PREVIEW_CHARS)
+    text = preview(printable(passage.chunk.text), question, PREVIEW_CHARS)
     nested = _nested(passage)
     return {
         "id": passage.chunk.id,
@@ -138,7 +140,7 @@ def _full(passage: Passage, score: float | None, question: frozenset[str]) -> di
         "title": nested["title"],
         **_scored(score),
         "metadata": nested,
-        "content": passage.chunk.text,
+        "content": printable(passage.chunk.text),
         "tokens": passage.chunk.tokens,
     }
 

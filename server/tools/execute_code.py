@@ -9,6 +9,7 @@ from typing import Any
 from sandbox import Outcome, Usage
 from server.contracts import ExecuteCode, OutcomeAnswer, parse
 from server.errors import REASONS
+from server.printable import printable_data
 from server.tiers import dumps
 from server.tools.base import Context, Result, Tool
 
@@ -73,8 +74,7 @@ async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
 
 def to_payload(outcome: Outcome) -> dict[str, Any]:
     """The outcome for the wire: its error also carries the code and the details of every winnow error."""
-    payload: dict[str, Any] = outcome.to_json()
-    payload["walls"] = {name: list(walls) for name, walls in payload["walls"].items()}
+    payload: dict[str, Any] = printable_data(outcome.to_json())
     if payload["result"] == payload["stdout"]:
         payload["stdout"] = ""  # what was printed is the result; it is sent once
     if outcome.error is None:

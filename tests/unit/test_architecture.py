@@ -34,10 +34,11 @@ ROOMS: Mapping[str, str] = {
     "server.ids": "",
     "server.logs": "",
     "server.spans": "",
+    "server.printable": "",
     "server.tokens": "",
     "server.settings": "server.errors",
     "server.contracts": "server.errors",
-    "server.tiers": "server.contracts server.models server.spans server.tokens",
+    "server.tiers": "server.contracts server.models server.spans server.printable server.tokens",
     # the core: over protocols, never over a vendor
     "server.backends.base": "server.models server.errors",
     "server.backends": "server.backends.base server.models server.errors server.settings server.ids",
@@ -49,7 +50,7 @@ ROOMS: Mapping[str, str] = {
     "server.models server.errors server.settings",
     "server.scripts": "sandbox server.knowledge server.contracts server.errors server.settings server.tokens",
     "server.tools": "sandbox server.knowledge server.scripts server.contracts server.tiers server.errors "
-    "server.settings",
+    "server.printable server.settings",
     # the rim: everything may be composed here, and nobody imports it
     "server.transports": ANYTHING,
     "server.app": ANYTHING,
