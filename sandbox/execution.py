@@ -120,7 +120,7 @@ class Execution:
         if ending is None:
             used = await self._child.death
             ending = self._explain(used)
-        return self._with_usage(ending, used or await self._child.death)
+        return self._with_usage(ending, used or await self._child.death, count_tokens)
 
     async def _converse(self, code: str, count_tokens: CountTokens | None) -> Outcome:
         child, limits = self._child, self._limits
@@ -183,14 +183,18 @@ class Execution:
             tokens_kept_out=self._host.tokens,
         )
 
-    def _with_usage(self, ending: Outcome, death: Death) -> Outcome:
+    def _with_usage(self, ending: Outcome, death: Death, count_tokens: CountTokens | None) -> Outcome:
+        printed, result = self._printed.text(), ending.usage.result_tokens
+        # What was printed leaves as well, unless it is the result and counted as that.
+        spoken = count_tokens(printed) if count_tokens is not None and printed not in ("", ending.result) else 0
         usage = replace(
             self._usage(),
             cpu_ms=death.cpu_ms,
             memory_peak_bytes=death.memory_peak_bytes,
-            result_tokens=ending.usage.result_tokens,
+            result_tokens=result,
+            tokens_kept_out=max(0, self._host.tokens - result - spoken),
         )
-        return replace(ending, stdout=self._printed.text(), usage=usage)
+        return replace(ending, stdout=printed, usage=usage)
 
 
 def _job(code: str, limits: Limits) -> dict[str, Any]:
