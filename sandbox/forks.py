@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -31,6 +32,13 @@ _MESSAGE_BYTES = 64 * 1024
 _START_SECONDS = 20.0  # ten times a start on a slow and busy machine
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _FAULTS = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGSYS})
+
+
+_SPIN_SECONDS = 250e-6
+_QUICK_SECONDS = 500e-6
+_SEVERAL_PROCESSORS = len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else False
+_RESTS = 16
+_HEARD_PER_TURN = 16
 
 
 class ChildGone(Exception):
@@ -51,6 +59,38 @@ class Death:
         return self.signal in _FAULTS
 
 
+class _Wakefulness:
+    """Whether to stay awake for a child's next word instead of going to sleep for it.
+
+    On another processor that sleeps, waking up takes four times as long as a script takes to make its next SDK
+    call (measured on a virtual machine: 110 and 28 microseconds a round trip). So the keeper stays awake for a
+    child that has just been quick, for a moment only; one wait in vain, and it sleeps for a while again.
+    """
+
+    def __init__(self) -> None:
+        self._quick = False
+        self._rest = 0
+        self._heard = 0
+
+    def worth_it(self) -> bool:
+        """Whether the child has been quick."""
+        return self._quick
+
+    def learn(self, seconds: float) -> None:
+        """It took the child so long to say something, waking up included."""
+        self._rest = max(0, self._rest - 1)
+        self._quick = _SEVERAL_PROCESSORS and not self._rest and seconds < _QUICK_SECONDS
+
+    def waited_in_vain(self) -> None:
+        """It said nothing."""
+        self._quick, self._rest = False, _RESTS
+
+    def others_turn(self) -> bool:
+        """Now and then the event loop must turn: for other children, and for this one's deadline."""
+        self._heard += 1
+        return self._heard % _HEARD_PER_TURN == 0
+
+
 class Child:
     """One child: it is born locked, serves one script, and is killed."""
 
@@ -65,6 +105,8 @@ class Child:
         self._splitter = frames.Splitter(0)
         self._waiter: asyncio.Future[None] | None = None
         self._reading = False
+        self._spoken = 0.0  # when we last said something
+        self._awake = _Wakefulness()
 
     def begin(self, handle: int) -> None:
         """It exists; ``handle`` is its pidfd, ours from now on."""
@@ -146,16 +188,41 @@ class Child:
             await self._loop.sock_sendall(self._channel, data)
         except OSError:
             raise ChildGone from None
+        self._spoken = time.perf_counter()
 
     async def receive(self) -> bytes:
         """The body of the next frame. ChildGone at its end, ProtocolError when it is announced too long."""
         while (body := self._splitter.next()) is None:
+            if self._awake.worth_it() and self._heard_awake():
+                if self._awake.others_turn():
+                    await asyncio.sleep(0)
+                continue
             if not self._reading:
                 self._reading = True
                 self._loop.add_reader(self._channel, self._hear)
             self._waiter = self._loop.create_future()
             await self._waiter
+            self._awake.learn(time.perf_counter() - self._spoken)
         return body
+
+    def _heard_awake(self) -> bool:
+        """Stay awake for a moment; whether the child said something in it."""
+        until = self._spoken + _SPIN_SECONDS
+        while True:
+            try:
+                data = self._channel.recv(_RECEIVE_BYTES)
+                break
+            except BlockingIOError:
+                if time.perf_counter() >= until:
+                    self._awake.waited_in_vain()
+                    return False
+            except OSError:
+                data = b""
+                break
+        if not data:
+            raise ChildGone
+        self._splitter.feed(data)
+        return True
 
     def _hear(self) -> None:
         waiter = self._waiter

@@ -249,3 +249,19 @@ def test_a_closed_sandbox_is_unavailable() -> None:
         return await sandbox.run("1")
 
     assert ending(asyncio.run(use_after_close())) == ("unavailable", "SandboxUnavailable")
+
+
+def test_a_script_that_only_calls_is_ended_at_its_wall_clock_all_the_same() -> None:
+    """The keeper stays awake for quick callers, and must not forget the time over it."""
+    endless = replace(SMALL, wall_seconds=1.0, sdk_calls=10**9, reply_total_bytes=1 << 40)
+
+    async def answer(method: str, params: Mapping[str, Any]) -> Reply:
+        return Reply({"results": []})
+
+    async def run() -> Outcome:
+        async with Sandbox(limits=endless) as sandbox:
+            return await sandbox.run("while True: kb.search('a')", call=answer)
+
+    outcome = asyncio.run(run())
+    assert ending(outcome) == ("timeout", "Timeout")
+    assert outcome.usage.sdk_calls > 1000

@@ -1,0 +1,44 @@
+"""When the keeper stays awake for a child, and when it sleeps."""
+
+from __future__ import annotations
+
+import pytest
+
+from sandbox import forks
+
+
+@pytest.fixture(autouse=True)
+def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "_SEVERAL_PROCESSORS", True)
+
+
+def test_the_keeper_stays_awake_for_a_child_that_was_quick_and_not_for_a_slow_one() -> None:
+    awake = forks._Wakefulness()
+    verdicts = [awake.worth_it()]
+    for seconds in (100e-6, 5.0, 100e-6):
+        awake.learn(seconds)
+        verdicts.append(awake.worth_it())
+    assert verdicts == [False, True, False, True]
+
+
+def test_after_a_wait_in_vain_it_sleeps_for_a_while() -> None:
+    awake = forks._Wakefulness()
+    awake.learn(100e-6)
+    awake.waited_in_vain()
+    rested = 0
+    while not awake.worth_it():
+        awake.learn(100e-6)
+        rested += 1
+    assert rested == 16
+
+
+def test_on_one_processor_it_never_keeps_the_child_from_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "_SEVERAL_PROCESSORS", False)
+    awake = forks._Wakefulness()
+    awake.learn(1e-6)
+    assert awake.worth_it() is False
+
+
+def test_others_get_their_turn_every_sixteenth_time() -> None:
+    awake = forks._Wakefulness()
+    assert [number for number in range(1, 40) if awake.others_turn()] == [16, 32]
