@@ -255,7 +255,6 @@ class ForkServer:
 
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
         self.walls: tuple[WallReport, ...] = ()
-        self.standing: dict[str, tuple[str, ...]] = {}
         self.breaches: tuple[str, ...] = ()
         self.spares: deque[Child] = deque()
         self.coming = 0  # spares being forked
@@ -314,7 +313,6 @@ class ForkServer:
     def _read(self, hello: dict[str, Any]) -> None:
         known = {wall.name: wall for wall in walls.ALL_WALLS}
         self.breaches = tuple(hello["breaches"])
-        self.standing = {record["name"]: tuple(record["assets"]) for record in hello["walls"] if record["stands"]}
         order = list(known)
         self.walls = tuple(
             WallReport(

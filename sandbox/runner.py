@@ -228,7 +228,7 @@ def _lowest(asked: Limits, ceiling: Limits) -> Limits:
 
 
 def _insist(server: ForkServer, accepted: frozenset[str]) -> None:
-    """Refuse a host on which a script is not held by enough walls."""
+    """Fail closed: every wall stands, or an operator has named exactly those that do not."""
     if server.breaches:
         raise SandboxUnavailable(f"behind all walls this still works: {', '.join(server.breaches)}")
     missing = tuple(wall for wall in server.walls if not wall.stands)
@@ -239,13 +239,10 @@ def _insist(server: ForkServer, accepted: frozenset[str]) -> None:
     if accepted and accepted != names:
         raise SandboxUnavailable(
             f"accept_missing is {sorted(accepted)}, but missing are {sorted(names)}: name exactly these",
-            tuple(names),
+            tuple(sorted(names)),
         )
-    thin = walls.too_thin(server.standing)
-    if thin and not accepted:
-        raise SandboxUnavailable(
-            f"{', '.join(thin)} held by fewer than {walls.LAYERS_PER_ASSET} walls ({why})", tuple(names)
-        )
+    if names != accepted:
+        raise SandboxUnavailable(f"not every wall stands ({why})", tuple(sorted(names)))
 
 
 async def probe() -> tuple[WallReport, ...]:

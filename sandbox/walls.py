@@ -34,8 +34,6 @@ _LAST_CAPABILITY = 63
 _SECUREBITS_LOCKED = 0b11_1111  # no root magic, no setuid fixup, no keeping of capabilities; each locked
 _HOST_NAME = "sandbox"
 
-ASSETS = ("files", "network", "processes")
-
 
 @dataclass(slots=True)
 class Ground:
@@ -60,7 +58,6 @@ class Wall:
 
     name: str
     protects: str
-    assets: tuple[str, ...]
     put_up: Callable[[Ground], None]
     breach: Callable[[Ground], bool]
     advice: str
@@ -212,12 +209,6 @@ def landlock_ruleset() -> int:
     files = (1 << _LANDLOCK_FILES[min(version, 5)]) - 1
     fields = [files] + [_LANDLOCK_NETWORK] * (version >= 4) + [_LANDLOCK_SCOPE] * (version >= 6)
     return _moved(kernel.landlock_ruleset(fields), _RULESET_DESCRIPTOR)
-
-
-def landlock_assets() -> tuple[str, ...]:
-    """What this kernel's Landlock counts for: the network from ABI 4, processes from ABI 6."""
-    version = kernel.landlock_version()
-    return ASSETS[: 1 + (version >= 4) + (version >= 6)]
 
 
 def _cap(kind: int, value: int) -> None:
@@ -403,53 +394,44 @@ _NEED_SECCOMP = "use a Linux kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarc
 _NEVER_MISSING = "please report this host: the kernel refused a limit that every Linux grants"
 
 SERVER_WALLS: tuple[Wall, ...] = (
-    Wall("other_user", "the sandbox runs as a user that is not root", (), other_user, _is_root,
+    Wall("other_user", "the sandbox runs as a user that is not root", other_user, _is_root,
          "run the server as an ordinary user, or as root that may change its user (CAP_SETUID)"),
-    Wall("user_namespace", "capabilities reach nothing outside", (), user_namespace, _same_namespace("user"),
+    Wall("user_namespace", "capabilities reach nothing outside", user_namespace, _same_namespace("user"),
          _GRANT_NAMESPACES),
-    Wall("network_namespace", "no network interface", ("network",), network_namespace, _reaches_network,
+    Wall("network_namespace", "no network interface", network_namespace, _reaches_network,
          _GRANT_NAMESPACES),
-    Wall("ipc_namespace", "no shared memory of others", (), ipc_namespace, _same_namespace("ipc"),
+    Wall("ipc_namespace", "no shared memory of others", ipc_namespace, _same_namespace("ipc"),
          _GRANT_NAMESPACES),
-    Wall("host_name_namespace", "no host name", (), host_name_namespace, _same_namespace("uts"),
+    Wall("host_name_namespace", "no host name", host_name_namespace, _same_namespace("uts"),
          _GRANT_NAMESPACES),
 )  # fmt: skip
 
 # Raised around each fork, and around that of the fork server itself; see zygote.py.
-PID_NAMESPACE = Wall("pid_namespace", "no other process can be seen or signalled", ("processes",), new_processes,
+PID_NAMESPACE = Wall("pid_namespace", "no other process can be seen or signalled", new_processes,
                      _sees_parent, _GRANT_NAMESPACES)  # fmt: skip
 
-EMPTY_ROOT = Wall("empty_root", "no files: an empty, read-only tree without /proc", ("files",), empty_root,
+EMPTY_ROOT = Wall("empty_root", "no files: an empty, read-only tree without /proc", empty_root,
                   _sees_files, _GRANT_NAMESPACES)  # fmt: skip
 
 CHILD_WALLS: tuple[Wall, ...] = (
-    Wall("own_session", "no terminal, no process group", (), own_session, _in_old_session, _NEVER_MISSING),
-    Wall("descriptors", "one descriptor to speak on", (), descriptors, _holds_descriptors, _NEVER_MISSING),
-    Wall("capabilities", "no privilege of root", (), capabilities, _names_host, _NEVER_MISSING),
-    Wall("dies_with_parent", "no script outlives the server", (), dies_with_parent, _outlives_parent,
+    Wall("own_session", "no terminal, no process group", own_session, _in_old_session, _NEVER_MISSING),
+    Wall("descriptors", "one descriptor to speak on", descriptors, _holds_descriptors, _NEVER_MISSING),
+    Wall("capabilities", "no privilege of root", capabilities, _names_host, _NEVER_MISSING),
+    Wall("dies_with_parent", "no script outlives the server", dies_with_parent, _outlives_parent,
          _NEVER_MISSING),
-    Wall("no_new_privileges", "nothing executed gains a privilege", (), no_new_privileges, _may_gain,
+    Wall("no_new_privileges", "nothing executed gains a privilege", no_new_privileges, _may_gain,
          _NEVER_MISSING),
-    Wall("not_dumpable", "nobody traces the child", (), not_dumpable, _may_be_traced, _NEVER_MISSING),
-    Wall("landlock", "no files, TCP ports or signals", ASSETS, landlock, _opens_directory, _RAISE_KERNEL),
-    Wall("memory_limit", "address space is bounded", (), memory_limit, _takes_memory, _NEVER_MISSING),
-    Wall("cpu_limit", "CPU time is bounded", (), cpu_limit, _keeps_cpu, _NEVER_MISSING),
-    Wall("file_limits", "nothing is written, dumped or locked", (), file_limits, _writes_files, _NEVER_MISSING),
-    Wall("process_limit", "no further process or thread", ("processes",), process_limit, _forks,
+    Wall("not_dumpable", "nobody traces the child", not_dumpable, _may_be_traced, _NEVER_MISSING),
+    Wall("landlock", "no files, TCP ports or signals", landlock, _opens_directory, _RAISE_KERNEL),
+    Wall("memory_limit", "address space is bounded", memory_limit, _takes_memory, _NEVER_MISSING),
+    Wall("cpu_limit", "CPU time is bounded", cpu_limit, _keeps_cpu, _NEVER_MISSING),
+    Wall("file_limits", "nothing is written, dumped or locked", file_limits, _writes_files, _NEVER_MISSING),
+    Wall("process_limit", "no further process or thread", process_limit, _forks,
          "run the server as an ordinary user: the kernel does not limit processes of root"),
-    Wall("descriptor_limit", "no further descriptor of any kind", ("files", "network"), descriptor_limit,
+    Wall("descriptor_limit", "no further descriptor of any kind", descriptor_limit,
          _opens_descriptor, _NEVER_MISSING),
-    Wall("seccomp", "under thirty system calls, no other", ASSETS, seccomp, _reaches_kernel, _NEED_SECCOMP),
+    Wall("seccomp", "under thirty system calls, no other", seccomp, _reaches_kernel, _NEED_SECCOMP),
 )  # fmt: skip
 
 ALL_WALLS: tuple[Wall, ...] = (*SERVER_WALLS, PID_NAMESPACE, EMPTY_ROOT, *CHILD_WALLS)
 MANDATORY = frozenset({"seccomp"})  # no opt-in goes without it
-LAYERS_PER_ASSET = 2
-
-
-def too_thin(standing: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The assets held by fewer than two layers, or without a mandatory wall. ``standing``: wall -> its assets."""
-    if not standing.keys() >= MANDATORY:
-        return ASSETS
-    held = [asset for assets in standing.values() for asset in assets]
-    return tuple(asset for asset in ASSETS if held.count(asset) < LAYERS_PER_ASSET)

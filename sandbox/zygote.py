@@ -124,8 +124,7 @@ class Report:
     def note(self, wall: Wall, *, stands: bool, detail: str) -> None:
         """One wall's record; the last word on a wall replaces an earlier one."""
         self.walls = [record for record in self.walls if record["name"] != wall.name]
-        assets = walls.landlock_assets() if wall.name == "landlock" else wall.assets
-        self.walls.append({"name": wall.name, "stands": stands, "detail": detail, "assets": assets})
+        self.walls.append({"name": wall.name, "stands": stands, "detail": detail})
 
     def judge(self, wall: Wall, control: bool, breached: bool) -> None:
         """The verdict on a wall that was raised: what did its attempt do before it, what behind it?"""

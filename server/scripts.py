@@ -108,6 +108,9 @@ class Scripts:
             await sandbox.start()
         except SandboxUnavailable as problem:
             self.why_not = str(problem)
+            if problem.missing:
+                named = " ".join(f"--allow-weaker-sandbox {wall}" for wall in problem.missing)
+                self.why_not += f"; to serve scripts without them all the same: {named}"
             return
         self._sandbox = sandbox
 
