@@ -293,6 +293,7 @@ CHECKS: tuple[Check, ...] = (
     _tokens,
     _store,
     _model,
+    _engine,
     _qdrant,
     _walls,
     _host,

@@ -125,3 +125,8 @@ def test_the_command_shows_an_arrow_for_every_advice(tmp_path: Path) -> None:
         [WINNOW, "doctor", "--store", tmp_path / "file"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, "→ choose a folder you may write to" in done.stdout) == (1, True)
+
+
+def test_the_embedded_engine_is_tried_with_everything_else() -> None:
+    found = {finding.check: finding.ok for finding in examine(load_settings())}
+    assert found["embedded"] is True
