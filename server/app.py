@@ -25,10 +25,14 @@ class Application:
         self.kb = kb
         self.scripts = Scripts(kb, settings)
         self._loading: list[asyncio.Task[Any]] = []
+        self._closed = False
 
     def start(self) -> None:
-        """Begin to open the store, to load the model and to raise the sandbox; returns at once, works once."""
-        if not self._loading:
+        """Begin to open the store, to load the model and to raise the sandbox; returns at once, works once.
+
+        Does nothing after ``close``: a client may leave between its first answer and the moment of loading.
+        """
+        if not self._loading and not self._closed:
             self._loading = [
                 asyncio.create_task(self.scripts.start()),
                 asyncio.create_task(asyncio.to_thread(count_tokens, "warm")),
@@ -51,6 +55,7 @@ class Application:
 
     async def close(self) -> None:
         """Take everything down, in the order in which things depend on each other."""
+        self._closed = True
         await asyncio.gather(*self._loading, return_exceptions=True)
         await self.scripts.close()
         await asyncio.to_thread(self.kb.close)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage, WallReport
+from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage
 from server.contracts import Mode
 from server.errors import WinnowError
 from server.knowledge import SCRIPT, KnowledgeBase
@@ -86,11 +86,6 @@ class Scripts:
     def available(self) -> bool:
         """Whether scripts can run here."""
         return self._sandbox is not None
-
-    @property
-    def walls(self) -> tuple[WallReport, ...]:
-        """The walls of this host, as found at start."""
-        return self._sandbox.walls if self._sandbox else ()
 
     async def start(self) -> None:
         """Raise the sandbox; on failure ``available`` stays False and ``why_not`` says why."""

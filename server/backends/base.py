@@ -55,6 +55,13 @@ class AtLeast:
     number: float
 
 
+# What the stores share, so that they rank alike. The names of the two vectors of a point:
+DENSE, LEXICAL = "dense", "lexical"
+# up to here an index scans exactly: 13,000 vectors of 384 numbers, about a millisecond;
+EXACT_KB = 20_000
+# points in one page of a scroll.
+PAGE = 1000
+
 # Every key that filters need, and how an index should treat it.
 PAYLOAD_KEYS: Mapping[str, Literal["keyword", "float"]] = MappingProxyType(
     {

@@ -2,7 +2,7 @@
 
 Its queries mean what a Qdrant server's mean, so the two stores rank alike. One process holds the folder at a
 time (``lock``). An upsert is in the engine's write-ahead log before it returns; ``flush`` moves it to disk.
-Up to ``_EXACT_KB`` of vectors every search is an exact scan, which is as fast there and complete; above that
+Up to ``EXACT_KB`` of vectors every search is an exact scan, which is as fast there and complete; above that
 ``optimize`` builds an HNSW graph, and a filter that leaves fewer than that is scanned exactly again.
 """
 
@@ -16,6 +16,10 @@ from typing import Any
 import qdrant_edge as qdrant
 
 from server.backends.base import (
+    DENSE,
+    EXACT_KB,
+    LEXICAL,
+    PAGE,
     PAYLOAD_KEYS,
     AnyOf,
     AtLeast,
@@ -29,9 +33,6 @@ from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import Filters
 
-DENSE, LEXICAL = "dense", "lexical"
-_EXACT_KB = 20_000  # 13,000 vectors of 384 numbers: about a millisecond to scan
-_PAGE = 1000
 _INDEXES = {"keyword": qdrant.PayloadSchemaType.Keyword, "float": qdrant.PayloadSchemaType.Float}
 
 
@@ -85,7 +86,7 @@ class EdgeStore:
             records, offset = self._shard.scroll(
                 qdrant.ScrollRequest(
                     offset=offset,
-                    limit=_PAGE,
+                    limit=PAGE,
                     filter=_filter(Filters(project)),
                     with_payload=False,
                     with_vector=False,
@@ -147,12 +148,12 @@ def _create(folder: Path, dimension: int) -> None:
 
 
 def _config(dimension: int) -> qdrant.EdgeConfig:
-    graph = qdrant.HnswIndexConfig(m=16, ef_construct=100, full_scan_threshold=_EXACT_KB)
+    graph = qdrant.HnswIndexConfig(m=16, ef_construct=100, full_scan_threshold=EXACT_KB)
     return qdrant.EdgeConfig(
         vectors={DENSE: qdrant.EdgeVectorParams(dimension, qdrant.Distance.Cosine, hnsw_config=graph)},
         sparse_vectors={LEXICAL: qdrant.EdgeSparseVectorParams(modifier=qdrant.Modifier.Idf)},
         hnsw_config=graph,
-        optimizers=qdrant.EdgeOptimizersConfig(indexing_threshold=_EXACT_KB),
+        optimizers=qdrant.EdgeOptimizersConfig(indexing_threshold=EXACT_KB),
     )
 
 

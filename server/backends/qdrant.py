@@ -12,6 +12,10 @@ from typing import Any, TypeVar
 from qdrant_client import QdrantClient, models
 
 from server.backends.base import (
+    DENSE,
+    EXACT_KB,
+    LEXICAL,
+    PAGE,
     PAYLOAD_KEYS,
     AnyOf,
     AtLeast,
@@ -24,11 +28,8 @@ from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import Filters
 
-DENSE, LEXICAL = "dense", "lexical"
 MEMORY = ":memory:"
 _TIMEOUT_SECONDS = 10
-_EXACT_KB = 20_000  # as in ``edge``
-_PAGE = 1000
 _AT_ONCE = 256  # points in one request: about a megabyte
 _INDEXES = {"keyword": models.PayloadSchemaType.KEYWORD, "float": models.PayloadSchemaType.FLOAT}
 
@@ -85,7 +86,7 @@ class QdrantStore:
             at = offset
             records, offset = self._asked(
                 lambda at=at: self._client.scroll(  # type: ignore[misc]
-                    self._name, where, limit=_PAGE, offset=at, with_payload=False, with_vectors=False
+                    self._name, where, limit=PAGE, offset=at, with_payload=False, with_vectors=False
                 )
             )
             yield from (_chunk(record.id) for record in records)
@@ -115,7 +116,7 @@ class QdrantStore:
                 DENSE: models.VectorParams(size=dimension, distance=models.Distance.COSINE),
             },
             sparse_vectors_config={LEXICAL: models.SparseVectorParams(modifier=models.Modifier.IDF)},
-            hnsw_config=models.HnswConfigDiff(m=16, ef_construct=100, full_scan_threshold=_EXACT_KB),
+            hnsw_config=models.HnswConfigDiff(m=16, ef_construct=100, full_scan_threshold=EXACT_KB),
         )
         if self._url != MEMORY:  # the imitation has no payload indexes and warns
             for key, kind in PAYLOAD_KEYS.items():

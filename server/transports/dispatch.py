@@ -22,7 +22,7 @@ from server.transports.limits import RateLimit
 
 _KIND_OF_LIMIT = {"execute_code": "script"}
 _LOGGED_ARGUMENTS = ("query", "code")
-_SECONDS_DIGITS = 1000
+_MS_PER_SECOND = 1000
 
 
 class Dispatcher:
@@ -62,7 +62,7 @@ class Dispatcher:
             log("tool failed", exc_info=True, level=40, tool=tool.name, trace_id=trace_id)
             error = internal_error()
             result = _failed(error)
-        duration_ms = round((time.perf_counter() - started) * _SECONDS_DIGITS, 3)
+        duration_ms = round((time.perf_counter() - started) * _MS_PER_SECOND, 3)
         self._log(tool, arguments, trace_id, duration_ms, result, error)
         return self._sealed(tool, result, trace_id, duration_ms)
 

@@ -19,6 +19,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from server import __version__
+from server.contracts import flat_schema
 from server.logs import log
 from server.transports.dispatch import Dispatcher
 
@@ -97,7 +98,8 @@ def build_server(dispatcher: Dispatcher, readiness: Readiness) -> Server[Any]:
 
 
 def _input_schema(dispatcher: Dispatcher, name: str) -> dict[str, Any] | None:
-    return next((dict(tool.input_schema) for tool in dispatcher.listed() if tool.name == name), None)
+    tool = dispatcher.find(name)
+    return None if tool is None else dict(flat_schema(tool.arguments))
 
 
 def _client(context: _Context) -> str:
