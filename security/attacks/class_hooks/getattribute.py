@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 class A:
     def __getattribute__(self, name):
         print("BREACHED")

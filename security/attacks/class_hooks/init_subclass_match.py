@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 from abc import ABC
 class Base(ABC):
     def __init_subclass__(cls):

@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 class Meta(type):
     def __prepare__(name, bases):
         print("BREACHED")

@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 from abc import ABC
 Made = type(ABC)("Made", (), {"__init__": lambda self: print("BREACHED")})
 Made()

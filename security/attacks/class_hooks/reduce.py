@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 import copy
 class Box:
     def __reduce_ex__(self, protocol):

@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 class A:
     pass
 class B:

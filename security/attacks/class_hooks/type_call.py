@@ -1,3 +1,3 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 Made = type("Made", (), {"__init__": lambda self: print("BREACHED")})
 Made()

@@ -1,3 +1,3 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 from enum import Enum
 print("BREACHED" if Enum("Made", {"x": 1}) else "")

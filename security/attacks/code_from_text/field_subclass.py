@@ -1,4 +1,4 @@
-# fence: error | walls: ok
+# fence: error | walls: -
 from dataclasses import dataclass, field
 class Field(type(field())):
     __slots__ = ()

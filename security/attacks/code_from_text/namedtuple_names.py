@@ -1,4 +1,4 @@
-# fence: error | walls: ok
+# fence: error | walls: -
 from collections import namedtuple
 class Name(str):
     def split(self, *rest):

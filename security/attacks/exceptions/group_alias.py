@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 class Group(ExceptionGroup[Exception]):
     def split(self, condition):
         print("BREACHED")

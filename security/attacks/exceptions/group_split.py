@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 class Group(ExceptionGroup):
     def split(self, what):
         print("BREACHED")

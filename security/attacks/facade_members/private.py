@@ -1,3 +1,3 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 import random
 print("BREACHED" if random._os else "")

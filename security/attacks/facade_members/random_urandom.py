@@ -1,3 +1,3 @@
-# fence: error | walls: ok
+# fence: error | walls: -
 import random
 print("BREACHED" if random.SystemRandom else "")

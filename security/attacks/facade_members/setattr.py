@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 import json
 json.dumps = lambda value: "BREACHED"
 print(json.dumps(1))

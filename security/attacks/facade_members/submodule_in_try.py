@@ -1,4 +1,4 @@
-# fence: error | walls: ok
+# fence: error | walls: -
 try:
     import urllib.request
     from urllib import request

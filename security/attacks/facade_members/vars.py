@@ -1,3 +1,3 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 import json
 print("BREACHED" if vars(json)["dumps"] else "")

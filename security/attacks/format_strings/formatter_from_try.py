@@ -1,4 +1,4 @@
-# fence: error | walls: ok
+# fence: error | walls: -
 try:
     from string import Formatter
 except ImportError:

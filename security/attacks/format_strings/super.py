@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 class Text(str):
     def walk(self, *things):
         return super().format(*things)

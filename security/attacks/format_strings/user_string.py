@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 from collections import UserString
 class Box2:
     def __init__(self):

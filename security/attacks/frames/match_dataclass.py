@@ -1,4 +1,4 @@
-# fence: ok | walls: ok
+# fence: ok | walls: -
 from abc import ABC
 from dataclasses import dataclass
 @dataclass

@@ -1,4 +1,4 @@
-# fence: error | walls: ok
+# fence: error | walls: -
 from abc import ABC
 from dataclasses import dataclass
 @dataclass

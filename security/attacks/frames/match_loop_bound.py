@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 from abc import ABC
 class Framed(ABC):
     for __match_args__ in [("gi_frame",)]:

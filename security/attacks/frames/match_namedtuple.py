@@ -1,4 +1,4 @@
-# fence: ok | walls: ok
+# fence: ok | walls: -
 from abc import ABC
 from collections import namedtuple
 class Framed(namedtuple("Framed", "gi_frame"), ABC):

@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 def __build_class__(*arguments):
     return None
 print("BREACHED")

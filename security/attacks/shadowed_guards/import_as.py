@@ -1,3 +1,3 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 import json as __builtins__
 print("BREACHED")

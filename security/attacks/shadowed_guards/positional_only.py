@@ -1,4 +1,4 @@
-# fence: ok | walls: ok
+# fence: ok | walls: -
 def walk(x, _getattr_=None, _write_=None, _getiter_=None, /):
     return x.real
 def inner(_getattr_=lambda o, n: "BREACHED", /):
