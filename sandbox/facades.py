@@ -270,6 +270,7 @@ _ENUMS = {name: _enum(getattr(enum, name)) for name in ("Enum", "IntEnum", "StrE
 _OWN: Mapping[str, Mapping[str, Any]] = {
     "winnow": _SDK,
     "client_sdk": _SDK,
+    "abc": {"ABCMeta": guards.metaclass_name(abc.ABCMeta)},
     "asyncio": {name: getattr(tasks, name, None) for name in MENU["asyncio"]} | {"TimeoutError": TimeoutError},
     "collections": {"namedtuple": _namedtuple},
     "dataclasses": {"dataclass": _dataclass},
@@ -289,7 +290,6 @@ _FACADES: dict[str, Facade] = {}
 
 def build() -> None:
     """In the fork server: import everything on the menu and make the façades."""
-    guards.allow_metaclasses(abc.ABCMeta, guards.EnumType)
     guards.refuse_bases(dataclasses.Field, Facade, tasks.Future)
     for module in sorted(MENU, key=lambda name: -name.count(".")):
         if module not in _SPEAKING:

@@ -439,12 +439,28 @@ class EnumType(enum.EnumType):
         return super().__call__(value)
 
 
-_METACLASSES: set[type] = set()
+_METACLASSES: dict[type, type] = {}  # what a class statement may name -> the metaclass that it means
 
 
-def allow_metaclasses(*allowed: type) -> None:
-    """Classes of these kinds may be named in a class statement."""
-    _METACLASSES.update(allowed)
+class _MetaclassName(type):
+    """Makes a class that stands for a metaclass: it can be named and tested for, not called.
+
+    A call of the real one makes a class past every check here, with whatever ``__match_args__`` it is given.
+    """
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        name = cls.__name__
+        raise Refused(f"{name}(...) does not make a class here", f"write class Shape(metaclass={name}): ...")
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _METACLASSES[cls])
+
+
+def metaclass_name(real: type) -> type:
+    """What a script calls this metaclass."""
+    named = _MetaclassName(real.__name__, (), {"__module__": real.__module__, "__slots__": ()})
+    _METACLASSES[named] = real
+    return named
 
 
 _REFUSED_BASES: set[type] = set()
@@ -460,7 +476,7 @@ def _check_bases(bases: tuple[Any, ...]) -> None:
     for base in bases:
         if not isinstance(base, type):
             continue
-        if issubclass(base, type) or base is Type:
+        if issubclass(base, type) or base is Type or base in _METACLASSES:
             raise Refused("metaclasses may not be defined", "use __init_subclass__ or a class decorator")
         if issubclass(base, BaseExceptionGroup):
             raise Refused("exception groups may not be subclassed", "raise ExceptionGroup itself")
@@ -468,12 +484,18 @@ def _check_bases(bases: tuple[Any, ...]) -> None:
             raise TypeError(f"type {base.__name__!r} is not an acceptable base type")
 
 
+def _meant(metaclass: Any) -> type:
+    real = _METACLASSES.get(metaclass) if isinstance(metaclass, type) else None
+    if real is None:
+        raise Refused("only ABCMeta may be named as a metaclass", "use __init_subclass__ or a class decorator")
+    return real
+
+
 def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
     """The class statement. A base that is no class says which it stands for, and is asked first."""
     _check_bases(types.resolve_bases(bases))
-    metaclass = keywords.get("metaclass")
-    if metaclass is not None and metaclass not in _METACLASSES:
-        raise Refused("only ABCMeta may be named as a metaclass", "use __init_subclass__ or a class decorator")
+    if keywords.get("metaclass") is not None:
+        keywords["metaclass"] = _meant(keywords["metaclass"])
     made = builtins.__build_class__(body, name, *bases, **keywords)
     close_match_args(made)
     return made
