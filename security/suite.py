@@ -1,80 +1,134 @@
-"""The attacks of ``security/attacks`` as data, and how to run one of them against a half of the sandbox or none.
+"""The attacks of ``security/attacks`` as data, each with the ways it may end behind each half of the sandbox.
 
 An attack is a small program that prints BREACHED when it got what it wanted. Its first line says how it must end
-behind each half alone::
+behind each half alone, as statuses of an outcome; any of them will do. ``-`` stands for a half that does not claim
+to stop this attack; one of the two must::
 
     # fence: rejected | walls: error/crashed
 
-On plain Python every one of them must succeed: an attack that fails there proves nothing about the sandbox.
+Further parts, each with a default:
+
+    | both: STATUS/...       behind both; else as the fence says, or the walls where the fence claims nothing
+    | limits: NAME=N ...     lower limits than `LIMITS`, by the names of `sandbox.Limits`
+    | source: computed       what follows is an expression whose value is the program: for programs that no editor
+                             should open and no installer should compile
+
+``ok`` is claimed where an attack runs to its end and harms nothing. On plain Python every attack must succeed
+(control.py): one that fails there proves nothing about the sandbox.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, get_args
 
-from sandbox import Layers, Outcome, Sandbox
+from sandbox import Layers, Limits, Outcome, Status
 
 HERE = Path(__file__).parent / "attacks"
 BREACHED = "BREACHED"
+LIMITS = Limits(wall_seconds=10.0)
 
-# The halves of the sandbox, by the name that an attack's first line gives them.
-HALVES = {"fence": Layers(fence=True, walls=False), "walls": Layers(fence=False, walls=True)}
+# What stands around a script in each mode.
+LAYERS: Mapping[str, Layers] = MappingProxyType(
+    {"fence": Layers(walls=False), "walls": Layers(fence=False), "both": Layers()}
+)
+
+_NOT_CLAIMED = "-"
+# A caller that withdrew, and a host without a sandbox, are no verdicts on an attack.
+_VERDICTS = frozenset(get_args(Status)) - {"cancelled", "unavailable"}
+_PARTS = ("fence", "walls", "both", "limits", "source")
+
+
+class SuiteError(Exception):
+    """An attack's first line says nothing that can be tested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One program: its family, its name, and the ways it may end behind each half."""
+    """One program, and the ways it may end in each mode; a mode that is not there claims nothing."""
 
     family: str
     name: str
     source: str
-    verdicts: dict[str, tuple[str, ...]]
+    verdicts: Mapping[str, tuple[str, ...]]
+    limits: Limits = LIMITS
 
     def __str__(self) -> str:
         return f"{self.family}/{self.name}"
 
 
-def attacks() -> Iterator[Attack]:
-    """All of them, by family and name."""
-    for path in sorted(HERE.glob("*/*.py")):
-        source = path.read_text(encoding="utf-8")
-        yield Attack(path.parent.name, path.stem, source, _verdicts(source.partition("\n")[0]))
+def attacks(folder: Path = HERE) -> Iterator[Attack]:
+    """All of them, by family and name. SuiteError names the file that is not one."""
+    for path in sorted(folder.glob("*/*.py")):
+        try:
+            yield parse(path.parent.name, path.stem, path.read_text(encoding="utf-8"))
+        except SuiteError as error:
+            raise SuiteError(f"{path}: {error}") from None
 
 
-def _verdicts(first_line: str) -> dict[str, tuple[str, ...]]:
-    parts = (part.split(":") for part in first_line.lstrip("# ").split("|"))
-    return {half.strip(): tuple(endings.strip().split("/")) for half, endings in parts}
+def parse(family: str, name: str, text: str) -> Attack:
+    """One attack from the text of its file."""
+    first_line, _, rest = text.partition("\n")
+    parts = _parts(first_line)
+    verdicts = {half: _verdict(parts[half]) for half in ("fence", "walls") if parts[half] != _NOT_CLAIMED}
+    if not verdicts:
+        raise SuiteError("neither half claims to stop this")
+    verdicts["both"] = _verdict(parts["both"]) if "both" in parts else next(iter(verdicts.values()))
+    source = _computed(rest) if _is_computed(parts) else text
+    return Attack(family, name, source, MappingProxyType(verdicts), _limits(parts.get("limits", "")))
+
+
+def _parts(line: str) -> dict[str, str]:
+    if not line.startswith("# "):
+        raise SuiteError("the first line is not of the form '# fence: STATUS | walls: STATUS'")
+    pairs = [part.split(":") for part in line.removeprefix("# ").split("|")]
+    names = [pair[0].strip() for pair in pairs]
+    if names != [name for name in _PARTS if name in names] or {len(pair) for pair in pairs} != {2}:
+        raise SuiteError(f"the first line has other parts than {', '.join(_PARTS)}, each once, in this order")
+    if names[:2] != ["fence", "walls"]:
+        raise SuiteError("the first line does not speak for both the fence and the walls")
+    return {name: pair[1].strip() for name, pair in zip(names, pairs, strict=True)}
+
+
+def _verdict(text: str) -> tuple[str, ...]:
+    statuses = tuple(text.split("/"))
+    if unknown := [status for status in statuses if status not in _VERDICTS]:
+        raise SuiteError(f"no outcome ends as {unknown[0]!r}; there are {', '.join(sorted(_VERDICTS))}")
+    return statuses
+
+
+def _limits(text: str) -> Limits:
+    usual, asked = asdict(LIMITS), {}
+    for pair in text.split():
+        name, _, number = pair.partition("=")
+        if name not in usual:
+            raise SuiteError(f"there is no limit {name!r}")
+        try:
+            asked[name] = type(usual[name])(number)
+        except ValueError:
+            raise SuiteError(f"{number!r} is no value for {name}") from None
+        if not 0 < asked[name] <= usual[name]:
+            raise SuiteError(f"{name} is above 0 and at most {usual[name]}: limits are only lowered")
+    return replace(LIMITS, **asked)
+
+
+def _is_computed(parts: Mapping[str, str]) -> bool:
+    if parts.get("source", "computed") != "computed":
+        raise SuiteError("a source is 'computed', or this part is left out")
+    return "source" in parts
+
+
+def _computed(expression: str) -> str:
+    source: Any = eval(expression, {})
+    if not isinstance(source, str):
+        raise SuiteError("the expression is not a text")
+    return source
 
 
 def breached(outcome: Outcome) -> bool:
     """Whether the attack got through; what a script printed before it failed counts as well."""
-    return BREACHED in outcome.stdout or BREACHED in str(outcome.result)
-
-
-async def run(attack: Attack, sandbox: Sandbox) -> Outcome:
-    """Run one attack in a sandbox."""
-    return await sandbox.run(attack.source)
-
-
-def succeeds_on_plain_python(attack: Attack) -> bool:
-    """The positive control: does it work where nothing stops it?"""
-    done = subprocess.run(
-        [sys.executable, "-I", "-B", "-c", _CONTROL.format(paths=sys.path, source=attack.source)],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    return BREACHED in done.stdout
-
-
-# The SDK is importable in scripts; nothing else is added to plain Python.
-_CONTROL = """
-import sys
-sys.path[:] = {paths!r}
-exec(compile({source!r}, '<attack>', 'exec'), {{'__name__': '__main__'}})
-"""
+    said = (outcome.stdout, str(outcome.result), outcome.error.message if outcome.error else "")
+    return any(BREACHED in words for words in said)

@@ -2,46 +2,59 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+import asyncio
+from collections.abc import Callable, Mapping
 
 import pytest
 
-from security import suite
+from security import audit, suite
+from security.audit import Trial
+from security.suite import Attack
 
 ATTACKS = list(suite.attacks())
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.timeout(600)]
+
+Results = Mapping[str, Trial]
 
 
-@pytest.fixture(scope="module")
-def controls() -> dict[str, bool]:
-    """Each attack on plain Python, several at once."""
-    with ThreadPoolExecutor(4) as pool:
-        return dict(zip(map(str, ATTACKS), pool.map(suite.succeeds_on_plain_python, ATTACKS), strict=True))
+def _results(mode: str) -> Callable[..., Results]:
+    """A fixture: the attacks that this run asks about, tried in one mode, several at once."""
+
+    @pytest.fixture(scope="module", name=mode)
+    def results(request: pytest.FixtureRequest) -> Results:
+        asked = {
+            str(item.callspec.params["attack"])
+            for item in request.session.items
+            if isinstance(item, pytest.Function) and mode in item.fixturenames and hasattr(item, "callspec")
+        }
+        report = asyncio.run(audit.run([each for each in ATTACKS if str(each) in asked], modes=[mode]))
+        return {trial.attack: trial for trial in report.trials}
+
+    return results
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=str)
-def test_an_attack_works_where_nothing_stops_it(attack: suite.Attack, controls: dict[str, bool]) -> None:
-    assert controls[str(attack)]
+control, fence, walls, both = map(_results, audit.MODES)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=str)
-def test_the_whole_sandbox_holds_an_attack(attack: suite.Attack, bench: Any) -> None:
-    outcome = bench.run(attack.source)
-    assert (outcome.status in attack.verdicts["fence"], suite.breached(outcome)) == (True, False), outcome
+def _claimed(mode: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("attack", [each for each in ATTACKS if mode in audit.claims(each)], ids=str)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=str)
-def test_the_fence_alone_holds_an_attack(attack: suite.Attack, fence: Any) -> None:
-    outcome = fence.run(attack.source)
-    assert (outcome.status in attack.verdicts["fence"], suite.breached(outcome)) == (True, False), outcome
+@_claimed("control")
+def test_an_attack_works_where_nothing_stops_it(attack: Attack, control: Results) -> None:
+    assert control[str(attack)].violation == ""
 
 
-# What the walls do not see: Python objects within the script's own process.
-_ASKED = [attack for attack in ATTACKS if attack.verdicts["walls"] != ("ok",)]
+@_claimed("fence")
+def test_the_fence_alone_holds_an_attack(attack: Attack, fence: Results) -> None:
+    assert fence[str(attack)].violation == ""
 
 
-@pytest.mark.parametrize("attack", _ASKED, ids=str)
-def test_the_walls_alone_hold_an_attack(attack: suite.Attack, walls: Any) -> None:
-    outcome = walls.run(attack.source)
-    assert (outcome.status in attack.verdicts["walls"], suite.breached(outcome)) == (True, False), outcome
+@_claimed("walls")
+def test_the_walls_alone_hold_an_attack(attack: Attack, walls: Results) -> None:
+    assert walls[str(attack)].violation == ""
+
+
+@_claimed("both")
+def test_the_whole_sandbox_holds_an_attack(attack: Attack, both: Results) -> None:
+    assert both[str(attack)].violation == ""

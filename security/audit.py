@@ -1,0 +1,236 @@
+"""Runs every attack on this host in four modes, and judges what became of it.
+
+    control   plain CPython, nothing in the way: the attack must succeed
+    fence     the language's half of the sandbox alone
+    walls     the kernel's half alone
+    both      the sandbox as it is used
+
+In each but the first, an attack must end in one of the ways its first line names, and must not have got what it
+wanted. Whatever does otherwise is a violation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from sandbox import Outcome, Reply, Sandbox
+
+from . import control, suite
+from .suite import Attack
+
+CONTROL = "control"
+MODES = (CONTROL, *suite.LAYERS)
+AT_ONCE = 2  # more would make one attack's time the next one's timeout on a small machine
+_CONTROL_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One attack in one mode. ``violation`` says what went wrong, "" where it went as claimed."""
+
+    attack: str
+    family: str
+    mode: str
+    ending: str
+    violation: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One mode of one family: how many attacks it claims, and how many of them went as claimed."""
+
+    claimed: int
+    held: int
+    violations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One row of the table."""
+
+    name: str
+    attacks: int
+    columns: Mapping[str, Column]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: the shape that docs/operations.md shows."""
+        halves = {
+            mode: {"claimed": self.columns[mode].claimed, "held": self.columns[mode].held}
+            for mode in ("fence", "walls")
+        }
+        both = {"held": self.columns["both"].held, "violations": list(self.columns["both"].violations)}
+        return {
+            "family": self.name,
+            "attacks": self.attacks,
+            "control": self.columns[CONTROL].held,
+            **halves,
+            "both": both,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What became of all of them."""
+
+    trials: tuple[Trial, ...]
+    seconds: float
+
+    def violations(self) -> list[Trial]:
+        """What did not go as claimed."""
+        return [trial for trial in self.trials if trial.violation]
+
+    def families(self) -> list[Family]:
+        """The table, by name of family."""
+        ordered = sorted(self.trials, key=lambda trial: trial.family)
+        return [_family(name, list(trials)) for name, trials in groupby(ordered, key=lambda trial: trial.family)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: the shape that docs/operations.md shows."""
+        return {
+            "host": host(),
+            "attacks": len({trial.attack for trial in self.trials}),
+            "families": [family.to_json() for family in self.families()],
+            "violations": [trial.to_json() for trial in self.violations()],
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def _family(name: str, trials: Sequence[Trial]) -> Family:
+    columns = {mode: _column([trial for trial in trials if trial.mode == mode]) for mode in MODES}
+    return Family(name, len({trial.attack for trial in trials}), columns)
+
+
+def _column(trials: Sequence[Trial]) -> Column:
+    violations = tuple(trial.attack for trial in trials if trial.violation)
+    return Column(len(trials), len(trials) - len(violations), violations)
+
+
+def host() -> dict[str, Any]:
+    """What an audit's verdicts are true of."""
+    return {
+        "system": platform.system(),
+        "release": platform.release(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "root": hasattr(os, "geteuid") and os.geteuid() == 0,
+    }
+
+
+def claims(attack: Attack) -> tuple[str, ...]:
+    """The modes that say how this attack must end."""
+    return tuple(mode for mode in MODES if mode == CONTROL or mode in attack.verdicts)
+
+
+async def run(
+    attacks: Sequence[Attack],
+    *,
+    modes: Sequence[str] = MODES,
+    accept_missing: tuple[str, ...] = (),
+    on_trial: Callable[[Trial], None] = lambda _: None,
+) -> Audit:
+    """Try them all, mode after mode, `AT_ONCE` at a time. Cancelling leaves nothing behind.
+
+    SandboxUnavailable where a wall of this host does not stand and ``accept_missing`` does not name exactly those.
+    """
+    started = time.monotonic()
+    found: list[Trial] = []
+    for mode in modes:
+        async with _ground(mode, accept_missing) as attempt:
+            found += await _several(attempt, [attack for attack in attacks if mode in claims(attack)], on_trial)
+    return Audit(tuple(found), time.monotonic() - started)
+
+
+Attempt = Callable[[Attack], Awaitable[Trial]]
+
+
+async def _several(attempt: Attempt, attacks: Sequence[Attack], on_trial: Callable[[Trial], None]) -> list[Trial]:
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(attack: Attack) -> Trial:
+        async with places:
+            trial = await attempt(attack)
+        on_trial(trial)
+        return trial
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(attack)) for attack in attacks]
+    return [task.result() for task in tasks]
+
+
+@contextlib.asynccontextmanager
+async def _ground(mode: str, accept_missing: tuple[str, ...]) -> AsyncIterator[Attempt]:
+    """What attacks are tried on in one mode."""
+    if mode == CONTROL:
+        with tempfile.TemporaryDirectory(prefix="winnow-audit-") as folder:
+            yield lambda attack: _on_plain_python(attack, folder)
+        return
+    layers = suite.LAYERS[mode]
+    async with Sandbox(
+        layers=layers,
+        limits=suite.LIMITS,
+        workers=AT_ONCE,
+        accept_missing=accept_missing if layers.walls else (),
+    ) as sandbox:
+        yield lambda attack: _in_sandbox(attack, mode, sandbox)
+
+
+# --- one trial -------------------------------------------------------------------------------------------------
+
+
+async def _in_sandbox(attack: Attack, mode: str, sandbox: Sandbox) -> Trial:
+    outcome = await sandbox.run(attack.source, call=_answer, limits=attack.limits)
+    return Trial(str(attack), attack.family, mode, outcome.status, _violation(attack.verdicts[mode], outcome))
+
+
+def _violation(verdict: tuple[str, ...], outcome: Outcome) -> str:
+    if suite.breached(outcome):
+        return f"it got through: what came back says {suite.BREACHED}"
+    if outcome.status not in verdict:
+        why = f" ({outcome.error.type}: {outcome.error.message})" if outcome.error else ""
+        return f"it ended as {outcome.status}{why}, not as {' or '.join(verdict)}"
+    return ""
+
+
+async def _answer(method: str, params: Mapping[str, Any]) -> Reply:
+    """A host with nothing in it."""
+    return Reply({"count": 0, "results": []})
+
+
+async def _on_plain_python(attack: Attack, folder: str) -> Trial:
+    """The positive control, with ``folder`` for whatever it writes."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-B", control.__file__),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd=folder,
+        env={**os.environ, "TMPDIR": folder},
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(_CONTROL_SECONDS):
+            said, _ = await process.communicate(attack.source.encode("utf-8", "surrogatepass"))
+        succeeded = suite.BREACHED.encode() in said
+    except TimeoutError:
+        succeeded = False
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    violation = "" if succeeded else "it does not succeed on plain Python, so it proves nothing"
+    return Trial(str(attack), attack.family, CONTROL, "succeeded" if succeeded else "failed", violation)
