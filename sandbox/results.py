@@ -147,7 +147,8 @@ _HINTS = {
     "function": "call it, and return what it returns",
     "method": "call it, and return what it returns",
     "builtin_function_or_method": "call it, and return what it returns",
-    "coroutine": "await it",
+    **dict.fromkeys(("coroutine", "Task", "Future", "_GatheringFuture"), "await it"),
+    "async_generator": "return [item async for item in it]",
     "bytes": "return value.decode(), or base64.b64encode(value).decode()",
     "complex": "return [value.real, value.imag]",
 }

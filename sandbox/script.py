@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import client_sdk.transport
 
-from . import facades, frames, guards, policy, results, tasks, troubles
+from . import awaiting, facades, frames, guards, policy, results, tasks, troubles
 from .console import Console, OutputLimitReached
 
 if TYPE_CHECKING:
@@ -73,7 +73,11 @@ def _ending(job: Job, console: Console, execute: Callable[[str, Console], Any]) 
     troubles.remember(job["code"])
     try:
         value = execute(job["code"], console)
-        return _result(job, _chosen(value), implicit=isinstance(value, guards.Last), console=console)
+        result = _chosen(value)
+        forgotten = awaiting.forgotten(nothing_to_show=result is None and not console.used)
+        if forgotten:
+            return frames.dump(troubles.never_awaited(forgotten))
+        return _result(job, result, implicit=isinstance(value, guards.Last), console=console)
     except (OutputLimitReached, MemoryError):
         raise
     except policy.Rejected as error:
@@ -130,9 +134,14 @@ def _fenced(source: str, console: Console) -> Any:
             print=_printer(console), help=_helper(console), __import__=facades.Importer(console)
         ),
     )
+    if "async" in source:  # a script without it has no coroutines
+        awaiting.begin(policy.FILE_NAME, tasks.__file__)
     exec(compiled.code, names)
     entry = names.pop(policy.ENTRY)
-    return tasks.run(entry()) if compiled.is_async else entry()
+    value = tasks.run(entry()) if compiled.is_async else entry()
+    for error in awaiting.unseen_failures():
+        console.write(f"Task exception was never retrieved\n{troubles.traceback_text(error)}")
+    return value
 
 
 def _raw(source: str, console: Console) -> Any:

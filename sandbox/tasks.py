@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
 from typing import Any
 
+from . import awaiting
+
 FIRST_COMPLETED, FIRST_EXCEPTION, ALL_COMPLETED = "FIRST_COMPLETED", "FIRST_EXCEPTION", "ALL_COMPLETED"
 
 
@@ -33,11 +35,21 @@ class QueueFull(Exception):
     """put_nowait() on a full queue."""
 
 
+class NotRunning(RuntimeError):
+    """No loop runs here. Uncaught, it is told as a call that was never awaited."""
+
+
+# To the script it is what CPython raises.
+NotRunning.__name__ = NotRunning.__qualname__ = "RuntimeError"
+NotRunning.__module__ = "builtins"
+
+
 class _Loop:
     """What is ready, and what will be."""
 
     def __init__(self) -> None:
         self.ready: deque[Callable[[], None]] = deque()
+        self.tasks: dict[Task, None] = {}  # in the order in which they were made
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self.current: Task | None = None
@@ -65,17 +77,18 @@ _running: list[_Loop] = []
 
 def _loop() -> _Loop:
     if not _running:
-        raise RuntimeError("no running event loop")
+        raise NotRunning("no running event loop")
     return _running[-1]
 
 
 class Future:
     """A value that will be there."""
 
-    __slots__ = ("_callbacks", "_error", "_state", "_value")
+    __slots__ = ("_callbacks", "_error", "_retrieved", "_state", "_value")
 
     def __init__(self) -> None:
         self._state = "pending"
+        self._retrieved = False  # whether anybody looked at how it ended
         self._value: Any = None
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Future], Any]] = []
@@ -90,6 +103,7 @@ class Future:
 
     def result(self) -> Any:
         """The value; raises what went wrong."""
+        self._retrieved = True
         if self._state == "pending":
             raise InvalidStateError("Result is not set.")
         if self._state == "cancelled":
@@ -100,6 +114,7 @@ class Future:
 
     def exception(self) -> BaseException | None:
         """What went wrong, or None."""
+        self._retrieved = True
         if self._state == "pending":
             raise InvalidStateError("Exception is not set.")
         if self._state == "cancelled":
@@ -155,7 +170,23 @@ class Task(Future):
         self._name = name or f"Task-{next(Task._names)}"
         self._waits_for: Future | None = None
         self._cancelling = False
-        _loop().ready.append(self._step)
+        loop = _loop()
+        loop.tasks[self] = None
+        loop.ready.append(self._step)
+
+    def leave(self) -> None:
+        """The loop ends."""
+        if not self.done():
+            if not self._cancelling:
+                awaiting.left_by_loop(self._coroutine, started=self._coroutine.cr_suspended)
+            self.cancel()
+        elif self._error is not None and not self._retrieved:
+            awaiting.failed_unseen(self._error)
+
+    def _finish(self, state: str, value: Any, error: BaseException | None) -> None:
+        super()._finish(state, value, error)
+        if error is None:
+            _loop().tasks.pop(self, None)
 
     def get_name(self) -> str:
         """The task's name."""
@@ -253,7 +284,17 @@ def run(main: Any, *, debug: Any = None) -> Any:
     try:
         return loop.run_until(ensure_future(main))
     finally:
+        _cancel_rest(loop)
         _running.pop()
+
+
+def _cancel_rest(loop: _Loop) -> None:
+    """As CPython does: what is not done when the loop ends is cancelled, and may clean up."""
+    rest = list(loop.tasks)
+    for task in rest:
+        task.leave()
+    if rest:
+        loop.run_until(gather(*rest, return_exceptions=True))
 
 
 async def sleep(delay: float, result: Any = None) -> Any:
@@ -286,6 +327,7 @@ def gather(*awaitables: Any, return_exceptions: bool = False) -> Future:
         nonlocal left
         left -= 1
         if outer.done():
+            child._retrieved = True
             return
         if not return_exceptions:
             if child.cancelled():
@@ -317,6 +359,9 @@ class _Gathering(Future):
         return not self.done() and bool([child for child in self._children if child.cancel()])
 
 
+_Gathering.__name__ = _Gathering.__qualname__ = "_GatheringFuture"  # as CPython calls it
+
+
 def _outcome(future: Future) -> Any:
     if future.cancelled():
         return CancelledError()
@@ -345,7 +390,7 @@ def _enough(futures: list[Future], return_when: str) -> bool:
     done = [future for future in futures if future.done()]
     if return_when == FIRST_COMPLETED and done:
         return True
-    if return_when == FIRST_EXCEPTION and any(not future.cancelled() and future.exception() for future in done):
+    if return_when == FIRST_EXCEPTION and any(future._error is not None for future in done):
         return True
     return len(done) == len(futures)
 

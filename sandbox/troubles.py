@@ -9,13 +9,14 @@ import contextlib
 import difflib
 import re
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import client_sdk
 from client_sdk import SDKError
 
-from . import guards, verdicts
+from . import awaiting, guards, tasks, verdicts
+from .awaiting import Forgotten
 from .limits import Limits
 from .menu import MENU, WITHHELD_MODULES
 from .outcome import Outcome
@@ -75,6 +76,39 @@ def _of_verdict(verdict: Outcome) -> dict[str, Any]:
     return _ending(verdict.status, error.type, error.message, hint=error.hint)
 
 
+_WHAT_HAPPENED: Mapping[str, str] = types.MappingProxyType(
+    {
+        "call": "{} was never awaited, so it did nothing",
+        "task": "the task of {} was never awaited: the script ended before its first turn",
+        "cut short": "the task of {} was never awaited: the script ended before it did, with nothing to show",
+    }
+)
+_NO_LINE = 1 << 30
+
+
+def never_awaited(calls: Sequence[Forgotten]) -> dict[str, Any]:
+    """Async functions were called, and what they return was dropped."""
+    first = min(calls, key=lambda call: call.line or _NO_LINE)
+    called = f"{first.function}()" + (f" in line {first.line}" if first.line else "")
+    more = f" (and {len(calls) - 1} more like it)" if len(calls) > 1 else ""
+    message = _WHAT_HAPPENED[first.kind].format(called) + more
+    return _ending("error", "NeverAwaited", message, first.line, _column_of_call(first), _await(first, len(calls)))
+
+
+def _await(call: Forgotten, several: int) -> str:
+    if call.kind != "call":
+        return f"keep it and await it: task = asyncio.create_task({call.function}(...)), later: await task"
+    if several > 1:
+        return f"write: results = await asyncio.gather(*[{call.function}(...) for ...])"
+    return f"write: await {call.function}(...)"
+
+
+def _column_of_call(call: Forgotten) -> int | None:
+    name = call.function.rpartition(".")[2]
+    found = re.search(rf"\b{re.escape(name)}\s*\(", _line(call.line) or "")
+    return found.start() + 1 if found else None
+
+
 def output_limit(bound: int) -> dict[str, Any]:
     """It printed too much."""
     return _of_verdict(verdicts.output(Limits(stdout_total_bytes=bound)))
@@ -100,7 +134,13 @@ def raised(error: BaseException) -> dict[str, Any]:
         return _ending("rejected", "CodeRejected", _message(error), line, column, error.hint)
     if isinstance(error, SDKError) and error.limit is True:
         return _ending("limit", str(error.type), str(error.message), line, column, _optional(error.hint))
+    if isinstance(error, tasks.NotRunning):
+        return _ending("error", "NeverAwaited", _NO_LOOP, line, column, _AWAIT_HERE)
     return _ending("error", _type_name(error), _message(error), line, column, _hint(error))
+
+
+_NO_LOOP = "this needs await: nothing runs what is called without it"
+_AWAIT_HERE = "await works at the top of a script: results = await asyncio.gather(...), or await task"
 
 
 def _optional(value: Any) -> str | None:
@@ -176,6 +216,8 @@ def _hint(error: BaseException) -> str | None:
             return _optional(error.hint)
         if isinstance(error, NameError):
             return _name_hint(error)
+        if isinstance(error, (AttributeError, TypeError)) and "'coroutine'" in str(error):
+            return _coroutine_hint()
         if isinstance(error, AttributeError):
             return _attribute_hint(error)
         if isinstance(error, ImportError):
@@ -234,9 +276,13 @@ def _type_hint(message: str) -> str | None:
     found = _UNEXPECTED.search(message)
     if found:
         return _keyword_hint(found[1], found[2])
-    if "'coroutine' object" in message:
-        return "an async function was called without await"
     return None
+
+
+def _coroutine_hint() -> str:
+    names = sorted({call.function for call in awaiting.forgotten()})
+    called = " and ".join(f"{name}()" for name in names) or "an async function"
+    return f"{called} was called without await"
 
 
 def _keyword_hint(function: str, given: str) -> str | None:
