@@ -331,8 +331,10 @@ class Importer:
             return _NOTHING
         if facade is None or level:
             raise troubles.unknown_module(name)
+        offered = object.__getattribute__(facade, "__dict__")
         for member in fromlist or ():
-            getattr(facade, member)
+            if member not in offered:
+                raise troubles.unknown_import(name, member, offered)
         return facade if fromlist else self._facades[name.partition(".")[0]]
 
 

@@ -18,6 +18,7 @@ import __future__
 
 import ast
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -80,6 +81,11 @@ def compile_script(source: str) -> Compiled:
     return Compiled(code, policy.is_async)
 
 
+def lines_of(source: str) -> list[str]:
+    """The lines as Python counts them: no form feed and no Unicode separator ends one."""
+    return re.split(r"\r\n?|\n", source)
+
+
 def _syntax_hint(source: str) -> str | None:
     if "```" in source:
         return "send the code alone, without Markdown fences"
@@ -93,7 +99,7 @@ class Policy(RestrictingNodeTransformer):
         super().__init__()
         self.is_async = False
         self.flags = 0
-        self._lines = source.splitlines()
+        self._lines = lines_of(source)
         self._scopes: list[ast.AST] = []  # functions and classes around the node
         self._tolerant = 0  # within a try that catches ImportError
         self._bound: frozenset[str] = frozenset()
@@ -476,7 +482,8 @@ class Policy(RestrictingNodeTransformer):
 
     def _check_member(self, node: ast.ImportFrom, name: str) -> None:
         offered = MENU.get(str(node.module), frozenset())
-        if name in offered or f"{node.module}.{name}" in MENU or self._tolerant:
+        # What may fail when it runs instead of here is a plain name that is missing, nothing else.
+        if name in offered or f"{node.module}.{name}" in MENU or (self._tolerant and names.is_plain(name)):
             return
         close = difflib.get_close_matches(name, offered, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"it offers: {', '.join(sorted(offered))}"

@@ -20,7 +20,7 @@ from .awaiting import Forgotten
 from .limits import Limits
 from .menu import MENU, WITHHELD_MODULES
 from .outcome import Outcome
-from .policy import FILE_NAME, Rejected
+from .policy import FILE_NAME, Rejected, lines_of
 from .results import NotData
 
 _MOST_CHARS = 2_000
@@ -31,7 +31,7 @@ _source: list[str] = []
 
 def remember(source: str) -> None:
     """The script's lines, to quote from."""
-    _source[:] = source.splitlines()
+    _source[:] = lines_of(source)
 
 
 def _line(number: int | None) -> str | None:
@@ -338,3 +338,8 @@ def unknown_member(module: str, name: str, offered: Iterable[str]) -> AttributeE
     known = sorted(offered)
     guess = _close(name, known) or f"it offers: {', '.join(known)}"
     return AttributeError(f"the module {module!r} offers no {name!r} to a script; {guess}")
+
+
+def unknown_import(module: str, name: str, offered: Iterable[str]) -> ImportError:
+    """As CPython has it where a name is imported: a script that knows another way catches it."""
+    return ImportError(str(unknown_member(module, name, offered)), name=module)
