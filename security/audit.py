@@ -99,6 +99,10 @@ class Audit:
         ordered = sorted(self.trials, key=lambda trial: trial.family)
         return [_family(name, list(trials)) for name, trials in groupby(ordered, key=lambda trial: trial.family)]
 
+    def totals(self) -> Mapping[str, Column]:
+        """The columns over all families."""
+        return _columns(self.trials)
+
     def to_json(self) -> dict[str, Any]:
         """Plain data: the shape that docs/operations.md shows."""
         return {
@@ -111,8 +115,11 @@ class Audit:
 
 
 def _family(name: str, trials: Sequence[Trial]) -> Family:
-    columns = {mode: _column([trial for trial in trials if trial.mode == mode]) for mode in MODES}
-    return Family(name, len({trial.attack for trial in trials}), columns)
+    return Family(name, len({trial.attack for trial in trials}), _columns(trials))
+
+
+def _columns(trials: Sequence[Trial]) -> Mapping[str, Column]:
+    return {mode: _column([trial for trial in trials if trial.mode == mode]) for mode in MODES}
 
 
 def _column(trials: Sequence[Trial]) -> Column:

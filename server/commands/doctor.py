@@ -2,29 +2,60 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import Progress
 from rich.table import Table
 
 from server.commands.output import FAILED, Json, Store, command, errors_shown, print_json
+from server.errors import WinnowError
 from server.health import Finding, examine, is_healthy
 from server.settings import load_settings
+
+if TYPE_CHECKING:
+    from security.audit import Audit, Column
+    from security.suite import Attack
 
 app = command()
 
 
 @app.command(
-    epilog="Examples: winnow doctor | winnow doctor --json\n\n"
-    "Exit code: 0 everything essential is right, 1 something is not.",
+    epilog="Examples: winnow doctor | winnow doctor --json | winnow doctor --audit --family network\n\n"
+    "Exit code: 0 everything essential is right, 1 something is not, 4 no sandbox here to audit.",
 )
-def doctor(store: Store = None, as_json: Json = False) -> None:
-    """Check this installation, the store, the model and every wall of the sandbox."""
+def doctor(
+    store: Store = None,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="run every attack on the sandbox of this host; takes minutes")
+    ] = False,
+    family: Annotated[
+        list[str] | None,
+        typer.Option("--family", metavar="NAME", help="audit this family only; repeatable", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check this installation, the store, the model and every wall of the sandbox.
+
+    With --audit, try the sandbox instead: every attack of security/attacks against plain Python, where it must
+    succeed, and against the fence, the walls and both, where it must not. docs/operations.md shows the JSON.
+    """
     with errors_shown(as_json=as_json):
-        findings = examine(load_settings(store=store))
+        settings = load_settings(store=store)
+        if audit:
+            from security.suite import attacks
+
+            asked = _of_families(list(attacks()), family or [])
+            raise typer.Exit(audited(asked, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
+        if family:
+            raise WinnowError("INVALID_REQUEST", "--family chooses what to audit: add --audit")
+        findings = examine(settings)
         healthy = is_healthy(findings)
         if as_json:
             print_json({"ok": healthy, "checks": [finding.to_json() for finding in findings]})
@@ -58,3 +89,61 @@ def _mark(finding: Finding) -> str:
     if finding.ok:
         return "[green]ok[/green]"
     return "[red]NO[/red]" if finding.essential else "[yellow]--[/yellow]"
+
+
+# --- the audit ---------------------------------------------------------------------------------------------
+
+
+def _of_families(attacks: Sequence[Attack], names: Sequence[str]) -> list[Attack]:
+    known = sorted({attack.family for attack in attacks})
+    if unknown := sorted(set(names) - set(known)):
+        raise WinnowError("INVALID_REQUEST", f"no family {unknown[0]!r}; there are {', '.join(known)}")
+    return [attack for attack in attacks if not names or attack.family in names]
+
+
+def audited(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_json: bool) -> int:
+    """Run the attacks, print what became of them, and return the exit code."""
+    from sandbox import SandboxUnavailable
+    from security.audit import claims, run
+
+    logging.getLogger("sandbox").setLevel(logging.ERROR)  # that scripts are killed is what we want to see here
+    with Progress(console=Console(stderr=True), transient=True, disable=as_json) as progress:
+        task = progress.add_task("attacking", total=sum(len(claims(attack)) for attack in attacks))
+        try:
+            report = asyncio.run(
+                run(attacks, accept_missing=accept_missing, on_trial=lambda _: progress.advance(task))
+            )
+        except SandboxUnavailable as error:
+            raise WinnowError("SANDBOX_UNAVAILABLE", f"{error}; winnow doctor shows every wall") from None
+    if as_json:
+        print_json(report.to_json())
+    else:
+        _show_audit(report)
+    return FAILED if report.violations() else 0
+
+
+def _show_audit(report: Audit) -> None:
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_footer=True)
+    families = report.families()
+    table.add_column("family", f"{len(families)} families", no_wrap=True)
+    table.add_column("attacks", str(sum(family.attacks for family in families)), justify="right")
+    for mode, column in report.totals().items():
+        table.add_column(mode, _cell(column), justify="right")
+    for family in families:
+        table.add_row(family.name, str(family.attacks), *map(_cell, family.columns.values()))
+    console.print(table, "", sep="\n")
+    for trial in report.violations():
+        console.print(f"[red]violation[/red] {trial.mode} {trial.attack}: {escape(trial.violation)}")
+    console.print(
+        f"{len(report.violations())} violations in {len(report.trials)} trials, {report.seconds:.0f} s",
+        "control: attacks that succeed on plain Python; fence, walls, both: attacks held of those claimed",
+        sep="\n",
+    )
+
+
+def _cell(column: Column) -> str:
+    if not column.claimed:
+        return "-"
+    text = f"{column.held}/{column.claimed}"
+    return text if column.held == column.claimed else f"[red]{text}[/red]"

@@ -92,7 +92,7 @@ VENDORS: Mapping[str, str] = {
 }
 
 # What only the doctor may reach for.
-ONLY_FROM: Mapping[str, str] = {"security": "server.health"}
+ONLY_FROM: Mapping[str, str] = {"security": "server.commands.doctor"}
 
 
 @dataclass(frozen=True, slots=True)
