@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from . import frames, verdicts
-from .forks import Child, ChildGone, Death
+from .engines import Child, ChildGone, Death
 from .limits import MIB, Limits
 from .outcome import CallError, CountTokens, HostCall, Outcome, ScriptError, Usage
 
@@ -19,8 +19,7 @@ log = logging.getLogger("sandbox")
 
 Progress = Callable[[Usage], Awaitable[None]]
 
-_WATCH_SECONDS = 0.05  # between two looks at memory; the kernel's own limit needs no look
-_WATCHES_PER_PROGRESS = 20
+_PROGRESS_SECONDS = 1.0
 _WARM_BYTES = 96 * MIB  # resident before a script has done anything, and then some
 _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
 CUT_MARK = "[... {} bytes of output cut here ...]\n"
@@ -153,15 +152,15 @@ class Execution:
 
     async def _watch(self, on_progress: Progress | None) -> None:
         """Look at memory, and tell of progress, until cancelled."""
-        looks = 0
+        told = time.monotonic()
         while True:
-            await asyncio.sleep(_WATCH_SECONDS)
+            await asyncio.sleep(self._child.look_seconds)
             if self._child.resident_bytes() > self._limits.memory_bytes + _WARM_BYTES:
                 self._too_large = True
                 self._child.strike()
                 return
-            looks += 1
-            if on_progress is not None and looks % _WATCHES_PER_PROGRESS == 0:
+            if on_progress is not None and time.monotonic() - told >= _PROGRESS_SECONDS:
+                told = time.monotonic()
                 with contextlib.suppress(Exception):
                     await on_progress(self._usage())
 

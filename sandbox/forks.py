@@ -17,13 +17,14 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import RestrictedPython  # the child's; here only to know where it lives
 
 from . import frames, walls
+from .engines import ChildGone, Death
 from .limits import Layers, Limits
 from .outcome import SandboxUnavailable, WallReport
 
@@ -31,7 +32,6 @@ _RECEIVE_BYTES = 256 * 1024
 _MESSAGE_BYTES = 64 * 1024
 _START_SECONDS = 20.0  # ten times a start on a slow and busy machine
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_FAULTS = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGSYS})
 
 
 _SPIN_SECONDS = 250e-6
@@ -39,24 +39,6 @@ _QUICK_SECONDS = 500e-6
 _SEVERAL_PROCESSORS = len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else False
 _RESTS = 16
 _HEARD_PER_TURN = 16
-
-
-class ChildGone(Exception):
-    """The child closed its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Death:
-    """How a child ended: the signal that killed it or 0, and what it used."""
-
-    signal: int
-    cpu_ms: float
-    memory_peak_bytes: int
-
-    @property
-    def fault(self) -> bool:
-        """Killed for what it did itself: a native fault, or a call the kernel filter forbids."""
-        return self.signal in _FAULTS
 
 
 class _Wakefulness:
@@ -93,6 +75,8 @@ class _Wakefulness:
 
 class Child:
     """One child: it is born locked, serves one script, and is killed."""
+
+    look_seconds = 0.05  # the kernel's own limit needs no look
 
     def __init__(self, channel: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
         self.born: asyncio.Future[None] = loop.create_future()
@@ -252,6 +236,8 @@ class Child:
 
 class ForkServer:
     """Our end of one fork server."""
+
+    optional: frozenset[str] = frozenset()
 
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
         self.walls: tuple[WallReport, ...] = ()

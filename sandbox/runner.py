@@ -16,9 +16,9 @@ from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Any
 
-from . import verdicts, walls
+from . import engines, verdicts
+from .engines import Child, Engine
 from .execution import Execution, Host, Progress
-from .forks import Child, ForkServer
 from .limits import Layers, Limits
 from .outcome import CountTokens, HostCall, Outcome, SandboxUnavailable, WallReport, Walls
 
@@ -31,6 +31,7 @@ class Sandbox:
     ``limits``: the largest any script gets. ``workers``: scripts at once. ``queue``: how many may wait for a
     worker, and ``queue_seconds`` how long. ``spares``: idle children kept ready. ``accept_missing``: the exact
     names of walls that this host lacks and that an operator goes without; seccomp is never among them.
+    ``engine``: what scripts run on, by its name in engines.py.
     """
 
     def __init__(
@@ -42,8 +43,10 @@ class Sandbox:
         queue: int = 50,
         queue_seconds: float = 60.0,
         spares: int = 2,
+        engine: str = "auto",
         layers: Layers = Layers(),  # noqa: B008 - frozen
     ) -> None:
+        self._engine = engine
         self._limits = limits
         self._accept_missing = frozenset(accept_missing)
         self._layers = layers
@@ -52,7 +55,7 @@ class Sandbox:
         self._waiting = 0
         self._workers = asyncio.Semaphore(workers)
         self._spares = spares
-        self._server: ForkServer | None = None
+        self._server: Engine | None = None
         self._starting = asyncio.Lock()
         self._closed = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -161,7 +164,7 @@ class Sandbox:
 
     # --- children and their fork server ---
 
-    async def _take(self, limits: Limits) -> tuple[ForkServer, Child]:
+    async def _take(self, limits: Limits) -> tuple[Engine, Child]:
         """A locked child: a spare where the limits the kernel keeps are the usual ones."""
         server = await self._current()
         usual = (limits.memory_bytes, limits.cpu_seconds) == (self._limits.memory_bytes, self._limits.cpu_seconds)
@@ -169,7 +172,7 @@ class Sandbox:
             return server, server.spares.popleft()
         return server, await server.spawn(limits)
 
-    def _after(self, server: ForkServer) -> None:
+    def _after(self, server: Engine) -> None:
         """Keep the number of spares; part with a fork server that is used up."""
         server.served += 1
         if self._closed or server is not self._server:
@@ -179,7 +182,7 @@ class Sandbox:
         else:
             self._spawn_task(self._refill(server))
 
-    def _retire(self, server: ForkServer) -> None:
+    def _retire(self, server: Engine) -> None:
         if server is self._server:
             self._server = None
             self._spawn_task(server.close_when_idle())
@@ -189,7 +192,7 @@ class Sandbox:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _refill(self, server: ForkServer) -> None:
+    async def _refill(self, server: Engine) -> None:
         while len(server.spares) + server.coming < self._spares and server is self._server:
             server.coming += 1
             try:
@@ -199,7 +202,7 @@ class Sandbox:
             finally:
                 server.coming -= 1
 
-    async def _current(self) -> ForkServer:
+    async def _current(self) -> Engine:
         """The fork server, started anew where there is none, or where it died."""
         async with self._starting:
             if self._closed:
@@ -208,7 +211,7 @@ class Sandbox:
                 if self._server is not None:
                     await self._server.close()
                 self._server = None
-                server = await ForkServer.start(self._limits, self._layers)
+                server = await engines.start(self._engine, self._limits, self._layers)
                 try:
                     self._walls = server.walls
                     if self._layers.walls:
@@ -227,15 +230,17 @@ def _lowest(asked: Limits, ceiling: Limits) -> Limits:
     return Limits(**{name: min(value, bounds[name]) for name, value in asdict(asked).items()})
 
 
-def _insist(server: ForkServer, accepted: frozenset[str]) -> None:
+def _insist(server: Engine, accepted: frozenset[str]) -> None:
     """Fail closed: every wall stands, or an operator has named exactly those that do not."""
     if server.breaches:
         raise SandboxUnavailable(f"behind all walls this still works: {', '.join(server.breaches)}")
-    missing = tuple(wall for wall in server.walls if not wall.stands)
+    missing = tuple(wall for wall in server.walls if not wall.stands and wall.name not in server.optional)
     names = frozenset(wall.name for wall in missing)
-    why = "; ".join(f"{wall.name}: {wall.detail}. {wall.advice}" for wall in missing)
-    if names & walls.MANDATORY:
-        raise SandboxUnavailable(f"no sandbox without {', '.join(names & walls.MANDATORY)} ({why})", tuple(names))
+    why = _told(missing)
+    if names & engines.MANDATORY:
+        raise SandboxUnavailable(
+            f"no sandbox without {', '.join(names & engines.MANDATORY)} ({why})", tuple(names)
+        )
     if accepted and accepted != names:
         raise SandboxUnavailable(
             f"accept_missing is {sorted(accepted)}, but missing are {sorted(names)}: name exactly these",
@@ -245,13 +250,19 @@ def _insist(server: ForkServer, accepted: frozenset[str]) -> None:
         raise SandboxUnavailable(f"not every wall stands ({why})", tuple(sorted(names)))
 
 
-async def probe() -> tuple[WallReport, ...]:
+def _told(missing: tuple[WallReport, ...]) -> str:
+    """Each wall that does not stand and why; what to do about it once, where it is the same for several."""
+    advised: dict[str, list[str]] = {}
+    for wall in missing:
+        advised.setdefault(wall.advice, []).append(f"{wall.name}: {wall.detail}")
+    return ". ".join(f"{'; '.join(walls)}. To do: {advice}" for advice, walls in advised.items())
+
+
+async def probe(engine: str = "auto") -> tuple[WallReport, ...]:
     """Test every wall of this host, for ``winnow doctor``. Never raises for a wall that does not stand."""
     try:
-        server = await ForkServer.start(Limits(), Layers())
+        server = await engines.start(engine, Limits(), Layers())
     except SandboxUnavailable as error:
-        return tuple(
-            WallReport(wall.name, wall.protects, False, str(error), wall.advice) for wall in walls.ALL_WALLS
-        )
+        return engines.unraised(engine, str(error))
     await server.close()
     return server.walls

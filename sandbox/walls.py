@@ -434,4 +434,3 @@ CHILD_WALLS: tuple[Wall, ...] = (
 )  # fmt: skip
 
 ALL_WALLS: tuple[Wall, ...] = (*SERVER_WALLS, PID_NAMESPACE, EMPTY_ROOT, *CHILD_WALLS)
-MANDATORY = frozenset({"seccomp"})  # no opt-in goes without it
