@@ -316,15 +316,21 @@ class Importer:
     """The import statement of one script."""
 
     def __init__(self, console: Console) -> None:
-        self._facades = dict(_FACADES)
-        for module, make in _SPEAKING.items():
-            self._facades[module] = Facade(module, make(console))
+        self._console = console
+        self._speaking: dict[str, Facade] = {}
+
+    def _facade(self, name: str) -> Facade | None:
+        if name not in _SPEAKING:
+            return _FACADES.get(name)
+        if name not in self._speaking:
+            self._speaking[name] = Facade(name, _SPEAKING[name](self._console))
+        return self._speaking[name]
 
     def __call__(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Facade:
         """What ``import name`` binds, or ``from name import ...`` reads from."""
-        facade = self._facades.get(name)
+        facade = self._facade(name)
         if type(fromlist) is list and name in sys.modules:
             # The interpreter's own C code, which takes the module from sys.modules whatever it gets here. An
             # import statement passes a tuple or None, and nothing else can call this.
@@ -335,7 +341,7 @@ class Importer:
         for member in fromlist or ():
             if member not in offered:
                 raise troubles.unknown_import(name, member, offered)
-        return facade if fromlist else self._facades[name.partition(".")[0]]
+        return facade if fromlist else self._facade(name.partition(".")[0]) or facade
 
 
 def globals_of_scripts() -> dict[str, Any]:

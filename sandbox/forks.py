@@ -25,10 +25,10 @@ import RestrictedPython  # the child's; here only to know where it lives
 
 from . import frames, walls
 from .engines import ChildGone, Death
-from .limits import Layers, Limits
+from .limits import KIB, Layers, Limits
 from .outcome import SandboxUnavailable, WallReport
 
-_RECEIVE_BYTES = 256 * 1024
+_RECEIVE_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
 _MESSAGE_BYTES = 64 * 1024
 _START_SECONDS = 20.0  # ten times a start on a slow and busy machine
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")

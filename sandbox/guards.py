@@ -604,25 +604,32 @@ class Last:
 ENDED = object()  # what a script returns that ran to its end
 
 
+_BUILTINS: dict[str, Any] = {
+    **{name: getattr(builtins, name) for name in _AS_THEY_ARE},
+    **_EXCEPTIONS,
+    "type": Type,
+    "getattr": guarded_getattr,
+    "hasattr": guarded_hasattr,
+    "setattr": guarded_setattr,
+    "delattr": guarded_delattr,
+    "vars": guarded_vars,
+    "dir": guarded_dir,
+    "id": identity,
+    "exit": leave,
+    "quit": leave,
+    "__build_class__": build_class,
+    ATTRIBUTE: attribute,
+    TARGET: target,
+    LAST: Last,
+    END: ENDED,
+}
+
+
 def script_builtins(**more: Any) -> dict[str, Any]:
-    """The builtins of a script, guards included."""
-    return {
-        **{name: getattr(builtins, name) for name in _AS_THEY_ARE},
-        **_EXCEPTIONS,
-        "type": Type,
-        "getattr": guarded_getattr,
-        "hasattr": guarded_hasattr,
-        "setattr": guarded_setattr,
-        "delattr": guarded_delattr,
-        "vars": guarded_vars,
-        "dir": guarded_dir,
-        "id": identity,
-        "exit": leave,
-        "quit": leave,
-        "__build_class__": build_class,
-        ATTRIBUTE: attribute,
-        TARGET: target,
-        LAST: Last,
-        END: ENDED,
-        **more,
-    }
+    """The builtins of a script, guards included.
+
+    One dict for all, because a process has one script: a copy would touch every builtin, and with it the page of
+    memory it lies on, which a child so far shares with the fork server.
+    """
+    _BUILTINS.update(more)
+    return _BUILTINS

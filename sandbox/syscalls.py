@@ -47,6 +47,7 @@ FREE: dict[str, tuple[int | None, int | None]] = {
 CHECKED: dict[str, tuple[int | None, int | None]] = {
     "read": (0, 63),
     "write": (1, 64),
+    "recvfrom": (45, 207),
     "mmap": (9, 222),
     "mprotect": (10, 226),
 }
@@ -87,7 +88,6 @@ FATAL: dict[str, tuple[int | None, int | None]] = {
     "sendto": (44, 206),
     "sendmsg": (46, 211),
     "sendmmsg": (307, 269),
-    "recvfrom": (45, 207),
     "recvmsg": (47, 212),
     "recvmmsg": (299, 243),
     "shutdown": (48, 210),
@@ -217,7 +217,7 @@ _COLUMN = {"x86_64": 0, "aarch64": 1}
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
-_PROT_EXEC, _MAP_ANONYMOUS = 4, 0x20
+_PROT_EXEC, _MAP_ANONYMOUS, _MSG_DONTWAIT = 4, 0x20, 0x40
 
 # Offsets into struct seccomp_data; both architectures are little-endian, so the low half of an argument is first.
 _NR, _ARCH = 0, 4
@@ -242,6 +242,9 @@ def _checked(name: str) -> bytes:
     """What follows a match of the call's number: load an argument, decide."""
     if name in ("read", "write"):
         return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, RPC, 0, 1) + _LET_PASS + _REFUSE
+    if name == "recvfrom":  # reading, but not waiting
+        at_once = _op(_LOAD, _ARGUMENT[3]) + _op(_JUMP_EQ, _MSG_DONTWAIT, 0, 1) + _LET_PASS + _REFUSE
+        return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, RPC, 1, 0) + _REFUSE + at_once
     no_exec = _op(_LOAD, _ARGUMENT[2]) + _op(_JUMP_SET, _PROT_EXEC, 0, 1) + _DIE
     if name == "mprotect":
         return no_exec + _LET_PASS
