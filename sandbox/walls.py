@@ -145,8 +145,8 @@ def descriptors(ground: Ground) -> None:
     kernel.close_from(max(RPC, ground.ruleset) + 1)
 
 
-def capabilities(ground: Ground) -> None:
-    """None left, none to be had."""
+def bound_capabilities() -> None:
+    """In the fork server, for all its children: what `capabilities` gives up cannot be had back."""
     # Without CAP_SETPCAP there is nothing to drop from; no_new_privs keeps it so.
     with contextlib.suppress(PermissionError):
         kernel.prctl(kernel.PR_SET_SECUREBITS, _SECUREBITS_LOCKED)
@@ -157,6 +157,10 @@ def capabilities(ground: Ground) -> None:
                 if isinstance(error, PermissionError):
                     raise
                 break  # past the kernel's last one
+
+
+def capabilities(ground: Ground) -> None:
+    """None left."""
     kernel.prctl(kernel.PR_CAP_AMBIENT, kernel.PR_CAP_AMBIENT_CLEAR_ALL)
     kernel.clear_capabilities()
 

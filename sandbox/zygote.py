@@ -49,6 +49,7 @@ def main(control_descriptor: int, keeper: int, limits: dict[str, int], fence: bo
     nursery = _split(keeper, control, Nursery(ground, Layers(fence=fence, walls=walled)), report)
     if walled:
         report.raise_and_test(EMPTY_ROOT, ground)
+        walls.bound_capabilities()
         nursery.test_walls(report)
     gc.collect()
     gc.freeze()
