@@ -6,7 +6,7 @@
 In a script these names are there without an import; ``from winnow import kb, semantic_search, fetch`` works, too.
 """
 
-from .calls import KnowledgeBase, MCPClient, fetch, kb, semantic_search
+from .calls import KnowledgeBase, MCPClient, fetch, kb, search_many, semantic_search
 from .rows import MissingField, Results, Row
 from .transport import SDKError
 
@@ -19,5 +19,6 @@ __all__ = [
     "SDKError",
     "fetch",
     "kb",
+    "search_many",
     "semantic_search",
 ]

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .rows import Results
-from .transport import call
+from .rows import Pages, Results
+from .transport import call, call_each, error_in
 
 Filters = Mapping[str, Any]
 Scope = Mapping[str, Any]
@@ -84,6 +84,41 @@ def _search(query: str, *, top_k: int = 5, filters: Filters | None = None, scope
     return Results(call("kb.search", _present(query=query, top_k=top_k, filters=filters, scope=scope)))
 
 
+def search_many(
+    queries: Iterable[str],
+    *,
+    top_k: int = 10,
+    response_mode: str = "metadata",
+    min_score: float = 0.0,
+    filters: Filters | None = None,
+    scope: Scope | None = None,
+) -> Pages:
+    """Several questions at once: a page for each, in the order asked, in one round trip.
+
+        questions = ["retry policy", "backup encryption", "audit log"]
+        for question, rows in zip(questions, search_many(questions, top_k=3)):
+            print(question, [row.title for row in rows], rows.error)
+
+    Parameters as in semantic_search. Each question counts as one SDK call. A question that is refused (too short,
+    say) gives an empty page whose `error` says why, and the others keep their rows; where all are refused, the
+    first one's SDKError is raised.
+    """
+    if isinstance(queries, str):
+        raise TypeError("search_many takes a list of questions; for one, use semantic_search(query)")
+    params = _present(top_k=top_k, response_mode=response_mode, min_score=min_score, filters=filters, scope=scope)
+    replies = call_each("semantic_search", params, [{"query": query} for query in queries])
+    pages = Pages(_page(reply) for reply in replies)
+    errors = [page.error for page in pages if page.error is not None]
+    if errors and len(errors) == len(pages):
+        raise errors[0]
+    return pages
+
+
+def _page(reply: Mapping[str, Any]) -> Results:
+    error = error_in(reply)
+    return Results(reply["ok"]) if error is None else Results.refused(error)
+
+
 def _ids(ids: Any) -> list[Any]:
     if isinstance(ids, (str, Mapping)):
         ids = [ids]
@@ -96,11 +131,12 @@ class KnowledgeBase:
     __slots__ = ()
 
     search = staticmethod(_search)
+    search_many = staticmethod(search_many)
     fetch = staticmethod(fetch)
     semantic_search = staticmethod(semantic_search)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(_unknown("kb", name, ("search", "fetch", "semantic_search")))
+        raise AttributeError(_unknown("kb", name, ("search", "search_many", "fetch", "semantic_search")))
 
     def __repr__(self) -> str:
         return "kb"
@@ -108,8 +144,9 @@ class KnowledgeBase:
 
 kb = KnowledgeBase()
 
-_TOOLS: Mapping[str, Callable[..., Results]] = {
+_TOOLS: Mapping[str, Callable[..., Any]] = {
     "semantic_search": semantic_search,
+    "search_many": search_many,
     "kb.search": _search,
     "kb_search": _search,
     "fetch": fetch,
@@ -127,6 +164,7 @@ class MCPClient:
     """
 
     semantic_search = staticmethod(semantic_search)
+    search_many = staticmethod(search_many)
     fetch = staticmethod(fetch)
     search = staticmethod(_search)
     kb = kb
@@ -140,8 +178,8 @@ class MCPClient:
     async def __aexit__(self, *error: object) -> None:
         return None
 
-    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Results:
-        """Call by name: "semantic_search", "kb.search" or "fetch"."""
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        """Call by name: "semantic_search", "search_many", "kb.search" or "fetch"."""
         if name not in _TOOLS:
             raise AttributeError(_unknown("the SDK", name, _TOOLS))
         return _TOOLS[name](**dict(arguments or {}))

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any, SupportsIndex, overload
 
+from .transport import SDKError
+
 # Fields that only come with more text, and the mode that brings them.
 _FIELD_MODES = {
     "preview": "preview",
@@ -117,6 +119,19 @@ class Results(list[Row]):
         page.setdefault("next_cursor", None)
         page.setdefault("warnings", [])
         self._page = page
+        self._error: SDKError | None = None
+
+    @classmethod
+    def refused(cls, error: SDKError) -> Results:
+        """The empty page of a call that was refused, one of several."""
+        page = cls({"results": [], "warnings": [str(error)]})
+        page._error = error
+        return page
+
+    @property
+    def error(self) -> SDKError | None:
+        """Why there are no rows, when one call of several was refused; else None."""
+        return self._error
 
     def __await__(self) -> Generator[None, None, Results]:
         yield from ()
@@ -171,6 +186,14 @@ class Results(list[Row]):
     def keys(self) -> list[str]:
         """The same, as a dict would tell them."""
         return self.fields
+
+
+class Pages(list[Results]):
+    """Several pages, one for each question. Awaiting them gives them, as it does a page."""
+
+    def __await__(self) -> Generator[None, None, Pages]:
+        yield from ()
+        return self
 
 
 _FIELD_ON_PAGE = ". Fields of a document are on its rows: page[0].title, [row.title for row in page]"

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
-Transport = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+
+class Transport(Protocol):
+    """Carries calls. A reply is ``{"ok": value}`` or ``{"error": {...}}``."""
+
+    def __call__(self, method: str, params: Mapping[str, Any], each: Sequence[Mapping[str, Any]] = ()) -> Any:
+        """The reply to one call; with ``each``, to the same call once for each of these further parameters."""
+
 
 _transport: list[Transport] = []
 
@@ -37,10 +43,29 @@ def connect(transport: Transport) -> None:
 
 def call(method: str, params: Mapping[str, Any]) -> Any:
     """One call: the host's value, or SDKError."""
+    reply = _connected()(method, params)
+    error = error_in(reply)
+    if error is not None:
+        raise error
+    return reply["ok"]
+
+
+def call_each(
+    method: str, params: Mapping[str, Any], several: Sequence[Mapping[str, Any]]
+) -> Sequence[Mapping[str, Any]]:
+    """The same call once for each: the replies, whether they went well or not."""
+    return _connected()(method, params, several) if several else []
+
+
+def error_in(reply: Mapping[str, Any]) -> SDKError | None:
+    """Why a call was refused, if it was."""
+    error = reply.get("error")
+    if error is None:
+        return None
+    return SDKError(error["type"], error["message"], error["hint"], limit=error["limit"])
+
+
+def _connected() -> Transport:
     if not _transport:
         raise SDKError("NOT_CONNECTED", "the SDK answers inside execute_code only")
-    reply = _transport[0](method, params)
-    error = reply.get("error")
-    if error is not None:
-        raise SDKError(error["type"], error["message"], error["hint"], limit=error["limit"])
-    return reply["ok"]
+    return _transport[0]

@@ -108,6 +108,7 @@ def _cell(text: str) -> str:
 # What a script has at hand, by the name it writes, in the order it is explained.
 SDK: Mapping[str, object] = {
     "semantic_search": client_sdk.semantic_search,
+    "search_many": client_sdk.search_many,
     "kb.search": client_sdk.KnowledgeBase.search,
     "fetch": client_sdk.fetch,
     "Results": client_sdk.Results,

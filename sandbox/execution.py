@@ -37,9 +37,24 @@ class Host:
         self._bytes = 0
 
     async def answer(self, request: frames.Call) -> bytes:
-        """The packed reply to one call: a value, or an error that the script may catch."""
+        """The packed reply: a value, or an error that the script may catch; for a batch, a list of such replies.
+
+        A batch is answered from its beginning until the replies fill a frame; the script asks again for the rest.
+        """
+        if not request.each:
+            return frames.pack(await self._reply(request.method, request.params))
+        replies: list[bytes] = []
+        room = self._limits.reply_bytes
+        for params in request.each:
+            replies.append(await self._reply(request.method, {**request.params, **params}))
+            room -= len(replies[-1])
+            if room < 0:
+                break
+        return frames.to_child(replies)
+
+    async def _reply(self, method: str, params: dict[str, Any]) -> bytes:
         try:
-            return await self._value(request)
+            return await self._value(method, params)
         except CallError as refusal:
             error = {
                 "type": refusal.type,
@@ -47,9 +62,9 @@ class Host:
                 "hint": refusal.hint,
                 "limit": refusal.limit,
             }
-            return frames.to_child({"error": error})
+            return frames.for_child({"error": error})
 
-    async def _value(self, request: frames.Call) -> bytes:
+    async def _value(self, method: str, params: dict[str, Any]) -> bytes:
         limits = self._limits
         if self.calls >= limits.sdk_calls:
             raise CallError("CallLimit", f"a script may make {limits.sdk_calls} calls", limit=True, hint=_FEWER)
@@ -57,12 +72,12 @@ class Host:
         if self._call is None:
             raise CallError("NO_KNOWLEDGE_BASE", "this sandbox has no knowledge base behind it")
         try:
-            reply = await self._call(request.method, request.params)
-            data = frames.to_child({"ok": reply.value})
+            reply = await self._call(method, params)
+            data = frames.for_child({"ok": reply.value})
         except CallError:
             raise
         except Exception:
-            log.exception("the host failed to answer %r", request.method)
+            log.exception("the host failed to answer %r", method)
             raise CallError("INTERNAL", "internal error; the server's log has the details") from None
         self._weigh(len(data))
         self.rows += reply.rows

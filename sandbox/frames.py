@@ -8,6 +8,8 @@ A frame is four bytes of length, big-endian, and a body. The two directions diff
 What a child may say (one key names the frame):
 
     {"call": METHOD, "params": {...}}     an SDK call; the keeper answers before it reads on
+    {"call": ..., "params": ..., "each": [{...}, ...]}
+                                          the same call once for each, with these parameters besides
     {"out": TEXT}                         printed text, at most OUT_CHARS of it
     {"result": VALUE}                     the end, well
     {"done": true}                        the end, well, without a value: what was printed is the result
@@ -31,6 +33,7 @@ HEADER = struct.Struct(">I")
 OUT_CHARS = 4 * KIB  # one frame of printed text; a killed child loses at most what it had not filled
 ERROR_CHARS = 8 * KIB  # a message, a source line and a hint
 SLACK = 4 * KIB  # keys and braces around a payload of the largest size
+BATCH_CALLS = 50  # calls in one frame; the answers of one batch fill about one reply
 INT_BITS = 1023  # the widest integer that every JSON reader can hold as a finite double
 RESULT_NODES = 200_000  # a result of 32 KiB has at most half of 32 Ki nodes; this is for wider settings
 
@@ -53,10 +56,11 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The script calls the host."""
+    """The script calls the host: once, or once for each of these further parameters."""
 
     method: str
     params: dict[str, Any]
+    each: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +103,16 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 
 def to_child(value: Any) -> bytes:
-    """A frame for the child. Values of foreign types travel as the JSON they stand for."""
+    """A frame for the child."""
+    return pack(for_child(value))
+
+
+def for_child(value: Any) -> bytes:
+    """Its body alone. Values of foreign types travel as the JSON they stand for."""
     try:
-        body = marshal.dumps(value)
+        return marshal.dumps(value)
     except ValueError:
-        body = marshal.dumps(json.loads(json.dumps(value, allow_nan=False)))
-    return pack(body)
+        return marshal.dumps(json.loads(json.dumps(value, allow_nan=False)))
 
 
 def from_keeper(body: bytes) -> Any:
@@ -124,7 +132,7 @@ def decode(body: bytes, limits: Limits) -> Frame:
     if not isinstance(frame, dict):
         raise ProtocolError("a frame is an object")
     kind = frozenset(frame)
-    if kind == _CALL:
+    if kind in (_CALL, _CALLS):
         return _call(frame, len(body), limits)
     if kind == _OUT:
         return Out(_text(frame["out"], OUT_CHARS))
@@ -139,6 +147,7 @@ def decode(body: bytes, limits: Limits) -> Frame:
 
 
 _CALL, _OUT, _RESULT = frozenset({"call", "params"}), frozenset({"out"}), frozenset({"result"})
+_CALLS = frozenset({"call", "params", "each"})
 _DONE, _FAILURE = frozenset({"done"}), frozenset({"error", "status"})
 
 
@@ -170,7 +179,16 @@ def _call(frame: dict[str, Any], size: int, limits: Limits) -> Call:
     if not isinstance(method, str) or len(method) > 64 or not isinstance(params, dict):
         raise ProtocolError("a call is a method and an object of parameters")
     check_data(params, limits.nesting)
-    return Call(method, params)
+    return Call(method, params, _each(frame["each"], limits) if "each" in frame else ())
+
+
+def _each(value: Any, limits: Limits) -> tuple[dict[str, Any], ...]:
+    if not isinstance(value, list) or not 0 < len(value) <= BATCH_CALLS:
+        raise ProtocolError(f"a batch is a list of 1 to {BATCH_CALLS} objects")
+    if not all(isinstance(params, dict) for params in value):
+        raise ProtocolError("a batch holds objects of parameters")
+    check_data(value, limits.nesting)
+    return tuple(value)
 
 
 def _text(value: Any, longest: int) -> str:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
-_SDK = "kb semantic_search fetch MCPClient Results Row SDKError MissingField"
+_SDK = "kb semantic_search search_many fetch MCPClient Results Row SDKError MissingField"
 
 TABLE = {
     "winnow": _SDK,

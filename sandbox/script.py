@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import client_sdk.transport
@@ -63,7 +63,7 @@ def _forget() -> None:
 def run(job: Job, channel: Channel, *, fence: bool) -> bytes:
     """The last frame of one script. Whatever the script does ends here."""
     console = Console(channel, job["stdout_bytes"])
-    client_sdk.transport.connect(_transport(channel, job["request_bytes"]))
+    client_sdk.transport.connect(_Transport(channel, job["request_bytes"]))
     try:
         ending = _ending(job, console, _fenced if fence else _raw)
         console.flush()
@@ -177,27 +177,50 @@ def _helper(console: Console) -> Callable[..., None]:
     return help
 
 
-def _transport(channel: Channel, request_bytes: int) -> client_sdk.transport.Transport:
-    def call(method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        body = _encoded(method, params)
-        if len(body) > request_bytes:
+class _Transport:
+    """SDK calls as frames."""
+
+    def __init__(self, channel: Channel, request_bytes: int) -> None:
+        self._channel = channel
+        self._request_bytes = request_bytes
+
+    def __call__(self, method: str, params: Mapping[str, Any], each: Sequence[Mapping[str, Any]] = ()) -> Any:
+        """One call and its reply, or the same call once for each and a list of replies."""
+        if not each:
+            return self._ask(_encoded({"call": method, "params": params}))
+        replies: list[Mapping[str, Any]] = []
+        while len(replies) < len(each):  # the host answers as many at a time as fill a frame
+            batch = each[len(replies) : len(replies) + frames.BATCH_CALLS]
+            replies += map(frames.from_keeper, self._ask(self._batch(method, params, batch)))
+        return replies
+
+    def _batch(self, method: str, params: Mapping[str, Any], batch: Sequence[Mapping[str, Any]]) -> bytes:
+        """As many of them as fit into a frame."""
+        body = _encoded({"call": method, "params": params, "each": batch})
+        if len(body) <= self._request_bytes or len(batch) == 1:
+            return body
+        return self._batch(method, params, batch[: len(batch) // 2])
+
+    def _ask(self, body: bytes) -> Any:
+        if len(body) > self._request_bytes:
             raise client_sdk.SDKError(
                 "RequestTooLarge",
-                f"the call is {len(body):,} bytes long; the limit is {request_bytes:,}",
+                f"the call is {len(body):,} bytes long; the limit is {self._request_bytes:,}",
                 "pass fewer ids at a time",
             )
-        channel.send_body(body)
-        reply: Mapping[str, Any] = channel.receive()
-        return reply
-
-    return call
+        self._channel.send_body(body)
+        return self._channel.receive()
 
 
 _PARAMETER_DEPTH = 16
 
 
-def _encoded(method: str, params: Mapping[str, Any]) -> bytes:
+def _encoded(frame: dict[str, Any]) -> bytes:
     try:
-        return frames.dump({"call": method, "params": params})
+        return frames.dump(frame)
     except (TypeError, ValueError, RecursionError):  # not JSON as it stands: sets, dates, keys of other types
-        return frames.dump({"call": method, "params": results.plain(params, _PARAMETER_DEPTH)})
+        return frames.dump({"call": frame["call"], **results.plain(_parameters(frame), _PARAMETER_DEPTH)})
+
+
+def _parameters(frame: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in frame.items() if name != "call"}

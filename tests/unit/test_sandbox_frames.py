@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.frames import (
+    BATCH_CALLS,
     HEADER,
     Call,
     Failure,
@@ -48,6 +49,19 @@ def test_a_result_arrives_as_it_left(value: Any) -> None:
 @given(TEXT.filter(lambda name: len(name) <= 64), st.dictionaries(TEXT, DATA, max_size=3))
 def test_a_call_arrives_as_it_left(method: str, params: dict[str, Any]) -> None:
     assert decode(dump({"call": method, "params": params}), LIMITS) == Call(method, params)
+
+
+@given(st.lists(st.dictionaries(TEXT, DATA, max_size=3), min_size=1, max_size=4))
+def test_a_batch_arrives_as_it_left(each: list[dict[str, Any]]) -> None:
+    assert decode(dump({"call": "m", "params": {"k": 1}, "each": each}), LIMITS) == Call(
+        "m", {"k": 1}, tuple(each)
+    )
+
+
+@pytest.mark.parametrize("each", [[], {}, None, "ab", [1], [[]], [{}] * (BATCH_CALLS + 1), [{"a": 2**1023}]])
+def test_what_is_no_batch_is_a_protocol_error(each: Any) -> None:
+    with pytest.raises(ProtocolError):
+        decode(dump({"call": "m", "params": {}, "each": each}), LIMITS)
 
 
 @given(st.binary(max_size=200))

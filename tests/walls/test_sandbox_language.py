@@ -597,7 +597,7 @@ return {"p": P(1), "k": {C.A: 2}}
 def test_help_and_dir_show_the_sdk(bench: Any) -> None:
     outcome = bench.run("help(kb.search)\nprint(dir(kb))")
     assert "best rows for a question" in outcome.stdout
-    assert "['fetch', 'search', 'semantic_search']" in outcome.stdout
+    assert "['fetch', 'search', 'search_many', 'semantic_search']" in outcome.stdout
 
 
 def test_plain_python_agrees_on_what_a_last_line_is() -> None:
