@@ -23,7 +23,8 @@ Status = Literal[
 class ScriptError:
     """Why a script did not end well, told for the one who wrote it.
 
-    ``line`` and ``column`` count from 1 in the agent's own source; ``hint`` says what to write instead.
+    ``line`` and ``column`` count from 1 in the agent's own source; ``hint`` says what to write instead;
+    ``retry_after_s``, where it was not the script's fault, when it is worth another try.
     """
 
     type: str
@@ -32,6 +33,7 @@ class ScriptError:
     column: int | None = None
     source_line: str | None = None
     hint: str | None = None
+    retry_after_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from .engines import Child, Engine
 from .execution import Execution, Host, Progress
 from .limits import Layers, Limits
 from .outcome import CountTokens, HostCall, Outcome, SandboxUnavailable, WallReport, Walls
+from .queueing import Places, QueueFull
 
 _SCRIPTS_PER_SERVER = 1_000
 
@@ -50,10 +51,7 @@ class Sandbox:
         self._limits = limits
         self._accept_missing = frozenset(accept_missing)
         self._layers = layers
-        self._queue = queue
-        self._queue_seconds = queue_seconds
-        self._waiting = 0
-        self._workers = asyncio.Semaphore(workers)
+        self._places = Places(workers, queue, queue_seconds)
         self._spares = spares
         self._server: Engine | None = None
         self._starting = asyncio.Lock()
@@ -93,6 +91,7 @@ class Sandbox:
         self,
         code: str,
         *,
+        client: str = "",
         call: HostCall | None = None,
         limits: Limits | None = None,
         count_tokens: CountTokens | None = None,
@@ -100,36 +99,22 @@ class Sandbox:
     ) -> Outcome:
         """Run one script and tell how it went; nothing the script does raises here.
 
-        ``call`` answers its SDK calls. ``limits`` are lowered to the sandbox's own where they exceed them.
+        ``client``: whose script it is; clients take turns at the workers. ``call`` answers its SDK calls. ``limits`` are lowered to the sandbox's own where they exceed them.
         ``on_progress`` hears of the usage about once a second. Cancelling this call kills the script.
         """
         bounds = self._limits if limits is None else _lowest(limits, self._limits)
         size = len(code.encode("utf-8", "surrogatepass"))
         if size > bounds.source_bytes:
             return self._sealed(verdicts.source_too_large(size, bounds.source_bytes))
-        if not await self._enter():
-            return self._sealed(verdicts.queue_full(self._queue, self._queue_seconds))
+        try:
+            await self._places.enter(client)
+        except QueueFull as full:
+            return self._sealed(verdicts.queue_full(full.waiting, full.retry_after_s))
+        started = time.monotonic()
         try:
             return await self._run(code, bounds, Host(call, bounds), count_tokens, on_progress)
         finally:
-            self._workers.release()
-
-    async def _enter(self) -> bool:
-        """Take a worker's place, waiting in the queue if there is room in it."""
-        if not self._workers.locked():
-            await self._workers.acquire()
-            return True
-        if self._waiting >= self._queue:
-            return False
-        self._waiting += 1
-        try:
-            async with asyncio.timeout(self._queue_seconds):
-                await self._workers.acquire()
-        except TimeoutError:
-            return False
-        finally:
-            self._waiting -= 1
-        return True
+            self._places.leave(client, time.monotonic() - started)
 
     async def _run(
         self,

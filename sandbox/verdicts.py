@@ -22,14 +22,15 @@ def source_too_large(size: int, bound: int) -> Outcome:
     )
 
 
-def queue_full(places: int, seconds: float) -> Outcome:
+def queue_full(waiting: int, retry_after_s: int) -> Outcome:
     """No worker, and no room to wait or not within the time."""
-    return _ending(
-        "unavailable",
+    error = ScriptError(
         "QUEUE_FULL",
-        f"all workers are busy and {places} scripts wait, or one waited {seconds:g} s",
-        "run it again in about 5 seconds",
+        f"all workers are busy and {waiting} scripts wait",
+        hint=f"run it again in {retry_after_s} s; a direct search answers meanwhile",
+        retry_after_s=retry_after_s,
     )
+    return Outcome("unavailable", error=error)
 
 
 def unavailable(why: str) -> Outcome:

@@ -44,9 +44,9 @@ class Application:
         self.start()
         await asyncio.shield(self._loading[0])
 
-    def context(self, progress: Callable[[float, str], Awaitable[None]]) -> Context:
+    def context(self, client: str, progress: Callable[[float, str], Awaitable[None]]) -> Context:
         """What one tool call may use."""
-        return Context(self.kb, self.scripts, self.settings, progress)
+        return Context(self.kb, self.scripts, self.settings, client, progress)
 
     async def health(self) -> dict[str, Any]:
         """What an operator wants to see at a glance."""

@@ -109,7 +109,9 @@ class Scripts:
             return
         self._sandbox = sandbox
 
-    async def run(self, code: str, *, timeout: float | None = None, progress: Progress | None = None) -> Outcome:
+    async def run(
+        self, code: str, *, client: str = "", timeout: float | None = None, progress: Progress | None = None
+    ) -> Outcome:
         """Run one script to its verdict; never raises for anything the script does.
 
         Raises:
@@ -120,6 +122,7 @@ class Scripts:
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
         return await self._sandbox.run(
             code,
+            client=client,
             call=_Meter(self._kb).call,
             limits=replace(self._limits, wall_seconds=seconds),
             count_tokens=count_tokens,

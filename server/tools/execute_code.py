@@ -56,7 +56,6 @@ _ERROR_CHARS: Mapping[str, int] = MappingProxyType(
     {"type": 200, "message": 4000, "source_line": 1000, "hint": 2000}
 )
 _RETRYABLE = frozenset({"TIMEOUT", "SANDBOX_CRASH", "QUEUE_FULL"})
-_QUEUE_RETRY_SECONDS = 30
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
@@ -66,7 +65,9 @@ async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
         seconds = usage.wall_ms / 1000
         await context.progress(seconds, f"running for {seconds:.0f} s, {usage.sdk_calls} SDK calls")
 
-    outcome = await context.scripts.run(request.code, timeout=request.timeout, progress=report)
+    outcome = await context.scripts.run(
+        request.code, client=context.client, timeout=request.timeout, progress=report
+    )
     payload = to_payload(outcome)
     return Result(
         payload, render(payload), summary=_headline(payload), warnings=warnings, failed=outcome.status != "ok"
@@ -82,9 +83,9 @@ def to_payload(outcome: Outcome) -> dict[str, Any]:
         return {name: value for name, value in payload.items() if name != "error"}
     reason = _reason(outcome)
     details: dict[str, Any] = {"reason": reason, "retryable": reason in _RETRYABLE}
-    if reason == "QUEUE_FULL":
-        details["retry_after_s"] = _QUEUE_RETRY_SECONDS
     told = {name: _clip(name, value) for name, value in payload["error"].items() if value is not None}
+    if "retry_after_s" in told:
+        details["retry_after_s"] = told.pop("retry_after_s")
     payload["error"] = {**told, "code": REASONS[reason].value, "details": details}
     return payload
 

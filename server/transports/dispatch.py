@@ -29,7 +29,7 @@ class Dispatcher:
     """Lists and calls the tools of one server."""
 
     def __init__(
-        self, context: Callable[[Callable[[float, str], Awaitable[None]]], Context], settings: Settings
+        self, context: Callable[[str, Callable[[float, str], Awaitable[None]]], Context], settings: Settings
     ) -> None:
         self._context = context
         self._settings = settings
@@ -55,7 +55,7 @@ class Dispatcher:
         error: WinnowError | None = None
         try:
             self._limits.take(client, _KIND_OF_LIMIT.get(tool.name, "direct"))
-            result = await tool.handler(self._context(progress), dict(arguments))
+            result = await tool.handler(self._context(client, progress), dict(arguments))
         except WinnowError as problem:
             error, result = problem, _failed(problem)
         except Exception:
@@ -67,7 +67,7 @@ class Dispatcher:
         return self._sealed(tool, result, trace_id, duration_ms)
 
     def _offered(self) -> Sequence[Tool]:
-        context = self._context(_silent)
+        context = self._context("", _silent)
         return [tool for tool in TOOLS if tool.offered(context)]
 
     def _spelled(self, name: str) -> str:
