@@ -1,9 +1,9 @@
 """Who runs next: a bounded queue for workers' places, fair between clients.
 
 A free place goes to the waiting client that holds the fewest; among equals, to the one that was given a place the
-longest ago (so: round robin); within a client, to the one that came first. A full queue still has room for a client
-that waits with less than others do: the newest entry of the client with the most gives way. One client with a
-thousand scripts therefore delays another by one script, and never shuts it out.
+longest ago (so: round robin); within a client, to the one that came first. A full queue still has room for a
+client that waits with less than others do: the newest entry of the client with the most gives way. One client with
+a thousand scripts therefore delays another by one script, and never shuts it out.
 """
 
 from __future__ import annotations

@@ -99,8 +99,9 @@ class Sandbox:
     ) -> Outcome:
         """Run one script and tell how it went; nothing the script does raises here.
 
-        ``client``: whose script it is; clients take turns at the workers. ``call`` answers its SDK calls. ``limits`` are lowered to the sandbox's own where they exceed them.
-        ``on_progress`` hears of the usage about once a second. Cancelling this call kills the script.
+        ``client``: whose script it is; clients take turns at the workers. ``call`` answers its SDK calls.
+        ``limits`` are lowered to the sandbox's own where they exceed them. ``on_progress`` hears of the usage
+        about once a second. Cancelling this call kills the script.
         """
         bounds = self._limits if limits is None else _lowest(limits, self._limits)
         size = len(code.encode("utf-8", "surrogatepass"))

@@ -17,7 +17,8 @@ from server.settings import Settings
 class Context:
     """What a handler may use while it answers one call.
 
-    ``client`` is whoever calls: an HTTP session, or the one client of a pipe. ``progress`` takes seconds elapsed and a line for people; it does nothing where the client did not ask.
+    ``client`` is whoever calls: an HTTP session, or the one client of a pipe. ``progress`` takes seconds elapsed
+    and a line for people; it does nothing where the client did not ask.
     """
 
     kb: KnowledgeBase
