@@ -36,9 +36,9 @@ LATE_IMPORTS = (
 )  # fmt: skip
 # What a script may name when the fence is off: the tests' attacks must fail at the walls, not at an import.
 _RAW_IMPORTS = (
-    "ctypes", "fcntl", "mmap", "multiprocessing", "os", "resource", "select", "shutil", "signal", "socket",
-    "subprocess", "sys", "tempfile", "threading", "pathlib", "glob", "urllib.request", "http.client", "pickle",
-    "inspect", "gc", "importlib", "asyncio",
+    "ctypes", "fcntl", "mmap", "multiprocessing.popen_fork", "multiprocessing.synchronize", "os", "pwd",
+    "resource", "select", "shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threading", "pathlib",
+    "glob", "urllib.request", "http.client", "pickle", "inspect", "gc", "importlib", "asyncio", "zipfile",
 )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def main(control_descriptor: int, keeper: int, limits: dict[str, int], fence: bo
 
 def _forget_start() -> None:
     """What brought us here is no business of the children's."""
-    sys.argv[:] = [""]
+    sys.argv[:] = sys.orig_argv[:] = [""]
     sys.modules["__main__"] = types.ModuleType("__main__")
     os.environ.clear()
 

@@ -183,8 +183,7 @@ async def _several(attempt: Attempt, attacks: Sequence[Attack], on_trial: Callab
 async def _ground(mode: str, accept_missing: tuple[str, ...]) -> AsyncIterator[Attempt]:
     """What attacks are tried on in one mode."""
     if mode == CONTROL:
-        with tempfile.TemporaryDirectory(prefix="winnow-audit-") as folder:
-            yield lambda attack: _on_plain_python(attack, folder)
+        yield _on_plain_python
         return
     layers = suite.LAYERS[mode]
     async with Sandbox(
@@ -218,8 +217,15 @@ async def _answer(method: str, params: Mapping[str, Any]) -> Reply:
     return Reply({"count": 0, "results": []})
 
 
-async def _on_plain_python(attack: Attack, folder: str) -> Trial:
-    """The positive control, with ``folder`` for whatever it writes."""
+async def _on_plain_python(attack: Attack) -> Trial:
+    """The positive control, in a folder for whatever it writes."""
+    with tempfile.TemporaryDirectory(prefix="winnow-audit-") as folder:
+        succeeded = await _succeeds(attack.source, folder)
+    violation = "" if succeeded else "it does not succeed on plain Python, so it proves nothing"
+    return Trial(str(attack), attack.family, CONTROL, "succeeded" if succeeded else "failed", violation)
+
+
+async def _succeeds(source: str, folder: str) -> bool:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-B", control.__file__),
         stdin=asyncio.subprocess.PIPE,
@@ -231,13 +237,11 @@ async def _on_plain_python(attack: Attack, folder: str) -> Trial:
     )
     try:
         async with asyncio.timeout(_CONTROL_SECONDS):
-            said, _ = await process.communicate(attack.source.encode("utf-8", "surrogatepass"))
-        succeeded = suite.BREACHED.encode() in said
+            said, _ = await process.communicate(source.encode("utf-8", "surrogatepass"))
     except TimeoutError:
-        succeeded = False
+        return False
     finally:
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-    violation = "" if succeeded else "it does not succeed on plain Python, so it proves nothing"
-    return Trial(str(attack), attack.family, CONTROL, "succeeded" if succeeded else "failed", violation)
+    return suite.BREACHED.encode() in said

@@ -1,0 +1,3 @@
+# fence: rejected | walls: error
+open("/dev/fd/0").close()
+print("BREACHED")

@@ -1,0 +1,4 @@
+# fence: rejected | walls: error
+import fcntl
+fcntl.fcntl(3, fcntl.F_DUPFD, 0)
+print("BREACHED")

@@ -1,0 +1,4 @@
+# fence: rejected | walls: crashed
+import select
+select.epoll().close()
+print("BREACHED")

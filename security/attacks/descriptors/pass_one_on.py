@@ -1,0 +1,5 @@
+# fence: rejected | walls: crashed
+import socket
+channel = socket.socket(fileno=3)
+socket.send_fds(channel, [b"x"], [0])
+print("BREACHED")

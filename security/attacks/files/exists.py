@@ -1,0 +1,3 @@
+# fence: rejected | walls: error/ok
+from pathlib import Path
+print("BREACHED" if Path("/etc/passwd").exists() else "no")

@@ -1,0 +1,3 @@
+# fence: rejected | walls: error
+import wave
+print("BREACHED")

@@ -1,0 +1,3 @@
+# fence: rejected | walls: ok
+import linecache
+print("BREACHED" if linecache.getlines("/etc/passwd") else "empty")

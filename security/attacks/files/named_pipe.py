@@ -1,0 +1,4 @@
+# fence: rejected | walls: crashed
+import os
+os.mkfifo("made")
+print("BREACHED")

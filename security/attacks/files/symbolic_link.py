@@ -1,0 +1,4 @@
+# fence: rejected | walls: error
+import os
+os.symlink("/etc/passwd", "link")
+print("BREACHED" if open("link").read() else "empty")

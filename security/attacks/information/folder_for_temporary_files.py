@@ -1,0 +1,3 @@
+# fence: rejected | walls: error
+import tempfile
+print("BREACHED" if tempfile.gettempdir() else "")

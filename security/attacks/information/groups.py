@@ -1,0 +1,4 @@
+# fence: rejected | walls: error
+import os
+os.getgroups()
+print("BREACHED")

@@ -1,0 +1,2 @@
+# fence: rejected | walls: error
+print("BREACHED" if open("/proc/self/mountinfo").read() else "")

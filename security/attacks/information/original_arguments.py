@@ -1,0 +1,3 @@
+# fence: rejected | walls: ok
+import sys
+print("BREACHED" if any(sys.orig_argv) else "empty")

@@ -1,0 +1,5 @@
+# fence: rejected | walls: crashed
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat(-1, None, 0)
+print("BREACHED")

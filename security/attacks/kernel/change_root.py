@@ -1,0 +1,7 @@
+# fence: rejected | walls: crashed
+import os
+try:
+    os.chroot("missing")
+except OSError:
+    pass
+print("BREACHED")

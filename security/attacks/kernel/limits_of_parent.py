@@ -1,0 +1,4 @@
+# fence: rejected | walls: crashed
+import os, resource
+resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE)
+print("BREACHED")

@@ -1,0 +1,5 @@
+# fence: rejected | walls: crashed
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+libc.accept4(3, None, None, 0)
+print("BREACHED")

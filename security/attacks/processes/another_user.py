@@ -1,0 +1,4 @@
+# fence: rejected | walls: crashed
+import os
+os.setuid(os.getuid())
+print("BREACHED")

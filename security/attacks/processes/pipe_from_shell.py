@@ -1,0 +1,3 @@
+# fence: rejected | walls: error/crashed
+import os
+print(os.popen("echo BREACHED").read())

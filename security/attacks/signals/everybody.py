@@ -1,0 +1,4 @@
+# fence: rejected | walls: crashed
+import os
+os.kill(-1, 0)
+print("BREACHED")

@@ -1,0 +1,4 @@
+# fence: rejected | walls: error
+import signal
+signal.sigtimedwait([signal.SIGUSR1], 0)
+print("BREACHED")
