@@ -36,6 +36,7 @@ class Death:
     signal: int
     cpu_ms: float
     memory_peak_bytes: int
+    starved: bool = False  # the kernel killed it because all scripts together held too much memory
 
     @property
     def fault(self) -> bool:
@@ -96,24 +97,50 @@ class Engine(Protocol):
         """End it and every child. Idempotent."""
 
 
-async def _kernel(limits: Limits, layers: Layers) -> Engine:
+async def _kernel(limits: Limits, layers: Layers, children: int) -> Engine:
     if not sys.platform.startswith("linux"):
-        raise SandboxUnavailable(f"no kernel walls on {sys.platform}. {_ANYWHERE}")
+        raise SandboxUnavailable(f"no kernel walls on {sys.platform}. {_ELSEWHERE.get(sys.platform, _ANYWHERE)}")
     from .forks import ForkServer
 
-    return await ForkServer.start(limits, layers)
+    return await ForkServer.start(limits, layers, children)
 
 
-_ANYWHERE = "Run winnow on Linux: a virtual machine, WSL or a container will do"
+async def _seatbelt(limits: Limits, layers: Layers, children: int) -> Engine:
+    from . import seatbelt
+
+    return await seatbelt.start(limits, layers)
+
+
+async def _monty(limits: Limits, layers: Layers, children: int) -> Engine:
+    from . import monty
+
+    return await monty.start(limits)
+
+
+_ANYWHERE = (
+    "Run winnow on Linux (a virtual machine, WSL or a container will do), or choose the smaller language of "
+    "--sandbox monty"
+)
+_ELSEWHERE: Mapping[str, str] = MappingProxyType(
+    {
+        "darwin": f"{_ANYWHERE}; --sandbox seatbelt is written for this system, but nobody has seen it hold",
+    }
+)
+
 # No opt-in goes without these.
 MANDATORY = frozenset({"seccomp"})
 
-ENGINES: Mapping[str, Callable[[Limits, Layers], Awaitable[Engine]]] = MappingProxyType({"auto": _kernel})
+ENGINES: Mapping[str, Callable[[Limits, Layers, int], Awaitable[Engine]]] = MappingProxyType(
+    {"auto": _kernel, "monty": _monty, "seatbelt": _seatbelt}
+)
 
 
-async def start(name: str, limits: Limits, layers: Layers) -> Engine:
-    """Start the engine of this name. SandboxUnavailable where it cannot be, and what to do instead."""
-    return await ENGINES[name](limits, layers)
+async def start(name: str, limits: Limits, layers: Layers, children: int) -> Engine:
+    """Start the engine of this name, for so many children at once.
+
+    SandboxUnavailable where it cannot be, and what to do instead.
+    """
+    return await ENGINES[name](limits, layers, children)
 
 
 def unraised(name: str, why: str) -> tuple[WallReport, ...]:

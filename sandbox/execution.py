@@ -12,7 +12,7 @@ from typing import Any
 
 from . import frames, verdicts
 from .engines import Child, ChildGone, Death
-from .limits import MIB, Limits
+from .limits import MIB, WARM_BYTES, Limits
 from .outcome import CallError, CountTokens, HostCall, Outcome, ScriptError, Usage
 
 log = logging.getLogger("sandbox")
@@ -20,7 +20,6 @@ log = logging.getLogger("sandbox")
 Progress = Callable[[Usage], Awaitable[None]]
 
 _PROGRESS_SECONDS = 1.0
-_WARM_BYTES = 96 * MIB  # resident before a script has done anything, and then some
 _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
 CUT_MARK = "[... {} bytes of output cut here ...]\n"
 
@@ -170,7 +169,7 @@ class Execution:
         told = time.monotonic()
         while True:
             await asyncio.sleep(self._child.look_seconds)
-            if self._child.resident_bytes() > self._limits.memory_bytes + _WARM_BYTES:
+            if self._child.resident_bytes() > self._limits.memory_bytes + WARM_BYTES:
                 self._too_large = True
                 self._child.strike()
                 return
@@ -180,7 +179,7 @@ class Execution:
                     await on_progress(self._usage())
 
     def _explain(self, death: Death) -> Outcome:
-        if self._too_large:
+        if self._too_large or death.starved:
             return verdicts.memory(self._limits)
         if death.cpu_ms >= self._limits.cpu_seconds * 1000 - _CPU_GRAIN_MS:
             return verdicts.cpu(self._limits)

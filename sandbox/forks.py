@@ -23,9 +23,10 @@ from typing import Any
 
 import RestrictedPython  # the child's; here only to know where it lives
 
-from . import frames, walls
+from . import cgroups, frames, walls
+from .cgroups import MemoryGroup
 from .engines import ChildGone, Death
-from .limits import KIB, Layers, Limits
+from .limits import KIB, WARM_BYTES, Layers, Limits
 from .outcome import SandboxUnavailable, WallReport
 
 _RECEIVE_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
@@ -239,7 +240,9 @@ class ForkServer:
 
     optional: frozenset[str] = frozenset()
 
-    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], control: socket.socket, group: MemoryGroup | None
+    ) -> None:
         self.walls: tuple[WallReport, ...] = ()
         self.breaches: tuple[str, ...] = ()
         self.spares: deque[Child] = deque()
@@ -248,6 +251,8 @@ class ForkServer:
         self.gone = False
         self.on_fault: Callable[[ForkServer], None] = lambda _: None
         self._process = process
+        self._group = group
+        self._starved = 0  # children that the group's limit has killed
         self._control = control
         self._loop = asyncio.get_running_loop()
         self._names = itertools.count()
@@ -258,8 +263,8 @@ class ForkServer:
         self._loop.add_reader(control, self._hear)
 
     @classmethod
-    async def start(cls, limits: Limits, layers: Layers) -> ForkServer:
-        """Execute one and wait until it has tested its walls."""
+    async def start(cls, limits: Limits, layers: Layers, children: int) -> ForkServer:
+        """Execute one, for so many children at once, and wait until it has tested its walls."""
         if not sys.platform.startswith("linux"):
             raise SandboxUnavailable(f"no kernel walls on {sys.platform}; run winnow on Linux")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -275,7 +280,8 @@ class ForkServer:
                 start_new_session=True,  # a Ctrl-C at the terminal is the server's to handle
                 cwd="/",
             )
-        server = cls(process, ours)
+        group, told = cgroups.around(process.pid, children * (limits.memory_bytes + WARM_BYTES))
+        server = cls(process, ours, group)
         try:
             async with asyncio.timeout(_START_SECONDS):
                 hello = await server._hello
@@ -286,6 +292,7 @@ class ForkServer:
             await server.close()
             raise
         server._read(hello)
+        server.walls += (told,)
         return server
 
     async def _last_words(self) -> str:
@@ -354,12 +361,19 @@ class ForkServer:
             self._children[record["spawned"]].begin(handles[0])
         else:
             child = self._children.pop(record.pop("gone"))
-            death = Death(**record)
+            death = Death(**record, starved=self._has_starved(record["signal"]))
             child.end(death)
             if death.fault:
                 self.on_fault(self)
             if not self._children:
                 self._idle.set()
+
+    def _has_starved(self, number: int) -> bool:
+        """Whether a child that died of this signal was killed by the group's limit."""
+        if self._group is None or number != signal.SIGKILL:
+            return False
+        before, self._starved = self._starved, self._group.kills()
+        return self._starved > before
 
     def _lose(self) -> None:
         """It is gone, and the kernel has taken all its children with it."""
@@ -403,6 +417,8 @@ class ForkServer:
             self._process.wait()
         if self._process.stderr is not None:
             self._process.stderr.close()
+        if self._group is not None:
+            self._group.remove()
 
 
 def _command(control: int, limits: Limits, layers: Layers) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 KIB = 1024
 MIB = 1024 * KIB
+WARM_BYTES = 96 * MIB  # resident in a child before its script has done anything, and then some
 
 
 @dataclass(frozen=True, slots=True)

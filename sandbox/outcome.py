@@ -65,6 +65,7 @@ class WallReport:
 
     ``stands`` means: it was raised, and the thing it forbids was tried behind it and refused. ``protects`` says
     what it is for, ``detail`` what was seen, ``advice`` what an operator can do when it does not stand.
+    ``reinforces``: other walls hold the same without it, so a host may lack it.
     """
 
     name: str
@@ -72,6 +73,7 @@ class WallReport:
     stands: bool
     detail: str = ""
     advice: str = ""
+    reinforces: bool = False
 
 
 @dataclass(frozen=True, slots=True)

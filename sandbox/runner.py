@@ -53,6 +53,7 @@ class Sandbox:
         self._layers = layers
         self._places = Places(workers, queue, queue_seconds)
         self._spares = spares
+        self._children = workers + spares
         self._server: Engine | None = None
         self._starting = asyncio.Lock()
         self._closed = False
@@ -145,7 +146,7 @@ class Sandbox:
 
     def _sealed(self, outcome: Outcome) -> Outcome:
         stood = tuple(wall.name for wall in self._walls if wall.stands)
-        missing = tuple(wall.name for wall in self._walls if not wall.stands)
+        missing = tuple(wall.name for wall in self._walls if not wall.stands and not wall.reinforces)
         return replace(outcome, walls=Walls(stood, missing))
 
     # --- children and their fork server ---
@@ -197,7 +198,7 @@ class Sandbox:
                 if self._server is not None:
                     await self._server.close()
                 self._server = None
-                server = await engines.start(self._engine, self._limits, self._layers)
+                server = await engines.start(self._engine, self._limits, self._layers, self._children)
                 try:
                     self._walls = server.walls
                     if self._layers.walls:
@@ -220,7 +221,8 @@ def _insist(server: Engine, accepted: frozenset[str]) -> None:
     """Fail closed: every wall stands, or an operator has named exactly those that do not."""
     if server.breaches:
         raise SandboxUnavailable(f"behind all walls this still works: {', '.join(server.breaches)}")
-    missing = tuple(wall for wall in server.walls if not wall.stands and wall.name not in server.optional)
+    needed = (wall for wall in server.walls if wall.name not in server.optional and not wall.reinforces)
+    missing = tuple(wall for wall in needed if not wall.stands)
     names = frozenset(wall.name for wall in missing)
     why = _told(missing)
     if names & engines.MANDATORY:
@@ -247,7 +249,7 @@ def _told(missing: tuple[WallReport, ...]) -> str:
 async def probe(engine: str = "auto") -> tuple[WallReport, ...]:
     """Test every wall of this host, for ``winnow doctor``. Never raises for a wall that does not stand."""
     try:
-        server = await engines.start(engine, Limits(), Layers())
+        server = await engines.start(engine, Limits(), Layers(), children=1)
     except SandboxUnavailable as error:
         return engines.unraised(engine, str(error))
     await server.close()

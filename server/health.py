@@ -272,7 +272,7 @@ def _walls(settings: Settings) -> Iterator[Finding]:
 
     accepted = settings.allow_weaker_sandbox
     for wall in asyncio.run(probe()):
-        needed = settings.execute_code == "on" and wall.name not in accepted
+        needed = settings.execute_code == "on" and wall.name not in accepted and not wall.reinforces
         yield Finding("walls", wall.name, wall.stands, wall.protects, wall.advice, needed, wall.detail)
 
 

@@ -27,15 +27,15 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_wall_of_the_list_is_tested_and_stands_here() -> None:
-    found = asyncio.run(probe())
-    assert [report.name for report in found] == [wall.name for wall in walls.ALL_WALLS]
-    assert [report for report in found if not report.stands] == []
+    needed = [report for report in asyncio.run(probe()) if not report.reinforces]
+    assert [report.name for report in needed] == [wall.name for wall in walls.ALL_WALLS]
+    assert [report for report in needed if not report.stands] == []
 
 
 def test_an_outcome_names_the_walls_that_stood(bench: Any) -> None:
     outcome = bench.run("1")
-    assert outcome.walls.stood == tuple(wall.name for wall in walls.ALL_WALLS)
-    assert outcome.walls.missing == ()
+    needed = {wall.name for wall in walls.ALL_WALLS}
+    assert (needed - set(outcome.walls.stood), outcome.walls.missing) == (set(), ())
 
 
 def _server(missing: tuple[str, ...] = (), breaches: tuple[str, ...] = ()) -> Any:
