@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import RestrictedPython  # the child's; here only to know where it lives
@@ -40,6 +41,11 @@ _QUICK_SECONDS = 500e-6
 _SEVERAL_PROCESSORS = len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else False
 _RESTS = 16
 _HEARD_PER_TURN = 16
+
+
+# One hash seed for all: a random one would be shared by the children of a fork server and tell them apart from those
+# of another; with this one the same script over the same documents gives the same answer, whatever it hashes.
+_ENVIRONMENT = MappingProxyType({"LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0"})
 
 
 class _Wakefulness:
@@ -272,7 +278,7 @@ class ForkServer:
         with theirs:
             process = subprocess.Popen(
                 _command(theirs.fileno(), limits, layers),
-                env={"LANG": "C.UTF-8", "TZ": "UTC"},
+                env=dict(_ENVIRONMENT),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -422,7 +428,10 @@ class ForkServer:
 
 
 def _command(control: int, limits: Limits, layers: Layers) -> list[str]:
-    """How the fork server is executed: isolated from the environment, without site, with our paths only."""
+    """How the fork server is executed: without site, with our paths only, and with no folder of the caller's.
+
+    Not with -I, which would ignore the environment below; that is ours to the last variable.
+    """
     files = (__file__, RestrictedPython.__file__)
     homes = list(dict.fromkeys(str(Path(file).resolve().parent.parent) for file in files))
     start = (
@@ -430,4 +439,4 @@ def _command(control: int, limits: Limits, layers: Layers) -> list[str]:
         "from sandbox.zygote import main\n"
         f"main({control}, {os.getpid()}, {asdict(limits)!r}, fence={layers.fence}, walled={layers.walls})"
     )
-    return [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", start]
+    return [sys.executable, "-P", "-s", "-S", "-B", "-X", "utf8", "-c", start]

@@ -13,7 +13,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -119,12 +119,12 @@ def _bad_cursor() -> WinnowError:
     )
 
 
-@dataclass(slots=True)
-class _Rankings:
+class Rankings:
     """Ranked ids, kept per question and index generation. Every tier is rendered from them."""
 
-    _entries: LRUCache[tuple[Any, ...], Ranking] = field(default_factory=lambda: LRUCache(_CACHED_RANKINGS))
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self) -> None:
+        self._entries: LRUCache[tuple[Any, ...], Ranking] = LRUCache(_CACHED_RANKINGS)
+        self._lock = threading.Lock()
 
     def get(self, key: tuple[Any, ...]) -> Ranking | None:
         with self._lock:
@@ -135,6 +135,14 @@ class _Rankings:
         if ranking.legs == "hybrid":
             with self._lock:
                 self._entries[key] = ranking
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Who asks, as far as an answer depends on it."""
+
+    budget: Budget
+    rankings: Rankings
 
 
 class KnowledgeBase:
@@ -149,7 +157,7 @@ class KnowledgeBase:
         self._settings = settings
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="winnow-open")
         self._opening: Future[Library] | None = None
-        self._rankings = _Rankings()
+        self._rankings = Rankings()
 
     def start(self) -> None:
         """Begin to open the store; returns at once."""
@@ -161,8 +169,13 @@ class KnowledgeBase:
         if self._opening is not None and not self._opening.exception():
             self._opening.result().close()
 
-    async def call(self, operation: str, arguments: Mapping[str, Any], budget: Budget) -> Answer:
+    async def call(
+        self, operation: str, arguments: Mapping[str, Any], budget: Budget, rankings: Rankings | None = None
+    ) -> Answer:
         """Validate and answer one operation of ``OPERATIONS``.
+
+        ``rankings``: where the caller keeps what it has found; direct calls share one. A script brings its own, or
+        the time that its searches take would tell what others have searched for.
 
         Raises:
             WinnowError: for everything a caller can act on; the message says how.
@@ -174,7 +187,8 @@ class KnowledgeBase:
         library = await asyncio.shield(asyncio.wrap_future(self._library()))
         try:
             async with asyncio.timeout(SEARCH_SECONDS):
-                answer = await asyncio.to_thread(known.answer, self, library, request, budget)
+                asking = _Asking(budget, rankings or self._rankings)
+                answer = await asyncio.to_thread(known.answer, self, library, request, asking)
         except TimeoutError:
             raise WinnowError(
                 "TIMEOUT", f"no answer within {SEARCH_SECONDS:.0f} s; try again with fewer results", retryable=True
@@ -189,30 +203,30 @@ class KnowledgeBase:
 
     # The operations. They run in worker threads: no event loop from here on.
 
-    def semantic_search(self, library: Library, request: SemanticSearch, budget: Budget) -> Answer:
+    def semantic_search(self, library: Library, request: SemanticSearch, asking: _Asking) -> Answer:
         """Ranked chunks, or chunks by id, at the tier that was asked for."""
         filters = self._filters(library, request.scope, request.filters, request.vendor_filter)
         mode = self._mode(request)
         if request.filter_ids:
-            ranked = self._by_id(library, request, filters)
+            ranked = self._by_id(library, request, filters, asking)
         else:
-            ranked = self._ranked(library, request.query or "", filters, request.top_k, request.min_score)
+            ranked = self._ranked(library, request.query or "", filters, asking, request.top_k, request.min_score)
         if request.include_relationships:
             ranked = replace(ranked, warnings=(*ranked.warnings, _NO_GRAPH))
-        return self._page(ranked, request, mode, budget)
+        return self._page(ranked, request, mode, asking.budget)
 
-    def kb_search(self, library: Library, request: KbSearch, budget: Budget) -> Answer:
+    def kb_search(self, library: Library, request: KbSearch, asking: _Asking) -> Answer:
         """Previews of the best chunks, at most ``max_per_doc`` of each document."""
         filters = self._filters(library, request.scope, request.filters, None)
-        ranked = self._ranked(library, request.query, filters, MAX_TOP_K)
+        ranked = self._ranked(library, request.query, filters, asking, MAX_TOP_K)
         kept = _at_most_per_document(ranked.passages, request.max_per_doc)[: request.top_k]
         same = SemanticSearch(query=request.query, top_k=request.top_k, response_mode="preview")
-        return self._page(replace(ranked, passages=kept), same, "preview", budget)
+        return self._page(replace(ranked, passages=kept), same, "preview", asking.budget)
 
-    def fetch(self, library: Library, request: Fetch, budget: Budget) -> Answer:
+    def fetch(self, library: Library, request: Fetch, asking: _Asking) -> Answer:
         """Chunks by id, in the given order."""
         search = SemanticSearch(filter_ids=request.ids, response_mode=request.level, scope=request.scope)
-        return self.semantic_search(library, search, budget)
+        return self.semantic_search(library, search, asking)
 
     def _mode(self, request: SemanticSearch) -> Mode:
         asked = request.response_mode or self._settings.default_response_mode
@@ -255,20 +269,28 @@ class KnowledgeBase:
             )
         return project
 
-    def _ranking(self, library: Library, query: str, filters: Filters) -> tuple[Ranking, int, bool]:
+    def _ranking(
+        self, library: Library, query: str, filters: Filters, asking: _Asking
+    ) -> tuple[Ranking, int, bool]:
         generation = library.catalogue.generation(filters.project)
         key = (query, filters, self._settings.fusion, generation)
-        cached = self._rankings.get(key)
+        cached = asking.rankings.get(key)
         if cached is not None:
             return cached, generation, True
         ranking = library.retriever.search(query, filters, MAX_TOP_K, fusion=self._settings.fusion)
-        self._rankings.put(key, ranking)
+        asking.rankings.put(key, ranking)
         return ranking, generation, False
 
     def _ranked(
-        self, library: Library, query: str, filters: Filters, limit: int, min_score: float = 0.0
+        self,
+        library: Library,
+        query: str,
+        filters: Filters,
+        asking: _Asking,
+        limit: int,
+        min_score: float = 0.0,
     ) -> _Ranked:
-        ranking, generation, cache_hit = self._ranking(library, query, filters)
+        ranking, generation, cache_hit = self._ranking(library, query, filters, asking)
         hits = [hit for hit in ranking.hits[:limit] if hit.score >= min_score]
         return _Ranked(
             passages=_in_order(library, hits, filters.project),
@@ -280,11 +302,11 @@ class KnowledgeBase:
             cache_hit=cache_hit,
         )
 
-    def _by_id(self, library: Library, request: SemanticSearch, filters: Filters) -> _Ranked:
+    def _by_id(self, library: Library, request: SemanticSearch, filters: Filters, asking: _Asking) -> _Ranked:
         found = library.catalogue.passages(request.filter_ids, filters.project)
         scores: dict[str, float] = {}
         if request.query:
-            ranking, _, _ = self._ranking(library, request.query, filters)
+            ranking, _, _ = self._ranking(library, request.query, filters, asking)
             scores = {hit.chunk_id: hit.score for hit in ranking.hits}
         wanted = [chunk_id for chunk_id in request.filter_ids if chunk_id in found]
         least = request.min_score if request.query else 0.0
@@ -363,7 +385,7 @@ class Operation:
     """One thing that can be asked: the model of its arguments and the method that answers."""
 
     request: type[BaseModel]
-    answer: Callable[[KnowledgeBase, Library, Any, Budget], Answer]
+    answer: Callable[[KnowledgeBase, Library, Any, _Asking], Answer]
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(

@@ -14,7 +14,7 @@ from typing import Any
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage
 from server.contracts import Mode
 from server.errors import WinnowError
-from server.knowledge import SCRIPT, KnowledgeBase
+from server.knowledge import SCRIPT, KnowledgeBase, Rankings
 from server.settings import Settings
 from server.tokens import count_tokens
 
@@ -42,6 +42,7 @@ class _Meter:
 
     kb: KnowledgeBase
     left: dict[str, int] = field(default_factory=lambda: dict(ROWS_PER_RUN))
+    rankings: Rankings = field(default_factory=Rankings)
 
     async def call(self, method: str, params: Mapping[str, Any]) -> Reply:
         """Answer one SDK call.
@@ -50,7 +51,7 @@ class _Meter:
             CallError: what the script sees instead of an answer.
         """
         try:
-            answer = await self.kb.call(method, params, SCRIPT)
+            answer = await self.kb.call(method, params, SCRIPT, self.rankings)
         except WinnowError as error:
             raise CallError(error.reason, error.message) from None
         purse = _PURSES[answer.mode]

@@ -19,7 +19,7 @@ from server.app import Application, knowledge_base
 from server.backends.opening import open_backends
 from server.errors import WinnowError
 from server.ingest.pipeline import Target, ingest_paths
-from server.knowledge import DIRECT, SCRIPT, Answer
+from server.knowledge import DIRECT, SCRIPT, Answer, Rankings
 from server.settings import load_settings
 from server.tiers import ANSWER_TOKENS
 
@@ -164,3 +164,13 @@ async def test_a_store_that_another_process_holds_is_refused_by_its_name_and_fre
         holder.communicate()
         assert (await kb.call("semantic_search", {"query": "backups"}, DIRECT)).rows == 10
         kb.close()
+
+
+async def test_what_one_caller_has_searched_for_is_not_told_to_a_script_by_the_time_it_takes(
+    application: Application,
+) -> None:
+    question = {"query": "how are backups encrypted"}
+    first, again = [await ask(application, **question) for _ in range(2)]
+    script = Rankings()
+    others = [await application.kb.call("semantic_search", question, SCRIPT, script) for _ in range(2)]
+    assert [answer.cache_hit for answer in (first, again, *others)] == [False, True, False, True]

@@ -215,6 +215,18 @@ def test_nothing_of_one_script_is_there_for_the_next(bench: Any) -> None:
     assert first.result != second.result
 
 
+def test_a_set_has_the_same_order_in_every_script() -> None:
+    async def orders() -> list[object]:
+        found = []
+        for _ in range(2):
+            async with Sandbox(spares=0) as sandbox:
+                found.append((await sandbox.run("return list({'alpha', 'beta', 'gamma', 'delta', 'x'})")).result)
+        return found
+
+    first, second = asyncio.run(orders())
+    assert first == second
+
+
 def test_nothing_is_left_behind_after_many_scripts() -> None:
     async def many() -> tuple[int, int, int]:
         async with Sandbox() as sandbox:
