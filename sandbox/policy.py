@@ -464,10 +464,9 @@ class Policy(RestrictingNodeTransformer):
 
     def _future(self, node: ast.ImportFrom) -> ast.AST:
         for alias in node.names:
-            feature = getattr(__future__, alias.name, None)
-            if feature is None:
+            if alias.name not in __future__.all_feature_names:
                 raise Rejected("SyntaxError", f"future feature {alias.name} is not defined", node.lineno)
-            self.flags |= feature.compiler_flag
+            self.flags |= getattr(__future__, alias.name).compiler_flag
         return ast.copy_location(ast.Pass(), node)
 
     def _check_module(self, node: ast.AST, module: str) -> None:
