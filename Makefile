@@ -36,7 +36,7 @@ $(SETUP): pyproject.toml constraints.txt requirements-model.txt
 
 # For maintainers: renew the pins. Needs uv; writes versions and hashes, no addresses.
 lock:
-	uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra eval --generate-hashes \
+	uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra eval --extra monty --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml build-requirements.txt -o constraints.txt
 
 clean:

@@ -23,7 +23,7 @@ _READ_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: 
 # On another processor that sleeps, waking up takes longer than the keeper takes to answer from memory.
 _SPIN_SECONDS = 100e-6
 _QUICK_SECONDS = 200e-6
-_SEVERAL_PROCESSORS = len(os.sched_getaffinity(0)) > 1
+_SEVERAL_PROCESSORS = len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else False
 _now = time.perf_counter
 
 # Imported by name while they run, by parts of the standard library that every script may reach.

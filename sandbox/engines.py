@@ -128,7 +128,7 @@ _ELSEWHERE: Mapping[str, str] = MappingProxyType(
 )
 
 # No opt-in goes without these.
-MANDATORY = frozenset({"seccomp"})
+MANDATORY = frozenset({"seccomp", "seatbelt"})
 
 ENGINES: Mapping[str, Callable[[Limits, Layers, int], Awaitable[Engine]]] = MappingProxyType(
     {"auto": _kernel, "monty": _monty, "seatbelt": _seatbelt}

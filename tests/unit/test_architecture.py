@@ -67,6 +67,7 @@ VENDORS: Mapping[str, str] = {
     "starlette": "server.transports.http",
     "uvicorn": "server.transports.http",
     "RestrictedPython": "sandbox.",
+    "pydantic_monty": "sandbox.monty_child",
     "pydantic": "server.",
     "pydantic_core": "server.contracts",
     "pydantic_settings": "server.settings",
@@ -75,7 +76,7 @@ VENDORS: Mapping[str, str] = {
     "numpy": "server.backends.",
     "tiktoken": "server.tokens",
     "cachetools": "server.knowledge",
-    "psutil": "server.health",
+    "psutil": "server.health sandbox.spawned",
     "packaging": "server.health",
     "qdrant_edge": "server.backends.edge",
     "qdrant_client": "server.backends.qdrant",
@@ -221,7 +222,8 @@ BROUGHT_BY = {
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
     """No dependency that nothing imports, and no import that only works because of somebody else's dependency."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    requirements = [*project["dependencies"], *project["optional-dependencies"]["eval"]]
+    extras = project["optional-dependencies"]
+    requirements = [*project["dependencies"], *extras["eval"], *extras["monty"]]
     declared = {re.split(r"[^\w.-]", requirement, maxsplit=1)[0].replace("_", "-") for requirement in requirements}
     used = {i.imported.split(".")[0] for i in FOREIGN}
     assert {BROUGHT_BY.get(package, package).replace("_", "-") for package in used} == declared

@@ -1,0 +1,428 @@
+"""The smaller language: it holds what it promises, answers like every engine, and lacks exactly what is listed."""
+
+# ruff: noqa: E501 - scripts are quoted the way they are written
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, monty, probe
+from sandbox.menu import MENU
+
+ROOT = Path(__file__).parents[2]
+MIB = 1024 * 1024
+
+pytestmark = [
+    pytest.mark.walls,
+    pytest.mark.skipif(monty.installed() is None, reason=f"the interpreter is missing: {monty.INSTALL}"),
+]
+
+ROW = {
+    "id": "guide#1",
+    "title": "Retries",
+    "score": 0.5,
+    "preview": "Retry three times.",
+    "metadata": {"tag": "x", "file": "guide.md"},
+}
+
+
+async def answer(method: str, params: Mapping[str, Any]) -> Reply:
+    if params.get("query") == "refused":
+        raise CallError("INVALID_ARGUMENT", "no such project", hint="leave scope out")
+    return Reply({"mode": "preview", "count": 1, "results": [ROW]}, rows=1, tokens=10)
+
+
+class Bench:
+    """A sandbox that tests use without await."""
+
+    def __init__(self, **options: Any) -> None:
+        self._loop = asyncio.Runner()
+        self.sandbox = Sandbox(engine="monty", **options)
+        self._loop.run(self.sandbox.start())
+
+    def run(self, code: str, **options: Any) -> Outcome:
+        return self._loop.run(self.sandbox.run(code, call=answer, **options))
+
+    def wait(self, work: Any) -> Any:
+        return self._loop.run(work)
+
+    def close(self) -> None:
+        self._loop.run(self.sandbox.close())
+        self._loop.close()
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[Bench]:
+    bench = Bench(limits=Limits(wall_seconds=8.0, memory_bytes=128 * MIB), workers=2, spares=2)
+    yield bench
+    bench.close()
+
+
+# --- what holds ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="its limits are Linux's")
+def test_every_wall_it_claims_is_tried_and_stands_here(small: Bench) -> None:
+    assert [wall.name for wall in small.sandbox.walls] == [claim.name for claim in monty.CLAIMS]
+    assert [wall for wall in small.sandbox.walls if not wall.stands] == []
+
+
+def test_an_outcome_names_the_walls_of_this_engine(small: Bench) -> None:
+    assert small.run("1").walls.stood == tuple(claim.name for claim in monty.CLAIMS)
+
+
+ATTEMPTS = {
+    "a file": ("open('/etc/passwd').read()", "PermissionError"),
+    "a folder": ("import os\nos.listdir('/')", "PermissionError"),
+    "the environment": ("import os\nos.getenv('PATH')", "RuntimeError"),
+    "a path": ("from pathlib import Path\nPath('/etc/passwd').read_text()", "PermissionError"),
+    "a socket": ("import socket", "ModuleNotFoundError"),
+    "a process": ("import subprocess", "ModuleNotFoundError"),
+    "native code": ("import ctypes", "ModuleNotFoundError"),
+    "the class graph": ("().__class__.__base__.__subclasses__()", "AttributeError"),
+    "the host's objects": ("kb.search.__globals__", "AttributeError"),
+    "the host's function": ("_ask.__self__", "AttributeError"),
+}
+
+
+@pytest.mark.parametrize("wanted", ATTEMPTS)
+def test_a_script_that_wants_what_the_language_has_not_gets_an_error(small: Bench, wanted: str) -> None:
+    code, kind = ATTEMPTS[wanted]
+    outcome = small.run(code)
+    assert (outcome.status == "error", outcome.error.type if outcome.error else None) == (
+        True,
+        kind or "PermissionError",
+    )
+
+
+def test_a_script_sees_nothing_of_the_script_before_it(small: Bench) -> None:
+    assert small.run("left = 1\nleft").result == 1
+    assert small.run("left").error.type == "NameError"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        ("1 / 0", "error", "ZeroDivisionError"),
+        ("def", "rejected", "SyntaxError"),
+        ("class A(Exception): pass", "rejected", "CodeRejected"),
+        ("'a' * 10**10", "memory", "MemoryLimit"),
+        ("x = []\nwhile True: x.append('a' * 1_000_000)", "memory", "MemoryLimit"),
+        ("while True: print('x' * 1000)", "limit", "OutputLimit"),
+        ("while True:\n    try:\n        print('x' * 1000)\n    except BaseException:\n        pass", "limit", "OutputLimit"),
+        ("return 'x' * 40_000", "limit", "ResultTooLarge"),
+        ("return float('nan')", "error", "ResultNotData"),
+        ("return 2 ** 5000", "error", "ResultNotData"),
+        ("def f(): return f()\nf()", "error", "RecursionError"),
+        ("for _ in range(200): kb.search('q')", "limit", "CallLimit"),
+        ("kb.search({1: object})", "error", "ValueError"),
+        ("kb.search('q' * 100_000)", "error", "ValueError"),
+        ("kb.search('refused')", "error", "INVALID_ARGUMENT"),
+    ],
+)  # fmt: skip
+def test_every_ending_has_its_status_and_type(small: Bench, code: str, status: str, kind: str) -> None:
+    outcome = small.run(code)
+    assert (outcome.status, outcome.error.type if outcome.error else None) == (status, kind), outcome
+    assert small.run("1 + 1").result == 2
+
+
+@pytest.mark.parametrize("code", ["while True: pass", "import time\ntime.sleep(60)", "sum(range(10**12))"])
+def test_the_wall_clock_ends_everything(small: Bench, code: str) -> None:
+    started = time.monotonic()
+    outcome = small.run("print('before')\n" + code, limits=Limits(wall_seconds=0.6, memory_bytes=128 * MIB))
+    assert (outcome.status, outcome.stdout) == ("timeout", "before\n")
+    assert time.monotonic() - started < 2.0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process that runs already")
+def test_the_cpu_limit_ends_a_loop() -> None:
+    bench = Bench(limits=Limits(cpu_seconds=1, wall_seconds=10.0), spares=0)
+    try:
+        outcome = bench.run("while True: pass")
+    finally:
+        bench.close()
+    assert (outcome.status, "of CPU" in outcome.error.message if outcome.error else "") == ("timeout", True), (
+        outcome
+    )
+
+
+def test_a_script_calls_the_same_host_and_is_metered_the_same_way(small: Bench) -> None:
+    code = """
+row = kb.search("retries", top_k=3)[0]
+again = fetch([row, "other"], level="preview")
+more = semantic_search("x", filter_ids=[row])
+return [row.title, row["id"], row.metadata.file, row.file, row.get("none", 1), "score" in row, len(again), len(more)]
+"""
+    outcome = small.run(code)
+    assert outcome.result == ["Retries", "guide#1", "guide.md", "guide.md", 1, True, 1, 1]
+    assert (outcome.usage.sdk_calls, outcome.usage.rows) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "header", ["", "from winnow import kb\n", "import winnow\nkb = winnow.kb\n", "from client_sdk import kb\n"]
+)
+def test_the_sdk_is_there_with_and_without_an_import(small: Bench, header: str) -> None:
+    assert small.run(f"{header}kb.search('a')[0].id").result == "guide#1"
+
+
+@pytest.mark.parametrize(
+    ("code", "result"),
+    [
+        ("return 1", 1),
+        ("__result__ = 2\nx = 3", 2),
+        ("result = 3\nprint('x')", 3),
+        ("4", 4),
+        ("print('printed')", "printed\n"),
+        ("return (1, {2, 1}, None)", [1, [1, 2], None]),
+        ("return kb.search('q')", [ROW]),
+        ("return {'rows': kb.search('q')}", {"rows": [ROW]}),
+        ("import datetime\nreturn datetime.date(2026, 1, 2)", "2026-01-02"),
+        ("from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\nreturn [P(1)]", [{"x": 1}]),
+    ],
+)
+def test_the_result_is_what_is_returned_or_named_or_stands_last_or_was_printed(
+    small: Bench, code: str, result: Any
+) -> None:
+    outcome = small.run(code)
+    assert (outcome.status, outcome.result) == ("ok", result), outcome
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "column", "hint"),
+    [
+        ("x = 1\n1 / 0", 2, 1, None),
+        ("x = 1\ny = kb.search('q')[0].tittle", 2, 5, "row.keys()"),
+        ("def f():\n    yield 1", 2, 5, "list"),
+        ("x = 1\nawait kb.search('q')", 2, 1, "without await"),
+        ("open('x')", 1, 1, "fetch("),
+        ("x = 1\nimport numpy", 2, 1, "winnow doctor"),
+        ("x = kb.search('refused')", 1, 5, "leave scope out"),
+    ],
+)
+def test_an_error_names_the_agents_own_line_and_what_to_write_instead(
+    small: Bench, code: str, line: int, column: int, hint: str | None
+) -> None:
+    error = small.run(code).error
+    assert error is not None
+    assert (error.line, error.column, error.source_line) == (line, column, code.splitlines()[line - 1])
+    assert hint is None or hint in (error.hint or "")
+
+
+_RUNS_MANY = """
+import asyncio, os, sys
+sys.path.insert(0, {root!r})
+from sandbox import Limits, Sandbox
+async def main():
+    async with Sandbox(engine="monty", limits=Limits(wall_seconds=0.5)) as sandbox:
+        await sandbox.run("1")
+        await asyncio.sleep(1.0)
+        before = len(os.listdir("/proc/self/fd"))
+        for number in range(6):
+            await sandbox.run("while True: pass" if number % 3 == 0 else "1 + 1")
+        await asyncio.sleep(1.0)
+        print(len(os.listdir("/proc/self/fd")) - before)
+    print(open(f"/proc/self/task/{{os.getpid()}}/children").read().split())
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_nothing_is_left_behind_after_many_scripts() -> None:
+    command = [sys.executable, "-c", _RUNS_MANY.format(root=str(ROOT))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("0\n[]\n", "")
+
+
+_STARTS_AND_WAITS = """
+import asyncio, sys
+sys.path.insert(0, {root!r})
+from sandbox import Sandbox
+async def main():
+    sandbox = Sandbox(engine="monty", spares=0)
+    await sandbox.start()
+    asyncio.ensure_future(sandbox.run("while True: pass"))
+    await asyncio.sleep(1.0)
+    print("ready", flush=True)
+    await asyncio.sleep(60)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_nothing_outlives_a_server_that_is_killed() -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-c", _STARTS_AND_WAITS.format(root=str(ROOT))], stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout is not None
+    assert server.stdout.readline() == "ready\n"
+    family = _descendants(server.pid)
+    os.kill(server.pid, signal.SIGKILL)
+    server.wait()
+    server.stdout.close()
+    deadline = time.monotonic() + 5
+    while any(_alive(pid) for pid in family) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(family) >= 2
+    assert [pid for pid in family if _alive(pid)] == []
+
+
+def _descendants(pid: int) -> list[int]:
+    direct = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [*direct, *(grandchild for child in direct for grandchild in _descendants(child))]
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_it_is_never_chosen_unasked_and_the_probe_tells_its_walls() -> None:
+    assert {wall.name for wall in asyncio.run(probe("monty"))} == {claim.name for claim in monty.CLAIMS}
+    assert "interpreter_files" not in {wall.name for wall in asyncio.run(probe())}
+
+
+def test_where_it_is_not_installed_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(monty, "_binary", lambda: None)
+    with pytest.raises(SandboxUnavailable, match="winnow-mcp\\[monty\\]"):
+        asyncio.run(Sandbox(engine="monty").start())
+
+
+# --- what it lacks ---------------------------------------------------------------------------------------------
+
+# Each runs on CPython; a name of `monty.GAPS` holds several scripts, of which none runs there.
+GAPS = {
+    "classes with bases, super()": (
+        "class A: x = 1\nclass B(A): pass\nprint(B().x)",
+        "class A:\n    def f(self): return 1\nclass B(A):\n    def f(self): return super().f()\nprint(B().f())",
+    ),
+    "exceptions of your own": ("class E(Exception): pass\ntry: raise E('x')\nexcept E as e: print(e)",),
+    "enumerations, NamedTuple, TypedDict": (
+        "from enum import Enum\nclass C(Enum):\n    A = 1\nprint(C.A)",
+        "from typing import NamedTuple\nclass P(NamedTuple):\n    x: int\nprint(P(1))",
+        "from typing import TypedDict\nclass P(TypedDict):\n    x: int\nprint(P(x=1))",
+    ),
+    "properties, class methods, static methods": (
+        "class A:\n    @property\n    def x(self): return 1\nprint(A().x)",
+        "class A:\n    @classmethod\n    def make(cls): return cls()\nprint(A.make() is None)",
+        "class A:\n    @staticmethod\n    def n(): return 2\nprint(A.n())",
+    ),
+    "comparison, len() and format() of your own objects": (
+        "class V:\n    def __lt__(self, o): return True\nprint(V() < V())",
+        "class V:\n    def __len__(self): return 3\nprint(len(V()))",
+        "class V:\n    def __format__(self, s): return s\nprint(f'{V():abc}')",
+    ),
+    "__getattr__ of your own": ("class V:\n    def __getattr__(self, n): return n\nprint(V().foo)",),
+    "dataclasses.asdict": ("from dataclasses import asdict\nprint(callable(asdict))",),
+    "generators, yield": (
+        "def f():\n    yield 1\nprint(list(f()))",
+        "def f():\n    yield from [1]\nprint(list(f()))",
+    ),
+    "asyncio.create_task, Semaphore, async with, async for": (
+        "import asyncio\nasync def f(): return 1\nasync def main(): return await asyncio.create_task(f())\n"
+        "print(asyncio.run(main()))",
+        "import asyncio\nasync def main():\n    async with asyncio.Semaphore(1): return 1\nprint(asyncio.run(main()))",
+    ),
+    "contextlib": ("from contextlib import suppress\nwith suppress(ValueError): int('x')\nprint(1)",),
+    "del": ("d = {'a': 1}\ndel d['a']\nprint(d)", "x = 1\ndel x\nprint('gone')"),
+    "functools.wraps": ("import functools\nprint(functools.wraps is None)",),
+    "__cause__ of exceptions, except*": (
+        "try:\n    try: 1/0\n    except ZeroDivisionError as e: raise ValueError('x') from e\n"
+        "except ValueError as e: print(repr(e.__cause__))",
+        "try: raise ExceptionGroup('g', [ValueError(1)])\nexcept* ValueError as e: print('caught')",
+    ),
+    "exceptions with several arguments, SystemExit": (
+        "try: raise ValueError('a', 1)\nexcept ValueError as e: print(e.args)",
+        "try: raise SystemExit(3)\nexcept SystemExit as e: print(e.code)",
+    ),
+    "str.maketrans, bytes of a list": ("print('ab'.translate(str.maketrans('a', 'z')))", "print(bytes([65, 66]))"),
+    "vars, dir, callable": (
+        "class B: pass\nprint(vars(B()))",
+        "class B: pass\nprint('x' in dir(B()))",
+        "print(callable(len))",
+    ),
+    "print(file=...), io": ("import io\nb = io.StringIO()\nprint('a', file=b)\nprint(b.getvalue())",),
+    "from module import *": ("from math import *\nprint(floor(2.5))",),
+    "OrderedDict, ChainMap, UserDict": (
+        "from collections import OrderedDict\nprint(OrderedDict(a=1)['a'])",
+        "from collections import ChainMap\nprint(ChainMap({'a': 1})['a'])",
+        "from collections import UserDict\nprint(UserDict(a=1)['a'])",
+    ),
+    "functions as replacement in re.sub": ("import re\nprint(re.sub('a', lambda m: 'b', 'a'))",),
+}
+# These are about the SDK: the other engine is their control, in test_sandbox_language.py.
+SDK_GAPS = {
+    "await of SDK calls": ("await kb.search('q')",),
+    "SDKError, pages with fields of their own": ("from winnow import SDKError", "kb.search('q').next_cursor"),
+}
+RUNS = {
+    "functions": "def f(a, /, b, *c, d=1, **e): return a, b, c, d, e\nprint(f(1, 2, 3, d=4, g=5))",
+    "closures": "def f(x):\n    def g():\n        nonlocal x\n        x += 1\n        return x\n    return g()\nprint(f(1))",
+    "comprehensions": "print([x for x in range(3)], {x: 1 for x in 'ab'}, sum(x for x in range(3)))",
+    "simple classes": "class V:\n    def __init__(self, x): self.x = x\n    def __eq__(self, o): return self.x == o.x\n"
+    "    def __iter__(self): return iter([self.x])\nprint(V(1) == V(1), list(V(2)))",
+    "dataclasses": "from dataclasses import dataclass, field\n@dataclass\nclass P:\n    x: int\n"
+    "    y: list = field(default_factory=list)\nprint(P(1))",
+    "match": "match [1, 2]:\n    case [a, b]: print(a, b)",
+    "try": "try: 1/0\nexcept (ValueError, ZeroDivisionError) as e: print(type(e).__name__, e)\nfinally: print('fin')",
+    "with": "class C:\n    def __enter__(self): return 1\n    def __exit__(self, *a): return False\nwith C() as c: print(c)",
+    "strings": "x = 3.14159\nprint(f'{x:.2f} {x!r} {x=} {1000000:,}', '{} {y}'.format(1, y=2), '%s %05.1f' % ('a', 2.25))",
+    "collections": "from collections import Counter, defaultdict, deque, namedtuple\nP = namedtuple('P', 'x')\n"
+    "print(Counter('aab').most_common(1), deque([1, 2], maxlen=1), P(1))",
+    "json, re and dates": "import json, re, datetime\nprint(json.loads('[1]'), re.findall('a', 'aa'), datetime.date(2026, 1, 31))",
+    "async functions": "import asyncio\nasync def f(n): return n\nasync def main(): return await asyncio.gather(f(1), f(2))\n"
+    "print(asyncio.run(main()))",
+    "assignments": "a, *b = [1, 2, 3]\nd = {'a': 1}\nd['a'] += 1\nb[0:1] = [9, 9]\nif (n := 5) > 3: print(a, b, d, n)",
+}  # fmt: skip
+_AS_MEASURED = pytest.mark.skipif(
+    monty.installed() != monty.MEASURED_FOR, reason=f"the list is for Monty {monty.MEASURED_FOR}"
+)
+
+
+def _on_cpython(source: str) -> str:
+    return subprocess.run([sys.executable, "-I", "-c", source], capture_output=True, text=True, check=True).stdout
+
+
+def _runs_alike(bench: Bench, source: str) -> bool:
+    outcome = bench.run(source)
+    return outcome.status == "ok" and outcome.stdout == _on_cpython(source)
+
+
+@_AS_MEASURED
+def test_the_list_of_gaps_is_the_list_that_is_measured_here() -> None:
+    assert set(monty.GAPS) == GAPS.keys() | SDK_GAPS.keys()
+
+
+@_AS_MEASURED
+@pytest.mark.parametrize("gap", GAPS)
+def test_a_gap_that_is_listed_is_one(small: Bench, gap: str) -> None:
+    assert [source for source in GAPS[gap] if _runs_alike(small, source)] == []
+
+
+@_AS_MEASURED
+@pytest.mark.parametrize("gap", SDK_GAPS)
+def test_a_gap_of_the_sdk_is_one(small: Bench, gap: str) -> None:
+    assert [source for source in SDK_GAPS[gap] if small.run(source).status == "ok"] == []
+
+
+@pytest.mark.parametrize("construct", RUNS)
+def test_a_construct_that_is_not_listed_prints_what_cpython_prints(small: Bench, construct: str) -> None:
+    outcome = small.run(RUNS[construct])
+    assert (outcome.status, outcome.stdout) == ("ok", _on_cpython(RUNS[construct])), outcome.error
+
+
+@_AS_MEASURED
+def test_the_modules_that_are_listed_as_missing_are_those_that_are(small: Bench) -> None:
+    missing = tuple(module for module in MENU if small.run(f"import {module}").status != "ok")
+    assert sorted(missing) == sorted(set(monty.MISSING_MODULES))
