@@ -72,11 +72,12 @@ def compile_script(source: str) -> Compiled:
         policy = Policy(source)
         policy.visit(tree)
         code = compile(policy.entry(tree), FILE_NAME, "exec", flags=policy.flags, dont_inherit=True)
+        code = _outermost(code)
     except SyntaxError as error:
         raise Rejected("SyntaxError", error.msg, error.lineno, error.offset, _syntax_hint(source)) from None
     except ValueError as error:  # a null character, or a node that its guard does not fit in
         raise Rejected("SyntaxError", str(error)) from None
-    except RecursionError:
+    except (RecursionError, MemoryError):  # the parser's own stack overflows as the latter
         raise Rejected("SyntaxError", "the script is nested too deeply", hint="split the expression") from None
     return Compiled(code, policy.is_async)
 
@@ -84,6 +85,15 @@ def compile_script(source: str) -> Compiled:
 def lines_of(source: str) -> list[str]:
     """The lines as Python counts them: no form feed and no Unicode separator ends one."""
     return re.split(r"\r\n?|\n", source)
+
+
+_WITHIN = f"{ENTRY}.<locals>."
+
+
+def _outermost(code: CodeType) -> CodeType:
+    """The same code, whose functions do not say that they are within ours: they are the author's outermost."""
+    inner = tuple(_outermost(const) if isinstance(const, CodeType) else const for const in code.co_consts)
+    return code.replace(co_consts=inner, co_qualname=code.co_qualname.removeprefix(_WITHIN))
 
 
 def _syntax_hint(source: str) -> str | None:
@@ -301,12 +311,23 @@ class Policy(RestrictingNodeTransformer):
         node.type_comment = None
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         self._defaults(node.args)
+        registered = self._registered(node)
         with self._inside(node):
             self._parameters(node.args)
             for parameter in getattr(node, "type_params", []):
                 self.visit(parameter)
             self._visit_body(node)
+        if registered is not None:
+            node.args.args[0].annotation = registered
         return node  # type: ignore[no-any-return]
+
+    def _registered(self, node: Any) -> ast.expr | None:
+        """The annotation that a decorator `.register` of functools.singledispatch goes by."""
+        last = node.decorator_list[-1] if node.decorator_list else None
+        if isinstance(last, ast.Attribute) and last.attr == "register" and node.args.args:
+            annotation = node.args.args[0].annotation
+            return annotation and self.visit(annotation)  # type: ignore[no-any-return]
+        return None
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """Like any function."""
