@@ -43,8 +43,8 @@ _RESTS = 16
 _HEARD_PER_TURN = 16
 
 
-# One hash seed for all: a random one would be shared by the children of a fork server and tell them apart from those
-# of another; with this one the same script over the same documents gives the same answer, whatever it hashes.
+# One hash seed for all: a random one would be shared by the children of one fork server and tell them from others;
+# with this one the same script over the same documents gives the same answer, whatever it hashes.
 _ENVIRONMENT = MappingProxyType({"LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0"})
 
 
