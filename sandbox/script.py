@@ -69,10 +69,11 @@ def run(job: Job, channel: Channel, *, fence: bool) -> bytes:
         console.flush()
         return ending
     except OutputLimitReached:
-        ending_of_limit = troubles.output_limit(job["stdout_bytes"])
+        return frames.dump(troubles.output_limit(job["stdout_bytes"]))
     except MemoryError:
-        ending_of_limit = troubles.memory_limit(job["memory_bytes"])
-    return frames.dump(ending_of_limit)
+        pass  # not a word here: as long as the error is handled, its traceback holds on to what filled the memory
+    guards.script_names.clear()
+    return frames.dump(troubles.memory_limit(job["memory_bytes"]))
 
 
 def _ending(job: Job, console: Console, execute: Callable[[str, Console], Any]) -> bytes:
