@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import marshal
+import re
 import struct
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,7 @@ from .limits import KIB, Limits
 HEADER = struct.Struct(">I")
 
 OUT_CHARS = 4 * KIB  # one frame of printed text; a killed child loses at most what it had not filled
+METHOD_CHARS = 64
 ERROR_CHARS = 8 * KIB  # a message, a source line and a hint
 SLACK = 4 * KIB  # keys and braces around a payload of the largest size
 BATCH_CALLS = 50  # calls in one frame; the answers of one batch fill about one reply
@@ -72,7 +74,7 @@ class Out:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The script ended with this value; ``text`` is its JSON. No text: it ended without a value."""
+    """The script ended with this value; ``text`` is the JSON that leaves. No text: it ended without a value."""
 
     value: Any
     text: str | None
@@ -135,10 +137,9 @@ def decode(body: bytes, limits: Limits) -> Frame:
     if kind in (_CALL, _CALLS):
         return _call(frame, len(body), limits)
     if kind == _OUT:
-        return Out(_text(frame["out"], OUT_CHARS))
+        return Out(_printed(frame["out"]))
     if kind == _RESULT:
-        check_data(frame["result"], limits.nesting)
-        return Result(frame["result"], body.decode()[len('{"result":') : -1])
+        return _result(frame["result"], body, limits)
     if kind == _DONE and frame["done"] is True:
         return Result(None, None)
     if kind == _FAILURE:
@@ -152,10 +153,23 @@ _DONE, _FAILURE = frozenset({"done"}), frozenset({"error", "status"})
 
 
 def _parse(body: bytes) -> Any:
+    # A value takes a byte or more of text, and up to 34 times that when parsed: too many are refused before it.
+    if len(body) > RESULT_NODES and _nodes(body) > RESULT_NODES:
+        raise ProtocolError("too many values")
     try:
         return _DECODE(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"not JSON: {type(error).__name__}") from None
+
+
+# To the end where no quote closes it: starting again at each quote would take the square of the time.
+_TEXTS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+
+
+def _nodes(body: bytes) -> int:
+    """How many values and keys a JSON text can have at most, going by its punctuation."""
+    bare = _TEXTS.sub(b"", body)
+    return 1 + sum(map(bare.count, (b",", b":", b"[", b"{")))
 
 
 def _refuse_constant(name: str) -> Any:
@@ -172,14 +186,22 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODE = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique).decode
 
 
+def _result(value: Any, body: bytes, limits: Limits) -> Result:
+    check_data(value, limits.nesting)
+    if len(body) > limits.result_bytes + len('{"result":}'):
+        return Result(value, body.decode())  # too large, however it is written
+    # Not the child's own text: a number of four characters there may be one of twenty when it leaves.
+    return Result(value, _ENCODE(value))
+
+
 def _call(frame: dict[str, Any], size: int, limits: Limits) -> Call:
     if size > limits.request_bytes:
         raise ProtocolError("a call is larger than request_bytes")
     method, params = frame["call"], frame["params"]
-    if not isinstance(method, str) or len(method) > 64 or not isinstance(params, dict):
-        raise ProtocolError("a call is a method and an object of parameters")
+    if not isinstance(params, dict):
+        raise ProtocolError("the parameters of a call are an object")
     check_data(params, limits.nesting)
-    return Call(method, params, _each(frame["each"], limits) if "each" in frame else ())
+    return Call(_text(method, METHOD_CHARS), params, _each(frame["each"], limits) if "each" in frame else ())
 
 
 def _each(value: Any, limits: Limits) -> tuple[dict[str, Any], ...]:
@@ -189,6 +211,12 @@ def _each(value: Any, limits: Limits) -> tuple[dict[str, Any], ...]:
         raise ProtocolError("a batch holds objects of parameters")
     check_data(value, limits.nesting)
     return tuple(value)
+
+
+def _printed(value: Any) -> str:
+    if value == "":
+        raise ProtocolError("nothing was printed")  # a flood of it would be counted by nobody
+    return _text(value, OUT_CHARS)
 
 
 def _text(value: Any, longest: int) -> str:

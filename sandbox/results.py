@@ -1,4 +1,9 @@
-"""A script's value as plain data: exact JSON types, copied; or a clear word on why it cannot be."""
+"""A script's value as plain data: exact JSON types, copied; or a clear word on why it cannot be.
+
+The value may be of the script's own classes, so nothing is asked of an object that its class could answer falsely:
+numbers and texts are taken as the builtin types hold them. What an object has to be asked for (its items, its
+fields) is counted while it comes, and ends at a bound.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +12,21 @@ import datetime
 import decimal
 import enum
 import fractions
+import itertools
 import uuid
 from collections import ChainMap, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .frames import INT_BITS
+from .frames import INT_BITS, RESULT_NODES
 
-_MOST_NODES = 200_000
+# All texts together. The bound on a result is smaller by far; this one keeps a text that is shared a thousand
+# times from being written a thousand times before that bound is looked at.
+RESULT_CHARS = 4 * 1024 * 1024
 
 
 class NotData(Exception):
-    """The value has no JSON. ``where`` is the path to it, ``hint`` what to return instead."""
+    """The value has no JSON. ``message`` says where and why, ``hint`` what to return instead."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -32,111 +40,163 @@ class _Copier:
     def __init__(self, nesting: int) -> None:
         self._nesting = nesting
         self._nodes = 0
+        self._chars = 0
+        self._path: list[str | int] = []  # keys and positions from the result down to here
 
-    def copy(self, value: Any, path: str, depth: int) -> Any:
-        self._nodes += 1
-        if self._nodes > _MOST_NODES:
-            raise NotData(f"the result holds more than {_MOST_NODES:,} values", "return fewer rows or fields")
-        if depth > self._nesting:
+    def copy(self, value: Any) -> Any:
+        self._count()
+        if len(self._path) > self._nesting:
             raise NotData(
-                f"{path[:80]} is nested deeper than {self._nesting} levels, or contains itself",
+                f"{self.where()} is nested deeper than {self._nesting} levels, or contains itself",
                 "return a flat list",
             )
         copier = _copier_of(value)
         if copier is None:
-            kind = type(value).__name__
-            raise NotData(f"{path} is of type {kind!r}, which is not data", _HINTS.get(kind, _ANY_HINT))
-        return copier(self, value, path, depth)
+            kind = type.__getattribute__(type(value), "__name__")
+            raise NotData(f"{self.where()} is of type {kind!r}, which is not data", _HINTS.get(kind, _ANY_HINT))
+        return copier(self, value)
 
-    def integer(self, value: int, path: str, depth: int) -> int:
-        if value.bit_length() > INT_BITS:
-            raise NotData(f"{path} is an integer of {value.bit_length():,} bits", "return str(...) of it")
-        return int(value)
+    def where(self) -> str:
+        """The path as a script would write it."""
+        text = "result" + "".join(f"[{step!r}]" for step in self._path[:8])
+        return text[:80]
 
-    def number(self, value: float, path: str, depth: int) -> float:
-        number = float(value)
+    def _count(self) -> None:
+        self._nodes += 1
+        if self._nodes > RESULT_NODES:
+            raise NotData(f"the result holds more than {RESULT_NODES:,} values", "return fewer rows or fields")
+
+    def text(self, value: str) -> str:
+        text = str.__str__(value)
+        self._chars += len(text)
+        if self._chars > RESULT_CHARS:
+            raise NotData(
+                f"the result holds more than {RESULT_CHARS:,} characters", "return fewer or shorter texts"
+            )
+        return text
+
+    def integer(self, value: int) -> int:
+        bits = int.bit_length(value)
+        if bits > INT_BITS:
+            raise NotData(f"{self.where()} is an integer of {bits:,} bits", "return str(...) of it")
+        return int.__int__(value)
+
+    def number(self, value: float) -> float:
+        number = float.__float__(value)
         if number - number != 0:
-            raise NotData(f"{path} is {number}, which JSON does not have", "return None or a string instead")
+            raise NotData(
+                f"{self.where()} is {number}, which JSON does not have", "return None or a string instead"
+            )
         return number
 
-    def mapping(self, value: Mapping[Any, Any], path: str, depth: int) -> dict[str, Any]:
+    def printed(self, value: object) -> str:
+        return self.text(str(value))
+
+    def fraction(self, value: fractions.Fraction) -> str:
+        self.integer(value.numerator)
+        self.integer(value.denominator)
+        return self.printed(value)
+
+    def mapping(self, value: Mapping[Any, Any]) -> dict[str, Any]:
+        return self._pairs(value.items())
+
+    def record(self, value: Any) -> dict[str, Any]:
+        return self._pairs((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+
+    def _pairs(self, pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for key, item in list(value.items()):
-            found[_key(key, path)] = self.copy(item, f"{path}[{key!r}]", depth + 1)
+        for key, item in pairs:
+            name = self._key(key)
+            if name in found:
+                raise NotData(
+                    f"{self.where()} has two keys that are {name[:40]!r} as text", "use keys of one type"
+                )
+            self._path.append(name)
+            found[name] = self.copy(item)
+            self._path.pop()
         return found
 
-    def sequence(self, value: Any, path: str, depth: int) -> list[Any]:
-        return [self.copy(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(list(value))]
+    def _key(self, key: Any) -> str:
+        self._count()
+        if isinstance(key, enum.Enum):
+            key = key.value
+        if isinstance(key, str):
+            return self.text(key)
+        if key is None or key is True or key is False:
+            return {None: "null", True: "true", False: "false"}[key]
+        if isinstance(key, int):
+            return int.__repr__(self.integer(key))
+        if isinstance(key, (float, datetime.date, uuid.UUID)):
+            return self.printed(key)
+        kind = type.__getattribute__(type(key), "__name__")
+        raise NotData(
+            f"{self.where()} has a key of type {kind!r}; keys are strings", "use str(key), or a list of pairs"
+        )
 
-    def unordered(self, value: Any, path: str, depth: int) -> list[Any]:
-        items = list(value)
+    def sequence(self, value: Iterable[Any]) -> list[Any]:
+        found = []
+        for index, item in enumerate(value):
+            self._path.append(index)
+            found.append(self.copy(item))
+            self._path.pop()
+        return found
+
+    def unordered(self, value: Iterable[Any]) -> list[Any]:
+        items = list(itertools.islice(value, RESULT_NODES))
         try:
             items.sort()
         except TypeError:
             items.sort(key=repr)
-        return self.sequence(items, path, depth)
+        return self.sequence(items)
 
-    def record(self, value: Any, path: str, depth: int) -> dict[str, Any]:
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return self.mapping(fields, path, depth)
+    def member(self, value: enum.Enum) -> Any:
+        self._path.append("value")  # a member whose value is a member, and so on, is a nesting as well
+        found = self.copy(value.value)
+        self._path.pop()
+        return found
 
-    def member(self, value: enum.Enum, path: str, depth: int) -> Any:
-        return self.copy(value.value, path, depth)
+    def as_is(self, value: Any) -> Any:
+        return value
+
+    def iso(self, value: datetime.date | datetime.time) -> str:
+        return self.text(str(value.isoformat()))
 
 
 def plain(value: Any, nesting: int) -> Any:
     """The value as JSON has it: exact dicts, lists, strings, numbers, booleans and None. Raises NotData.
 
     Tuples, sets (sorted) and deques become lists, dataclasses objects, dates ISO text, decimals text, members of
-    an enumeration their values.
+    an enumeration their values. What the value's own methods raise is raised.
     """
-    return _Copier(nesting).copy(value, "result", 0)
+    return _Copier(nesting).copy(value)
 
 
-def _text(copier: _Copier, value: Any, path: str, depth: int) -> str:
-    return str.__str__(value)
-
-
-def _as_is(copier: _Copier, value: Any, path: str, depth: int) -> Any:
-    return value
-
-
-def _printed(copier: _Copier, value: Any, path: str, depth: int) -> str:
-    return str(value)
-
-
-def _iso(copier: _Copier, value: Any, path: str, depth: int) -> str:
-    return str(value.isoformat())
-
-
-# In the order in which they are tried; an exact type is found at once.
-_KINDS: tuple[tuple[type, Callable[[_Copier, Any, str, int], Any]], ...] = (
-    (type(None), _as_is),
-    (bool, _as_is),
-    (enum.Enum, _Copier.member),
-    (str, _text),
-    (int, _Copier.integer),
-    (float, _Copier.number),
-    (dict, _Copier.mapping),
-    (list, _Copier.sequence),
-    (tuple, _Copier.sequence),
-    (set, _Copier.unordered),
-    (frozenset, _Copier.unordered),
-    (deque, _Copier.sequence),
-    (range, _Copier.sequence),
-    (type({}.keys()), _Copier.sequence),
-    (type({}.values()), _Copier.sequence),
-    (type({}.items()), _Copier.sequence),
-    (ChainMap, _Copier.mapping),
-    (datetime.datetime, _iso),
-    (datetime.date, _iso),
-    (datetime.time, _iso),
-    (datetime.timedelta, _printed),
-    (decimal.Decimal, _printed),
-    (fractions.Fraction, _printed),
-    (uuid.UUID, _printed),
-)
-_EXACT = dict(_KINDS)
+# By type; a subclass is copied like the first of its bases that stands here.
+_EXACT: dict[type, Callable[[_Copier, Any], Any]] = {
+    type(None): _Copier.as_is,
+    bool: _Copier.as_is,
+    str: _Copier.text,
+    int: _Copier.integer,
+    float: _Copier.number,
+    dict: _Copier.mapping,
+    list: _Copier.sequence,
+    tuple: _Copier.sequence,
+    set: _Copier.unordered,
+    frozenset: _Copier.unordered,
+    deque: _Copier.sequence,
+    range: _Copier.sequence,
+    type({}.keys()): _Copier.sequence,
+    type({}.values()): _Copier.sequence,
+    type({}.items()): _Copier.sequence,
+    ChainMap: _Copier.mapping,
+    datetime.datetime: _Copier.iso,
+    datetime.date: _Copier.iso,
+    datetime.time: _Copier.iso,
+    datetime.timedelta: _Copier.printed,
+    decimal.Decimal: _Copier.printed,
+    fractions.Fraction: _Copier.fraction,
+    uuid.UUID: _Copier.printed,
+}
 
 _ANY_HINT = "return dicts, lists, strings, numbers, booleans or None"
 _HINTS = {
@@ -147,31 +207,19 @@ _HINTS = {
     "function": "call it, and return what it returns",
     "method": "call it, and return what it returns",
     "builtin_function_or_method": "call it, and return what it returns",
-    **dict.fromkeys(("coroutine", "Task", "Future", "_GatheringFuture"), "await it"),
-    "async_generator": "return [item async for item in it]",
+    "coroutine": "await it",
     "bytes": "return value.decode(), or base64.b64encode(value).decode()",
     "complex": "return [value.real, value.imag]",
 }
 
 
-def _copier_of(value: Any) -> Callable[[_Copier, Any, str, int], Any] | None:
-    exact = _EXACT.get(type(value))
+def _copier_of(value: Any) -> Callable[[_Copier, Any], Any] | None:
+    kind = type(value)
+    exact = _EXACT.get(kind)
     if exact is not None:
         return exact
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if dataclasses.is_dataclass(kind):
         return _Copier.record
-    return next((copier for kind, copier in _KINDS if isinstance(value, kind)), None)
-
-
-def _key(key: Any, path: str) -> str:
-    if isinstance(key, enum.Enum):
-        key = key.value
-    if isinstance(key, str):
-        return str.__str__(key)
-    if key is None or isinstance(key, bool):
-        return {None: "null", True: "true", False: "false"}[key]
-    if isinstance(key, (int, float, datetime.date, uuid.UUID)):
-        return str(key)
-    raise NotData(
-        f"{path} has a key of type {type(key).__name__!r}; keys are strings", "use str(key), or a list of pairs"
-    )
+    if issubclass(kind, enum.Enum):
+        return _Copier.member
+    return next((_EXACT[base] for base in kind.__mro__ if base in _EXACT), None)
