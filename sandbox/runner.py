@@ -4,17 +4,20 @@ Theory of operation. One fork server (zygote.py) at a time; some children of it,
 as spares. A script takes a worker's place, then a spare, which serves it alone and dies: it is killed when the
 script has ended, however it ended. The wall clock is ours and covers everything from the moment the worker takes
 the script. The fork server is replaced after so many scripts, and at once after a child died of a fault or of
-the kernel's filter, because all its children share one layout of memory.
+the kernel's filter, because all its children share one layout of memory. ``renewals`` counts these.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import time
+from collections import Counter
 from collections.abc import Coroutine
 from dataclasses import asdict, replace
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from . import engines, verdicts
 from .engines import Child, Engine
@@ -23,7 +26,12 @@ from .limits import Layers, Limits
 from .outcome import CountTokens, HostCall, Outcome, SandboxUnavailable, WallReport, Walls
 from .queueing import Places, QueueFull
 
+log = logging.getLogger("sandbox")
+
 _SCRIPTS_PER_SERVER = 1_000
+
+# Why a fork server was replaced: after so many scripts, after a child died of what it did, or because it died.
+Renewal = Literal["used up", "fault", "died"]
 
 
 class Sandbox:
@@ -59,6 +67,7 @@ class Sandbox:
         self._closed = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._walls: tuple[WallReport, ...] = ()
+        self.renewals: Counter[Renewal] = Counter()
 
     @property
     def walls(self) -> tuple[WallReport, ...]:
@@ -164,15 +173,36 @@ class Sandbox:
         server.served += 1
         if self._closed or server is not self._server:
             return
-        if server.served >= _SCRIPTS_PER_SERVER:
-            self._retire(server)
-        else:
-            self._spawn_task(self._refill(server))
+        self._spawn_task(self._refill(server))
+        if server.served % _SCRIPTS_PER_SERVER == 0:
+            self._spawn_task(self._succeed(server))
+
+    async def _succeed(self, server: Engine) -> None:
+        """Part with a fork server that is used up, when the next one is ready."""
+        try:
+            successor = await self._start()
+        except SandboxUnavailable as error:
+            log.warning("the fork server goes on, as there is no other: %s", error)
+            return
+        if self._closed or server is not self._server:  # meanwhile something else has happened to it
+            await successor.close()
+            return
+        self._server = successor
+        self.renewals["used up"] += 1
+        self._spawn_task(server.close_when_idle())
+        await self._refill(successor)
 
     def _retire(self, server: Engine) -> None:
+        """Part at once with a fork server that a script may know too much of; begin to start the next one."""
         if server is self._server:
             self._server = None
+            self.renewals["fault"] += 1
             self._spawn_task(server.close_when_idle())
+            self._spawn_task(self._prepare())
+
+    async def _prepare(self) -> None:
+        with contextlib.suppress(SandboxUnavailable):  # the next script will be told
+            await self._current()
 
     def _spawn_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -183,11 +213,15 @@ class Sandbox:
         while len(server.spares) + server.coming < self._spares and server is self._server:
             server.coming += 1
             try:
-                server.spares.append(await server.spawn(self._limits))
+                spare = await server.spawn(self._limits)
             except SandboxUnavailable:
                 return
             finally:
                 server.coming -= 1
+            if server is self._server:
+                server.spares.append(spare)
+            else:  # its server was replaced meanwhile, and nobody will ask for it
+                spare.kill()
 
     async def _current(self) -> Engine:
         """The fork server, started anew where there is none, or where it died."""
@@ -196,20 +230,24 @@ class Sandbox:
                 raise SandboxUnavailable("the sandbox is closed")
             if self._server is None or self._server.gone:
                 if self._server is not None:
+                    self.renewals["died"] += 1
                     await self._server.close()
                 self._server = None
-                server = await engines.start(self._engine, self._limits, self._layers, self._children)
-                try:
-                    self._walls = server.walls
-                    if self._layers.walls:
-                        _insist(server, self._accept_missing)
-                except SandboxUnavailable:
-                    await server.close()
-                    raise
-                server.on_fault = self._retire
-                self._server = server
-                await self._refill(server)
+                self._server = await self._start()
+                await self._refill(self._server)
             return self._server
+
+    async def _start(self) -> Engine:
+        server = await engines.start(self._engine, self._limits, self._layers, self._children)
+        try:
+            self._walls = server.walls
+            if self._layers.walls:
+                _insist(server, self._accept_missing)
+        except SandboxUnavailable:
+            await server.close()
+            raise
+        server.on_fault = self._retire
+        return server
 
 
 def _lowest(asked: Limits, ceiling: Limits) -> Limits:
@@ -221,14 +259,11 @@ def _insist(server: Engine, accepted: frozenset[str]) -> None:
     """Fail closed: every wall stands, or an operator has named exactly those that do not."""
     if server.breaches:
         raise SandboxUnavailable(f"behind all walls this still works: {', '.join(server.breaches)}")
-    needed = (wall for wall in server.walls if wall.name not in server.optional and not wall.reinforces)
-    missing = tuple(wall for wall in needed if not wall.stands)
+    missing = tuple(wall for wall in server.walls if not wall.stands and not wall.reinforces)
     names = frozenset(wall.name for wall in missing)
     why = _told(missing)
     if names & engines.MANDATORY:
-        raise SandboxUnavailable(
-            f"no sandbox without {', '.join(names & engines.MANDATORY)} ({why})", tuple(names)
-        )
+        raise SandboxUnavailable(f"no sandbox without {', '.join(names & engines.MANDATORY)} ({why})")
     if accepted and accepted != names:
         raise SandboxUnavailable(
             f"accept_missing is {sorted(accepted)}, but missing are {sorted(names)}: name exactly these",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,13 +22,15 @@ from server.settings import load_settings
 
 if TYPE_CHECKING:
     from security.audit import Audit, Column
+    from security.soak import Soak
     from security.suite import Attack
 
 app = command()
 
 
 @app.command(
-    epilog="Examples: winnow doctor | winnow doctor --json | winnow doctor --audit --family network\n\n"
+    epilog="Examples: winnow doctor | winnow doctor --json | winnow doctor --audit --family network | "
+    "winnow doctor --soak 10000\n\n"
     "Exit code: 0 everything essential is right, 1 something is not, 4 no sandbox here to audit.",
 )
 def doctor(
@@ -39,12 +42,24 @@ def doctor(
         list[str] | None,
         typer.Option("--family", metavar="NAME", help="audit this family only; repeatable", show_default=False),
     ] = None,
+    soak: Annotated[
+        int | None,
+        typer.Option(
+            "--soak",
+            metavar="N",
+            min=100,
+            max=1_000_000,
+            help="run N scripts, some of them attacks, 8 at once",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check this installation, the store, the model and every wall of the sandbox.
 
     With --audit, try the sandbox instead: every attack of security/attacks against plain Python, where it must
-    succeed, and against the fence, the walls and both, where it must not. docs/operations.md shows the JSON.
+    succeed, and against the fence, the walls and both, where it must not. With --soak, run thousands of scripts
+    and see that nothing stays behind. docs/operations.md shows the JSON of both.
     """
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store)
@@ -53,6 +68,8 @@ def doctor(
 
             asked = _of_families(list(attacks()), family or [])
             raise typer.Exit(audited(asked, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
+        if soak:
+            raise typer.Exit(soaked(soak, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
         if family:
             raise WinnowError("INVALID_REQUEST", "--family chooses what to audit: add --audit")
         findings = examine(settings)
@@ -120,6 +137,50 @@ def audited(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_js
     else:
         _show_audit(report)
     return FAILED if report.violations() else 0
+
+
+def soaked(executions: int, *, accept_missing: tuple[str, ...], as_json: bool) -> int:
+    """Run so many scripts, print what became of them, and return the exit code."""
+    from sandbox import SandboxUnavailable
+    from security import soak
+    from security.suite import attacks
+
+    logging.getLogger("sandbox").setLevel(logging.ERROR)
+    with Progress(console=Console(stderr=True), transient=True, disable=as_json) as progress:
+        task = progress.add_task("soaking", total=executions)
+        running = soak.run(
+            list(attacks()), executions, accept_missing=accept_missing, on_execution=lambda: progress.advance(task)
+        )
+        try:
+            report = asyncio.run(running)
+        except SandboxUnavailable as error:
+            raise WinnowError("SANDBOX_UNAVAILABLE", f"{error}; winnow doctor shows every wall") from None
+    if as_json:
+        print_json(report.to_json())
+    else:
+        _show_soak(report)
+    return 0 if report.ok else FAILED
+
+
+def _show_soak(report: Soak) -> None:
+    console = Console(highlight=False)
+    console.print(
+        f"{report.executions:,} scripts, {report.attacks:,} of them attacks, {report.at_once} at once, "
+        f"{report.seconds:.0f} s; they ended as "
+        + ", ".join(f"{ending} {count:,}" for ending, count in sorted(report.endings.items()))
+    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("", "start", "end"):
+        table.add_column(heading, justify="right" if heading else "left")
+    start, end = asdict(report.before), asdict(report.after)
+    for name, value in start.items():
+        table.add_row(name.replace("_", " "), f"{value:,}", f"{end[name]:,}")
+    console.print(table)
+    renewed = ", ".join(f"{why} {count}" for why, count in sorted(report.renewals.items())) or "none"
+    console.print(f"fork servers replaced: {renewed}; processes left behind: {report.left_behind}")
+    for violation in report.violations:
+        console.print(f"[red]violation[/red] {escape(violation)}")
+    console.print("Nothing stayed behind." if report.ok else "Not everything is as it was.")
 
 
 def _show_audit(report: Audit) -> None:
