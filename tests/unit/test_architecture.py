@@ -56,6 +56,7 @@ ROOMS: Mapping[str, str] = {
     "server.app": ANYTHING,
     "server.health": ANYTHING,
     "server.demo": ANYTHING,
+    "server.bench": "sandbox",
     "server.commands": ANYTHING,
     "server.cli": "server",
 }
@@ -76,7 +77,7 @@ VENDORS: Mapping[str, str] = {
     "numpy": "server.backends.",
     "tiktoken": "server.tokens",
     "cachetools": "server.knowledge",
-    "psutil": "server.health sandbox.spawned",
+    "psutil": "server.bench. server.health sandbox.spawned",
     "packaging": "server.health",
     "qdrant_edge": "server.backends.edge",
     "qdrant_client": "server.backends.qdrant",
@@ -88,6 +89,7 @@ VENDORS: Mapping[str, str] = {
     "markdown_it": "server.ingest.chunking",
     "selectolax": "server.ingest.markup",
     "docutils": "server.ingest.markup",
+    "tzdata": "sandbox.zones",
     "yaml": "server.ingest.readers",
     "ir_measures": "server.retrieval.evaluation",
 }

@@ -1,0 +1,19 @@
+"""Times as figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from statistics import median, quantiles
+
+
+def percentiles(values: Sequence[float]) -> dict[str, float]:
+    """Median and 95th percentile, in the unit of the values."""
+    return {"p50": round(median(values), 3), "p95": round(quantiles(values, n=20)[-1], 3)}
+
+
+async def timed_ms(action: Callable[[], Awaitable[object]]) -> float:
+    """How long it takes, in milliseconds."""
+    started = time.perf_counter()
+    await action()
+    return (time.perf_counter() - started) * 1000

@@ -1,0 +1,180 @@
+"""The sandbox: starting a script, calling the host from it, computing in it, and many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+import psutil
+
+from sandbox import Limits, Reply, Sandbox
+from server.bench import peers, workloads
+from server.bench.figures import percentiles, timed_ms
+
+AT_ONCE = 8
+_LIMITS = Limits(sdk_calls=10 * workloads.CALLS, wall_seconds=60.0, cpu_seconds=60, result_bytes=1024 * 1024)
+_PAUSE_SECONDS = 0.01  # an agent pauses, too: spares are back by then
+
+# Both sides time the body alone, by the same clock, in the same place.
+_TIMED = "import time\nstarted = time.perf_counter()\n{body}\nresult = [time.perf_counter() - started, result]\n"
+
+# What the SDK makes of an answer is timed apart: the rest of a call is its way to the host and back.
+_CALL_LOOP = f"""
+import time
+from winnow import Results
+calls, rows = [], []
+for _ in range({workloads.CALLS}):
+    started = time.perf_counter()
+    page = semantic_search("retry policy", top_k=3)
+    answered = time.perf_counter()
+    Results({dict(workloads.PAGE)!r})
+    rows.append(time.perf_counter() - answered)
+    calls.append(answered - started)
+return [[round(seconds * 1e6, 2) for seconds in times] for times in (calls, rows)]
+"""
+_MANY = f"""
+import time
+queries = ["retry policy"] * {workloads.CALLS}
+started = time.perf_counter()
+pages = search_many(queries, top_k=3)
+return (time.perf_counter() - started) / len(pages) * 1e6
+"""
+
+
+async def _answer(method: str, params: Mapping[str, Any]) -> Reply:
+    """A host that does nothing but hand over three small rows, to each question of a batch."""
+    page = dict(workloads.PAGE)
+    if "queries" in params:
+        count = len(params["queries"])
+        return Reply([page] * count, rows=3 * count, tokens=60 * count)
+    return Reply(page, rows=3, tokens=60)
+
+
+async def measure(runs: int, python_of_peers: str) -> dict[str, Any]:
+    """Every figure. ``runs``: executions behind each. SandboxUnavailable where there is no sandbox.
+
+    ``warm_ms``, ``cold_ms`` and ``sdk_call_us`` hold p50 and p95; ``transport_us`` is a call less the making of
+    rows; ``cpu`` compares with ``python -I -S``; ``peers`` holds whatever of them ``python_of_peers`` can import.
+    """
+    async with Sandbox(limits=_LIMITS) as warm:
+        figures: dict[str, Any] = {
+            "warm_ms": await _repeat(runs, lambda: _one_plus_one(warm)),
+            "cold_ms": await _repeat(max(5, runs // 10), _cold),
+            "plain_python_ms": await _repeat(max(5, runs // 5), _fresh_python),
+            **await _calls(warm, max(5, runs // 20)),
+            "throughput": await _throughput(5 * runs),
+            "idle_child_bytes": await _idle_child_bytes(),
+            "cpu": {name: await _compare(warm, body, max(5, runs // 20)) for name, body in workloads.CPU.items()},
+        }
+    figures["peers"] = await asyncio.to_thread(peers.measure, python_of_peers, runs)
+    return figures
+
+
+async def _one_plus_one(sandbox: Sandbox) -> None:
+    outcome = await sandbox.run("1 + 1")
+    assert outcome.result == 2, outcome
+
+
+async def _cold() -> None:
+    """From nothing: fork server, self-tests of every wall, one script, and the end of it all."""
+    async with Sandbox(spares=0) as sandbox:
+        await _one_plus_one(sandbox)
+
+
+async def _fresh_python() -> None:
+    """What a bare interpreter takes, without any isolation."""
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-I", "-S", "-c", "1 + 1"], check=True)
+
+
+async def _repeat(runs: int, action: Callable[[], Awaitable[None]]) -> dict[str, float]:
+    await action()
+    times = []
+    for _ in range(runs):
+        times.append(await timed_ms(action))
+        await asyncio.sleep(_PAUSE_SECONDS)
+    return percentiles(times)
+
+
+async def _calls(sandbox: Sandbox, runs: int) -> dict[str, Any]:
+    """One SDK call after another, within one script; medians of the medians of several scripts."""
+    outcomes = [await sandbox.run(_CALL_LOOP, call=_answer) for _ in range(runs)]
+    many = [await sandbox.run(_MANY, call=_answer) for _ in range(runs)]
+    assert all(outcome.status == "ok" for outcome in (*outcomes, *many)), (outcomes[0].error, many[0].error)
+    calls = [percentiles(outcome.result[0]) for outcome in outcomes]
+    rows = [median(outcome.result[1]) for outcome in outcomes]
+    whole = {key: round(median(each[key] for each in calls), 2) for key in ("p50", "p95")}
+    bare = [each["p50"] - making for each, making in zip(calls, rows, strict=True)]
+    return {
+        "sdk_call_us": whole,
+        "transport_us": {"p50": round(median(bare), 2), "best": round(min(bare), 2), "worst": round(max(bare), 2)},
+        "search_many_us_per_query": round(median(outcome.result for outcome in many), 2),
+    }
+
+
+async def _throughput(executions: int) -> dict[str, float]:
+    """Trivial scripts, several at once, one after another on each worker."""
+    async with Sandbox(limits=_LIMITS, workers=AT_ONCE, spares=AT_ONCE) as sandbox:
+
+        async def worker() -> None:
+            for _ in range(executions // AT_ONCE):
+                await _one_plus_one(sandbox)
+
+        await _one_plus_one(sandbox)
+        started = time.perf_counter()
+        await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
+        seconds = time.perf_counter() - started
+    return {"at_once": AT_ONCE, "executions_per_s": round(executions // AT_ONCE * AT_ONCE / seconds, 1)}
+
+
+async def _idle_child_bytes() -> int | None:
+    """Memory that a child waiting for its script shares with nobody; None where the system does not tell."""
+    async with Sandbox(limits=replace(_LIMITS), spares=4) as sandbox:
+        await _one_plus_one(sandbox)
+        await asyncio.sleep(0.2)  # until all have come, and are warm
+        try:
+            return int(median(child.memory_full_info().uss for child in _leaves()))
+        except (psutil.Error, OSError, ValueError):
+            return None
+
+
+def _leaves() -> list[psutil.Process]:
+    """The processes furthest down from this one: not the fork server, but its children."""
+    below = psutil.Process().children(recursive=True)
+    parents = {process.ppid() for process in below}
+    depth = {process.pid: len(process.parents()) for process in below}
+    deepest = max(depth.values())
+    return [process for process in below if process.pid not in parents and depth[process.pid] == deepest]
+
+
+async def _compare(sandbox: Sandbox, body: str, runs: int) -> dict[str, float]:
+    """The same source in the sandbox and in ``python -I -S``, taking turns."""
+    source = _TIMED.format(body=body)
+    inside, outside = [], []
+    for _ in range(runs):
+        outcome = await sandbox.run(source)
+        assert outcome.status == "ok", outcome
+        seconds, value = outcome.result
+        inside.append(seconds * 1000)
+        seconds, plain_value = await asyncio.to_thread(_plain_python, source)
+        assert value == plain_value
+        outside.append(seconds * 1000)
+    return {
+        "inside_ms": round(median(inside), 2),
+        "outside_ms": round(median(outside), 2),
+        "ratio": round(median(inside) / median(outside), 2),
+    }
+
+
+def _plain_python(source: str) -> Any:
+    program = "import json, sys\nnames = {}\nexec(sys.stdin.read(), names)\nprint(json.dumps(names['result']))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program], input=source, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
