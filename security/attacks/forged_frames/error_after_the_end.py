@@ -1,0 +1,6 @@
+# fence: rejected | walls: ok
+import os, struct
+def say(body):
+    os.write(3, struct.pack(">I", len(body)) + body)
+say(b'{"done":true}')
+say(b'{"error":{"type":"E","message":"BREACHED"},"status":"error"}')

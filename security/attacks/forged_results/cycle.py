@@ -1,0 +1,3 @@
+# fence: error | walls: error
+result = ["BREACHED"]
+result.append(result)

@@ -1,0 +1,3 @@
+# fence: error | walls: error
+result = {"said": "BREACHED"}
+result["inner"] = [{"outer": result}]

@@ -1,0 +1,4 @@
+# fence: error | walls: error
+result = "BREACHED"
+for _ in range(200):
+    result = [result]

@@ -1,0 +1,2 @@
+# fence: error | walls: error
+result = ["BREACHED", float("nan")]

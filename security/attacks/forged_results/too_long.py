@@ -1,0 +1,2 @@
+# fence: limit | walls: limit
+result = "BREACHED" + "x" * 1_000_000

@@ -1,0 +1,2 @@
+# fence: error/limit | walls: error/limit
+result = ["BREACHED"] + list(range(250_000))

@@ -1,0 +1,2 @@
+# fence: error | walls: error
+result = ["BREACHED", 1 << 3_000]

@@ -1,0 +1,5 @@
+# fence: memory | walls: memory | limits: memory_bytes=67108864
+import time
+held = "ab" * (128 << 20)
+time.sleep(0.3)
+print("BREACHED")

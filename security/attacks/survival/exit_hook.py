@@ -1,0 +1,3 @@
+# fence: rejected | walls: ok
+import atexit
+atexit.register(print, "BREACHED")

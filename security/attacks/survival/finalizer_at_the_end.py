@@ -1,0 +1,5 @@
+# fence: ok | walls: ok
+class Undead:
+    def __del__(self):
+        print("BREACHED")
+undead = Undead()
