@@ -80,7 +80,6 @@ class Engine(Protocol):
 
     walls: tuple[WallReport, ...]
     breaches: tuple[str, ...]  # what still works behind all walls together
-    optional: frozenset[str]  # walls it does without where a host lacks them; its outcomes name them all the same
     spares: deque[Any]
     coming: int
     served: int
@@ -133,6 +132,20 @@ MANDATORY = frozenset({"seccomp", "seatbelt"})
 ENGINES: Mapping[str, Callable[[Limits, Layers, int], Awaitable[Engine]]] = MappingProxyType(
     {"auto": _kernel, "monty": _monty, "seatbelt": _seatbelt}
 )
+
+# What a container's usual profile takes away, and with it nothing that the other walls do not hold as well.
+_OF_CONTAINERS = frozenset(
+    ("user_namespace", "network_namespace", "ipc_namespace", "host_name_namespace", "pid_namespace", "empty_root")
+)
+_TIERS: Mapping[str, str] = MappingProxyType({"auto": "full", "monty": "language", "seatbelt": "macos"})
+
+
+def tier(name: str, found: tuple[WallReport, ...]) -> str:
+    """How far an engine's walls go on this host, in one word; "none" where they do not go far enough to start."""
+    missing = {wall.name for wall in found if not wall.stands and not wall.reinforces}
+    if not missing:
+        return _TIERS[name]
+    return "container" if name == "auto" and missing <= _OF_CONTAINERS else "none"
 
 
 async def start(name: str, limits: Limits, layers: Layers, children: int) -> Engine:

@@ -244,8 +244,6 @@ class Child:
 class ForkServer:
     """Our end of one fork server."""
 
-    optional: frozenset[str] = frozenset()
-
     def __init__(
         self, process: subprocess.Popen[bytes], control: socket.socket, group: MemoryGroup | None
     ) -> None:

@@ -24,6 +24,7 @@ from .spawned import Claim, Program, Spawner
 INSTALL = "pip install 'winnow-mcp[monty]'"
 MEASURED_FOR = "1.4.0"
 
+_LINUX = sys.platform == "linux"
 _REPORT = "please report this host: the interpreter let through what it has not"
 _INTERPRETER = (
     Claim("interpreter_files", "the language has no files", _REPORT),
@@ -35,26 +36,24 @@ _OTHER_SYSTEM = (
     "only Linux limits a process that runs already; on other systems the keeper watches memory and time"
 )
 _BOUNDS = (
-    Claim("memory_limit", "address space is bounded", _OTHER_SYSTEM),
-    Claim("cpu_limit", "CPU time is bounded", _OTHER_SYSTEM),
-    Claim("file_limits", "nothing is written or dumped", _OTHER_SYSTEM),
-    Claim("process_limit", "no further process or thread", _OTHER_SYSTEM),
-    Claim("descriptor_limit", "no further descriptor: no file, no socket", _OTHER_SYSTEM),
+    Claim("memory_limit", "address space is bounded", _OTHER_SYSTEM, reinforces=not _LINUX),
+    Claim("cpu_limit", "CPU time is bounded", _OTHER_SYSTEM, reinforces=not _LINUX),
+    Claim("file_limits", "nothing is written or dumped", _OTHER_SYSTEM, reinforces=not _LINUX),
+    Claim("process_limit", "no further process or thread", _OTHER_SYSTEM, reinforces=not _LINUX),
+    Claim("descriptor_limit", "no further descriptor: no file, no socket", _OTHER_SYSTEM, reinforces=not _LINUX),
 )
 # Raised where they can be had; see walls.py for what each is.
 _KERNEL_ADVICE = "the host refuses it; the language and the limits stand without it"
 _KERNEL = (
-    Claim("other_user", "the interpreter runs as a user that is not root", _KERNEL_ADVICE),
-    Claim("user_namespace", "capabilities reach nothing outside", _KERNEL_ADVICE),
-    Claim("network_namespace", "no network interface", _KERNEL_ADVICE),
-    Claim("ipc_namespace", "no shared memory of others", _KERNEL_ADVICE),
-    Claim("host_name_namespace", "no host name", _KERNEL_ADVICE),
-    Claim("capabilities", "no privilege of root", _KERNEL_ADVICE),
-    Claim("no_new_privileges", "nothing executed gains a privilege", _KERNEL_ADVICE),
+    Claim("other_user", "the interpreter runs as a user that is not root", _KERNEL_ADVICE, reinforces=True),
+    Claim("user_namespace", "capabilities reach nothing outside", _KERNEL_ADVICE, reinforces=True),
+    Claim("network_namespace", "no network interface", _KERNEL_ADVICE, reinforces=True),
+    Claim("ipc_namespace", "no shared memory of others", _KERNEL_ADVICE, reinforces=True),
+    Claim("host_name_namespace", "no host name", _KERNEL_ADVICE, reinforces=True),
+    Claim("capabilities", "no privilege of root", _KERNEL_ADVICE, reinforces=True),
+    Claim("no_new_privileges", "nothing executed gains a privilege", _KERNEL_ADVICE, reinforces=True),
 )
-_LINUX = sys.platform == "linux"
 CLAIMS = (*_INTERPRETER, *_BOUNDS, *_KERNEL) if _LINUX else (*_INTERPRETER, *_BOUNDS)
-_OPTIONAL = frozenset(claim.name for claim in (_KERNEL if _LINUX else _BOUNDS))
 
 # What does not run, and what to write instead; measured for MEASURED_FOR by tests/walls/test_monty.py.
 GAPS: Mapping[str, str] = MappingProxyType(
@@ -88,7 +87,7 @@ MISSING_MODULES = (
     "__future__", "abc", "ast", "calendar", "cmath", "collections.abc", "contextlib", "difflib", "enum",
     "fractions", "heapq", "html", "html.parser", "io", "keyword", "logging", "numbers", "operator", "pprint",
     "statistics", "string", "struct", "textwrap", "traceback", "types", "urllib", "urllib.parse", "uuid",
-    "warnings", "zlib",
+    "warnings", "zlib", "zoneinfo",
 )  # fmt: skip
 
 
@@ -125,4 +124,4 @@ async def start(limits: Limits) -> Spawner:
     """Try what the language and the limits forbid, then be ready to start children."""
     monty = program()
     told = await spawned.trial(monty, limits)
-    return Spawner(monty, told, spawned.reports(CLAIMS, told["found"]), _OPTIONAL)
+    return Spawner(monty, told, spawned.reports(CLAIMS, told["found"]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,7 @@ from .outcome import Outcome
 _HEADROOM_BYTES = 64 * MIB  # what the allocator maps beside what the interpreter counts
 _ROUND_TRIPS = 1_000_000  # names and calls that one script may ask for; the keeper counts the calls
 _PARAMETER_DEPTH = 16
+_CPU_GRAIN_SECONDS = 0.1  # the kernel counts the limit in ticks
 # Messages of assert as CPython's; every line at once, for a script that is killed should have lost nothing.
 _MANNERS: dict[str, Any] = {"assert_message_annotations": False, "print_flush_interval": 0}
 _SCRIPT = "<python-input-1>"  # the prelude is fed before it
@@ -86,20 +88,26 @@ class SemanticSearch:
             asked["filter_ids"] = _identities(filter_ids)
         return _rows(_ask("semantic_search", asked))
 
+class SearchMany:
+    def __call__(self, queries, *, top_k=10, response_mode="metadata", min_score=0.0, filters=None, scope=None):
+        return [semantic_search(query, top_k=top_k, response_mode=response_mode, min_score=min_score,
+                                filters=filters, scope=scope) for query in queries]
+
 class Fetch:
-    def __call__(self, ids, *, level="full"):
+    def __call__(self, ids, level="full"):
         return _rows(_ask("fetch", {"ids": _identities(ids), "level": level}))
 
 class KnowledgeBase:
-    def search(self, query, top_k=5, *, filters=None, scope=None):
+    def search(self, query, *, top_k=5, filters=None, scope=None):
         return _rows(_ask("kb.search", {"query": query, "top_k": top_k, "filters": filters, "scope": scope}))
 
 semantic_search = SemanticSearch()
+search_many = SearchMany()
 fetch = Fetch()
 kb = KnowledgeBase()
-[semantic_search, fetch, kb]
+[semantic_search, search_many, fetch, kb]
 """
-_NAMES = ("semantic_search", "fetch", "kb")
+_NAMES = ("semantic_search", "search_many", "fetch", "kb")
 # The value of the first of these names that the script has given one.
 _NAMED = """
 try:
@@ -148,7 +156,7 @@ def main(descriptor: int, limits: Mapping[str, Any], binary: str, trial: bool = 
             channel.send({"ready": {"raised": raised, "workers": [worker], "found": tried}})
             channel.watch()
             job = channel.receive()
-            channel.send_body(_Run(session, channel, job).ending())
+            channel.send_body(_Run(session, channel, job, bounds).ending())
             channel.receive()  # never comes: the keeper measures us, and kills
     os._exit(0)
 
@@ -242,10 +250,11 @@ def _works(session: MontySession, code: str) -> bool:
 class _Run:
     """One script, from the job to its last frame."""
 
-    def __init__(self, session: MontySession, channel: Channel, job: Mapping[str, Any]) -> None:
+    def __init__(self, session: MontySession, channel: Channel, job: Mapping[str, Any], limits: Limits) -> None:
         self._session = session
         self._channel = channel
         self._job = job
+        self._cpu_seconds = limits.cpu_seconds
         self._console = Console(channel, job["stdout_bytes"])
         self._flooded = False
         self._refusal: dict[str, Any] = {}  # the host's last one, and the text that it became
@@ -258,7 +267,7 @@ class _Run:
                 value = self._fed(_NAMED)
             return self._flushed(self._result(value))
         except pydantic_monty.MontyCrashedError:
-            os._exit(1)  # the keeper sees why: a limit, or a fault
+            _die_like_it(self._cpu_seconds)
         except MontyError as error:
             return self._flushed(frames.dump(self._told(error)))
         except results.NotData as error:
@@ -324,6 +333,17 @@ class _Run:
         status, kind = _kind(cause)
         hint = next((hint for found, hint in _HINTS if found in message), None)
         return _failure(status, kind, message, hint=hint, **place)
+
+
+def _die_like_it(cpu_seconds: int) -> NoReturn:
+    """The interpreter is dead. If that was its CPU limit, this end says so."""
+    if sys.platform != "win32":
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if used.ru_utime + used.ru_stime > cpu_seconds - _CPU_GRAIN_SECONDS:
+            os.kill(os.getpid(), signal.SIGXCPU)
+    os._exit(1)
 
 
 def _kind(cause: BaseException) -> tuple[str, str]:

@@ -44,11 +44,11 @@ async def start(limits: Limits, layers: Layers) -> Spawner:
     """Try every wall, then be ready to start children."""
     child = program(layers)
     if not layers.walls:
-        return Spawner(child, await spawned.trial(child, limits), (), frozenset())
+        return Spawner(child, await spawned.trial(child, limits), ())
     tries = [(), *((name,) for name in NAMES), NAMES]
     bare, *alone, behind_all = await asyncio.gather(*(spawned.trial(child, limits, raised=each) for each in tries))
     found = {name: _verdict(name, bare, single) for name, single in zip(NAMES, alone, strict=True)}
-    engine = Spawner(child, behind_all, spawned.reports(CLAIMS, found), frozenset())
+    engine = Spawner(child, behind_all, spawned.reports(CLAIMS, found))
     engine.breaches = tuple(behind_all["found"]["seatbelt"][1]) if "seatbelt" in behind_all["raised"] else ()
     return engine
 

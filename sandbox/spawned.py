@@ -25,7 +25,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import psutil
@@ -40,6 +40,7 @@ _READY_BYTES = 64 * KIB
 _START_SECONDS = 20.0  # two hundred times a start on an idle machine
 _BURY_SECONDS = 0.002  # between two looks whether a killed child is dead
 _POSIX = os.name == "posix"
+_CPU_SIGNAL = getattr(signal, "SIGXCPU", -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Claim:
     name: str
     protects: str
     advice: str
+    reinforces: bool = False  # others hold the same without it
 
 
 class SpawnedChild:
@@ -74,13 +76,14 @@ class SpawnedChild:
 
     look_seconds = 0.02  # nothing else may bound its memory
 
-    def __init__(self, process: subprocess.Popen[bytes], channel: socket.socket) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], channel: socket.socket, cpu_seconds: int) -> None:
         self._loop = asyncio.get_running_loop()
         self.death: asyncio.Future[Death] = self._loop.create_future()
         self._process = process
         self._channel = channel
         self._members = [psutil.Process(process.pid)]
         self._used: dict[int, float] = {}  # seconds of CPU, by process
+        self._cpu_seconds = cpu_seconds
         self._spent = 0.0  # of these, on being born
         self._peak = 0
         self._killed = False
@@ -155,7 +158,10 @@ class SpawnedChild:
             await asyncio.sleep(_BURY_SECONDS)
         if self._process.stderr is not None:
             self._process.stderr.close()
-        self.death.set_result(self._so_far(max(0, -code)))
+        death = self._so_far(max(0, -code))
+        if death.signal == _CPU_SIGNAL:  # seen by the kernel, between two looks of ours
+            death = replace(death, cpu_ms=max(death.cpu_ms, self._cpu_seconds * 1000))
+        self.death.set_result(death)
 
     # --- frames ---
 
@@ -183,13 +189,13 @@ class SpawnedChild:
         return body
 
 
-def _execute(command: Callable[[int], Sequence[str]]) -> SpawnedChild:
+def _execute(program: Program, limits: Limits, **options: Any) -> SpawnedChild:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     theirs.set_inheritable(True)
     with theirs:
         process = subprocess.Popen(
-            command(theirs.fileno()),
+            program.command(theirs.fileno(), limits, **options),
             env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -199,7 +205,7 @@ def _execute(command: Callable[[int], Sequence[str]]) -> SpawnedChild:
             start_new_session=True,
             cwd="/",
         )
-    return SpawnedChild(process, ours)
+    return SpawnedChild(process, ours, limits.cpu_seconds)
 
 
 def _environment() -> dict[str, str]:
@@ -210,7 +216,7 @@ def _environment() -> dict[str, str]:
 
 async def born(program: Program, limits: Limits, **options: Any) -> tuple[SpawnedChild, dict[str, Any]]:
     """A new child and what it says of its walls. SandboxUnavailable with its last words if it does not start."""
-    child = _execute(lambda descriptor: program.command(descriptor, limits, **options))
+    child = _execute(program, limits, **options)
     try:
         async with asyncio.timeout(_START_SECONDS):
             return child, await child.ready()
@@ -222,6 +228,7 @@ async def born(program: Program, limits: Limits, **options: Any) -> tuple[Spawne
         raise SandboxUnavailable(f"a child did not start: {words}") from None
     except BaseException:
         child.kill()
+        await child.death
         raise
 
 
@@ -237,7 +244,9 @@ def reports(claims: Sequence[Claim], found: Mapping[str, Sequence[Any]]) -> tupl
     """One report for each wall that an engine claims, in that order; what nobody tried does not stand."""
     judged = [(claim, *found.get(claim.name, (False, "it was not raised"))) for claim in claims]
     return tuple(
-        WallReport(claim.name, claim.protects, bool(stands), str(detail), "" if stands else claim.advice)
+        WallReport(
+            claim.name, claim.protects, bool(stands), str(detail), "" if stands else claim.advice, claim.reinforces
+        )
         for claim, stands, detail in judged
     )
 
@@ -245,12 +254,9 @@ def reports(claims: Sequence[Claim], found: Mapping[str, Sequence[Any]]) -> tupl
 class Spawner:
     """An engine (engines.py) of executed children."""
 
-    def __init__(
-        self, program: Program, told: Mapping[str, Any], walls: tuple[WallReport, ...], optional: frozenset[str]
-    ) -> None:
+    def __init__(self, program: Program, told: Mapping[str, Any], walls: tuple[WallReport, ...]) -> None:
         self.walls = walls
         self.breaches: tuple[str, ...] = ()
-        self.optional = optional
         self.spares: deque[SpawnedChild] = deque()
         self.coming = 0  # spares being started
         self.served = 0

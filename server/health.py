@@ -269,11 +269,51 @@ def _qdrant(settings: Settings) -> Iterator[Finding]:
 
 def _walls(settings: Settings) -> Iterator[Finding]:
     from sandbox import probe
+    from sandbox.engines import tier
 
     accepted = settings.allow_weaker_sandbox
-    for wall in asyncio.run(probe()):
+    found = asyncio.run(probe(settings.sandbox))
+    name = tier(settings.sandbox, found)
+    told, advice = _TIERS[name]
+    missing = {wall.name for wall in found if not wall.stands and not wall.reinforces}
+    served = not missing or (name == "container" and missing == set(accepted))
+    yield Finding("walls", "tier", served, f"{name}: {told}", "" if served else advice, essential=False)
+    for wall in found:
         needed = settings.execute_code == "on" and wall.name not in accepted and not wall.reinforces
         yield Finding("walls", wall.name, wall.stands, wall.protects, wall.advice, needed, wall.detail)
+
+
+_OPT_IN = (
+    "grant what the lines below say, or accept exactly what is missing: --allow-weaker-sandbox WALL, for each"
+)
+_TIERS = {
+    "full": ("every wall of the kernel", ""),
+    "container": ("no namespaces; seccomp, Landlock and limits hold files, network and processes twice", _OPT_IN),
+    "macos": ("Seatbelt and limits, as tried at the start; nobody has attacked them on a Mac", ""),
+    "language": ("a smaller language in a process with limits", ""),
+    "none": ("too little stands to run scripts unasked", _OPT_IN),
+}
+
+
+def _smaller_language(settings: Settings) -> Iterator[Finding]:
+    """Where it is installed: what it lacks, and what to write instead."""
+    from sandbox import monty
+
+    version = monty.installed()
+    if version is None:
+        return
+    group, chosen = (
+        "smaller language",
+        "in force" if settings.sandbox == "monty" else "chosen with --sandbox monty",
+    )
+    detail = f"{version}, {chosen}; its gaps are listed as measured for {monty.MEASURED_FOR}"
+    yield Finding(group, "monty", True, detail, essential=False)
+    for gap, instead in monty.GAPS.items():
+        yield Finding(group, "lacks", False, gap, instead, essential=False)
+    missing = f"the modules {', '.join(monty.MISSING_MODULES)}"
+    yield Finding(
+        group, "lacks", False, missing, "builtins, json, re, math, itertools, collections", essential=False
+    )
 
 
 def _host(settings: Settings) -> Iterator[Finding]:
@@ -296,5 +336,6 @@ CHECKS: tuple[Check, ...] = (
     _engine,
     _qdrant,
     _walls,
+    _smaller_language,
     _host,
 )

@@ -95,6 +95,7 @@ class Scripts:
             return
         sandbox = Sandbox(
             limits=self._limits,
+            engine=self._settings.sandbox,
             accept_missing=self._settings.allow_weaker_sandbox,
             workers=self._settings.workers,
             queue=self._settings.queue,

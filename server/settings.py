@@ -82,6 +82,11 @@ class Settings(BaseSettings):
     content: Literal["dense", "summary"] = "dense"
     tool_names: Literal["underscore", "dotted"] = "underscore"
     execute_code: Literal["on", "off"] = "on"
+    sandbox: Literal["auto", "monty", "seatbelt"] = Field(
+        default="auto",
+        description="what runs scripts; auto: CPython behind kernel walls, monty: a smaller language, "
+        "seatbelt: macOS, not yet seen to hold",
+    )
     allow_weaker_sandbox: Names = Field(
         default=(), description="walls whose absence is accepted; must name exactly what is missing"
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.commands.output import Json, Project, Store, command, errors_shown, print_json
+from server.commands.output import Engine, Json, Project, Store, command, errors_shown, print_json
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -50,6 +50,7 @@ def exec_(
         int | None,
         typer.Option("--memory-mb", metavar="N", help="memory it may use, 64 to 4096", show_default=False),
     ] = None,
+    sandbox: Engine = None,
     store: Store = None,
     project: Project = None,
     as_json: Json = False,
@@ -57,7 +58,12 @@ def exec_(
     """Run a retrieval script in the sandbox; --json prints exactly the outcome."""
     with errors_shown(as_json=as_json):
         settings = load_settings(
-            store=store, project=project, memory_mb=memory_mb, wall_seconds=timeout, execute_code="on"
+            store=store,
+            project=project,
+            memory_mb=memory_mb,
+            wall_seconds=timeout,
+            sandbox=sandbox,
+            execute_code="on",
         )
         outcome = asyncio.run(_run(settings, _read(file)))
         _show(outcome, as_json=as_json)

@@ -20,6 +20,16 @@ Project = Annotated[
     str | None, typer.Option("--project", metavar="NAME", help="project in the store", show_default=False)
 ]
 
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--sandbox",
+        metavar="NAME",
+        help="what runs scripts: auto (default, kernel walls), monty (a smaller language) or seatbelt (macOS)",
+        show_default=False,
+    ),
+]
+
 
 def command(**about: Any) -> typer.Typer:
     """An empty command line: plain help, plain tracebacks, nothing installed into the shell."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-from server.commands.output import Project, Store, command, errors_shown
+from server.commands.output import Engine, Project, Store, command, errors_shown
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def serve(
     execute_code: Annotated[
         bool | None, typer.Option("--execute-code/--no-execute-code", help="offer scripts", show_default=False)
     ] = None,
+    sandbox: Engine = None,
     allow_weaker_sandbox: Annotated[
         list[str] | None,
         typer.Option("--allow-weaker-sandbox", metavar="WALL", help="accept that exactly these walls are missing"),
@@ -60,6 +61,7 @@ def serve(
             tool_names=tool_names,
             content=content,
             execute_code=switch,
+            sandbox=sandbox,
             allow_weaker_sandbox=tuple(allow_weaker_sandbox) if allow_weaker_sandbox else None,
             log_queries=log_queries,
         )

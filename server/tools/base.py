@@ -48,7 +48,7 @@ class Tool:
     """A tool as a client sees it, and the handler behind it.
 
     ``name`` is canonical (dots allowed); the wire lists underscores. ``offered`` says whether this server can
-    serve it at all: a tool that cannot work is not listed.
+    serve it at all: a tool that cannot work is not listed. ``worded`` fits the description to the settings.
     """
 
     name: str
@@ -62,3 +62,4 @@ class Tool:
     idempotent: bool = True
     destructive: bool = False
     offered: Callable[[Context], bool] = lambda context: True
+    worded: Callable[[str, Settings], str] = lambda description, settings: description

@@ -10,6 +10,7 @@ from sandbox import Outcome, Usage
 from server.contracts import ExecuteCode, OutcomeAnswer, parse
 from server.errors import REASONS
 from server.printable import printable_data
+from server.settings import Settings
 from server.tiers import dumps
 from server.tools.base import Context, Result, Tool
 
@@ -35,6 +36,25 @@ Example:
 rows = semantic_search("backup encryption", top_k=50)
 best = fetch([r.id for r in rows if "policy" in r.file][:5])
 return [{"file": r.metadata["file"], "text": r.content[:300]} for r in best]"""
+
+# What the description says of the language, and what instead where scripts run on a smaller one.
+_SMALLER_LANGUAGE: Mapping[str, str] = MappingProxyType(
+    {
+        "(sync or await, no import needed)": "(without await, no import needed)",
+        "Everyday Python runs, with json re math datetime collections itertools statistics and more; no files, "
+        "network, processes.": "Smaller Python: json re math datetime collections itertools; no inheritance, "
+        "properties, yield, del, contextlib, enum, statistics, files, network, processes.",
+    }
+)
+
+
+def _worded(description: str, settings: Settings) -> str:
+    if settings.sandbox != "monty":
+        return description
+    for whole, smaller in _SMALLER_LANGUAGE.items():
+        description = description.replace(whole, smaller)
+    return description
+
 
 # How a verdict that is not "ok" reads on the wire. Error types name the reason more closely than the status.
 _REASON_OF_STATUS: Mapping[str, str] = MappingProxyType(
@@ -148,4 +168,5 @@ TOOL = Tool(
     handler=_handle,
     idempotent=False,
     offered=_offered,
+    worded=_worded,
 )

@@ -37,7 +37,7 @@ class Dispatcher:
 
     def listed(self) -> list[WireTool]:
         """The tools this server can serve now, in fixed order."""
-        return [_on_the_wire(tool, self._spelled(tool.name)) for tool in self._offered()]
+        return [_on_the_wire(tool, self._spelled(tool.name), self._settings) for tool in self._offered()]
 
     def find(self, name: str) -> Tool | None:
         """The tool of this name; dots and underscores are the same."""
@@ -129,11 +129,11 @@ def _failed(error: WinnowError) -> Result:
     return Result({"error": envelope}, text, summary=text, failed=True)
 
 
-def _on_the_wire(tool: Tool, name: str) -> WireTool:
+def _on_the_wire(tool: Tool, name: str, settings: Settings) -> WireTool:
     return WireTool(
         name=name,
         title=tool.title,
-        description=tool.description,
+        description=tool.worded(tool.description, settings),
         input_schema=dict(flat_schema(tool.arguments)),
         output_schema=dict(flat_schema(tool.answer)),
         annotations=ToolAnnotations(

@@ -139,14 +139,14 @@ def test_every_ending_has_its_status_and_type(small: Bench, code: str, status: s
 @pytest.mark.parametrize("code", ["while True: pass", "import time\ntime.sleep(60)", "sum(range(10**12))"])
 def test_the_wall_clock_ends_everything(small: Bench, code: str) -> None:
     started = time.monotonic()
-    outcome = small.run("print('before')\n" + code, limits=Limits(wall_seconds=0.6, memory_bytes=128 * MIB))
+    outcome = small.run("print('before')\n" + code, limits=Limits(wall_seconds=1.5, memory_bytes=128 * MIB))
     assert (outcome.status, outcome.stdout) == ("timeout", "before\n")
-    assert time.monotonic() - started < 2.0
+    assert 1.5 <= time.monotonic() - started < 5.0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process that runs already")
 def test_the_cpu_limit_ends_a_loop() -> None:
-    bench = Bench(limits=Limits(cpu_seconds=1, wall_seconds=10.0), spares=0)
+    bench = Bench(limits=Limits(cpu_seconds=1, wall_seconds=30.0), spares=0)
     try:
         outcome = bench.run("while True: pass")
     finally:
@@ -424,5 +424,5 @@ def test_a_construct_that_is_not_listed_prints_what_cpython_prints(small: Bench,
 
 @_AS_MEASURED
 def test_the_modules_that_are_listed_as_missing_are_those_that_are(small: Bench) -> None:
-    missing = tuple(module for module in MENU if small.run(f"import {module}").status != "ok")
-    assert sorted(missing) == sorted(set(monty.MISSING_MODULES))
+    missing = {module for module in MENU if small.run(f"import {module}").status != "ok"}
+    assert missing == set(monty.MISSING_MODULES) & set(MENU)

@@ -46,7 +46,6 @@ def _server(missing: tuple[str, ...] = (), breaches: tuple[str, ...] = ()) -> An
 
     found = Found()
     found.breaches = breaches  # type: ignore[attr-defined]
-    found.optional = frozenset()  # type: ignore[attr-defined]
     found.walls = tuple(  # type: ignore[attr-defined]
         WallReport(wall.name, wall.protects, wall.name not in missing, "", wall.advice) for wall in walls.ALL_WALLS
     )

@@ -1,0 +1,84 @@
+"""What agents and operators are told where scripts run on the smaller language."""
+
+from __future__ import annotations
+
+import pytest
+
+from sandbox import WallReport, monty
+from sandbox.engines import tier
+from server.health import examine
+from server.settings import Settings, load_settings
+from server.tools.execute_code import _SMALLER_LANGUAGE, DESCRIPTION, TOOL
+
+
+def test_the_description_tells_the_agent_of_the_smaller_language() -> None:
+    assert [part for part in _SMALLER_LANGUAGE if part not in DESCRIPTION] == []
+    worded = TOOL.worded(DESCRIPTION, Settings(sandbox="monty"))
+    assert [part for part in _SMALLER_LANGUAGE.values() if part not in worded] == []
+    assert len(worded) < 1500
+
+
+@pytest.mark.parametrize("name", ["auto", "seatbelt"])
+def test_the_description_stays_where_the_language_is_python(name: str) -> None:
+    assert TOOL.worded(DESCRIPTION, load_settings(sandbox=name)) == DESCRIPTION
+
+
+def test_what_runs_scripts_has_one_name_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (load_settings().sandbox, load_settings(sandbox="monty").sandbox) == ("auto", "monty")
+    monkeypatch.setenv("WINNOW_SANDBOX", "seatbelt")
+    assert load_settings().sandbox == "seatbelt"
+
+
+def _reports(*missing: str) -> tuple[WallReport, ...]:
+    names = ("user_namespace", "network_namespace", "ipc_namespace", "host_name_namespace", "pid_namespace")
+    names += ("empty_root", "landlock", "process_limit", "seccomp")
+    return tuple(WallReport(name, "", name not in missing) for name in names)
+
+
+NAMESPACES = (
+    "user_namespace",
+    "network_namespace",
+    "ipc_namespace",
+    "host_name_namespace",
+    "pid_namespace",
+    "empty_root",
+)
+
+
+@pytest.mark.parametrize(
+    ("engine", "missing", "named"),
+    [
+        ("auto", (), "full"),
+        ("auto", NAMESPACES, "container"),
+        ("auto", ("empty_root",), "container"),
+        ("auto", ("landlock",), "none"),
+        ("auto", (*NAMESPACES, "landlock"), "none"),
+        ("auto", (*NAMESPACES, "seccomp"), "none"),
+        ("seatbelt", (), "macos"),
+        ("seatbelt", ("seccomp",), "none"),
+        ("monty", (), "language"),
+    ],
+)
+def test_a_host_has_the_tier_of_the_walls_that_stand(engine: str, missing: tuple[str, ...], named: str) -> None:
+    assert tier(engine, _reports(*missing)) == named
+
+
+def test_a_wall_that_only_reinforces_others_does_not_count() -> None:
+    assert tier("auto", (*_reports(), WallReport("memory_group", "", stands=False, reinforces=True))) == "full"
+
+
+@pytest.mark.skipif(monty.installed() is None, reason=f"the interpreter is missing: {monty.INSTALL}")
+def test_the_doctor_lists_what_the_smaller_language_lacks_and_for_which_version() -> None:
+    first, *gaps, modules = [each for each in examine(load_settings()) if each.group == "smaller language"]
+    assert (first.check, monty.MEASURED_FOR in first.detail) == ("monty", True)
+    assert {gap.detail: gap.advice for gap in gaps} == dict(monty.GAPS)
+    assert [module for module in monty.MISSING_MODULES if module not in modules.detail] == []
+    assert not any(finding.essential for finding in (first, *gaps, modules))
+
+
+def test_the_doctor_names_the_tier() -> None:
+    (told,) = [
+        finding for finding in examine(load_settings()) if (finding.group, finding.check) == ("walls", "tier")
+    ]
+    assert told.detail.split(":")[0] in ("full", "container", "macos", "none")
+    assert told.ok or told.advice
