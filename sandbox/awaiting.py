@@ -54,6 +54,12 @@ def begin(file_name: str, library: str) -> None:
     vars(warnings)["_warn_unawaited_coroutine"] = _thrown_away  # the interpreter looks it up under this name
 
 
+def end() -> None:
+    """Watch no more."""
+    _watch.on = False
+    sys.set_coroutine_origin_tracking_depth(0)
+
+
 def _thrown_away(coroutine: Any) -> None:
     _watch.seen.extend(_told(coroutine))
 

@@ -14,8 +14,8 @@ import dataclasses
 import enum
 import functools
 import importlib
+import itertools
 import keyword
-import pprint
 import random
 import re
 import sys
@@ -25,35 +25,60 @@ from typing import Any
 
 import client_sdk
 
-from . import guards, names, tasks, troubles
-from .console import Console
+from . import guards, logs, names, speaking, tasks, troubles, zones
+from .dispatch import SingleDispatch
+from .freezing import freeze
 from .guards import Refused
 from .menu import MENU
+from .speaking import Stage
+
+_HERE = f"{__package__}."
 
 
 class Facade:
-    """Stands for a module. Has no ``__name__``: ``from x import y`` would look ``x.y`` up in sys.modules."""
+    """Stands for a module. Its members belong to its class, which takes no new ones, and it has no dict: there is
+    nothing to write into, for any code. No ``__name__``: ``from x import y`` would look ``x.y`` up in sys.modules.
+    """
 
-    __slots__ = ("__dict__", "_title")
-
-    def __init__(self, title: str, members: Mapping[str, Any]) -> None:
-        object.__setattr__(self, "_title", title)
-        self.__dict__.update(members)
+    __slots__ = ()
+    _title = ""
+    _offered: Mapping[str, Any] = types.MappingProxyType({})
 
     def __getattr__(self, name: str) -> Any:
-        title = object.__getattribute__(self, "_title")
-        raise troubles.unknown_member(title, name, object.__getattribute__(self, "__dict__"))
+        raise troubles.unknown_member(self._title, name, self._offered)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise Refused(f"the module {object.__getattribute__(self, '_title')!r} may not be changed")
+        raise Refused(f"the module {self._title!r} may not be changed")
 
     __delattr__ = __setattr__  # type: ignore[assignment]
 
     def __dir__(self) -> list[str]:
-        return sorted(object.__getattribute__(self, "__dict__"))
+        return sorted(self._offered)
 
     def __repr__(self) -> str:
-        return f"<module {object.__getattribute__(self, '_title')!r}>"
+        return f"<module {self._title!r}>"
+
+
+def make_facade(title: str, members: Mapping[str, Any]) -> Facade:
+    """The façade of one module."""
+    for name, member in members.items():
+        if type(member) is types.FunctionType and member.__module__.startswith(_HERE):
+            member.__name__ = member.__qualname__ = name  # what CPython's messages call it
+    own = {"__slots__": (), "__module__": "builtins", "_title": title, "_offered": dict(members)}
+    cls: type[Facade] = type("module", (Facade,), {**{name: _as_it_is(members[name]) for name in members}, **own})
+    guards.TRUSTED.add(cls)
+    freeze(cls)
+    return cls()
+
+
+def offered_by(module: Facade) -> Mapping[str, Any]:
+    """What a façade holds."""
+    return module._offered
+
+
+def _as_it_is(member: Any) -> Any:
+    """Not as a method of the façade."""
+    return staticmethod(member) if hasattr(type(member), "__get__") else member
 
 
 # --- versions of our own ---------------------------------------------------------------------------------------
@@ -69,9 +94,19 @@ def _dataclass(cls: Any = None, /, **options: Any) -> Any:
     for name in fields:
         if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name) or names.is_dunder(name):
             raise Refused(f"{name!r} is no name for a field")
+        if names.is_forbidden(name):
+            raise Refused(f"{name!r} is no name for a field", "scripts do not reach into the interpreter")
+    _check_signatures(cls)
     if not all(names.is_plain(name) for name in fields):
         options["match_args"] = False  # patterns read attributes past every guard
     return dataclasses.dataclass(cls, **options)
+
+
+def _check_signatures(cls: type) -> None:
+    """@dataclass describes a class by its signature; one that is written in a docstring is evaluated."""
+    for base in cls.__mro__:
+        if base not in guards.TRUSTED and base.__text_signature__ is not None:
+            raise Refused("the docstring reads as a signature", "leave out the line '--'")
 
 
 def _annotated(cls: type) -> Iterable[Any]:
@@ -127,140 +162,6 @@ def _enum(real: type, **more: Any) -> Any:
     return made
 
 
-# --- modules that speak ----------------------------------------------------------------------------------------
-
-
-class _Logger:
-    """A logger that prints."""
-
-    levels: Mapping[str, int] = types.MappingProxyType(
-        {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
-    )
-
-    def __init__(self, name: str, console: Console, parent: _Logger | None = None) -> None:
-        self.name = name
-        self.level = 30 if parent is None else 0
-        self._console = console
-        self._parent = parent
-
-    def setLevel(self, level: Any) -> None:
-        """Print nothing below this level."""
-        self.level = self.levels.get(level, 30) if isinstance(level, str) else int(level)
-
-    def isEnabledFor(self, level: int) -> bool:
-        """Whether a message of this level is printed."""
-        threshold = self.level or (self._parent.level if self._parent else 30)
-        return level >= threshold
-
-    def log(self, level: int, message: Any, *arguments: Any, **options: Any) -> None:
-        """Print a message, with its %-arguments filled in."""
-        if not self.isEnabledFor(level):
-            return
-        text = str(message) % arguments if arguments else str(message)
-        label = next((name for name, number in self.levels.items() if number == level), f"Level {level}")
-        self._console.write(f"{label}:{self.name}:{text}\n")
-
-    def debug(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level DEBUG."""
-        self.log(10, message, *arguments)
-
-    def info(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level INFO."""
-        self.log(20, message, *arguments)
-
-    def warning(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level WARNING."""
-        self.log(30, message, *arguments)
-
-    def error(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level ERROR."""
-        self.log(40, message, *arguments)
-
-    def critical(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level CRITICAL."""
-        self.log(50, message, *arguments)
-
-    def exception(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level ERROR, with the traceback."""
-        self.log(40, message, *arguments)
-        self._console.write(troubles.traceback_text(sys.exception()))
-
-
-def _logging(console: Console) -> dict[str, Any]:
-    root = _Logger("root", console)
-    loggers: dict[str, _Logger] = {"root": root}
-
-    def get_logger(name: Any = None) -> _Logger:
-        return loggers.setdefault(str(name), _Logger(str(name), console, root)) if name else root
-
-    def basic_config(*, level: Any = None, **options: Any) -> None:
-        if level is not None:
-            root.setLevel(level)
-
-    methods = ("debug", "info", "warning", "error", "critical", "exception", "log")
-    return {
-        **{name: getattr(root, name) for name in methods},
-        **_Logger.levels,
-        "NOTSET": 0,
-        "getLogger": get_logger,
-        "basicConfig": basic_config,
-    }
-
-
-class _NoFilters:
-    """warnings.catch_warnings: there are no filters to bring back."""
-
-    def __init__(self, **options: Any) -> None:
-        self._record = bool(options.get("record"))
-
-    def __enter__(self) -> list[Any] | None:
-        return [] if self._record else None
-
-    def __exit__(self, *error: object) -> None:
-        return None
-
-
-def _warnings(console: Console) -> dict[str, Any]:
-    def warn(message: Any, category: Any = None, *rest: Any, **options: Any) -> None:
-        kind = type(message) if isinstance(message, Warning) else category or UserWarning
-        console.write(f"{kind.__name__}: {message}\n")
-
-    def no_filter(*arguments: Any, **options: Any) -> None:
-        """Every warning is printed."""
-
-    return {"warn": warn, "simplefilter": no_filter, "filterwarnings": no_filter, "catch_warnings": _NoFilters}
-
-
-def _traceback(console: Console) -> dict[str, Any]:
-    def format_exc(limit: Any = None, chain: bool = True) -> str:
-        return troubles.traceback_text(sys.exception())
-
-    def print_exc(*arguments: Any, **options: Any) -> None:
-        console.write(troubles.traceback_text(sys.exception()))
-
-    def format_exception_only(error: Any, *rest: Any) -> list[str]:
-        found = rest[0] if rest else error
-        return [troubles.last_line(found)]
-
-    def format_exception(error: Any, *rest: Any, **options: Any) -> list[str]:
-        found = rest[0] if rest else error
-        return troubles.traceback_text(found).splitlines(keepends=True)
-
-    return {
-        "format_exc": format_exc,
-        "print_exc": print_exc,
-        "format_exception_only": format_exception_only,
-        "format_exception": format_exception,
-    }
-
-
-def _pprint(console: Console) -> dict[str, Any]:
-    def show(value: Any, stream: Any = None, *arguments: Any, **options: Any) -> None:
-        (stream or console).write(pprint.pformat(value, *arguments, **options) + "\n")
-
-    return {"pprint": show, "pp": functools.partial(show, sort_dicts=False), "pformat": pprint.pformat}
-
-
 # --- the table -------------------------------------------------------------------------------------------------
 
 _SDK = {name: getattr(client_sdk, name) for name in MENU["winnow"]}
@@ -275,14 +176,18 @@ _OWN: Mapping[str, Mapping[str, Any]] = {
     "collections": {"namedtuple": _namedtuple},
     "dataclasses": {"dataclass": _dataclass},
     "enum": _ENUMS,
-    "functools": {"wraps": _wraps},
+    "functools": {"wraps": _wraps, "singledispatch": SingleDispatch},
     "typing": {"Match": re.Match, "Pattern": re.Pattern},
+    "zoneinfo": zones.OWN,
 }
-_SPEAKING: Mapping[str, Callable[[Console], Mapping[str, Any]]] = {
-    "logging": _logging,
-    "warnings": _warnings,
-    "traceback": _traceback,
-    "pprint": _pprint,
+# What is made anew for each script, because it knows where the script's words go.
+_SPEAKING: Mapping[str, Callable[[Stage], Mapping[str, Any]]] = {
+    "contextlib": speaking.contextlib_module,
+    "logging": logs.logging_module,
+    "pprint": speaking.pprint_module,
+    "sys": speaking.sys_module,
+    "traceback": speaking.traceback_module,
+    "warnings": speaking.warnings_module,
 }
 
 _FACADES: dict[str, Facade] = {}
@@ -290,15 +195,18 @@ _FACADES: dict[str, Facade] = {}
 
 def build() -> None:
     """In the fork server: import everything on the menu and make the façades."""
-    guards.refuse_bases(dataclasses.Field, Facade, tasks.Future)
+    zones.load()
+    guards.refuse_bases(tasks.Future, speaking.Stream, SingleDispatch)
+    guards.guard_copying()
+    silence = Stage(None)
     for module in sorted(MENU, key=lambda name: -name.count(".")):
-        if module not in _SPEAKING:
-            _FACADES[module] = Facade(module, _members(module))
+        spoken = _SPEAKING[module](silence) if module in _SPEAKING else {}
+        _FACADES[module] = make_facade(module, _members(module, {**_OWN.get(module, {}), **spoken}))
+    guards.offer(_classes_by_name())
     random.seed()
 
 
-def _members(module: str) -> dict[str, Any]:
-    own = _OWN.get(module, {})
+def _members(module: str, own: Mapping[str, Any]) -> dict[str, Any]:
     inner = {name.rpartition(".")[2]: _FACADES[name] for name in MENU if name.rpartition(".")[0] == module}
     members = {**own, **inner}
     if len(members) < len(MENU[module] | inner.keys()):
@@ -309,21 +217,39 @@ def _members(module: str) -> dict[str, Any]:
     return members
 
 
-_NOTHING = Facade("nothing", {})
+def _classes_by_name() -> Iterable[type]:
+    """The classes that a script can name anyway."""
+    offered = itertools.chain(*(offered_by(module).values() for module in _FACADES.values()))
+    for value in (*offered, *guards.script_builtins().values()):
+        if isinstance(value, type) and value is not types.ModuleType:
+            yield value
+    yield from (type(None), type(...), type(NotImplemented))
+    yield from _with_subclasses(BaseException)
+
+
+def _with_subclasses(cls: type) -> Iterable[type]:
+    yield cls
+    below: list[type] = type.__subclasses__(cls)
+    for inner in below:
+        yield from _with_subclasses(inner)
+
+
+_NOTHING = make_facade("nothing", {})
 
 
 class Importer:
     """The import statement of one script."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
         self._speaking: dict[str, Facade] = {}
 
     def _facade(self, name: str) -> Facade | None:
         if name not in _SPEAKING:
             return _FACADES.get(name)
         if name not in self._speaking:
-            self._speaking[name] = Facade(name, _SPEAKING[name](self._console))
+            silent = offered_by(_FACADES[name])
+            self._speaking[name] = make_facade(name, {**silent, **_SPEAKING[name](self._stage)})
         return self._speaking[name]
 
     def __call__(
@@ -337,7 +263,7 @@ class Importer:
             return _NOTHING
         if facade is None or level:
             raise troubles.unknown_module(name)
-        offered = object.__getattribute__(facade, "__dict__")
+        offered = offered_by(facade)
         for member in fromlist or ():
             if member not in offered:
                 raise troubles.unknown_import(name, member, offered)

@@ -33,7 +33,7 @@ TABLE = {
     "Generator Hashable ItemsView Iterable Iterator KeysView Mapping MappingView MutableMapping "
     "MutableSequence MutableSet Reversible Sequence Set Sized ValuesView",
     "contextlib": "contextmanager asynccontextmanager closing suppress nullcontext ExitStack AsyncExitStack "
-    "ContextDecorator AbstractContextManager AbstractAsyncContextManager",
+    "ContextDecorator AbstractContextManager AbstractAsyncContextManager redirect_stdout redirect_stderr",
     "copy": "copy deepcopy",
     "csv": "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Error "
     "excel excel_tab Sniffer Dialect",
@@ -45,7 +45,7 @@ TABLE = {
     "difflib": "SequenceMatcher get_close_matches unified_diff context_diff ndiff Differ restore",
     "enum": "Enum IntEnum StrEnum Flag IntFlag auto unique",
     "fractions": "Fraction",
-    "functools": "reduce partial lru_cache cache cached_property cmp_to_key total_ordering wraps",
+    "functools": "reduce partial lru_cache cache cached_property cmp_to_key total_ordering wraps singledispatch",
     "hashlib": "md5 sha1 sha224 sha256 sha384 sha512 sha3_256 sha3_512 blake2b blake2s new",
     "heapq": "heappush heappop heapify heappushpop heapreplace nlargest nsmallest merge",
     "html": "escape unescape",
@@ -57,7 +57,7 @@ TABLE = {
     "json": "dumps loads dump load JSONDecodeError JSONEncoder JSONDecoder",
     "keyword": "iskeyword kwlist",
     "logging": "debug info warning error critical exception log getLogger basicConfig DEBUG INFO WARNING ERROR "
-    "CRITICAL NOTSET",
+    "CRITICAL NOTSET disable getLevelName Formatter StreamHandler NullHandler",
     "math": "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc "
     "exp exp2 expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan "
     "isqrt lcm ldexp lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin "
@@ -77,10 +77,12 @@ TABLE = {
     "string": "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable "
     "whitespace capwords Template",
     "struct": "pack unpack unpack_from iter_unpack calcsize error Struct",
+    "sys": "stdout stderr argv exit maxsize maxunicode version version_info float_info int_info byteorder "
+    "platform getrecursionlimit setrecursionlimit getsizeof getdefaultencoding intern",
     "textwrap": "dedent fill indent shorten wrap TextWrapper",
     "time": "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time sleep gmtime "
     "localtime strftime strptime mktime ctime asctime struct_time",
-    "traceback": "format_exc print_exc format_exception_only format_exception",
+    "traceback": "format_exc print_exc format_exception_only format_exception print_exception",
     "types": "SimpleNamespace MappingProxyType NoneType",
     "typing": "Any AnyStr Annotated Awaitable Callable ClassVar Collection Concatenate Container Coroutine "
     "Counter DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable ItemsView Iterable Iterator "
@@ -89,15 +91,16 @@ TABLE = {
     "Reversible Self Sequence Set Sized SupportsFloat SupportsIndex SupportsInt TYPE_CHECKING Text Tuple Type "
     "TypeAlias TypeGuard TypeVar TypeVarTuple TypedDict Union Unpack ValuesView cast final "
     "overload override runtime_checkable AsyncIterable AsyncIterator AsyncGenerator assert_never "
-    "assert_type",
+    "assert_type get_args get_origin",
     "unicodedata": "bidirectional category combining decimal decomposition digit east_asian_width "
     "is_normalized lookup mirrored name normalize numeric unidata_version",
     "urllib": "parse",
     "urllib.parse": "quote quote_plus unquote unquote_plus urlencode urljoin urlparse urlsplit urlunparse "
     "urlunsplit parse_qs parse_qsl urldefrag",
     "uuid": "UUID uuid3 uuid4 uuid5 NAMESPACE_DNS NAMESPACE_URL NAMESPACE_OID NAMESPACE_X500",
-    "warnings": "warn simplefilter filterwarnings catch_warnings",
+    "warnings": "warn simplefilter filterwarnings resetwarnings catch_warnings",
     "zlib": "crc32 adler32",
+    "zoneinfo": "ZoneInfo ZoneInfoNotFoundError available_timezones",
 }
 
 SINCE = {"itertools.batched": (3, 12), "math.sumprod": (3, 12), "typing.override": (3, 12)}
@@ -133,7 +136,7 @@ WITHHELD_MODULES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("subprocess", "multiprocessing", "signal"), _NO_PROCESSES),
         **dict.fromkeys(("threading", "concurrent", "queue", "sched"), _NO_THREADS),
         **dict.fromkeys(("importlib", "code", "codeop", "runpy", "builtins", "pkgutil"), _NO_SOURCE),
-        **dict.fromkeys(("sys", "ctypes", "gc", "inspect", "dis", "platform", "resource", "atexit"), _NO_INNARDS),
+        **dict.fromkeys(("ctypes", "gc", "inspect", "dis", "platform", "resource", "atexit"), _NO_INNARDS),
         **dict.fromkeys(("numpy", "pandas", "polars", "scipy", "sklearn"), _NO_TABLES),
         "secrets": "random and uuid are there",
         "mcp": "the knowledge base is right here: kb.search(...), fetch(...), or MCPClient from winnow",

@@ -11,6 +11,7 @@ import client_sdk.transport
 
 from . import awaiting, facades, frames, guards, policy, results, tasks, troubles
 from .console import Console, OutputLimitReached
+from .speaking import Stage, Stream
 
 if TYPE_CHECKING:
     from .child import Channel
@@ -43,6 +44,7 @@ def warm_up() -> None:
     """In the fork server: make the façades, run a script of many parts once, and draw the line of trust."""
     facades.build()
     guards.know_classes()
+    guards.freeze_classes()
     job = {"code": _WARM_SCRIPT, "result_bytes": 1024, "nesting": 8}
     _ending(job, Console(_Silence(), 1024), _fenced)
     _forget()
@@ -58,6 +60,7 @@ def _forget() -> None:
     """No trace of the script that warmed us up."""
     guards.script_names.clear()
     troubles.remember("")
+    awaiting.end()
 
 
 def run(job: Job, channel: Channel, *, fence: bool) -> bytes:
@@ -79,24 +82,29 @@ def run(job: Job, channel: Channel, *, fence: bool) -> bytes:
 def _ending(job: Job, console: Console, execute: Callable[[str, Console], Any]) -> bytes:
     troubles.remember(job["code"])
     try:
-        value = execute(job["code"], console)
-        result = _chosen(value)
-        forgotten = awaiting.forgotten(nothing_to_show=result is None and not console.used)
-        if forgotten:
-            return frames.dump(troubles.never_awaited(forgotten))
-        return _result(job, result, implicit=isinstance(value, guards.Last), console=console)
+        return _success(job, console, execute)
     except (OutputLimitReached, MemoryError):
         raise
     except policy.Rejected as error:
         return frames.dump(troubles.rejected(error))
     except results.NotData as error:
         return frames.dump(troubles.not_data(error))
-    except SystemExit as error:
-        if not error.code:
-            return _result(job, _chosen(guards.ENDED), implicit=True, console=console)
-        return frames.dump(troubles.raised(error))
     except BaseException as error:
         return frames.dump(troubles.raised(error))
+
+
+def _success(job: Job, console: Console, execute: Callable[[str, Console], Any]) -> bytes:
+    try:
+        value = execute(job["code"], console)
+    except SystemExit as error:
+        if error.code:
+            raise
+        return _result(job, _chosen(guards.ENDED), implicit=True, console=console)
+    result = _chosen(value)
+    forgotten = awaiting.forgotten(nothing_to_show=result is None and not console.used)
+    if forgotten:
+        return frames.dump(troubles.never_awaited(forgotten))
+    return _result(job, result, implicit=isinstance(value, guards.Last), console=console)
 
 
 def _chosen(returned: Any) -> Any:
@@ -133,12 +141,12 @@ def _result(job: Job, value: Any, *, implicit: bool, console: Console) -> bytes:
 def _fenced(source: str, console: Console) -> Any:
     """Within the language's fence. The code compiled by the policy is the code that runs."""
     compiled = policy.compile_script(source)
-    names = guards.script_names
+    names, stage = guards.script_names, Stage(console)
     names.update(
         facades.globals_of_scripts(),
         __name__="__main__",
         __builtins__=guards.script_builtins(
-            print=_printer(console), help=_helper(console), __import__=facades.Importer(console)
+            print=_printer(stage.out), help=_helper(stage.out), __import__=facades.Importer(stage)
         ),
     )
     if "async" in source:  # a script without it has no coroutines
@@ -160,20 +168,21 @@ def _raw(source: str, console: Console) -> Any:
     return guards.ENDED
 
 
-def _printer(console: Console) -> Callable[..., None]:
+def _printer(out: Stream) -> Callable[..., None]:
     def print(
         *values: object, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: Any = False
     ) -> None:
-        builtins.print(*values, sep=sep, end=end, file=console if file is None else file)
+        builtins.print(*values, sep=sep, end=end, file=out.target if file is None else file)
 
+    print.__qualname__ = "print"
     return print
 
 
-def _helper(console: Console) -> Callable[..., None]:
+def _helper(out: Stream) -> Callable[..., None]:
     def help(thing: Any = None) -> None:
         """Print what a function or class says of itself."""
         text = getattr(thing, "__doc__", None)
-        console.write(f"{text if isinstance(text, str) else 'nothing is said of it'}\n")
+        out.write(f"{text if isinstance(text, str) else 'nothing is said of it'}\n")
 
     return help
 

@@ -1,3 +1,3 @@
-# fence: rejected | walls: ok
+# fence: error | walls: ok
 import sys
 print("BREACHED" if any(sys.orig_argv) else "empty")

@@ -1,4 +1,4 @@
-# fence: rejected | walls: limit | limits: stdout_total_bytes=65536
+# fence: limit | walls: limit | limits: stdout_total_bytes=65536
 import sys
 for _ in range(200):
     sys.stderr.write("x" * 1_000)
