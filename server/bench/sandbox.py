@@ -57,8 +57,8 @@ async def measure(runs: int, python_of_peers: str) -> dict[str, Any]:
     """Every figure. ``runs``: executions behind each. SandboxUnavailable where there is no sandbox.
 
     ``warm_ms``, ``cold_ms`` and ``sdk_call_us`` hold p50 and p95; ``transport_us`` is a call less the making of
-    rows; ``cpu`` compares with ``python -I -S``, start and end (``whole_ms``) not counted; ``peers`` holds whatever
-    of them ``python_of_peers`` can import.
+    rows; ``cpu`` compares with ``python -I -S``, start and end (``whole_ms``) not counted; ``peers`` holds
+    whatever of them ``python_of_peers`` can import.
     """
     async with Sandbox(limits=_LIMITS) as warm:
         figures: dict[str, Any] = {
