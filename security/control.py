@@ -16,6 +16,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -34,10 +35,11 @@ def main() -> None:
         _attack(program)
         return
     theirs.close()
-    with ours, ours.makefile("rb") as words:
-        for body in _frames(words):
-            _obey(body, ours)
+    keeper = threading.Thread(target=_keep, args=[ours])
+    keeper.start()
     os.waitpid(attack, 0)
+    ours.shutdown(socket.SHUT_RD)  # what is said is still heard, but nothing of what the attack left running
+    keeper.join()
     sys.stdout.flush()
     os.killpg(0, signal.SIGKILL)  # whatever the attack left running goes with us
 
@@ -48,6 +50,12 @@ def _take_place(channel: socket.socket) -> None:
     os.dup2(channel.fileno(), _CHANNEL)
     os.closerange(_CHANNEL + 1, 64)
     channel.detach()
+
+
+def _keep(channel: socket.socket) -> None:
+    with channel.makefile("rb") as words:
+        for body in _frames(words):
+            _obey(body, channel)
 
 
 def _attack(program: bytes) -> None:

@@ -1,0 +1,111 @@
+"""The first line of an attack: what it may say, and that a line which says anything else is an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sandbox import Limits, Outcome, ScriptError
+from security import suite
+from security.suite import SuiteError, attacks, breached, parse
+
+CODE = "print('BREACHED')\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "verdicts"),
+    [
+        ("fence: rejected | walls: error", {"fence": ("rejected",), "walls": ("error",), "both": ("rejected",)}),
+        ("fence: rejected/error | walls: -", {"fence": ("rejected", "error"), "both": ("rejected", "error")}),
+        ("fence: - | walls: crashed", {"walls": ("crashed",), "both": ("crashed",)}),
+        ("fence: - | walls: ok | both: timeout", {"walls": ("ok",), "both": ("timeout",)}),
+    ],
+)
+def test_a_first_line_claims_an_ending_for_each_mode(line: str, verdicts: dict[str, tuple[str, ...]]) -> None:
+    """Behind both halves the fence speaks first, unless the line says otherwise."""
+    assert dict(parse("family", "name", f"# {line}\n{CODE}").verdicts) == verdicts
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("", "the first line is not of the form"),
+        ("fence: rejected | walls: error", "the first line is not of the form"),
+        ("# fence: rejected", "does not speak for both"),
+        ("# fence: rejected | both: ok", "does not speak for both"),
+        ("# walls: error | fence: rejected", "other parts than"),
+        ("# fence: rejected | walls: error | walls: ok", "other parts than"),
+        ("# fence: rejected | walls: error | mood: bad", "other parts than"),
+        ("# fence: rejected | walls", "other parts than"),
+        ("# fence: rejected: yes | walls: error", "other parts than"),
+        ("# fence: refused | walls: error", "no outcome ends as 'refused'"),
+        ("# fence: rejected | walls: ", "no outcome ends as ''"),
+        ("# fence: rejected | walls: error/-", "no outcome ends as '-'"),
+        ("# fence: rejected | walls: unavailable", "no outcome ends as 'unavailable'"),
+        ("# fence: - | walls: -", "neither half claims"),
+        ("# fence: - | walls: ok | limits: patience=3", "no limit 'patience'"),
+        ("# fence: - | walls: ok | limits: sdk_calls=few", "'few' is no value for sdk_calls"),
+        ("# fence: - | walls: ok | limits: sdk_calls=1.5", "'1.5' is no value for sdk_calls"),
+        ("# fence: - | walls: ok | limits: wall_seconds=0", "wall_seconds is above 0"),
+        ("# fence: - | walls: ok | limits: wall_seconds=nan", "wall_seconds is above 0"),
+        ("# fence: - | walls: ok | limits: memory_bytes=1000000000000", "limits are only lowered"),
+        ("# fence: - | walls: ok | source: given", "a source is 'computed'"),
+    ],
+)
+def test_a_first_line_that_says_anything_else_is_an_error_that_names_the_file(
+    tmp_path: Path, line: str, complaint: str
+) -> None:
+    """A claim that nobody can test must not look like one that was tested."""
+    path = tmp_path / "family" / "name.py"
+    path.parent.mkdir()
+    path.write_text(f"{line}\n{CODE}", "utf-8")
+    with pytest.raises(SuiteError) as raised:
+        list(attacks(tmp_path))
+    assert str(raised.value).startswith(f"{path}: ")
+    assert complaint in str(raised.value)
+
+
+def test_limits_are_lowered_by_name() -> None:
+    """Those that are not named stay the suite's."""
+    attack = parse("f", "n", f"# fence: - | walls: ok | limits: wall_seconds=0.5 sdk_calls=7\n{CODE}")
+    assert attack.limits == Limits(wall_seconds=0.5, sdk_calls=7)
+    assert parse("f", "n", f"# fence: - | walls: ok\n{CODE}").limits == suite.LIMITS
+
+
+def test_a_computed_source_is_the_value_of_its_expression() -> None:
+    """The line that claims is no part of the program then."""
+    assert (
+        parse("f", "n", "# fence: - | walls: ok | source: computed\n'x = 1\\n' * 2\n").source == "x = 1\nx = 1\n"
+    )
+    with pytest.raises(SuiteError, match="not a text"):
+        parse("f", "n", "# fence: - | walls: ok | source: computed\n1 + 1\n")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "got_through"),
+    [
+        (Outcome("ok", result="harmless", stdout="no\n"), False),
+        (Outcome("ok", stdout="BREACHED\n"), True),
+        (Outcome("ok", result={"said": ["BREACHED"]}), True),
+        (Outcome("error", error=ScriptError("E", "BREACHED")), True),
+        (Outcome("error", error=ScriptError("E", "no", source_line="print('BREACHED')")), False),
+    ],
+)
+def test_whatever_comes_back_may_show_a_breach(outcome: Outcome, got_through: bool) -> None:
+    """The quoted line of a script that was refused shows none."""
+    assert breached(outcome) == got_through
+
+
+def test_the_suite_has_at_least_250_attacks_in_25_families_that_somebody_claims_to_stop() -> None:
+    """The promise of the threat model, counted."""
+    found = list(attacks())
+    families = {attack.family for attack in found}
+    claimed = {attack.family for attack in found if attack.verdicts.keys() & {"fence", "walls"}}
+    assert (len(found) >= 250, len(families) >= 25, families - claimed) == (True, True, set())
+
+
+def test_no_attack_is_there_twice() -> None:
+    """Each is different from every other in more than its name."""
+    sources = [attack.source.partition("\n")[2] for attack in attacks()]
+    assert len(set(sources)) == len(sources)

@@ -1,0 +1,164 @@
+"""The audit: what gets through is a violation, what proves nothing is one, and both are told with an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from sandbox import SandboxUnavailable
+from security import audit
+from security.audit import Audit, Trial
+from security.suite import Attack, parse
+from server.commands import doctor
+
+pytestmark = pytest.mark.walls
+WINNOW = Path(sys.executable).with_name("winnow")
+
+HELD = parse("planted", "held", "# fence: rejected | walls: error\nimport os\nos.getcwd()\nprint('BREACHED')\n")
+# What the fence is said to stop, and lets pass.
+GETS_THROUGH = parse("planted", "gets_through", "# fence: rejected | walls: -\nprint('BREACHED')\n")
+# What fails without any sandbox.
+PROVES_NOTHING = parse("planted", "proves_nothing", "# fence: - | walls: error\nraise ValueError\n")
+ENDS_OTHERWISE = parse("other", "ends_otherwise", "# fence: limit | walls: -\nraise ValueError('BREACHED'[:2])\n")
+
+
+def told(report: Audit) -> dict[tuple[str, str], str]:
+    return {(trial.attack, trial.mode): trial.violation for trial in report.violations()}
+
+
+@pytest.fixture(scope="module")
+def report() -> Audit:
+    return asyncio.run(audit.run([HELD, GETS_THROUGH, PROVES_NOTHING, ENDS_OTHERWISE]))
+
+
+def test_an_attack_that_is_held_is_tried_in_all_four_modes_and_is_no_violation(report: Audit) -> None:
+    trials = [trial for trial in report.trials if trial.attack == "planted/held"]
+    assert [(trial.mode, trial.ending, trial.violation) for trial in trials] == [
+        ("control", "succeeded", ""),
+        ("fence", "rejected", ""),
+        ("walls", "error", ""),
+        ("both", "rejected", ""),
+    ]
+
+
+def test_an_attack_that_gets_through_is_a_violation(report: Audit) -> None:
+    through = "it got through: what came back says BREACHED"
+    found = told(report)
+    assert found["planted/gets_through", "fence"] == found["planted/gets_through", "both"] == through
+
+
+def test_a_control_that_does_not_succeed_is_a_violation(report: Audit) -> None:
+    assert told(report)["planted/proves_nothing", "control"].startswith("it does not succeed on plain Python")
+
+
+def test_another_ending_than_the_claimed_one_is_a_violation(report: Audit) -> None:
+    why = "it ended as error (ValueError: BR), not as limit"
+    assert told(report)["other/ends_otherwise", "fence"] == why
+
+
+def test_the_table_counts_what_is_claimed_and_what_is_held(report: Audit) -> None:
+    other, planted = (family.to_json() for family in report.families())
+    assert planted == {
+        "family": "planted",
+        "attacks": 3,
+        "control": 2,
+        "fence": {"claimed": 2, "held": 1},
+        "walls": {"claimed": 2, "held": 2},
+        "both": {"held": 2, "violations": ["planted/gets_through"]},
+    }
+    assert (other["family"], other["walls"]) == ("other", {"claimed": 0, "held": 0})
+
+
+def test_the_document_for_programs_has_the_shape_that_is_promised(report: Audit) -> None:
+    document = report.to_json()
+    assert list(document) == ["host", "attacks", "families", "violations", "seconds"]
+    assert (document["attacks"], len(document["violations"])) == (4, 6)
+    assert document["violations"][0] == {
+        "attack": "planted/proves_nothing",
+        "family": "planted",
+        "mode": "control",
+        "ending": "failed",
+        "violation": "it does not succeed on plain Python, so it proves nothing",
+    }
+    assert json.loads(json.dumps(document)) == document
+
+
+@pytest.mark.parametrize(("attacks", "code"), [([HELD], 0), ([HELD, GETS_THROUGH], 1), ([PROVES_NOTHING], 1)])
+def test_the_exit_code_says_whether_anything_was_violated(
+    attacks: list[Attack], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert doctor.audited(attacks, accept_missing=(), as_json=True) == code
+    assert (json.loads(capsys.readouterr().out)["violations"] == []) == (code == 0)
+
+
+def test_people_see_the_table_and_every_violation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert doctor.audited([HELD, GETS_THROUGH], accept_missing=(), as_json=False) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["family", "attacks", "control", "fence", "walls", "both"]
+    assert lines[1].split() == ["planted", "2", "2/2", "1/2", "1/1", "1/2"]
+    assert [line.split(":")[0] for line in lines if line.startswith("violation")] == [
+        "violation fence planted/gets_through",
+        "violation both planted/gets_through",
+    ]
+
+
+def test_the_command_audits_the_families_that_are_named() -> None:
+    done = subprocess.run(
+        [WINNOW, "doctor", "--audit", "--family", "ipc", "--json"], capture_output=True, text=True, check=False
+    )
+    document = json.loads(done.stdout)
+    assert ([family["family"] for family in document["families"]], document["violations"]) == (["ipc"], [])
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [(["--audit", "--family", "none"], "no family 'none'; there are"), (["--family", "ipc"], "add --audit")],
+)
+def test_a_family_that_cannot_be_audited_is_an_error_of_usage(arguments: list[str], complaint: str) -> None:
+    done = subprocess.run([WINNOW, "doctor", *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, complaint in done.stderr) == (2, True)
+
+
+def test_a_host_that_does_not_have_what_was_accepted_is_not_audited() -> None:
+    """The walls all stand here, so that a list of missing ones is wrong."""
+    with pytest.raises(SandboxUnavailable):
+        asyncio.run(audit.run([HELD], modes=["both"], accept_missing=("landlock",)))
+
+
+def test_interrupting_an_audit_leaves_nothing_behind(tmp_path: Path) -> None:
+    """No process and no file, early in its course and later."""
+    for seconds in (0.8, 1.6):
+        process = subprocess.Popen(
+            [WINNOW, "doctor", "--audit", "--family", "survival", "--family", "memory"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+        )
+        time.sleep(seconds)
+        family = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) not in (0, -signal.SIGKILL)
+        _, alive = psutil.wait_procs(family, timeout=5)
+        assert (alive, list(tmp_path.iterdir())) == ([], [])
+
+
+def test_a_control_leaves_no_process_and_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one that starts another and goes away."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    source = "import os, time\nif os.fork():\n    print('BREACHED', os.getpgrp())\nelse:\n    time.sleep(60)\n"
+    attack = parse("planted", "lingers", f"# fence: rejected | walls: error\nopen('made', 'w').close()\n{source}")
+    started = time.monotonic()
+    report = asyncio.run(audit.run([attack], modes=["control"]))
+    assert report.trials == (Trial("planted/lingers", "planted", "control", "succeeded", ""),)
+    assert (time.monotonic() - started < 10, list(tmp_path.iterdir())) == (True, [])
