@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -82,6 +83,19 @@ def test_the_wheel_runs_from_wherever_it_lies(wheel: Path, tmp_path: Path) -> No
     command = [sys.executable, "-I", "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env={**os.environ}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"winnow {server.__version__}\n", "")
+
+
+@pytest.mark.walls
+def test_the_audit_runs_as_installed(wheel: Path, tmp_path: Path) -> None:
+    """Unpacked as pip unpacks it, far from the checkout, the wheel brings its attacks and tries them."""
+    shutil.unpack_archive(wheel, tmp_path, "zip")
+    code = "import sys; sys.argv[1:] = ['doctor', '--audit', '--json', '--family', 'ipc', '--family', 'bombs']; "
+    code += f"sys.path.insert(0, {str(tmp_path)!r}); import security.suite, server.cli; "
+    code += f"assert str(security.suite.HERE).startswith({str(tmp_path)!r}); server.cli.main()"
+    done = subprocess.run([sys.executable, "-I", "-c", code], cwd="/", capture_output=True, text=True, check=False)
+    document = json.loads(done.stdout)
+    in_tree = sum(1 for family in ("ipc", "bombs") for _ in (ROOT / "security/attacks" / family).glob("*.py"))
+    assert (document["attacks"], document["violations"], done.returncode) == (in_tree, [], 0)
 
 
 def test_versions_agree() -> None:
