@@ -122,6 +122,8 @@ def _measure(python: str, program: str, runs: int) -> dict[str, Any]:
             timeout=_SECONDS,
             check=False,
         )
+    except OSError as error:
+        return {"missing": f"{python}: {error.strerror}"}
     except subprocess.TimeoutExpired:
         return {"missing": f"no figures within {_SECONDS:.0f} s"}
     if done.returncode != 0:

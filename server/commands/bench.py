@@ -48,10 +48,11 @@ def sandbox(
     if as_json:
         print_json(figures)
     else:
-        _show(figures)
+        show(figures)
 
 
-def _show(figures: Mapping[str, Any]) -> None:
+def show(figures: Mapping[str, Any]) -> None:
+    """For people: tables."""
     console = Console(highlight=False)
     starts = Table("", "p50", "p95", title="start and call")
     for label, key, unit in _STARTS:
