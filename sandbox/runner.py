@@ -257,13 +257,13 @@ def _lowest(asked: Limits, ceiling: Limits) -> Limits:
 
 def _insist(server: Engine, accepted: frozenset[str]) -> None:
     """Fail closed: every wall stands, or an operator has named exactly those that do not."""
-    if server.breaches:
-        raise SandboxUnavailable(f"behind all walls this still works: {', '.join(server.breaches)}")
     missing = tuple(wall for wall in server.walls if not wall.stands and not wall.reinforces)
     names = frozenset(wall.name for wall in missing)
     why = _told(missing)
     if names & engines.MANDATORY:
         raise SandboxUnavailable(f"no sandbox without {', '.join(names & engines.MANDATORY)} ({why})")
+    if server.breaches:
+        raise SandboxUnavailable(f"behind all walls this still works: {', '.join(server.breaches)}")
     if accepted and accepted != names:
         raise SandboxUnavailable(
             f"accept_missing is {sorted(accepted)}, but missing are {sorted(names)}: name exactly these",

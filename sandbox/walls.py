@@ -390,8 +390,8 @@ CANARIES: dict[str, Callable[[Ground], bool]] = {
 
 _GRANT_NAMESPACES = (
     "allow unprivileged user namespaces (sysctl user.max_user_namespaces; on Ubuntu also "
-    "kernel.apparmor_restrict_unprivileged_userns=0 or a profile with 'userns,'), or run outside a container "
-    "whose profile forbids them"
+    "kernel.apparmor_restrict_unprivileged_userns=0 or a profile with 'userns,'); in a container, use a seccomp "
+    "profile that lets unshare, setns, mount and pivot_root pass"
 )
 _RAISE_KERNEL = "use Linux 5.13 or newer with landlock in the kernel's lsm= list"
 _NEED_SECCOMP = "use a Linux kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarch64"

@@ -1,0 +1,92 @@
+"""Hosts that refuse some walls: closed unless exactly those are named; then every asset is still held twice."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.walls,
+    pytest.mark.skipif(sys.platform != "linux", reason="emulated by a filter of Linux"),
+]
+
+PROGRAM = Path(__file__).with_name("lesser_hosts.py")
+
+INNER = ("network_namespace", "ipc_namespace", "host_name_namespace", "pid_namespace", "empty_root")
+NAMESPACES = ("user_namespace", *INNER)
+MISSING = {
+    "docker": NAMESPACES,
+    "old_docker": (*NAMESPACES, "landlock"),
+    "no_landlock": ("landlock",),
+    "no_user_namespaces": NAMESPACES,
+    "apparmor": INNER,
+}
+GRANTS = {
+    "landlock": "Linux 5.13",
+    **dict.fromkeys(NAMESPACES, "a seccomp profile that lets unshare, setns, mount and pivot_root pass"),
+}
+
+
+def _on(host: str, task: str, *accepted: str) -> Any:
+    command = [sys.executable, str(PROGRAM), host, task, *accepted]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("host", MISSING)
+def test_a_lesser_host_is_closed_and_told_each_wall_and_what_to_grant(host: str) -> None:
+    told = _on(host, "start")
+    assert sorted(told["missing"]) == sorted(MISSING[host])
+    assert [wall for wall in MISSING[host] if f"{wall}: " not in told["refused"]] == []
+    assert [wall for wall in MISSING[host] if GRANTS[wall] not in told["refused"]] == []
+
+
+@pytest.mark.parametrize("host", MISSING)
+def test_an_opt_in_that_names_exactly_these_walls_starts_and_every_result_names_them(host: str) -> None:
+    told = _on(host, "start", *MISSING[host])
+    assert (told["result"], sorted(told["missing"])) == (2, sorted(MISSING[host]))
+
+
+@pytest.mark.parametrize(
+    ("host", "accepted"),
+    [
+        ("docker", NAMESPACES[1:]),
+        ("docker", (*NAMESPACES, "landlock")),
+        ("no_landlock", NAMESPACES),
+        ("apparmor", NAMESPACES),
+    ],
+)
+def test_an_opt_in_that_names_more_or_less_is_refused(host: str, accepted: tuple[str, ...]) -> None:
+    assert "name exactly these" in _on(host, "start", *accepted)["refused"]
+
+
+@pytest.mark.parametrize("accepted", [(), ("seccomp",)])
+def test_without_its_filter_nothing_starts_whatever_is_accepted(accepted: tuple[str, ...]) -> None:
+    told = _on("no_seccomp", "start", *accepted)
+    assert told["refused"].startswith("no sandbox without seccomp (seccomp: ")
+    assert (told["missing"], "CONFIG_SECCOMP_FILTER" in told["refused"]) == ([], True)
+
+
+@pytest.mark.parametrize("host", MISSING)
+def test_each_asset_is_held_by_two_of_the_remaining_layers_alone(host: str) -> None:
+    held = _on(host, "layers")
+    landlock = [] if "landlock" in MISSING[host] else ["landlock"]
+    assert held == {
+        "files": [*landlock, "descriptor_limit", "seccomp"],
+        "network": [*landlock, "descriptor_limit", "seccomp"],
+        "processes": ["process_limit", "seccomp"],
+    }
+
+
+@pytest.mark.parametrize("host", ["docker", "old_docker"])
+def test_no_attack_gets_through_in_a_container(host: str) -> None:
+    report = _on(host, "attack", *MISSING[host])
+    assert report["violations"] == []
+    assert report["families"] == ["descriptors", "files", "kernel", "network", "processes", "signals"]
+    assert report["trials"] > 100
