@@ -17,7 +17,7 @@ import socket
 import struct
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -69,7 +69,9 @@ def _attack(program: bytes) -> None:
     print(names.get("result"))  # a runner that trusts what a script calls its result
 
 
-def _call(method: str, params: Any) -> Any:
+def _call(method: str, params: Mapping[str, Any], each: Sequence[Mapping[str, Any]] = ()) -> Any:
+    if each:
+        return [_call(method, {**params, **further}) for further in each]
     body = json.dumps({"call": method, "params": params}).encode()
     os.write(_CHANNEL, _HEADER.pack(len(body)) + body)
     (size,) = _HEADER.unpack(os.read(_CHANNEL, _HEADER.size))
@@ -89,7 +91,8 @@ def _obey(body: bytes, channel: socket.socket) -> None:
     sys.stdout.write(str(frame).encode("ascii", "backslashreplace").decode() + "\n")
     sys.stdout.flush()
     if isinstance(frame, dict) and "call" in frame:
-        answer = marshal.dumps({"ok": {"count": 0, "results": [], "asked": [frame["call"], frame.get("params")]}})
+        value = {"ok": {"count": 0, "results": []}}
+        answer = marshal.dumps([marshal.dumps(value) for _ in frame["each"]] if "each" in frame else value)
         with contextlib.suppress(OSError):
             channel.sendall(_HEADER.pack(len(answer)) + answer)
 

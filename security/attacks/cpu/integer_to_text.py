@@ -1,4 +1,4 @@
-# fence: rejected | walls: timeout | limits: wall_seconds=0.1
+# fence: rejected/error | walls: timeout | limits: wall_seconds=0.1
 import sys
 import time
 sys.set_int_max_str_digits(0)

@@ -1,3 +1,3 @@
-# fence: error | walls: ok
+# fence: error/rejected | walls: ok
 import sys
 print("BREACHED" if any(sys.orig_argv) else "empty")

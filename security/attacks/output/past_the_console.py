@@ -1,4 +1,4 @@
-# fence: rejected | walls: error
+# fence: rejected/error | walls: error
 import sys
 sys.__stdout__.write("BREACHED")
 sys.__stdout__.flush()

@@ -1,4 +1,4 @@
-# fence: timeout | walls: crashed | limits: wall_seconds=0.1
+# fence: timeout | walls: crashed/timeout | limits: wall_seconds=0.1
 import time
 end = time.monotonic() + 0.3
 import asyncio

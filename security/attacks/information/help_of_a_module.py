@@ -1,0 +1,5 @@
+# fence: rejected | walls: -
+import io
+import json
+import pydoc
+print("BREACHED" if "NAME" in pydoc.plain(pydoc.render_doc(json)) else "")

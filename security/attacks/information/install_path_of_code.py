@@ -1,0 +1,3 @@
+# fence: rejected | walls: -
+import json
+print("BREACHED" if "/" in json.dumps.__code__.co_filename else "")

@@ -1,0 +1,3 @@
+# fence: error | walls: -
+import uuid
+print("BREACHED" if uuid.getnode() else "")

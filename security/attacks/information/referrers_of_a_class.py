@@ -1,0 +1,2 @@
+# fence: rejected | walls: -
+print("BREACHED" if object.__subclasses__() else "")

@@ -1,0 +1,4 @@
+# fence: rejected | walls: error
+import inspect
+import json
+print("BREACHED" if inspect.getsource(json.dumps) else "")

@@ -1,0 +1,3 @@
+# fence: error | walls: -
+import zoneinfo
+print("BREACHED" if zoneinfo.TZPATH else "")

@@ -1,0 +1,3 @@
+# fence: error | walls: -
+import sys
+print("BREACHED" if sys.version_info and sys.executable else "")
