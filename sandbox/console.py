@@ -47,6 +47,7 @@ class Console(io.TextIOBase):
         """Take text; send it now, or soon."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        text = str.__str__(text)  # what a subclass says of itself is the script's word
         self.used = True
         self._left -= len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
         if self._left < 0:

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import builtins
 import collections
+import copy
 import enum
 import functools
 import importlib
 import os
 import string
+import sys
 import types
-from collections.abc import Callable, Mapping
+import typing
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from client_sdk import Row
 
 from . import names
-from .policy import ATTRIBUTE, END, LAST, TARGET
+from .freezing import freeze
+from .policy import ATTRIBUTE, END, LAST, SLOTS, TARGET
 
 TRUSTED: set[type] = set()
 
@@ -37,6 +41,12 @@ def know_classes() -> None:
         if cls not in TRUSTED:
             TRUSTED.add(cls)
             pending.extend(type.__subclasses__(cls))
+
+
+def freeze_classes() -> None:
+    """Ours do not change while a script runs, whichever code of the library is talked into setting attributes."""
+    for cls in TRUSTED:
+        freeze(cls)
 
 
 class Refused(AttributeError):
@@ -143,30 +153,60 @@ def _super_classes(obj: Any) -> tuple[type, ...]:
 # --- names watched on some objects -----------------------------------------------------------------------------
 
 
+_ALIASES: tuple[type, ...] = (types.GenericAlias, vars(typing)["_BaseGenericAlias"])
+
+
+def _behind(obj: Any) -> Any:
+    """Generic aliases answer for what they alias: ``Annotated[str, 1].format`` is ``str.format``."""
+    while issubclass(type(obj), _ALIASES):
+        obj = object.__getattribute__(obj, "__origin__")
+    return obj
+
+
+_USER_FORMATS = (collections.UserString.format, collections.UserString.format_map)
+
+
 def _format_of(obj: Any, name: str) -> Any:
-    if isinstance(obj, collections.UserString):
-        obj = obj.data  # it formats with the string inside, past the guard
-    if isinstance(obj, str):
-        return functools.partial(_FORMATS[name], obj)
-    if isinstance(obj, type) and issubclass(obj, str):
+    """What counts is what was found, not where: wrappers, aliases and proxies hand out the real thing, too."""
+    found = getattr(obj, name)
+    kind = type(found)
+    if kind is types.BuiltinMethodType and isinstance(found.__self__, str):
+        return functools.partial(_FORMATS[name], found.__self__)
+    if kind is types.MethodDescriptorType and found.__objclass__ is str:
         return _FORMATS[name]
-    if isinstance(obj, type) and issubclass(obj, collections.UserString):
-        _refuse(obj, name)
-    if type(obj) is super and issubclass(_super_object(obj), (str, collections.UserString)):
-        _refuse(obj, name)
-    return getattr(obj, name)
+    if kind is types.MethodType and found.__func__ in _USER_FORMATS:
+        return functools.partial(_FORMATS[name], _text_within(found.__self__))
+    return _refuse(obj, name) if found in _USER_FORMATS else found
+
+
+def _text_within(text: Any) -> Any:
+    """A UserString formats with the string inside, past the guard."""
+    while isinstance(text, collections.UserString):
+        text = text.data
+    return text
 
 
 def _object_behind(obj: Any, name: str) -> Any:
-    if isinstance(obj, (AttributeError, memoryview)):
+    real = _behind(obj)
+    owner = real if isinstance(real, type) else type(real)
+    if issubclass(owner, (AttributeError, memoryview)):
         _refuse(obj, name)
-    return getattr(obj, name)
+    return _found_in_python(obj, name)
 
 
 def _class_order(obj: Any, name: str) -> Any:
-    if isinstance(obj, type) or type(obj) is super:
+    if isinstance(_behind(obj), type) or type(obj) is super:
         _refuse(obj, name)
-    return getattr(obj, name)
+    return _found_in_python(obj, name)
+
+
+_RAW = (types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+def _found_in_python(obj: Any, name: str) -> Any:
+    """Never the interpreter's own descriptor, which a wrapper may have copied."""
+    found = getattr(obj, name)
+    return _refuse(obj, name) if type(found) in _RAW else found
 
 
 def _evaluation(obj: Any, name: str) -> Any:
@@ -229,9 +269,30 @@ _FORMATS = {"format": _format, "format_map": _format_map}
 
 def _dunder(obj: Any, name: str) -> Any:
     if name in names.OPERATORS:
-        return getattr(obj, name)
+        return _of_class(obj, name) if isinstance(obj, type) else getattr(obj, name)
     read: Callable[[Any, str], Any] = _DUNDERS.get(name, _refuse)
     return read(obj, name)
+
+
+def _of_class(cls: Any, name: str) -> Any:
+    """A method of a class, read from the class. What the script did not write takes instances of the class only.
+
+    Python's own functions take anything as ``self``: the ``__init__`` that @dataclass makes would set attributes
+    of its own choosing on whatever object it is given, and its ``__repr__`` would read them.
+    """
+    found = getattr(cls, name)
+    if type(found) is not types.FunctionType or is_scripts_function(found):
+        return found
+
+    def of_instance(instance: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        owner = instance if name == "__new__" else type(instance)
+        if not (isinstance(owner, type) and issubclass(owner, cls)):
+            raise TypeError(f"{cls.__name__}.{name}() needs an object of {cls.__name__!r}, not {_kind(instance)}")
+        if owner in TRUSTED and name not in names.OPERATORS and name != "__new__":
+            _refuse(instance, name)
+        return found(instance, *arguments, **keywords)
+
+    return of_instance
 
 
 def _plainly(obj: Any, name: str) -> Any:
@@ -247,6 +308,17 @@ def _of_scripts_class(obj: Any, name: str) -> Any:
     if isinstance(obj, type) and obj not in TRUSTED:
         return getattr(obj, name)
     return _refuse(obj, name)
+
+
+def _relatives(obj: Any, name: str) -> tuple[Any, ...]:
+    """Above a class of the script's stand classes that it may not have by name."""
+    return tuple(public(cls) for cls in _of_scripts_class(obj, name))
+
+
+def _members(obj: Any, name: str) -> Any:
+    """A view of a copy: comparing a view hands the dict behind it to the other side's ``__eq__``."""
+    found = getattr(obj, name)
+    return types.MappingProxyType(dict(found)) if type(found) is types.MappingProxyType else found
 
 
 def _copied(obj: Any, name: str) -> Any:
@@ -272,7 +344,9 @@ def _public(namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 def _construct(obj: Any, name: str) -> Any:
     """``__init__`` and its kin: of classes, through super, and of the script's own instances."""
-    if isinstance(obj, type) or type(obj) is super or type(obj) not in TRUSTED:
+    if isinstance(obj, type):
+        return _of_class(obj, name)
+    if type(obj) is super or type(obj) not in TRUSTED:
         return getattr(obj, name)
     return _refuse(obj, name)
 
@@ -300,24 +374,38 @@ def _wrapped(obj: Any, name: str) -> Any:
     return found if is_scripts_function(found) else _refuse(obj, name)
 
 
-def _bound_function(obj: Any, name: str) -> Any:
-    if is_scripts_function(obj) or type(obj) not in TRUSTED or type(obj) is super:
+def _descriptor(obj: Any, name: str) -> Any:
+    """``__get__`` and its kin. Descriptors of the library write into the instance: never one of ours."""
+    if is_scripts_function(obj):
         return getattr(obj, name)
-    return _refuse(obj, name)
+    if type(obj) in TRUSTED and type(obj) is not super:
+        return _refuse(obj, name)
+    found = getattr(obj, name)
+    if is_scripts_function(getattr(found, "__func__", None)):
+        return found
+
+    def on_instance(instance: Any, /, *arguments: Any) -> Any:
+        if instance is not None and type(instance) in TRUSTED:
+            _refuse_write(instance, name)
+        return found(instance, *arguments)
+
+    return on_instance
 
 
 _DUNDERS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(
         ("__name__", "__qualname__", "__doc__", "__module__", "__cause__", "__context__", "__suppress_context__",
-         "__notes__", "__members__", "__total__", "__required_keys__", "__optional_keys__", "__dir__",
+         "__notes__", "__total__", "__required_keys__", "__optional_keys__", "__dir__",
          "__class_getitem__", "__value__", "__type_params__", "__fspath__", "__replace__"), _plainly),
-    **dict.fromkeys(("__mro__", "__bases__", "__subclasses__", "__slots__", "__match_args__"), _of_scripts_class),
+    **dict.fromkeys(("__subclasses__", "__slots__", "__match_args__"), _of_scripts_class),
+    **dict.fromkeys(("__mro__", "__bases__"), _relatives),
     **dict.fromkeys(("__annotations__", "__dataclass_fields__"), _copied),
     **dict.fromkeys(("__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__getattr__",
                      "__del__"), _construct),
     **dict.fromkeys(("__setattr__", "__delattr__"), _setter),
-    **dict.fromkeys(("__get__", "__set__", "__delete__"), _bound_function),
+    **dict.fromkeys(("__get__", "__set__", "__delete__"), _descriptor),
     "__class__": _class_of,
+    "__members__": _members,
     "__dict__": _namespace,
     "__wrapped__": _wrapped,
 }  # fmt: skip
@@ -374,11 +462,23 @@ script_names: dict[str, Any] = {}  # the script's global names; the one dictiona
 
 
 def type_of(obj: Any) -> Any:
-    """``type(obj)``: the class, or a stand-in where the class is a key to the interpreter."""
-    cls = type(obj)
-    if issubclass(cls, type):
-        return Type
-    return _STAND_INS.get(cls, cls)
+    """``type(obj)``: the class, or a stand-in where a script has no name for the class."""
+    return public(type(obj))
+
+
+def public(cls: type) -> Any:
+    """A class as scripts see it. One that no façade and no builtin offers is a key to what is behind them."""
+    if cls not in TRUSTED or cls in _OFFERED:
+        return cls
+    return Type if issubclass(cls, type) else _STAND_INS.get(cls) or _stand_in(cls)
+
+
+_OFFERED: set[type] = set()
+
+
+def offer(classes: Iterable[type]) -> None:
+    """Scripts have these by name."""
+    _OFFERED.update(classes)
 
 
 class _TypeOfTypes(type):
@@ -409,25 +509,26 @@ Type.__name__ = Type.__qualname__ = "type"
 Type.__module__ = "builtins"
 
 
-def _stand_in(cls: type) -> type:
-    """A class of the same name that makes nothing."""
+_STAND_INS: dict[type, type] = {}
+_REAL: dict[type, type] = {}  # a stand-in -> the class that it stands for
 
-    def __new__(cls: type, *arguments: Any, **keywords: Any) -> Any:
+
+class _StandIn(type):
+    """Makes classes that stand for others: they compare and test as these do, and make nothing."""
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
         raise Refused(f"cannot create {cls.__name__!r} instances")
 
-    return type(cls.__name__, (), {"__new__": __new__, "__slots__": (), "__module__": "builtins"})
+    def __instancecheck__(cls, instance: object) -> bool:
+        return issubclass(type(instance), _REAL[cls])
 
 
-_STAND_INS: dict[type, type] = {
-    cls: _stand_in(cls)
-    for cls in (
-        types.FunctionType, types.CodeType, types.FrameType, types.TracebackType, types.ModuleType,
-        types.MethodType, types.BuiltinFunctionType, types.CellType, types.GeneratorType, types.CoroutineType,
-        types.AsyncGeneratorType, types.GetSetDescriptorType, types.MemberDescriptorType,
-        types.WrapperDescriptorType, types.MethodWrapperType, types.MethodDescriptorType,
-        types.ClassMethodDescriptorType, memoryview, super,
-    )
-}  # fmt: skip
+def _stand_in(cls: type) -> type:
+    namespace = {"__slots__": (), "__module__": cls.__module__, "__qualname__": cls.__qualname__}
+    made = _StandIn(cls.__name__, (), namespace)
+    _STAND_INS[cls], _REAL[made] = made, cls
+    TRUSTED.add(made)
+    return made
 
 
 class EnumType(enum.EnumType):
@@ -463,25 +564,52 @@ def metaclass_name(real: type) -> type:
     return named
 
 
-_REFUSED_BASES: set[type] = set()
+_REFUSED_BASES: set[type] = {super, staticmethod, classmethod}
 
 
 def refuse_bases(*refused: type) -> None:
-    """Classes whose instances other code of ours relies on; no script subclasses or sees them."""
+    """Classes whose instances other code of ours relies on; no script subclasses them."""
     _REFUSED_BASES.update(refused)
-    _STAND_INS.update((cls, _stand_in(cls)) for cls in refused)
 
 
-def _check_bases(bases: tuple[Any, ...]) -> None:
+# Functions that may stand for a base class, and what they say it is.
+_BASE_FUNCTIONS: Mapping[Any, Any] = {
+    function: vars(function)["__mro_entries__"] for function in (typing.NamedTuple, typing.TypedDict)
+}
+
+
+def _resolved(bases: tuple[Any, ...]) -> Iterable[type]:
+    """The bases, each that is no class as the class it says it stands for.
+
+    The interpreter asks again when it makes the class. An answer that a script gives could be another one then,
+    so only the library's own aliases are asked.
+    """
     for base in bases:
-        if not isinstance(base, type):
-            continue
-        if issubclass(base, type) or base is Type or base in _METACLASSES:
-            raise Refused("metaclasses may not be defined", "use __init_subclass__ or a class decorator")
-        if issubclass(base, BaseExceptionGroup):
-            raise Refused("exception groups may not be subclassed", "raise ExceptionGroup itself")
-        if base in _STAND_INS.values() or any(issubclass(base, refused) for refused in _REFUSED_BASES):
-            raise TypeError(f"type {base.__name__!r} is not an acceptable base type")
+        if isinstance(base, type):
+            yield base
+        elif type(base) is types.FunctionType and base in _BASE_FUNCTIONS:
+            if vars(base)["__mro_entries__"] is not _BASE_FUNCTIONS[base]:
+                _refuse(base, "__mro_entries__")
+        elif issubclass(type(base), _ALIASES) and "__mro_entries__" not in _instance_dict(base):
+            yield from types.resolve_bases((base,))
+        else:
+            raise Refused(f"{_kind(base)} are no base classes", "name classes as bases")
+
+
+def _check_base(base: type) -> None:
+    if issubclass(base, type) or base is Type or base in _METACLASSES:
+        raise Refused("metaclasses may not be defined", "use __init_subclass__ or a class decorator")
+    if issubclass(base, BaseExceptionGroup):
+        raise Refused("exception groups may not be subclassed", "raise ExceptionGroup itself")
+    if any(issubclass(base, refused) for refused in _REFUSED_BASES) or (base in TRUSTED and base not in _OFFERED):
+        raise TypeError(f"type {base.__name__!r} is not an acceptable base type")
+
+
+def _check_module_name() -> None:
+    """A class belongs to the module named ``__name__``, and the library looks that up among all there are."""
+    name = script_names.get("__name__")
+    if type(name) is not str or (name != "__main__" and name in sys.modules):
+        raise Refused("__name__ is not the script's own", "leave __name__ as it is")
 
 
 def _meant(metaclass: Any) -> type:
@@ -493,7 +621,12 @@ def _meant(metaclass: Any) -> type:
 
 def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
     """The class statement. A base that is no class says which it stands for, and is asked first."""
-    _check_bases(types.resolve_bases(bases))
+    _check_module_name()
+    for base in _resolved(bases):
+        _check_base(base)
+        # A hook of the script's sees the new class before we do: nothing may be inherited by then.
+        for above in base.__mro__:
+            close_match_args(above)
     if keywords.get("metaclass") is not None:
         keywords["metaclass"] = _meant(keywords["metaclass"])
     made = builtins.__build_class__(body, name, *bases, **keywords)
@@ -503,9 +636,72 @@ def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
 
 def close_match_args(cls: Any) -> None:
     """Take positional patterns away from a class whose fields are named like something the guards watch."""
+    if cls in TRUSTED:
+        return
     fields = vars(cls).get("__match_args__", ()) if isinstance(cls, type) else ()
     if not all(type(field) is str and names.is_plain(field) for field in fields):
         type.__setattr__(cls, "__match_args__", ())
+
+
+def slots(value: Any) -> Any:
+    """What a class body binds to `__slots__`, copied, so that it is still that when the class is made.
+
+    A slot is a descriptor of that name: an empty one named ``__class__`` asks ``__getattr__``, and lies.
+    """
+    if isinstance(value, str):
+        return _slot(value)
+    if type(value) is dict:
+        return {_slot(name): text for name, text in value.items()}
+    copied = [_slot(name) for name in value]
+    return copied if type(value) is list else tuple(copied)
+
+
+def _slot(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"__slots__ items must be strings, not {type(name).__name__!r}")
+    exact = str.__str__(name)
+    if names.is_dunder(exact) and exact not in ("__dict__", "__weakref__"):
+        raise Refused(f"{exact!r} is no slot", "use a name without double underscores")
+    return exact
+
+
+# --- copying ---------------------------------------------------------------------------------------------------
+
+_copy: Any = copy
+_reconstruct = _copy._reconstruct
+# Put into an instance's dict by the library itself.
+_COPIED_DUNDERS = frozenset({"__orig_class__", "__notes__"})
+
+
+def _guarded_reconstruct(
+    x: Any, memo: Any, make: Any, arguments: Any, state: Any = None, *rest: Any, **more: Any
+) -> Any:
+    """How the copy module makes an object and fills it, when the script may have had a say in either."""
+    if type(x) not in TRUSTED:
+        _check_state(x, state)
+
+    def made(*given: Any) -> Any:
+        found = make(*given)
+        if state is None and not any(rest):
+            return found  # nothing is written into it
+        if isinstance(found, type) or (type(found) in TRUSTED and type(found) is not type(x)):
+            _refuse_write(found, "__dict__")
+        return found
+
+    return _reconstruct(x, memo, made, arguments, state, *rest, **more)
+
+
+def _check_state(x: Any, state: Any) -> None:
+    parts = state if type(state) is tuple and len(state) == 2 else (state,)
+    for part in parts:
+        for name in part if isinstance(part, dict) else ():
+            if type(name) is not str or (names.is_dunder(name) and name not in _COPIED_DUNDERS):
+                _refuse_write(x, str(name))
+
+
+def guard_copying() -> None:
+    """The copy module, dataclasses.asdict() and all that copy by it set attributes past every other guard."""
+    _copy._reconstruct = _guarded_reconstruct
 
 
 # --- builtins --------------------------------------------------------------------------------------------------
@@ -620,6 +816,7 @@ _BUILTINS: dict[str, Any] = {
     "__build_class__": build_class,
     ATTRIBUTE: attribute,
     TARGET: target,
+    SLOTS: slots,
     LAST: Last,
     END: ENDED,
 }

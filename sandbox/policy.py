@@ -33,9 +33,9 @@ from .menu import MENU, WITHHELD_BUILTINS, WITHHELD_MODULES
 FILE_NAME = "<script>"
 
 # The guards, as the compiled code calls them.
-ATTRIBUTE, TARGET, LAST, END = "@attribute", "@target", "@last", "@end"
+ATTRIBUTE, TARGET, SLOTS, LAST, END = "@attribute", "@target", "@slots", "@last", "@end"
 
-_MATCH_ARGS = "__match_args__"
+_MATCH_ARGS, _SLOTS = "__match_args__", "__slots__"
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -113,7 +113,7 @@ class Policy(RestrictingNodeTransformer):
         self._scopes: list[ast.AST] = []  # functions and classes around the node
         self._tolerant = 0  # within a try that catches ImportError
         self._bound: frozenset[str] = frozenset()
-        self._plainly_bound: set[ast.AST] = set()  # names assigned from a literal that was looked at
+        self._plainly_bound: set[ast.AST] = set()  # names assigned from what was looked at
 
     # --- refusing ---
 
@@ -175,11 +175,15 @@ class Policy(RestrictingNodeTransformer):
             self.refuse(node, "'__debug__' may not be bound")
         if name == _MATCH_ARGS and node not in self._plainly_bound:
             self.refuse(node, f"{_MATCH_ARGS} is set by plain assignment of a tuple")
+        if name == _SLOTS and node not in self._plainly_bound:
+            self.refuse(node, f"{_SLOTS} is set by plain assignment")
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Refuse names of the interpreter's; say what to use instead of a builtin that is not here."""
         if isinstance(node.ctx, ast.Load):
             self.check_name(node, node.id)
+            if node.id == _SLOTS:
+                self.refuse(node, f"{_SLOTS} may not be read in a class body", "read it from the class")
             if node.id in WITHHELD_BUILTINS and node.id not in self._bound:
                 self.refuse(node, f"{node.id!r} is not available in a script", WITHHELD_BUILTINS[node.id])
         else:
@@ -231,7 +235,16 @@ class Policy(RestrictingNodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         """As it stands; `__match_args__` names attributes, and so must be plain to see."""
         self._check_match_args(node.targets, node.value)
-        return self.node_contents_visit(node)
+        return self._with_slots(node, node.targets)
+
+    def _with_slots(self, node: ast.Assign | ast.AnnAssign, targets: Iterable[ast.expr]) -> ast.AST:
+        """`__slots__` names attributes as well; its guard copies it."""
+        found = [target for target in targets if isinstance(target, ast.Name) and target.id == _SLOTS]
+        self._plainly_bound.update(found)
+        self.node_contents_visit(node)
+        if found and node.value is not None:
+            node.value = _call(SLOTS, [node.value], node.value)
+        return node
 
     def _check_match_args(self, targets: Iterable[ast.expr], value: ast.expr | None) -> None:
         for target in targets:
@@ -249,7 +262,7 @@ class Policy(RestrictingNodeTransformer):
         """Annotations mean something in class bodies; elsewhere they go."""
         self._check_match_args([node.target], node.value)
         if self._in_class_body():
-            return self.node_contents_visit(node)
+            return self._with_slots(node, [node.target])
         if node.value is not None:
             plain = ast.Assign(targets=[node.target], value=node.value)
             return self.visit_Assign(ast.copy_location(plain, node))
@@ -369,6 +382,13 @@ class Policy(RestrictingNodeTransformer):
             self._visit_body(node)
         return node
 
+    def visit_TypeVar(self, node: Any) -> Any:
+        """Of Python 3.12 and later: binds a name."""
+        self._bind(node, node.name)
+        return self.node_contents_visit(node)
+
+    visit_ParamSpec = visit_TypeVarTuple = visit_TypeVar
+
     # --- waiting and yielding ---
 
     def _wait(self) -> None:
@@ -403,6 +423,16 @@ class Policy(RestrictingNodeTransformer):
     def _check_yield(self, node: ast.expr) -> None:
         if not self._scopes:
             raise Rejected("SyntaxError", "'yield' outside function", node.lineno, self._column(node))
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """As it stands; what is imported for a type checker only may be missing."""
+        node.test = self.visit(node.test)
+        for_checkers = "TYPE_CHECKING" in (getattr(node.test, "id", None), getattr(node.test, "attr", None))
+        self._tolerant += for_checkers
+        node.body = [self.visit(statement) for statement in node.body]
+        self._tolerant -= for_checkers
+        node.orelse = [self.visit(statement) for statement in node.orelse]
+        return node
 
     # --- try ---
 
@@ -548,7 +578,7 @@ def _admit(*kinds: str) -> None:
 
 
 _admit("Call", "Match", "match_case", "MatchSequence", "MatchSingleton", "MatchOr", "Expression", "withitem")
-_admit("TypeAlias", "TypeVar", "ParamSpec", "TypeVarTuple")
+_admit("TypeAlias")
 
 
 def _call(guard: str, arguments: list[ast.expr], where: ast.AST) -> ast.Call:

@@ -17,6 +17,7 @@ from client_sdk import SDKError
 
 from . import awaiting, guards, tasks, verdicts
 from .awaiting import Forgotten
+from .console import OutputLimitReached
 from .limits import Limits
 from .menu import MENU, WITHHELD_MODULES
 from .outcome import Outcome
@@ -47,8 +48,8 @@ def _ending(
     hint: str | None = None,
 ) -> dict[str, Any]:
     told = {
-        "type": type[:200],
-        "message": message[:_MOST_CHARS],
+        "type": str.__str__(type)[:200],
+        "message": str.__str__(message)[:_MOST_CHARS],
         "line": line,
         "column": column,
         "source_line": _line(line),
@@ -83,7 +84,7 @@ _WHAT_HAPPENED: Mapping[str, str] = types.MappingProxyType(
         "cut short": "the task of {} was never awaited: the script ended before it did, with nothing to show",
     }
 )
-_NO_LINE = 1 << 30
+_NO_LINE = 1 << 20
 
 
 def never_awaited(calls: Sequence[Forgotten]) -> dict[str, Any]:
@@ -128,10 +129,19 @@ def result_too_large(size: int, bound: int) -> dict[str, Any]:
 
 
 def raised(error: BaseException) -> dict[str, Any]:
-    """The script ended with this exception."""
+    """The script ended with this exception. Its class may be the script's, and so what its attributes do."""
+    try:
+        return _described(error)
+    except (OutputLimitReached, MemoryError):
+        raise
+    except BaseException:
+        return _ending("error", _type_name(error), "the exception cannot be described")
+
+
+def _described(error: BaseException) -> dict[str, Any]:
     line, column = _place(error)
     if isinstance(error, guards.Refused):
-        return _ending("rejected", "CodeRejected", _message(error), line, column, error.hint)
+        return _ending("rejected", "CodeRejected", _message(error), line, column, _optional(error.hint))
     if isinstance(error, SDKError) and error.limit is True:
         return _ending("limit", str(error.type), str(error.message), line, column, _optional(error.hint))
     if isinstance(error, tasks.NotRunning):
@@ -144,7 +154,11 @@ _AWAIT_HERE = "await works at the top of a script: results = await asyncio.gathe
 
 
 def _optional(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+    return str.__str__(value) if isinstance(value, str) else None
+
+
+def _number(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value < _NO_LINE else None
 
 
 def _type_name(error: BaseException) -> str:
@@ -172,7 +186,7 @@ def _frames(error: BaseException) -> Iterable[tuple[types.FrameType, int, int]]:
 def _place(error: BaseException) -> tuple[int | None, int | None]:
     """Line and column of the innermost frame that is the script's."""
     if isinstance(error, SyntaxError) and error.filename == FILE_NAME:
-        return error.lineno, error.offset
+        return _number(error.lineno), _number(error.offset)
     frames = list(_frames(error))
     if not frames:
         return None, None
