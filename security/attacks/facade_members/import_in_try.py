@@ -1,4 +1,4 @@
-# fence: error | walls: error
+# fence: rejected | walls: error
 try:
     from collections import _sys as sys
 except ImportError as error:

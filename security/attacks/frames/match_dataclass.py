@@ -1,4 +1,4 @@
-# fence: ok | walls: -
+# fence: rejected | walls: ok
 from abc import ABC
 from dataclasses import dataclass
 @dataclass

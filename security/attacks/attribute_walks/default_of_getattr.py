@@ -1,0 +1,3 @@
+# fence: rejected | walls: -
+found = getattr(print, "__self__", None)
+print("BREACHED" if found else "")

@@ -1,0 +1,4 @@
+# fence: rejected | walls: -
+import json
+delattr(json, "dumps")
+print("BREACHED" if not hasattr(json, "dumps") else "")

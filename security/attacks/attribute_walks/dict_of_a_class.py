@@ -1,0 +1,2 @@
+# fence: rejected | walls: -
+print("BREACHED" if str.__dict__["format"] else "")

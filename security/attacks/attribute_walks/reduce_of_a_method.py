@@ -1,0 +1,2 @@
+# fence: rejected | walls: -
+print("BREACHED" if "".join.__reduce__()[0] else "")

@@ -1,0 +1,2 @@
+# fence: rejected | walls: -
+exec(compile("print('BREACHED')", "x", "exec"))

@@ -1,0 +1,3 @@
+# fence: rejected | walls: -
+import code
+code.InteractiveInterpreter().runsource("print('BREACHED')")

@@ -1,0 +1,4 @@
+# fence: rejected | walls: -
+import ast
+tree = ast.parse("print('BREACHED')", mode="eval")
+eval(compile(tree, "x", "eval"))

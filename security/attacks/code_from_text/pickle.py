@@ -1,0 +1,3 @@
+# fence: rejected | walls: -
+import pickle
+pickle.loads(b"cbuiltins\neval\n(S'print(\"BREACHED\")'\ntR.")

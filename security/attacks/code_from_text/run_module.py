@@ -1,0 +1,3 @@
+# fence: rejected | walls: error/ok
+import runpy
+print("BREACHED" if runpy.run_module("this") else "")

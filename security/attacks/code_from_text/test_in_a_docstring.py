@@ -1,0 +1,7 @@
+# fence: rejected | walls: -
+import doctest
+def own():
+    """
+    >>> print("BREACHED", file=__import__("sys").__stdout__)
+    """
+doctest.run_docstring_examples(own, {})

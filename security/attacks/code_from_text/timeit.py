@@ -1,0 +1,3 @@
+# fence: rejected | walls: -
+import timeit
+timeit.timeit("print('BREACHED')", number=1)

@@ -1,0 +1,3 @@
+# fence: error | walls: -
+import operator
+print("BREACHED" if operator.attrgetter("__class__.__base__.__subclasses__")(()) else "")

@@ -1,0 +1,4 @@
+# fence: rejected | walls: -
+import ctypes
+ctypes.CDLL(None).getpid()
+print("BREACHED")

@@ -1,0 +1,3 @@
+# fence: rejected | walls: -
+import json
+print("BREACHED" if json.__dict__["codecs"] else "")

@@ -1,0 +1,4 @@
+# fence: rejected | walls: -
+import sys
+sys.excepthook = lambda *error: print("BREACHED")
+raise ValueError

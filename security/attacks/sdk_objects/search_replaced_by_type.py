@@ -1,0 +1,4 @@
+# fence: rejected | walls: -
+from client_sdk import kb
+type(kb).search = staticmethod(lambda query: "BREACHED")
+print(kb.search("x"))

@@ -1,0 +1,5 @@
+# fence: rejected | walls: -
+try:
+    raise ValueError("BREACHED")
+except ValueError as __builtins__:
+    print(__builtins__)

@@ -1,0 +1,4 @@
+# fence: error | walls: -
+import sys
+vars(sys.modules["builtins"])["evil"] = "BREACHED"
+print(evil)

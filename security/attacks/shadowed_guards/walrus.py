@@ -1,0 +1,3 @@
+# fence: rejected | walls: -
+if (__builtins__ := "BREACHED"):
+    print(__builtins__)

@@ -1,0 +1,3 @@
+# fence: rejected | walls: -
+assert print.__self__, "x"
+print("BREACHED")

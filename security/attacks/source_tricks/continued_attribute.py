@@ -1,0 +1,4 @@
+# fence: rejected | walls: -
+found = print. \
+    __self__
+print("BREACHED" if found else "")

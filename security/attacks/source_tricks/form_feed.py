@@ -1,0 +1,4 @@
+# fence: rejected | walls: error
+if True:
+    import os
+    print("BREACHED" if os.listdir("/") else "empty")

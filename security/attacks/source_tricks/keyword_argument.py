@@ -1,0 +1,2 @@
+# fence: rejected | walls: -
+print((lambda **found: "BREACHED" if found["x"] else "")(x=print.__self__))

@@ -1,0 +1,2 @@
+# fence: rejected | walls: -
+print((lambda found=print.__self__: "BREACHED" if found else "")())

@@ -1,0 +1,5 @@
+# fence: rejected | walls: -
+try:
+    undefined
+except NameError as error:
+    print("BREACHED" if getattr(print, error.name.replace("undefined", "__self__")) else "")

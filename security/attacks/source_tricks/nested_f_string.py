@@ -1,0 +1,2 @@
+# fence: rejected | walls: -
+print(f"{f'{print.__self__}'}" and "BREACHED")

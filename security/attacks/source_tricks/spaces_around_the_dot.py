@@ -1,0 +1,3 @@
+# fence: rejected | walls: -
+found = print  .	__self__
+print("BREACHED" if found else "")

@@ -1,0 +1,2 @@
+# fence: rejected | walls: -
+print("BREACHED" if [*[print.__self__]][0] else "")

@@ -1,0 +1,3 @@
+# fence: rejected | walls: -
+import json as __𝐛uiltins__
+print("BREACHED")

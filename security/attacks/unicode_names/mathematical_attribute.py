@@ -1,0 +1,2 @@
+# fence: rejected | walls: -
+print("BREACHED" if print.__𝓼𝓮𝓵𝓯__ else "")
