@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import RestrictedPython  # the child's; here only to know where it lives
 
@@ -53,8 +53,11 @@ class _Wakefulness:
 
     On another processor that sleeps, waking up takes four times as long as a script takes to make its next SDK
     call (measured on a virtual machine: 110 and 28 microseconds a round trip). So the keeper stays awake for a
-    child that has just been quick, for a moment only; one wait in vain, and it sleeps for a while again.
+    child that has just been quick, for a moment only; one wait in vain, and it sleeps for a while again. And only
+    while no other child is in conversation: there is work enough then to be awake for.
     """
+
+    _talking: ClassVar[set[_Wakefulness]] = set()
 
     def __init__(self) -> None:
         self._quick = False
@@ -62,8 +65,16 @@ class _Wakefulness:
         self._heard = 0
 
     def worth_it(self) -> bool:
-        """Whether the child has been quick."""
-        return self._quick
+        """Whether the child has been quick, and is alone."""
+        return self._quick and len(self._talking) == 1
+
+    def begin(self) -> None:
+        """The conversation begins."""
+        self._talking.add(self)
+
+    def end(self) -> None:
+        """It has ended, or never began."""
+        self._talking.discard(self)
 
     def learn(self, seconds: float) -> None:
         """It took the child so long to say something, waking up included."""
@@ -120,6 +131,7 @@ class Child:
         if self._killed:
             return
         self._killed = True
+        self._awake.end()
         self._pause()
         self._channel.close()
         if self._statm >= 0:
@@ -168,6 +180,7 @@ class Child:
     def expect(self, longest: int) -> None:
         """From now on no frame longer than this is taken."""
         self._splitter = frames.Splitter(longest)
+        self._awake.begin()
 
     async def send(self, data: bytes) -> None:
         """Send a packed frame."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from sandbox import forks
@@ -12,8 +14,18 @@ def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forks, "_SEVERAL_PROCESSORS", True)
 
 
-def test_the_keeper_stays_awake_for_a_child_that_was_quick_and_not_for_a_slow_one() -> None:
-    awake = forks._Wakefulness()
+@pytest.fixture
+def awake() -> Iterator[forks._Wakefulness]:
+    """Of a child in conversation."""
+    made = forks._Wakefulness()
+    made.begin()
+    yield made
+    made.end()
+
+
+def test_the_keeper_stays_awake_for_a_child_that_was_quick_and_not_for_a_slow_one(
+    awake: forks._Wakefulness,
+) -> None:
     verdicts = [awake.worth_it()]
     for seconds in (100e-6, 5.0, 100e-6):
         awake.learn(seconds)
@@ -21,8 +33,7 @@ def test_the_keeper_stays_awake_for_a_child_that_was_quick_and_not_for_a_slow_on
     assert verdicts == [False, True, False, True]
 
 
-def test_after_a_wait_in_vain_it_sleeps_for_a_while() -> None:
-    awake = forks._Wakefulness()
+def test_after_a_wait_in_vain_it_sleeps_for_a_while(awake: forks._Wakefulness) -> None:
     awake.learn(100e-6)
     awake.waited_in_vain()
     rested = 0
@@ -32,13 +43,22 @@ def test_after_a_wait_in_vain_it_sleeps_for_a_while() -> None:
     assert rested == 16
 
 
-def test_on_one_processor_it_never_keeps_the_child_from_running(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_one_processor_it_never_keeps_the_child_from_running(
+    awake: forks._Wakefulness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(forks, "_SEVERAL_PROCESSORS", False)
-    awake = forks._Wakefulness()
     awake.learn(1e-6)
     assert awake.worth_it() is False
 
 
-def test_others_get_their_turn_every_sixteenth_time() -> None:
-    awake = forks._Wakefulness()
+def test_it_sleeps_while_other_children_are_in_conversation(awake: forks._Wakefulness) -> None:
+    awake.learn(100e-6)
+    other = forks._Wakefulness()
+    other.begin()
+    in_company = awake.worth_it()
+    other.end()
+    assert (in_company, awake.worth_it()) == (False, True)
+
+
+def test_others_get_their_turn_every_sixteenth_time(awake: forks._Wakefulness) -> None:
     assert [number for number in range(1, 40) if awake.others_turn()] == [16, 32]
