@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -291,6 +292,23 @@ def _alive(pid: int) -> bool:
 def test_it_is_never_chosen_unasked_and_the_probe_tells_its_walls() -> None:
     assert {wall.name for wall in asyncio.run(probe("monty"))} == {claim.name for claim in monty.CLAIMS}
     assert "interpreter_files" not in {wall.name for wall in asyncio.run(probe())}
+
+
+def test_the_command_runs_a_script_in_it_over_a_real_index(store: Path) -> None:
+    command = [Path(sys.executable).with_name("winnow"), "exec", "-", "--sandbox", "monty", "--json"]
+    code = "row = kb.search('when are invoices sent')[0]\nreturn {'title': row.title, 'file': row.file[-10:]}"
+    done = subprocess.run(
+        [*command, "--store", store, "--project", "handbook"],
+        input=code,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = json.loads(done.stdout)
+    assert (told["status"], told["result"]) == ("ok", {"title": "Billing handbook", "file": "billing.md"}), (
+        done.stderr
+    )
+    assert (told["usage"]["sdk_calls"], "interpreter_files" in told["walls"]["stood"]) == (1, True)
 
 
 def test_where_it_is_not_installed_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
