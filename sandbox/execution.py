@@ -21,6 +21,8 @@ Progress = Callable[[Usage], Awaitable[None]]
 
 _PROGRESS_SECONDS = 1.0
 _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
+_FRAME_BYTES = 16  # what a frame of printed text counts at least: reading one costs, however little is in it
+_REFUSALS = 1_000  # after so many calls beyond its limit a script is not going to stop by itself
 CUT_MARK = "[... {} bytes of output cut here ...]\n"
 
 
@@ -29,6 +31,7 @@ class Host:
 
     def __init__(self, call: HostCall | None, limits: Limits) -> None:
         self.calls = 0
+        self.refusals = 0  # calls beyond the limit
         self.rows = 0
         self.tokens = 0
         self._call = call
@@ -66,6 +69,7 @@ class Host:
     async def _value(self, method: str, params: dict[str, Any]) -> bytes:
         limits = self._limits
         if self.calls >= limits.sdk_calls:
+            self.refusals += 1
             raise CallError("CallLimit", f"a script may make {limits.sdk_calls} calls", limit=True, hint=_FEWER)
         self.calls += 1
         if self._call is None:
@@ -143,9 +147,11 @@ class Execution:
             match frames.decode(await child.receive(), limits):
                 case frames.Call() as request:
                     await child.send(await self._host.answer(request))
+                    if self._host.refusals > _REFUSALS:
+                        return verdicts.calls(limits)
                 case frames.Out(text):
                     self._printed.add(text.encode())
-                    if self._printed.total > limits.stdout_total_bytes:
+                    if self._printed.weight > limits.stdout_total_bytes:
                         return verdicts.output(limits)
                 case frames.Result(value, text):
                     return self._result(value, text, count_tokens)
@@ -222,16 +228,18 @@ def _job(code: str, limits: Limits) -> dict[str, Any]:
 
 
 class _Tail:
-    """The end of what was printed, and how much there was."""
+    """The end of what was printed, how much there was, and what that weighs against the limit."""
 
     def __init__(self, keep: int) -> None:
         self.total = 0
+        self.weight = 0
         self._keep = keep
         self._kept = bytearray()
 
     def add(self, data: bytes) -> None:
         """Take more; forget what is out of reach, now and then."""
         self.total += len(data)
+        self.weight += max(len(data), _FRAME_BYTES)
         self._kept += data
         if len(self._kept) > 4 * self._keep + len(data):
             del self._kept[: -self._keep]

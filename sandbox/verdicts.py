@@ -66,6 +66,16 @@ def output(limits: Limits) -> Outcome:
                    " and was stopped", "print a summary; return the answer instead of printing it")  # fmt: skip
 
 
+def calls(limits: Limits) -> Outcome:
+    """Went on calling after every further call was refused."""
+    return _ending(
+        "limit",
+        "CallLimit",
+        f"a script may make {limits.sdk_calls} calls; this one made them, went on calling, and was stopped",
+        "do not catch a CallLimit in a loop; ask for more rows in fewer calls",
+    )
+
+
 def result_too_large(size: int, bound: int, unit: str) -> Outcome:
     """The result is whole or not at all."""
     return _ending(
