@@ -36,6 +36,12 @@ def _results(mode: str) -> Callable[..., Results]:
 control, fence, walls, both = map(_results, audit.MODES)
 
 
+def test_the_suite_has_at_least_250_attacks_in_25_families_that_somebody_claims_to_stop() -> None:
+    families = {attack.family for attack in ATTACKS}
+    claimed = {attack.family for attack in ATTACKS if attack.verdicts.keys() & {"fence", "walls"}}
+    assert (len(ATTACKS) >= 250, len(families) >= 25, families - claimed) == (True, True, set())
+
+
 def _claimed(mode: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("attack", [each for each in ATTACKS if mode in audit.claims(each)], ids=str)
 
