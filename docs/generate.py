@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import client_sdk
-from sandbox import Limits, menu
+from sandbox import menu
 from server.contracts import flat_schema
-from server.scripts import ROWS_PER_RUN
+from server.scripts import ALLOWANCES, Allowance
 from server.tools import TOOLS, Tool
 
 FOLDER = Path(__file__).parent
@@ -127,10 +127,17 @@ def sdk_page() -> str:
 
 def _bounds_of_a_run() -> Iterator[str]:
     yield "## What one run may use"
-    yield "`timeout` and the settings change the first three within their ceilings; the rest is fixed."
-    limits = ((field.name, getattr(Limits(), field.name)) for field in dataclasses.fields(Limits))
-    rows = [*limits, *ROWS_PER_RUN.items()]
-    yield _table(("what", "at most"), ((name.replace("_", " "), f"{most:,}") for name, most in rows))
+    yield (
+        "`timeout` and the settings change the first three within their ceilings; the setting `limits` chooses "
+        "between these columns."
+    )
+    columns = [_allowed(allowed) for allowed in ALLOWANCES.values()]
+    rows = ((name.replace("_", " "), *(f"{column[name]:,}" for column in columns)) for name in columns[0])
+    yield _table(("at most", *ALLOWANCES), rows)
+
+
+def _allowed(allowed: Allowance) -> dict[str, float]:
+    return {**dataclasses.asdict(allowed.limits), **allowed.rows}
 
 
 def _modules() -> Iterator[str]:

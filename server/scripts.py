@@ -18,9 +18,26 @@ from server.knowledge import SCRIPT, KnowledgeBase, Rankings
 from server.settings import Settings
 from server.tokens import count_tokens
 
-# Rows that one run may take. ids and metadata share one purse: both only name things.
-ROWS_PER_RUN: Mapping[str, int] = MappingProxyType(
-    {"ids or metadata rows": 2_000, "previews": 200, "full documents": 50}
+KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What one run may take: rows by their purse, and the limits of the sandbox."""
+
+    rows: Mapping[str, int]
+    limits: Limits
+
+
+# ids and metadata share one purse: both only name things. What an operator chooses by the setting ``limits``.
+ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
+    {
+        "standard": Allowance({"ids or metadata rows": 2_000, "previews": 200, "full documents": 50}, Limits()),
+        "strict": Allowance(
+            {"ids or metadata rows": 100, "previews": 50, "full documents": 5},
+            Limits(sdk_calls=10, result_bytes=10 * KIB, result_tokens=2_500, stdout_tail_bytes=2 * KIB),
+        ),
+    }
 )
 _PURSES: Mapping[Mode, str] = MappingProxyType(
     {
@@ -41,8 +58,12 @@ class _Meter:
     """What one run may still take, and the way to the knowledge base."""
 
     kb: KnowledgeBase
-    left: dict[str, int] = field(default_factory=lambda: dict(ROWS_PER_RUN))
+    allowed: Mapping[str, int]
+    left: dict[str, int] = field(init=False)
     rankings: Rankings = field(default_factory=Rankings)
+
+    def __post_init__(self) -> None:
+        self.left = dict(self.allowed)
 
     async def call(self, method: str, params: Mapping[str, Any]) -> Reply:
         """Answer one SDK call.
@@ -58,7 +79,7 @@ class _Meter:
         if answer.rows > self.left[purse]:
             raise CallError(
                 "SDK_ROWS",
-                f"one run may take {ROWS_PER_RUN[purse]:,} {purse}; {self.left[purse]:,} are left and this call "
+                f"one run may take {self.allowed[purse]:,} {purse}; {self.left[purse]:,} are left and this call "
                 f"would take {answer.rows:,}",
                 hint="rank and filter on metadata rows first; fetch previews or full text of the few that matter",
                 limit=True,
@@ -79,7 +100,10 @@ class Scripts:
         self._kb = kb
         self._settings = settings
         # One CPU and one memory limit for all scripts: children are kept ready with these.
-        self._limits = Limits(wall_seconds=LONGEST_SECONDS, memory_bytes=settings.memory_bytes)
+        self._allowance = ALLOWANCES[settings.limits]
+        self._limits = replace(
+            self._allowance.limits, wall_seconds=LONGEST_SECONDS, memory_bytes=settings.memory_bytes
+        )
         self._sandbox: Sandbox | None = None
         self.why_not = "the sandbox has not been started"
 
@@ -125,7 +149,7 @@ class Scripts:
         return await self._sandbox.run(
             code,
             client=client,
-            call=_Meter(self._kb).call,
+            call=_Meter(self._kb, self._allowance.rows).call,
             limits=replace(self._limits, wall_seconds=seconds),
             count_tokens=count_tokens,
             on_progress=progress,

@@ -91,6 +91,9 @@ class Settings(BaseSettings):
         default=(), description="walls whose absence is accepted; must name exactly what is missing"
     )
 
+    limits: Literal["standard", "strict"] = Field(
+        default="standard", description="what one script may call, read and return; strict: about a tenth"
+    )
     wall_seconds: float = Field(default=30.0, ge=1, le=60, description="default time limit of one script")
     memory_mb: int = Field(default=512, ge=64, le=4096, description="memory limit of one script")
     workers: int = Field(default=max(2, os.cpu_count() or 2), ge=1, le=64, description="scripts at once")

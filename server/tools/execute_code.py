@@ -10,11 +10,12 @@ from sandbox import Outcome, Usage
 from server.contracts import ExecuteCode, OutcomeAnswer, parse
 from server.errors import REASONS
 from server.printable import printable_data
+from server.scripts import ALLOWANCES, KIB, LONGEST_SECONDS
 from server.settings import Settings
 from server.tiers import dumps
 from server.tools.base import Context, Result, Tool
 
-DESCRIPTION = """\
+_TEMPLATE = """\
 Run a Python script over the user's knowledge base. It may search dozens of times, read and filter in Python; \
 only its result returns to you, so intermediate results cost no tokens.
 
@@ -30,12 +31,34 @@ Return value: a top-level return, __result__, result, or the last expression; pl
 numbers). print() also comes back.
 Everyday Python runs, with json re math datetime collections itertools statistics and more; no files, network, \
 processes.
-Returns at most: 8,000 tokens of result, 8 KB of stdout. Limits: 30 s (timeout up to 60), 512 MB, 100 SDK calls, \
-2,000 metadata rows, 200 previews, 50 full documents.
+{limits}
 Example:
 rows = semantic_search("backup encryption", top_k=50)
 best = fetch([r.id for r in rows if "policy" in r.file][:5])
 return [{"file": r.metadata["file"], "text": r.content[:300]} for r in best]"""
+
+_LIMITS = (
+    "Returns at most: {tokens:,} tokens of result, {stdout} KB of stdout. Limits: {seconds:g} s (timeout up to "
+    "{longest:g}), {memory} MB, {calls} SDK calls, {metadata:,} metadata rows, {previews} previews, {full} full "
+    "documents."
+)
+
+
+def _limits_of(settings: Settings) -> str:
+    allowed = ALLOWANCES[settings.limits]
+    metadata, previews, full = allowed.rows.values()
+    return _LIMITS.format(
+        tokens=allowed.limits.result_tokens,
+        stdout=allowed.limits.stdout_tail_bytes // KIB,
+        seconds=settings.wall_seconds,
+        longest=LONGEST_SECONDS,
+        memory=settings.memory_mb,
+        calls=allowed.limits.sdk_calls,
+        metadata=metadata,
+        previews=previews,
+        full=full,
+    )
+
 
 # What the description says of the language, and what instead where scripts run on a smaller one.
 _SMALLER_LANGUAGE: Mapping[str, str] = MappingProxyType(
@@ -48,12 +71,17 @@ _SMALLER_LANGUAGE: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _worded(description: str, settings: Settings) -> str:
+def _worded(_: str, settings: Settings) -> str:
+    """The description as this server's settings make it true."""
+    description = _TEMPLATE.replace("{limits}", _limits_of(settings))
     if settings.sandbox != "monty":
         return description
     for whole, smaller in _SMALLER_LANGUAGE.items():
         description = description.replace(whole, smaller)
     return description
+
+
+DESCRIPTION = _worded("", Settings.model_construct())
 
 
 # How a verdict that is not "ok" reads on the wire. Error types name the reason more closely than the status.

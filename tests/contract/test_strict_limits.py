@@ -1,0 +1,60 @@
+"""``limits = strict``: about a tenth of what one script usually may; and the tool says so before it is called."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import Outcome
+from server.app import Application, running
+from server.settings import load_settings
+from server.tools.execute_code import TOOL
+
+pytestmark = [pytest.mark.anyio, pytest.mark.walls]
+
+
+@pytest.fixture
+async def strict(store: Path) -> AsyncIterator[Application]:
+    """A winnow with the smaller limits."""
+    async with running(
+        load_settings(store=store, project="handbook", limits="strict"), wait_for_model=True
+    ) as app:
+        await app.ready()
+        yield app
+
+
+@pytest.mark.parametrize(
+    ("code", "ending"),
+    [
+        ("for _ in range(10): semantic_search('port', top_k=1)\nreturn 10", 10),
+        ("for _ in range(11): semantic_search('port', top_k=1)", "CallLimit"),
+        ("return len(semantic_search('reads this page', top_k=100))", 100),
+        ("for _ in range(2): semantic_search('reads this page', top_k=100)", "SDK_ROWS"),
+        ("fetch(semantic_search('reads this page', top_k=6).ids)", "SDK_ROWS"),
+        ("return 'word ' * 2_100", "ResultTooLarge"),
+    ],
+)
+async def test_a_script_gets_no_more(strict: Application, code: str, ending: Any) -> None:
+    assert _ending(await strict.scripts.run(code)) == ending
+
+
+def _ending(outcome: Outcome) -> Any:
+    return outcome.result if outcome.error is None else outcome.error.type
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (
+            {},
+            "30 s (timeout up to 60), 512 MB, 100 SDK calls, 2,000 metadata rows, 200 previews, 50 full documents",
+        ),
+        ({"limits": "strict"}, "10 SDK calls, 100 metadata rows, 50 previews, 5 full documents"),
+        ({"memory_mb": 128, "wall_seconds": 12}, "12 s (timeout up to 60), 128 MB"),
+    ],
+)
+def test_the_tool_tells_the_limits_in_force(flags: Mapping[str, Any], told: str) -> None:
+    assert told in TOOL.worded(TOOL.description, load_settings(**flags))
