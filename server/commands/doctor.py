@@ -118,13 +118,19 @@ def _of_families(attacks: Sequence[Attack], names: Sequence[str]) -> list[Attack
     return [attack for attack in attacks if not names or attack.family in names]
 
 
+def _progress(*, as_json: bool) -> Progress:
+    """For people who watch, and gone when it is done."""
+    watched = Console(stderr=True)
+    return Progress(console=watched, transient=True, disable=as_json or not watched.is_terminal)
+
+
 def audited(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_json: bool) -> int:
     """Run the attacks, print what became of them, and return the exit code."""
     from sandbox import SandboxUnavailable
     from security.audit import claims, run
 
     logging.getLogger("sandbox").setLevel(logging.ERROR)  # that scripts are killed is what we want to see here
-    with Progress(console=Console(stderr=True), transient=True, disable=as_json) as progress:
+    with _progress(as_json=as_json) as progress:
         task = progress.add_task("attacking", total=sum(len(claims(attack)) for attack in attacks))
         try:
             report = asyncio.run(
@@ -146,7 +152,7 @@ def soaked(executions: int, *, accept_missing: tuple[str, ...], as_json: bool) -
     from security.suite import attacks
 
     logging.getLogger("sandbox").setLevel(logging.ERROR)
-    with Progress(console=Console(stderr=True), transient=True, disable=as_json) as progress:
+    with _progress(as_json=as_json) as progress:
         task = progress.add_task("soaking", total=executions)
         running = soak.run(
             list(attacks()), executions, accept_missing=accept_missing, on_execution=lambda: progress.advance(task)
@@ -195,11 +201,13 @@ def _show_audit(report: Audit) -> None:
         table.add_row(family.name, str(family.attacks), *map(_cell, family.columns.values()))
     console.print(table, "", sep="\n")
     for trial in report.violations():
-        console.print(f"[red]violation[/red] {trial.mode} {trial.attack}: {escape(trial.violation)}")
+        what = f"[red]violation[/red] {trial.mode} {trial.attack}: {escape(trial.violation)}"
+        console.print(what, soft_wrap=True)
     console.print(
         f"{len(report.violations())} violations in {len(report.trials)} trials, {report.seconds:.0f} s",
         "control: attacks that succeed on plain Python; fence, walls, both: attacks held of those claimed",
         sep="\n",
+        soft_wrap=True,
     )
 
 
