@@ -13,6 +13,13 @@ Filters = Mapping[str, Any]
 Scope = Mapping[str, Any]
 
 
+# The values that these parameters take.
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "response_mode": ("ids_only", "ids", "metadata", "preview", "full"),
+    "level": ("ids", "metadata", "preview", "full"),
+}
+
+
 def _present(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
@@ -117,6 +124,10 @@ def search_many(
 def _page(reply: Mapping[str, Any]) -> Results:
     error = error_in(reply)
     return Results(reply["ok"]) if error is None else Results.refused(error)
+
+
+# What Python's own messages call it.
+_search.__name__, _search.__qualname__ = "search", "kb.search"
 
 
 def _ids(ids: Any) -> list[Any]:

@@ -19,6 +19,13 @@ _FIELD_MODES = {
 }
 
 
+# Fields that some level of row has, for those who look for misspelt ones. A host may send others, too.
+FIELDS = (
+    "id", "title", "score", "section", "type", "vendor", "file", "created", "metadata", "preview",
+    "preview_tokens", "has_more", "content", "tokens", "relationships", "document_id", "tags",
+)  # fmt: skip
+
+
 class MissingField(AttributeError, KeyError):
     """A row, or a page of rows, has no such field; the message names those it has."""
 

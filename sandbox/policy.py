@@ -19,7 +19,7 @@ import __future__
 import ast
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType
@@ -65,12 +65,17 @@ class Compiled:
 ENTRY = "<module>"
 
 
-def compile_script(source: str) -> Compiled:
-    """Parse, restrict and compile; raises Rejected, and nothing else, for whatever the source holds."""
+def compile_script(source: str, check: Check | None = None) -> Compiled:
+    """Parse, restrict and compile; raises Rejected, and nothing else, for whatever the source holds.
+
+    ``check`` looks at what the policy admitted, and may report more.
+    """
     try:
         tree = ast.parse(source, FILE_NAME)
         policy = Policy(source)
         policy.visit(tree)
+        if check is not None:
+            check(tree, policy.report)
         code = compile(policy.entry(tree), FILE_NAME, "exec", flags=policy.flags, dont_inherit=True)
         code = _outermost(code)
     except SyntaxError as error:
@@ -102,6 +107,10 @@ def _syntax_hint(source: str) -> str | None:
     return None
 
 
+Report = Callable[[str, str, ast.AST, str | None], Any]
+Check = Callable[[ast.Module, Report], None]
+
+
 class Policy(RestrictingNodeTransformer):
     """Visits every node once; the first refusal ends it."""
 
@@ -116,6 +125,10 @@ class Policy(RestrictingNodeTransformer):
         self._plainly_bound: set[ast.AST] = set()  # names assigned from what was looked at
 
     # --- refusing ---
+
+    def report(self, type: str, message: str, node: ast.AST, hint: str | None) -> Any:
+        """End here with an error of the author's, not with a refusal."""
+        raise Rejected(type, message, getattr(node, "lineno", None), self._column(node), hint)
 
     def refuse(self, node: ast.AST, message: str, hint: str | None = None) -> Any:
         """End here."""

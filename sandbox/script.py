@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import client_sdk.transport
 
-from . import awaiting, facades, frames, guards, policy, results, tasks, troubles
+from . import awaiting, facades, frames, guards, policy, precheck, results, tasks, troubles
 from .console import Console, OutputLimitReached
 from .speaking import Stage, Stream
 
@@ -140,7 +140,7 @@ def _result(job: Job, value: Any, *, implicit: bool, console: Console) -> bytes:
 
 def _fenced(source: str, console: Console) -> Any:
     """Within the language's fence. The code compiled by the policy is the code that runs."""
-    compiled = policy.compile_script(source)
+    compiled = policy.compile_script(source, precheck.check)
     names, stage = guards.script_names, Stage(console)
     names.update(
         facades.globals_of_scripts(),

@@ -6,8 +6,8 @@ This is trusted code that looks at hostile exceptions: nothing of theirs is call
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
+import sys
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,11 +15,11 @@ from typing import Any
 import client_sdk
 from client_sdk import SDKError
 
-from . import awaiting, guards, tasks, verdicts
+from . import awaiting, guards, hints, tasks, verdicts
 from .awaiting import Forgotten
 from .console import OutputLimitReached
 from .limits import Limits
-from .menu import MENU, WITHHELD_MODULES
+from .menu import WITHHELD_MODULES
 from .outcome import Outcome
 from .policy import FILE_NAME, Rejected, lines_of
 from .results import NotData
@@ -241,25 +241,16 @@ def _hint(error: BaseException) -> str | None:
         if isinstance(error, TypeError):
             return _type_hint(str(error))
         if isinstance(error, RecursionError):
-            return "the function calls itself without end; use a loop"
+            return f"calls may be {sys.getrecursionlimit():,} deep: use a loop, with a list as its stack"
     return None
-
-
-def _close(name: str, known: Iterable[str]) -> str | None:
-    close = difflib.get_close_matches(name, [word for word in known if not word.startswith(("@", "__"))], 1, 0.7)
-    return f"did you mean {close[0]!r}?" if close else None
 
 
 def _name_hint(error: NameError) -> str | None:
     name = error.name
     if not isinstance(name, str):
         return None
-    if name in MENU:
-        return f"import {name} first"
-    homes = sorted(module for module, offered in MENU.items() if name in offered and module != "client_sdk")
     builtin_names = guards.script_names.get("__builtins__", {})
-    guess = _close(name, [*guards.script_names, *builtin_names, *_locals_of(error)])
-    return guess or (f"from {homes[0]} import {name} first" if homes else None)
+    return hints.for_name(name, [*guards.script_names, *builtin_names, *_locals_of(error)])
 
 
 def _locals_of(error: BaseException) -> Iterable[str]:
@@ -275,7 +266,7 @@ def _attribute_hint(error: AttributeError) -> str | None:
         return "the value is None: test it with 'is not None' before"
     if isinstance(obj, dict):
         return f"a dict has items: [{name!r}] or .get({name!r})"
-    return _close(name, (word for word in dir(obj) if not word.startswith("_")))
+    return hints.close(name, (word for word in dir(obj) if not word.startswith("_")))
 
 
 def _key_hint(error: KeyError) -> str | None:
@@ -283,7 +274,7 @@ def _key_hint(error: KeyError) -> str | None:
     return f".get({key!r}) gives None where there is no such key" if type(key) is str else None
 
 
-_UNEXPECTED = re.compile(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'")
+_UNEXPECTED = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
 
 
 def _type_hint(message: str) -> str | None:
@@ -300,25 +291,13 @@ def _coroutine_hint() -> str:
 
 
 def _keyword_hint(function: str, given: str) -> str | None:
-    known = _SDK_KEYWORDS.get(function) or _script_keywords(function)
-    if not known:
-        return None
-    listed = ", ".join(known)
-    return f"{_close(given, known) or 'no such parameter.'} It takes: {listed}"
+    signature = hints.SIGNATURES.get(function)
+    known = tuple(signature.parameters) if signature is not None else _script_keywords(function)
+    return hints.for_keyword(given, known) if known else None
 
 
 def _code_keywords(code: types.CodeType) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
-_SDK_KEYWORDS: Mapping[str, tuple[str, ...]] = {
-    name: _code_keywords(function.__code__)
-    for name, function in (
-        ("semantic_search", client_sdk.semantic_search),
-        ("_search", client_sdk.kb.search),
-        ("fetch", client_sdk.fetch),
-    )
-}
 
 
 def _script_keywords(name: str) -> tuple[str, ...]:
@@ -350,7 +329,7 @@ def unknown_module(name: str) -> ImportError:
 def unknown_member(module: str, name: str, offered: Iterable[str]) -> AttributeError:
     """The module's façade does not have it."""
     known = sorted(offered)
-    guess = _close(name, known) or f"it offers: {', '.join(known)}"
+    guess = hints.close(name, known) or f"it offers: {', '.join(known)}"
     return AttributeError(f"the module {module!r} offers no {name!r} to a script; {guess}")
 
 

@@ -1,0 +1,47 @@
+"""What was meant: near misses among names, keywords and fields. Used before a script runs and after it failed."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import client_sdk
+
+from .menu import MENU
+
+# The SDK's functions by the name that a script writes and that error messages carry.
+SDK: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "semantic_search": client_sdk.semantic_search,
+        "search_many": client_sdk.search_many,
+        "fetch": client_sdk.fetch,
+        "kb.search": client_sdk.kb.search,
+    }
+)
+SIGNATURES: Mapping[str, inspect.Signature] = MappingProxyType(
+    {name: inspect.signature(function) for name, function in SDK.items()}
+)
+
+
+def close(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
+    """Did you mean one of these?"""
+    words = [word for word in known if not word.startswith(("@", "__"))]
+    found = difflib.get_close_matches(name, words, 1, cutoff)
+    return f"did you mean {found[0]!r}?" if found else None
+
+
+def for_name(name: str, known: Iterable[str]) -> str | None:
+    """For a name that nothing binds: a module to import, a name that looks like it, a module that offers it."""
+    if name in MENU:
+        return f"import {name} first"
+    homes = sorted(module for module, offered in MENU.items() if name in offered and module != "client_sdk")
+    return close(name, known) or (f"from {homes[0]} import {name} first" if homes else None)
+
+
+def for_keyword(given: str, known: Iterable[str]) -> str:
+    """For a parameter that a function does not have."""
+    listed = list(known)
+    return f"{close(given, listed) or 'no such parameter.'} It takes: {', '.join(listed)}"

@@ -1,0 +1,227 @@
+"""What is certain to go wrong is told before anything runs; what may go well is left to run."""
+
+from __future__ import annotations
+
+import ast
+import random
+import runpy
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client_sdk.calls import CHOICES
+from client_sdk.rows import FIELDS
+from sandbox import CallError, Reply, policy, precheck
+from server import contracts
+
+FOLDER = Path(__file__).parent / "scripts"
+SCRIPTS = {f"{path.parent.name}/{path.stem}": path.read_text("utf-8") for path in sorted(FOLDER.glob("*/*.py"))}
+
+# What is certain -> the exception, its line, and what was meant.
+CERTAIN = {
+    "print('before')\npritn('x')": ("NameError", 2, "did you mean 'print'?"),
+    "value = 1\nreturn vlaue": ("NameError", 2, "did you mean 'value'?"),
+    "print(Counter('a'))": ("NameError", 1, "from collections import Counter first"),
+    "return json.dumps(1)": ("NameError", 1, "import json first"),
+    "def main():\n    return totl\ntotal = 1\nmain()": ("NameError", 2, "did you mean 'total'?"),
+    "def main():\n    return nothing_here\nif __name__ == '__main__':\n    main()": ("NameError", 2, ""),
+    "import asyncio\nasync def main():\n    return nothing_here\nasyncio.run(main())": ("NameError", 3, ""),
+    "async def main():\n    return nothing_here\nreturn await main()": ("NameError", 2, ""),
+    "for q in ['a', 'b']:\n    print(qq)": ("NameError", 2, ""),
+    "for q in []:\n    pass\nundefined_name": ("NameError", 3, ""),
+    "if nothing_here: pass": ("NameError", 1, ""),
+    "x = nothing_here and 1": ("NameError", 1, ""),
+    "class A:\n    x = nothing_here": ("NameError", 2, ""),
+    "try:\n    nothing_here\nfinally:\n    print(1)": ("NameError", 2, ""),
+    "def f(x=nothing_here): pass": ("NameError", 1, ""),
+    "kb.serach('retry')": ("AttributeError", 1, "did you mean 'search'?"),
+    "rows = kb.search('retry', topk=5)": ("TypeError", 1, "did you mean 'top_k'?"),
+    "from winnow import kb\nrows = kb.search('retry', limit=5)": ("TypeError", 2, "It takes: query, top_k"),
+    "async with MCPClient() as client:\n    semantic_search('a', topk=1)": (
+        "TypeError",
+        2,
+        "did you mean 'top_k'?",
+    ),
+    "fetch()": ("TypeError", 1, "it takes: fetch(ids, level='full')"),
+    "semantic_search('retry', 5)": ("TypeError", 1, "it takes: semantic_search(query=None, *"),
+    "semantic_search('retry', response_mode='ful')": ("SDKError", 1, "did you mean 'full'?"),
+    "fetch('doc1', level='everything')": ("SDKError", 1, "one of 'ids'"),
+    "rows = semantic_search('retry')\nfor row in rows:\n    print(row.titel)": ("MissingField", 3, "'title'"),
+    "rows = await kb.search('retry')\nreturn [r.scroe for r in rows]": ("MissingField", 2, "'score'"),
+    "rows = kb.search('retry')\nreturn rows[0].titel": ("MissingField", 2, "'title'"),
+    "rows = kb.search('retry')\nreturn rows[-1]['conten']": ("MissingField", 2, "'content'"),
+    "best = kb.search('retry')[0]\nprint(best.titel)": ("MissingField", 2, "'title'"),
+    "import json\njson.dumpz(1)": ("AttributeError", 2, "did you mean 'dump'?"),
+    "import math as m\nm.squareroot(2)": ("AttributeError", 2, ""),
+}
+
+# What may go well, in some run or some other way.
+UNCERTAIN = [
+    "if condition_of_nothing if False else False: pass",
+    "def never(): return nothing_here",
+    "lambda: nothing_here",
+    "if False:\n    nothing_here",
+    "while False:\n    nothing_here",
+    "for x in []:\n    nothing_here",
+    "x = True or nothing_here",
+    "x = 1 if True else nothing_here",
+    "print(1 < 0 < nothing_here)",
+    "try:\n    nothing_here\nexcept NameError:\n    print('fine')",
+    "from contextlib import suppress\nwith suppress(NameError):\n    nothing_here",
+    "rows = kb.search('retry')\nif rows:\n    return 1\nnothing_here",
+    "return 1\nnothing_here",
+    "exit()\nnothing_here",
+    "import sys\nsys.exit()\nnothing_here",
+    "def stop(): raise SystemExit\nstop()\nnothing_here",
+    "def f():\n    if True: return 1\n    nothing_here\nf()",
+    "def gen():\n    nothing_here\n    yield 1\ngen()",
+    "async def f(): nothing_here\nc = f()\nc.close()",
+    "def g():\n    global made\n    made = 1\ng()\nprint(made)",
+    "from math import *\nprint(floor(2.5))",
+    "[x for x in range(3) if x > 5 and nothing_here]",
+    "(nothing_here for x in [])",
+    "class kb:\n    serach = 1\nprint(kb.serach)",
+    "def semantic_search(**options): return options\nprint(semantic_search(topk=1))",
+    "rows = kb.search('retry')\nfor row in rows:\n    row.titel = 1\n    print(row.titel)",
+    "rows = kb.search('retry')\nfor row in rows:\n    row['titel'] = 1\n    print(row.titel, row['titel'])",
+    "rows = kb.search('retry')\nrows = [type('x') for row in rows]\nprint(rows[0].titel if False else 1)",
+    "rows = kb.search('retry')\nfor row in rows:\n    print(row.get('titel'), 'titel' in row)",
+    "options = {'topk': 1}\ndef ask(**o): return o\nprint(ask(**options))",
+    "for i in [1]:\n    if i: continue\n    nothing_here",
+    "match 1:\n    case 2: nothing_here\n    case _: pass",
+    "try:\n    import numpy_missing\nexcept ImportError:\n    numpy_missing = None\nprint(numpy_missing)",
+    "import json\njson = {'dumpz': 1}\nprint(json)",
+    "print(__name__, help is None, exit is None)",
+]
+
+
+def _found(source: str) -> policy.Rejected | None:
+    try:
+        policy.compile_script(source, precheck.check)
+    except policy.Rejected as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("source", CERTAIN)
+def test_what_is_certain_is_told_with_its_place_and_what_was_meant(source: str) -> None:
+    type, line, meant = CERTAIN[source]
+    found = _found(source)
+    assert found is not None
+    assert (found.type, found.line, meant in f"{found.message} {found.hint}") == (type, line, True), found.hint
+
+
+@pytest.mark.parametrize("source", UNCERTAIN)
+def test_what_may_go_well_is_left_to_run(source: str) -> None:
+    assert _found(source) is None
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_that_runs_is_not_complained_of(name: str) -> None:
+    if "# python 3.12" not in SCRIPTS[name] or hasattr(ast, "TypeAlias"):
+        assert _found(SCRIPTS[name]) is None
+
+
+# Names that are read on the way from the first line on, in whichever script: after a misspelling there is no such
+# name, and the check says so, unless an exit, a handler or a condition stands in between.
+STRAIGHT = [name for name in SCRIPTS if name.startswith("everyday/")]
+
+
+def _misspelt(source: str, pick: random.Random) -> tuple[str, str] | None:
+    """The source with one letter of a name doubled in a print at the top, and that name."""
+    prints = [node for node in ast.parse(source).body if isinstance(node, ast.Expr)]
+    calls = [node.value for node in prints if isinstance(node.value, ast.Call) and node.value.args]
+    names = [arg for call in calls for arg in call.args if isinstance(arg, ast.Name) and len(arg.id) > 3]
+    if not names:
+        return None
+    node = pick.choice(names)
+    place = pick.randrange(1, len(node.id))
+    wrong = node.id[:place] + node.id[place] + node.id[place:]
+    lines = source.splitlines(keepends=True)
+    line = lines[node.lineno - 1].encode()
+    lines[node.lineno - 1] = (line[: node.col_offset] + wrong.encode() + line[node.end_col_offset :]).decode()
+    return "".join(lines), wrong
+
+
+@given(st.sampled_from(STRAIGHT), st.randoms(use_true_random=False))
+def test_a_misspelt_name_is_found_or_left_to_run_never_mistaken(name: str, pick: random.Random) -> None:
+    changed = _misspelt(SCRIPTS[name], pick)
+    if changed is not None:
+        source, wrong = changed
+        found = _found(source)
+        assert found is None or (found.type, found.message) == ("NameError", f"name {wrong!r} is not defined")
+
+
+@given(st.sampled_from(FIELDS), st.data())
+def test_a_misspelt_field_is_found_and_the_right_one_named(field: str, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(field) - 1))
+    wrong = field[:place] + data.draw(st.sampled_from("qxz")) + field[place + 1 :]
+    found = _found(f"rows = semantic_search('retry')\nfor row in rows:\n    print(row.{wrong})")
+    if len(field) > 3:
+        assert found is not None and (found.type, field in found.message) == ("MissingField", True)  # noqa: PT018
+
+
+@given(st.sampled_from(["query", "top_k", "response_mode", "min_score", "filters", "scope"]), st.data())
+def test_a_misspelt_parameter_is_found_and_the_right_one_named(parameter: str, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(parameter) - 1))
+    wrong = parameter[:place] + parameter[place + 1 :]
+    found = _found(f"semantic_search({wrong}=1)")
+    assert found is not None and found.type == "TypeError" and f"'{parameter}'" in str(found.hint)  # noqa: PT018
+
+
+@pytest.mark.walls
+def test_nothing_runs_and_nothing_is_asked_before_it_is_told(bench: Any) -> None:
+    asked = []
+
+    async def answer(method: str, params: Mapping[str, Any]) -> Reply:
+        asked.append(method)
+        raise CallError("NEVER", "asked")
+
+    outcome = bench.run("print('before')\nrows = kb.search('retry')\nprint(rwos)", call=answer)
+    assert (outcome.status, outcome.stdout, outcome.error.type, asked) == ("rejected", "", "NameError", [])
+    assert (outcome.error.line, outcome.error.column, outcome.error.hint) == (3, 7, "did you mean 'rows'?")
+
+
+def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() -> None:
+    fields = {*contracts.Row.model_fields, *contracts.RowMetadata.model_fields}
+    modes = contracts.flat_schema(contracts.SemanticSearch)["properties"]["response_mode"]["enum"]
+    levels = contracts.flat_schema(contracts.Fetch)["properties"]["level"]["enum"]
+    assert (set(FIELDS), CHOICES) == (fields, {"response_mode": tuple(modes), "level": tuple(levels)})
+
+
+def _long(bytes: int) -> Iterator[str]:
+    for name, source in SCRIPTS.items():
+        if "__future__" not in source and "exit" not in source and "# python" not in source:
+            bytes -= len(source.encode()) + 1
+            if bytes < 0:
+                return
+            yield f"# {name}\n{source}"
+
+
+def test_the_check_takes_less_time_than_the_parser() -> None:
+    """A ratio, not milliseconds: those depend on who else is at work on the machine."""
+    source = "\n".join(_long(50_000))
+    looked = policy.Policy(source)
+    tree = ast.parse(source)
+    looked.visit(tree)
+    parsing = min(_seconds(lambda: ast.parse(source)) for _ in range(5))
+    checking = min(_seconds(lambda: precheck.check(tree, looked.report)) for _ in range(5))
+    assert checking < parsing
+
+
+def _seconds(work: Any) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def test_the_library_of_these_scripts_answers() -> None:
+    """The control: the scripts that the check is silent on are scripts over a knowledge base that answers."""
+    answer = runpy.run_path(str(FOLDER / "library.py"))["answer"]
+    assert answer("kb.search", {"query": "retry", "top_k": 1})["ok"]["count"] == 1
