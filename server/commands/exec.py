@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.commands.output import Engine, Json, Project, Store, command, errors_shown, print_json
+from server.commands.output import Allowed, Engine, Json, Project, Store, command, errors_shown, print_json
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -51,6 +51,7 @@ def exec_(
         typer.Option("--memory-mb", metavar="N", help="memory it may use, 64 to 4096", show_default=False),
     ] = None,
     sandbox: Engine = None,
+    limits: Allowed = None,
     store: Store = None,
     project: Project = None,
     as_json: Json = False,
@@ -63,6 +64,7 @@ def exec_(
             memory_mb=memory_mb,
             wall_seconds=timeout,
             sandbox=sandbox,
+            limits=limits,
             execute_code="on",
         )
         outcome = asyncio.run(_run(settings, _read(file)))

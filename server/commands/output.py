@@ -30,6 +30,16 @@ Engine = Annotated[
     ),
 ]
 
+Allowed = Annotated[
+    str | None,
+    typer.Option(
+        "--limits",
+        metavar="NAME",
+        help="what one script may take: standard (default) or strict, about a tenth",
+        show_default=False,
+    ),
+]
+
 
 def command(**about: Any) -> typer.Typer:
     """An empty command line: plain help, plain tracebacks, nothing installed into the shell."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-from server.commands.output import Engine, Project, Store, command, errors_shown
+from server.commands.output import Allowed, Engine, Project, Store, command, errors_shown
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def serve(
         bool | None, typer.Option("--execute-code/--no-execute-code", help="offer scripts", show_default=False)
     ] = None,
     sandbox: Engine = None,
+    limits: Allowed = None,
     allow_weaker_sandbox: Annotated[
         list[str] | None,
         typer.Option("--allow-weaker-sandbox", metavar="WALL", help="accept that exactly these walls are missing"),
@@ -62,6 +63,7 @@ def serve(
             content=content,
             execute_code=switch,
             sandbox=sandbox,
+            limits=limits,
             allow_weaker_sandbox=tuple(allow_weaker_sandbox) if allow_weaker_sandbox else None,
             log_queries=log_queries,
         )
