@@ -77,7 +77,7 @@ VENDORS: Mapping[str, str] = {
     "numpy": "server.backends.",
     "tiktoken": "server.tokens",
     "cachetools": "server.knowledge",
-    "psutil": "server.bench. server.health sandbox.spawned",
+    "psutil": "server.bench. server.health sandbox.spawned security.soak",
     "packaging": "server.health",
     "qdrant_edge": "server.backends.edge",
     "qdrant_client": "server.backends.qdrant",
