@@ -162,4 +162,5 @@ def unraised(name: str, why: str) -> tuple[WallReport, ...]:
         from .walls import ALL_WALLS
 
         return tuple(WallReport(wall.name, wall.protects, False, why, wall.advice) for wall in ALL_WALLS)
-    return (WallReport(name, "scripts run here", False, why, "the reason says what to do"),)
+    advice = "do what it says, or leave the setting `sandbox` at auto" if name != "auto" else "do what it says"
+    return (WallReport(name, "scripts run here", False, why, advice),)
