@@ -1,10 +1,10 @@
 """Errors that are certain before a script runs, told before its first SDK call.
 
 Only what must happen is told: a name that nothing in the script binds, an SDK call that Python refuses, a field
-that no row has, a name that a module does not offer; and only where the script is sure to come by. Whatever lies
-behind a condition, a handler, a possible return or exit, or in a function that nobody is sure to call, is left to
-run: CPython would not complain of it either. One thing is taken for granted: that a search finds something, so the
-body of a loop over its rows is looked at.
+that no row has; and only where the script is sure to come by. Whatever lies behind a condition, a handler,
+a possible return or exit, or in a function that nobody is sure to call, is left to run: CPython would not complain
+of it either. One thing is taken for granted: that a search finds something, so the body of a loop over its rows is
+looked at.
 
 The walk follows the script from its first line, into the functions it calls and the loops that turn at least once.
 """
@@ -336,18 +336,8 @@ class _Walk:
                 getattr(client_sdk.kb, name)
             except AttributeError as error:
                 self._report("AttributeError", str(error), node, None)
-        elif isinstance(owner, ast.Name) and owner.id in self._facts.modules:
-            self._member(node, self._facts.modules[owner.id], name)
         else:
             self._field(node, owner, name)
-
-    def _member(self, node: ast.AST, module: str, name: str) -> None:
-        offered = MENU.get(module)
-        if offered is None or name in offered or f"{module}.{name}" in MENU or name.startswith("_"):
-            return
-        listed = f"it offers: {', '.join(sorted(offered))}"
-        message = f"the module {module!r} offers no {name!r} to a script"
-        self._report("AttributeError", message, node, hints.close(name, sorted(offered), 0.6) or listed)
 
     def _item(self, node: ast.Subscript) -> None:
         self.value(node.value)

@@ -1,4 +1,4 @@
 # fence: error | walls: -
 import sys
 vars(sys.modules["builtins"])["evil"] = "BREACHED"
-print(evil)
+print(1 and evil)
