@@ -4,6 +4,7 @@ Run as a program, which puts itself behind the filter of HOST and then does one 
 
     lesser_hosts.py HOST start [WALL ...]     start the sandbox, accepting that these walls are missing; run 1 + 1
     lesser_hosts.py HOST attack [WALL ...]    the same, and attack it
+    lesser_hosts.py HOST smaller              start the smaller language, accepting nothing
     lesser_hosts.py HOST layers               try each remaining layer alone
 """
 
@@ -133,12 +134,11 @@ def _keep_only(kept: frozenset[int]) -> None:
 # --- what is done there ----------------------------------------------------------------------------------------
 
 
-async def _start(accepted: Sequence[str]) -> dict[str, Any]:
+async def _start(accepted: Sequence[str], engine: str = "auto") -> dict[str, Any]:
     try:
-        async with Sandbox(accept_missing=tuple(accepted)) as sandbox:
+        async with Sandbox(engine=engine, accept_missing=tuple(accepted)) as sandbox:
             outcome = await sandbox.run("return 1 + 1")
-            advised = {wall.name: wall.advice for wall in sandbox.walls if not wall.stands and not wall.reinforces}
-            return {"result": outcome.result, "missing": outcome.walls.missing, "advised": advised}
+            return {"result": outcome.result, "missing": outcome.walls.missing, "stood": outcome.walls.stood}
     except SandboxUnavailable as error:
         return {"refused": str(error), "missing": error.missing}
 
@@ -222,7 +222,7 @@ def main(name: str, task: str, accepted: Sequence[str]) -> None:
     """Become that host, do the task, tell."""
     become(name)
     told = {"start": lambda: asyncio.run(_start(accepted)), "attack": lambda: asyncio.run(_attack(accepted)),
-            "layers": _layers}[task]()  # fmt: skip
+            "smaller": lambda: asyncio.run(_start((), "monty")), "layers": _layers}[task]()  # fmt: skip
     print(json.dumps(told))
 
 

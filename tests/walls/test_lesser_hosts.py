@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from sandbox import monty
+
 pytestmark = [
     pytest.mark.walls,
     pytest.mark.skipif(sys.platform != "linux", reason="emulated by a filter of Linux"),
@@ -71,6 +73,15 @@ def test_without_its_filter_nothing_starts_whatever_is_accepted(accepted: tuple[
     told = _on("no_seccomp", "start", *accepted)
     assert told["refused"].startswith("no sandbox without seccomp (seccomp: ")
     assert (told["missing"], "CONFIG_SECCOMP_FILTER" in told["refused"]) == ([], True)
+
+
+@pytest.mark.skipif(monty.installed() is None, reason=f"the interpreter is missing: {monty.INSTALL}")
+@pytest.mark.parametrize("host", [*MISSING, "no_seccomp"])
+def test_the_smaller_language_needs_none_of_them(host: str) -> None:
+    told = _on(host, "smaller")
+    assert (told["result"], told["missing"]) == (2, [])
+    own = {claim.name for claim in monty.CLAIMS if not claim.reinforces}
+    assert own <= set(told["stood"])
 
 
 @pytest.mark.parametrize("host", MISSING)
