@@ -2,5 +2,5 @@
 import time
 from decimal import Decimal
 started = time.monotonic()
-int(Decimal("1e200000"))
+int(Decimal("1e130000"))
 print("BREACHED" if time.monotonic() - started > 0.1 else "too quick")

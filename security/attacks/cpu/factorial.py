@@ -2,5 +2,5 @@
 import time
 import math
 started = time.monotonic()
-math.factorial(130_000)
+math.factorial(180_000)
 print("BREACHED" if time.monotonic() - started > 0.1 else "too quick")

@@ -1,5 +1,5 @@
 # fence: timeout | walls: timeout | limits: wall_seconds=0.1
 import time
 started = time.monotonic()
-sum(range(16_000_000))
+sum(range(25_000_000))
 print("BREACHED" if time.monotonic() - started > 0.1 else "too quick")

@@ -3,5 +3,5 @@ import time
 started = time.monotonic()
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
-fib(32)
+fib(33)
 print("BREACHED" if time.monotonic() - started > 0.1 else "too quick")

@@ -2,5 +2,5 @@
 import time
 import re
 started = time.monotonic()
-re.compile("|".join(f"x{number}" for number in range(20_000)))
+re.compile("|".join(f"x{number}" for number in range(45_000)))
 print("BREACHED" if time.monotonic() - started > 0.1 else "too quick")

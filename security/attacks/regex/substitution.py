@@ -2,5 +2,5 @@
 import time
 import re
 started = time.monotonic()
-re.sub(r"([\w.]+)+@x", "", "a" * 23 + "!")
+re.sub(r"([\w.]+)+@x", "", "a" * 22 + "!")
 print("BREACHED" if time.monotonic() - started > 0.1 else "too quick")
