@@ -7,6 +7,7 @@ What a document or a script says ends up in terminals, logs and models. Escape s
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Any
 
 _ESCAPES = re.compile(
@@ -29,6 +30,25 @@ def printable(text: str) -> str:
         return text
     text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
     return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
+
+
+def caret(line: str, column: int) -> str | None:
+    """A line that points at a column (from 1) of the line above it; None where that is beyond its end.
+
+    Tabs stay tabs, characters that terminals draw two cells wide count twice, accents that combine not at all.
+
+    >>> caret("日本 = nope", 6)
+    '       ^'
+    """
+    if not 0 < column <= len(line) + 1:
+        return None
+    return "".join("\t" if char == "\t" else " " * _cells(char) for char in line[: column - 1]) + "^"
+
+
+def _cells(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def printable_data(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from sandbox import Outcome, Usage
 from server.contracts import ExecuteCode, OutcomeAnswer, parse
 from server.errors import REASONS
-from server.printable import printable_data
+from server.printable import caret, printable_data
 from server.scripts import ALLOWANCES, KIB, LONGEST_SECONDS
 from server.settings import Settings
 from server.tiers import dumps
@@ -176,8 +176,9 @@ def _error_lines(error: dict[str, Any]) -> list[str]:
     lines = [f"{error['code']}/{error['details']['reason']}: {error['type']}: {error['message']}{where}"]
     if "source_line" in error:
         lines.append(f"  {error['source_line']}")
-        if "column" in error:
-            lines.append("  " + " " * (error["column"] - 1) + "^")
+        pointer = caret(error["source_line"], error.get("column", 0))
+        if pointer is not None:
+            lines.append(f"  {pointer}")
     if "hint" in error:
         lines.append(f"hint: {error['hint']}")
     return lines

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.printable import printable, printable_data
+from server.printable import caret, printable, printable_data
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,20 @@ def test_nothing_unprintable_is_left_and_once_is_enough(text: str) -> None:
 
 def test_data_is_cleaned_in_every_string_keys_included() -> None:
     assert printable_data({"\x1b[1mk": ["\x07a", (1, None, 2.5, True)]}) == {"k": ["a", [1, None, 2.5, True]]}
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "expected"),
+    [
+        ("x = nope", 5, "    ^"),
+        ("nope", 1, "^"),
+        ("\tx =\tnope", 6, "\t   \t^"),
+        ("日本 = nope", 6, "       ^"),
+        ("e\u0301 = nope", 6, "    ^"),
+        ("x = (", 6, "     ^"),
+        ("short", 7, None),
+        ("short", 0, None),
+    ],
+)
+def test_a_caret_stands_under_the_character_it_means(line: str, column: int, expected: str | None) -> None:
+    assert caret(line, column) == expected
