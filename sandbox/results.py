@@ -68,6 +68,8 @@ class _Copier:
 
     def text(self, value: str) -> str:
         text = str.__str__(value)
+        if not text.isascii():
+            text = text.encode("utf-8", "replace").decode()  # a lone surrogate leaves as a question mark
         self._chars += len(text)
         if self._chars > RESULT_CHARS:
             raise NotData(

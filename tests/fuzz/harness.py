@@ -1,0 +1,325 @@
+"""A throw-away process that runs programs behind the fence alone and says what the oracles saw.
+
+``python -m tests.fuzz.harness`` reads one request a line (JSON: what to do, and with which program) and writes one
+line of findings. Each request is served by a worker, forked from a process in which everything is imported, as
+the children of the sandbox are; a program that takes too long is ended by the kernel's own timer, which no script
+can catch, and the next worker goes on.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import io
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import CodeType, TracebackType
+from typing import Any
+
+from sandbox import child, frames, guards, policy, script
+from sandbox.limits import MIB, Limits
+
+from . import oracle
+
+_ROOT = Path(__file__).parents[2]
+# Of wall clock for one program. A program that loops is no finding; a compilation that does is one.
+_SECONDS = {"judge": 1.0, "compile": 10.0, "compare": 5.0, "control": 5.0}
+_MEMORY_BYTES = 1024 * MIB
+_PROGRAMS_PER_WORKER = 400
+_SPENT = 77  # how a worker ends that has served its number
+
+LIMITS = Limits()
+_ROW = {
+    "id": "guide#1",
+    "title": "Retries",
+    "score": 0.5,
+    "preview": "Retry three times.",
+    "metadata": {"tag": "x"},
+}
+_PAGE = {"mode": "preview", "count": 1, "results": [_ROW]}
+
+
+class _Keeper:
+    """The other end of the channel: decodes what a child says as the keeper does, answers a call with one row."""
+
+    def __init__(self) -> None:
+        self.printed: list[str] = []
+
+    def send(self, frame: dict[str, Any]) -> None:
+        self.send_body(frames.dump(frame))
+
+    def send_body(self, body: bytes) -> None:
+        said = frames.decode(body, LIMITS)
+        if isinstance(said, frames.Out):
+            self.printed.append(said.text)
+
+    def receive(self) -> Any:
+        return {"ok": _PAGE}
+
+
+def _job(source: str) -> Mapping[str, Any]:
+    return {
+        "code": source,
+        "stdout_bytes": LIMITS.stdout_total_bytes,
+        "result_bytes": LIMITS.result_bytes,
+        "request_bytes": LIMITS.request_bytes,
+        "nesting": LIMITS.nesting,
+        "memory_bytes": _MEMORY_BYTES,
+    }
+
+
+class Worker:
+    """Serves programs in one process, one after the other."""
+
+    def __init__(self) -> None:
+        _instrument()
+        child.warm_up(fence=True)
+        self._keys = oracle.Keys()
+        self._listener = oracle.Listener()
+        self._fingerprint = oracle.Fingerprint()
+
+    def serve(self) -> None:
+        """Read, run, answer; until there is no more to read, or this process is no longer as good as new."""
+        services = {"judge": self.judge, "compile": self.compile, "compare": self.compare, "control": self.control}
+        for number, request in enumerate(_requests()):
+            signal.setitimer(signal.ITIMER_REAL, _SECONDS[request["do"]])
+            try:
+                answer = services[request["do"]](request["source"])
+            except MemoryError:  # what the program filled may still be held
+                resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+                answer = {"ending": "memory", "findings": []}
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            _write(answer)
+            if number + 1 >= _PROGRAMS_PER_WORKER or answer["ending"] == "memory" or answer["findings"]:
+                os._exit(_SPENT)
+
+    # --- whatever compiles never yields a key ---
+
+    def judge(self, source: str) -> dict[str, Any]:
+        """Compile, read the bytecode, run it watched, walk what it left."""
+        answer, code = _compiled(source)
+        if code is None:
+            return answer
+        findings = [f"bytecode: {found}" for found in oracle.forbidden_in(code)]
+        findings += [f"line {line} is nowhere in the source" for line in oracle.foreign_lines(code, source)]
+        ending, seen = self._watched(source)
+        return {"ending": ending, "findings": findings + seen}
+
+    def compile(self, source: str) -> dict[str, Any]:
+        """Compile, and nothing more."""
+        answer, _ = _compiled(source)
+        return answer
+
+    def _watched(self, source: str) -> tuple[str, list[str]]:
+        watch, keeper = oracle.Watch(self._keys), _Keeper()
+        heard: list[str] = []
+        _watching[:], self._listener.heard = [watch], heard
+        try:
+            ending = frames.decode(script.run(_job(source), keeper, fence=True), LIMITS)
+            word = ending.status if isinstance(ending, frames.Failure) else "ok"
+        except BaseException as error:
+            word = "escaped"
+            heard.append(f"script.run raised {_told(error)}")
+        finally:
+            _watching[:], self._listener.heard = [], None
+        watch.walk()
+        script._forget()
+        return word, watch.found + heard + self._fingerprint.changed()
+
+    def control(self, source: str) -> dict[str, Any]:
+        """Watch a program that no policy looked at and that has every builtin: what it holds must be seen."""
+        watch = oracle.Watch(self._keys)
+        heard = self._listener.heard = []
+        guards.script_names.update(__name__="__main__", __builtins__={**vars(builtins), oracle.SEE: watch.see})
+        try:
+            tree = oracle.Wrapping().visit(ast.parse(source))
+            exec(compile(ast.fix_missing_locations(tree), policy.FILE_NAME, "exec"), guards.script_names)
+        finally:
+            self._listener.heard = None
+        watch.walk()
+        return {"ending": "ok", "findings": watch.found + heard + self._fingerprint.changed()}
+
+    # --- no silent difference ---
+
+    def compare(self, source: str) -> dict[str, Any]:
+        """What the fenced executor prints and CPython prints, and how both end."""
+        keeper = _Keeper()
+        ending = frames.decode(script.run(_job(source), keeper, fence=True), LIMITS)
+        script._forget()
+        fenced = ["".join(keeper.printed), *_error_of(ending)]
+        return {"ending": "compared", "fenced": fenced, "plain": _plainly(source), "findings": []}
+
+
+def _compiled(source: str) -> tuple[dict[str, Any], CodeType | None]:
+    try:
+        return {"ending": "compiled", "findings": []}, policy.compile_script(source).code
+    except policy.Rejected as refusal:
+        return {"ending": "refused", "why": refusal.message, "findings": _unfit(refusal, source)}, None
+    except BaseException as error:
+        return {"ending": "raised", "findings": [f"compile_script raised {_told(error)}"]}, None
+
+
+def _told(error: BaseException) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {str(error)[:200]} at {Path(last.filename).name}:{last.lineno}"
+
+
+def _unfit(refusal: policy.Rejected, source: str) -> list[str]:
+    """A refusal points into the source, or nowhere."""
+    lines = policy.lines_of(source)
+    line, column = refusal.line, refusal.column
+    if refusal.type == "SyntaxError" or line is None:
+        return []  # the parser's own places
+    if not 1 <= line <= len(lines) or (column is not None and not 1 <= column <= len(lines[line - 1]) + 1):
+        return [f"refused at {line}:{column}, which is not in the source"]
+    return []
+
+
+_watching: list[oracle.Watch] = []  # of the program that runs now, if it is watched
+
+
+def _instrument() -> None:
+    """Let the policy's tree be wrapped just before it is compiled, and the builtins of a script have ``@see``.
+
+    Done before the fork server would draw its line of trust, after which no class of ours takes a change.
+    """
+    entry, offered = policy.Policy.entry, guards.script_builtins
+
+    def watched_entry(self: policy.Policy, tree: ast.Module) -> ast.Module:
+        made = entry(self, tree)
+        return oracle.Wrapping().visit(made) if _watching else made
+
+    def watched_builtins(*given: Any, **more: Any) -> dict[str, Any]:
+        return offered(*given, **more) | ({oracle.SEE: _watching[0].see} if _watching else {})
+
+    policy.Policy.entry = watched_entry
+    guards.script_builtins = watched_builtins
+
+
+def _error_of(ending: frames.Frame) -> list[Any]:
+    if not isinstance(ending, frames.Failure):
+        return [None, None, None]
+    return [ending.error["type"], ending.error["message"], ending.error.get("line")]
+
+
+def _plainly(source: str) -> list[Any]:
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(compile(source, policy.FILE_NAME, "exec", dont_inherit=True), {"__name__": "__main__"})
+    except Exception as error:
+        text = f"no key {error}" if type(error) is KeyError else str(error)
+        return [printed.getvalue(), type(error).__name__, text, _line_of(error.__traceback__)]
+    return [printed.getvalue(), None, None, None]
+
+
+def _line_of(trace: TracebackType | None) -> int | None:
+    line = None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == policy.FILE_NAME:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+# --- the process -----------------------------------------------------------------------------------------------
+
+
+def _requests() -> Iterator[Any]:
+    pending = b""
+    while data := os.read(0, 1 << 20):
+        pending += data
+        if pending.endswith(b"\n"):  # one request at a time is on its way
+            yield json.loads(pending)
+            pending = b""
+
+
+def _write(answer: dict[str, Any]) -> None:
+    data = json.dumps(answer).encode() + b"\n"
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def main() -> None:
+    """Fork workers for as long as they end before their time."""
+    warnings.simplefilter("ignore")  # generated programs call integers, and the compiler says so
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, resource.RLIM_INFINITY))
+    worker = Worker()
+    while True:
+        process = os.fork()
+        if not process:
+            try:
+                worker.serve()
+            except BaseException as error:
+                _write({"ending": "failed", "findings": [f"the harness failed: {_told(error)}"]})
+                os._exit(_SPENT)
+            os._exit(0)
+        _, status = os.waitpid(process, 0)
+        if os.WIFSIGNALED(status):
+            # Ended by its timer, or crashed: contained either way, and nothing that a script could hold.
+            _write({"ending": f"signal {os.WTERMSIG(status)}", "findings": []})
+        elif os.WEXITSTATUS(status) != _SPENT:
+            sys.exit(os.WEXITSTATUS(status))
+
+
+class Harness:
+    """The process, from outside."""
+
+    def __init__(self) -> None:
+        # What coroutines nobody awaited say as they go is of no interest.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.fuzz.harness"],
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def judge(self, source: str) -> dict[str, Any]:
+        """How the program ended, and what it held that it must not."""
+        return self._ask("judge", source)
+
+    def compare(self, source: str) -> dict[str, Any]:
+        """What the program prints behind the fence and on CPython."""
+        return self._ask("compare", source)
+
+    def compile(self, source: str) -> dict[str, Any]:
+        """Whether the program is refused or compiled."""
+        return self._ask("compile", source)
+
+    def control(self, source: str) -> dict[str, Any]:
+        """What the oracles see of a program that nothing holds back."""
+        return self._ask("control", source)
+
+    def _ask(self, do: str, source: str) -> dict[str, Any]:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps({"do": do, "source": source}).encode() + b"\n")
+        stdin.flush()
+        answer = stdout.readline()
+        assert answer, "the harness is gone"
+        found: dict[str, Any] = json.loads(answer)
+        return found
+
+    def close(self) -> None:
+        """End it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(10)
+        self._process.stdout.close()
+
+
+if __name__ == "__main__":
+    main()

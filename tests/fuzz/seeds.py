@@ -1,0 +1,59 @@
+"""Programs to start from: every attack, and every script that the tests of the language run."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from sandbox.menu import MENU
+from security import suite
+
+_TESTS = Path(__file__).parents[1] / "walls"
+_LONGEST = 10_000  # parser bombs are programs by the megabyte
+
+
+@cache
+def attacks() -> tuple[str, ...]:
+    """Programs that were written to break out of the language; what imports `os` ends at its first line."""
+    sources = (attack.source for attack in suite.attacks() if len(attack.source) < _LONGEST)
+    return tuple(source for source in sources if not _imports_more(source))
+
+
+def _imports_more(source: str) -> bool:
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):
+        return False
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return not imported <= MENU.keys()
+
+
+@cache
+def language_scripts() -> tuple[str, ...]:
+    """Texts of several lines in the tests of the language that are programs."""
+    found = {}
+    for path in sorted(_TESTS.glob("test_sandbox_*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" in node.value:
+                text = _dedented(node.value)
+                if text is not None:
+                    found[text] = None
+    return tuple(found)
+
+
+def _dedented(text: str) -> str | None:
+    lines = text.strip("\n").splitlines()
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    program = "\n".join(line[margin:] for line in lines) + "\n"
+    try:
+        compile(program, "seed", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except SyntaxError:
+        return None
+    return program
+
+
+def programs() -> tuple[str, ...]:
+    """All of them."""
+    return attacks() + language_scripts()

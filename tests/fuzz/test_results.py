@@ -1,0 +1,140 @@
+"""Whatever a script ends with becomes plain data within the bounds, or a clear word on why not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from sandbox import frames, results
+from sandbox.limits import MIB, Limits
+
+from . import values
+from .choices import Choices
+from .engine import CHOICES, examples
+from .test_frames import is_plain
+
+LIMITS = Limits()
+
+
+def encoded(value: Any) -> tuple[Any, results.NotData | None]:
+    """Encode; what comes out is exact, bounded, and what the keeper decodes."""
+    try:
+        data = results.plain(value, LIMITS.nesting)
+    except results.NotData as refusal:
+        return None, refusal
+    except (values.OwnError, TypeError, ValueError, AttributeError, ArithmeticError):
+        return None, None  # the object's own: raised by its methods, or by builtins that it lied to
+    is_plain(data, LIMITS.nesting)
+    arrived = frames.decode(frames.dump({"result": data}), replace(LIMITS, result_bytes=64 * MIB))
+    assert arrived == frames.Result(data, frames.dump(data).decode())
+    return data, None
+
+
+@examples(400)
+@given(CHOICES)
+def test_an_ordinary_value_arrives_as_the_data_that_it_is(choices: Choices) -> None:
+    value, plain = values.ordinary(choices)
+    data = results.plain(value, LIMITS.nesting)
+    assert (json.dumps(data), data) == (json.dumps(plain), plain)
+    assert encoded(value) == (plain, None)
+
+
+@examples(300)
+@given(CHOICES)
+def test_a_hostile_value_becomes_data_or_a_word_on_why_not(choices: Choices) -> None:
+    _, refusal = encoded(values.hostile(choices))
+    if refusal is not None:
+        assert refusal.message.startswith(("result", "the result"))
+        assert (len(refusal.message) <= 300, bool(refusal.hint)) == (True, True)
+
+
+class _Text(str):
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "another text"
+
+    def __len__(self) -> int:
+        return -1
+
+
+class _Number(int):
+    def __int__(self) -> int:
+        return 2**5000
+
+    def bit_length(self) -> int:
+        return 1
+
+
+class _Share(float):
+    def __float__(self) -> float:
+        return float("nan")
+
+
+class _Endless(list[Any]):
+    def __iter__(self) -> Any:
+        while True:
+            yield 1
+
+
+class _EndlessItems(dict[Any, Any]):
+    def items(self) -> Any:
+        while True:
+            yield "k", "v"
+
+
+_LYING = {
+    "a text": (_Text("text"), "text"),
+    "a key": ({_Text("key"): 1}, {"key": 1}),
+    "a number": (_Number(7), 7),
+    "a number that is a key": ({_Number(7): 1}, {"7": 1}),
+    "a share": (_Share(0.5), 0.5),
+}
+
+
+@pytest.mark.parametrize("what", _LYING)
+def test_a_number_or_text_is_what_its_builtin_base_holds(what: str) -> None:
+    value, data = _LYING[what]
+    found = results.plain(value, 64)
+    assert (found, type(found)) == (data, type(data))
+    assert frames.dump(found) == frames.dump(data)
+
+
+def _doubled(times: int) -> Any:
+    value: Any = [1]
+    for _ in range(times):
+        value = [value, value]
+    return value
+
+
+_LOOP: list[Any] = []
+_LOOP.append(_LOOP)
+
+_REFUSED = {
+    "result is an integer of 2,001 bits": _Number(2**2000),
+    "the result holds more than 200,000 values": _Endless(),
+    "result has two keys that are 'k' as text": _EndlessItems(),
+    "result['rows'][0]['n'] is an integer of 1,024 bits": {"rows": [{"n": 2**1023}]},
+    "result has two keys that are '1' as text": {1: "a", "1": "b"},
+    "result has two keys that are '?' as text": {"\ud800": "a", "?": "b"},
+    "result['a'] is an integer of 1,024 bits": {"a": {2**1023: "b"}},
+    "the result holds more than 4,194,304 characters": ["x" * 1_000_000] * 1_000,
+    "result" + "[0]" * 8 + " is nested deeper than 64 levels, or contains itself": _LOOP,
+    "result[0] is of type 'bytes', which is not data": [b"x"],
+}
+
+
+@pytest.mark.parametrize("message", _REFUSED)
+def test_what_is_not_data_is_named_with_its_place(message: str) -> None:
+    with pytest.raises(results.NotData) as caught:
+        results.plain(_REFUSED[message], 64)
+    assert caught.value.message == message
+
+
+def test_references_that_multiply_are_counted_each_time() -> None:
+    with pytest.raises(results.NotData, match="more than 200,000 values"):
+        results.plain(_doubled(40), 64)
