@@ -9,6 +9,7 @@ import importlib
 import os
 import random
 import socket
+import sys
 import time
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -33,6 +34,7 @@ LATE_IMPORTS = (
     "encodings.unicode_escape", "encodings.utf_16", "encodings.utf_16_be", "encodings.utf_16_le",
     "encodings.utf_32", "encodings.utf_8_sig", "encodings.cp1252", "encodings.cp437", "encodings.iso8859_15",
     "encodings.hex_codec", "encodings.base64_codec", "encodings.rot_13",
+    *(("_pylong",) if sys.version_info >= (3, 12) else ()),  # divides integers of many digits
 )  # fmt: skip
 # What a script may name when the fence is off: the tests' attacks must fail at the walls, not at an import.
 _RAW_IMPORTS = (

@@ -84,6 +84,11 @@ def test_every_other_ending_has_its_status_and_type(bench: Any, code: str, statu
     assert bench.run("1 + 1").result == 2
 
 
+def test_what_the_interpreter_imports_by_itself_is_there(bench: Any) -> None:
+    """Newer ones divide integers of many digits in Python, in a module that nobody has imported yet."""
+    assert bench.run("return ((1 << 10**6) // 3**100_000).bit_length()").result == 841_504
+
+
 def test_a_call_limit_can_be_caught_but_not_passed(bench: Any) -> None:
     code = "n = 0\nfor _ in range(150):\n    try:\n        kb.search('q')\n        n += 1\n    except Exception:\n        pass\nreturn n"
     outcome = bench.run(code)
