@@ -1,4 +1,4 @@
-# fence: memory | walls: memory | limits: memory_bytes=67108864
+# fence: memory | walls: memory/crashed | both: memory/crashed | limits: memory_bytes=67108864
 import time
 held = []
 for _ in range(300_000):
