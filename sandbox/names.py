@@ -86,6 +86,27 @@ DOCUMENTED_PRIVATE = frozenset(
 )
 
 
+_INNARDS = "scripts do not reach into the interpreter: frames, code, globals and the class graph are closed"
+_CLASSES = "isinstance(x, cls) and issubclass(a, b) tell what a class is"
+_TYPES = "typing.get_origin(t) and typing.get_args(t) take a type apart"
+_INSTEAD = {
+    "__traceback__": "traceback.format_exc() gives the traceback as text",
+    "with_traceback": "raise the error again, or raise another one from it",
+    "__import__": "use an import statement",
+    "__builtins__": "builtins are there by their own names",
+    "__file__": "scripts have no files: read documents with kb.search(...) and fetch(...)",
+    "__getattribute__": "define __getattr__, which is asked for what is missing",
+    **dict.fromkeys(("__mro__", "__bases__", "__base__", "__subclasses__", "mro"), _CLASSES),
+    **dict.fromkeys(("__origin__", "__args__", "__parameters__"), _TYPES),
+    **dict.fromkeys(("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"), "copy.deepcopy makes copies"),
+}
+
+
+def instead(name: str, otherwise: str = _INNARDS) -> str:
+    """What to write instead of a name that is closed."""
+    return _INSTEAD.get(name, otherwise)
+
+
 def is_dunder(name: str) -> bool:
     """``__like_this__``."""
     return len(name) > 4 and name.startswith("__") and name.endswith("__")

@@ -79,7 +79,8 @@ def compile_script(source: str, check: Check | None = None) -> Compiled:
         code = compile(policy.entry(tree), FILE_NAME, "exec", flags=policy.flags, dont_inherit=True)
         code = _outermost(code)
     except SyntaxError as error:
-        raise Rejected("SyntaxError", error.msg, error.lineno, error.offset, _syntax_hint(source)) from None
+        hint = _syntax_hint(source, error)
+        raise Rejected("SyntaxError", error.msg, error.lineno, error.offset, hint) from None
     except ValueError as error:  # a null character, or a node that its guard does not fit in
         raise Rejected("SyntaxError", str(error)) from None
     except (RecursionError, MemoryError):  # the parser's own stack overflows as the latter
@@ -101,9 +102,11 @@ def _outermost(code: CodeType) -> CodeType:
     return code.replace(co_consts=inner, co_qualname=code.co_qualname.removeprefix(_WITHIN))
 
 
-def _syntax_hint(source: str) -> str | None:
+def _syntax_hint(source: str, error: SyntaxError) -> str | None:
     if "```" in source:
         return "send the code alone, without Markdown fences"
+    if isinstance(error, IndentationError) and source.startswith((" ", "\t")):
+        return "start the script at the left margin"
     return None
 
 
@@ -178,7 +181,8 @@ class Policy(RestrictingNodeTransformer):
             return
         if name in names.MODULE_NAMES or (self._in_class_body() and name in names.CLASS_NAMES):
             return
-        self.refuse(node, f"the name {name!r} is not available", "use a name without double underscores")
+        hint = names.instead(name, "use a name without double underscores")
+        self.refuse(node, f"the name {name!r} is not available", hint)
 
     def _bind(self, node: ast.AST, name: str | None) -> None:
         self.check_name(node, name)
@@ -222,11 +226,7 @@ class Policy(RestrictingNodeTransformer):
 
     def _check_readable(self, node: ast.AST, name: str) -> None:
         if names.is_forbidden(name):
-            self.refuse(
-                node,
-                f"the attribute {name!r} is not available",
-                "scripts do not reach into the interpreter: frames, code, globals and the class graph are closed",
-            )
+            self.refuse(node, f"the attribute {name!r} is not available", names.instead(name))
 
     def _check_writable(self, node: ast.AST, name: str) -> None:
         self._check_readable(node, name)
@@ -331,7 +331,8 @@ class Policy(RestrictingNodeTransformer):
 
     def _function(self, node: Any) -> ast.AST:
         if names.is_dunder(node.name) and not (self._in_class_body() and node.name in names.DEFINABLE):
-            self.refuse(node, f"a method {node.name!r} may not be defined")
+            hint = names.instead(node.name, "name it without double underscores")
+            self.refuse(node, f"a method {node.name!r} may not be defined", hint)
         self._bind(node, node.name)
         node.returns = None
         node.type_comment = None
@@ -514,7 +515,7 @@ class Policy(RestrictingNodeTransformer):
         """Only what is on the menu; a star is spelt out."""
         module = node.module or ""
         if node.level or not module:
-            self.refuse(node, "relative imports mean nothing here: a script is no package")
+            self.refuse(node, "a script is no package: nothing lies beside it", "import a module by its name")
         if module == "__future__":
             return self._future(node)
         self._check_module(node, module)

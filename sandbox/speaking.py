@@ -204,7 +204,8 @@ def traceback_module(stage: Stage) -> dict[str, Any]:
         (file or stage.err).write(format_exc())
 
     def format_exception_only(error: Any, *rest: Any, **options: Any) -> list[str]:
-        return [troubles.last_line(rest[0] if rest else error)]
+        found = rest[0] if rest else error
+        return [troubles.last_line(found), *troubles.notes(found)]
 
     def format_exception(error: Any, *rest: Any, **options: Any) -> list[str]:
         return troubles.traceback_text(rest[0] if rest else error).splitlines(keepends=True)

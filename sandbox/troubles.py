@@ -26,6 +26,7 @@ from .results import NotData
 
 _MOST_CHARS = 2_000
 _MOST_FRAMES = 12
+_MOST_LINKS = 8
 
 _source: list[str] = []
 
@@ -204,21 +205,70 @@ def last_line(error: Any) -> str:
     """``Type: message``, as at the end of a traceback."""
     if not isinstance(error, BaseException):
         return f"{type(error).__name__}\n"
+    name = _full_name(type(error))
     with contextlib.suppress(Exception):
         text = str.__str__(str(error))
-        return f"{_type_name(error)}: {text}\n" if text else f"{_type_name(error)}\n"
-    return f"{_type_name(error)}\n"
+        return f"{name}: {text}\n" if text else f"{name}\n"
+    return f"{name}\n"
+
+
+def _full_name(cls: type) -> str:
+    """``decimal.InvalidOperation``; the script's own and ours go without a module."""
+    module, name = (type.__getattribute__(cls, key) for key in ("__module__", "__qualname__"))
+    if (
+        type(module) is not str
+        or module in ("builtins", "__main__")
+        or module.startswith(("sandbox.", "client_sdk"))
+    ):
+        return str(name)
+    return f"{module}.{name}"
 
 
 def traceback_text(error: Any) -> str:
-    """The traceback with the script's own frames."""
+    """The traceback with the script's own frames, and those of the errors it came from."""
     if not isinstance(error, BaseException):
         return "NoneType: None\n"
+    text = ""
+    for link, joint in reversed(_chain(error)):
+        text += _one_traceback(link) + joint
+    return text
+
+
+def _one_traceback(error: BaseException) -> str:
     lines = ["Traceback (most recent call last):\n"]
     for frame, _, number in list(_frames(error))[-_MOST_FRAMES:]:
         lines.append(f'  File "{FILE_NAME}", line {number}, in {frame.f_code.co_name}\n')
         lines.append(f"    {(_line(number) or '').strip()}\n")
-    return "".join([*lines, last_line(error)])
+    return "".join([*lines, last_line(error), *notes(error)])
+
+
+def notes(error: Any) -> list[str]:
+    """What was added to it with add_note."""
+    with contextlib.suppress(Exception):
+        return [f"{note}\n" for note in list(getattr(error, "__notes__", ())) if type(note) is str]
+    return []
+
+
+# Read past whatever the script's class says.
+_cause = BaseException.__dict__["__cause__"].__get__
+_context = BaseException.__dict__["__context__"].__get__
+_is_cut = BaseException.__dict__["__suppress_context__"].__get__
+_CAUSED = "\nThe above exception was the direct cause of the following exception:\n\n"
+_MEANWHILE = "\nDuring handling of the above exception, another exception occurred:\n\n"
+
+
+def _chain(error: BaseException) -> list[tuple[BaseException, str]]:
+    """The error, what it came from, what that came from; each with the words between it and the one before."""
+    found: list[tuple[BaseException, str]] = []
+    joint = ""
+    current: Any = error
+    while current is not None and len(found) < _MOST_LINKS and all(current is not link for link, _ in found):
+        found.append((current, joint))
+        cause = _cause(current)
+        joint = _MEANWHILE if cause is None else _CAUSED
+        # Nothing here asks an error for its truth: that would be the script's code.
+        current = _context(current) if cause is None and not _is_cut(current) else cause
+    return found
 
 
 # --- hints -----------------------------------------------------------------------------------------------------

@@ -489,7 +489,7 @@ ERRORS = [
     ("semantic_search('q', topk=3)", "TypeError", 1, "did you mean 'top_k'?"),
     ("None.x", "AttributeError", 1, "is not None"),
     ("def f(a):\n    return a['k']\nf({})", "KeyError", 2, ".get('k')"),
-    ("().__class__.__base__", "CodeRejected", 1, "the class graph"),
+    ("().__class__.__base__", "CodeRejected", 1, "issubclass(a, b)"),
     ("class A:\n    def __getattribute__(self, n): pass", "CodeRejected", 2, None),
     ("async def f(): pass\nf().x", "AttributeError", 2, None),
     ("```python\nx = 1\n```", "SyntaxError", 1, "without Markdown fences"),
@@ -504,6 +504,59 @@ def test_an_error_says_where_and_what_to_write_instead(
     error = bench.run(code).error
     assert (error.type, error.line, error.source_line) == (type, line, code.splitlines()[line - 1])
     assert hint is None or hint in (error.hint or "")
+
+
+_CLOSED = "scripts do not reach into the interpreter"
+
+# What is refused -> the place, and what the hint says to do instead.
+REFUSED = {
+    "import os": (1, 1, "read documents with kb.search"),
+    "x = 1; import pandas as pd": (1, 8, "csv, statistics, collections.Counter"),
+    "import requests": (1, 1, "ask the knowledge base"),
+    "import threading": (1, 1, "asyncio.gather"),
+    "import subprocess": (1, 1, "do the work in this script"),
+    "import pickle": (1, 1, "scripts have no files"),
+    "from string import Formatter": (1, 1, "it offers: Template"),
+    "from functools import wrap": (1, 1, "did you mean 'wraps'?"),
+    "from typing import get_type_hints": (1, 1, "it offers: Annotated"),
+    "from . import x": (1, 1, "import a module by its name"),
+    "x = open('f.txt')": (1, 5, "fetch("),
+    "y = eval('1')": (1, 5, "json.loads reads JSON"),
+    "globals()['x'] = 1": (1, 1, "a dict of your own"),
+    "name = input('name?')": (1, 8, "put the value into the script"),
+    "__import__('os')": (1, 1, "use an import statement"),
+    "print(__file__)": (1, 7, "scripts have no files"),
+    "print(().__class__.__bases__)": (1, 7, "isinstance"),
+    "def f(): pass\nf.__code__": (2, 1, _CLOSED),
+    "def f(): pass\nf.__globals__['x']": (2, 1, _CLOSED),
+    "g = (x for x in [])\ng.gi_frame": (2, 1, _CLOSED),
+    "try: 1 / 0\nexcept Exception as e:\n    e.__traceback__": (3, 5, "traceback.format_exc()"),
+    "getattr('', '__class__').mro()": (1, 1, "isinstance"),
+    "'{0.__class__.__mro__}'.format(1)": (1, 1, "isinstance"),
+    "list[int].__origin__": (1, 1, "typing.get_origin"),
+    "class A:\n    def __getattribute__(self, n): pass": (2, 5, "define __getattr__"),
+    "class M(type): pass": (1, 1, "__init_subclass__"),
+    "type('A', (), {})": (1, 1, "write a class statement"),
+    "from enum import Enum\nEnum('Color', 'RED')": (2, 1, "write class Color(Enum)"),
+    "int.x = 1": (1, 1, "objects of your own classes"),
+    "import json\njson.dumps = None": (2, 1, "objects of your own classes"),
+    "super = 1": (1, 1, "choose another name"),
+    "vars()": (1, 1, "use a dict"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_a_refusal_says_where_and_what_to_write_instead(bench: Any, code: str) -> None:
+    line, column, hint = REFUSED[code]
+    outcome = bench.run(code)
+    error = outcome.error
+    assert (outcome.status, error.type, error.line, error.column) == ("rejected", "CodeRejected", line, column)
+    assert (error.source_line, hint in (error.hint or "")) == (code.splitlines()[line - 1], True), error.hint
+
+
+def test_a_script_that_is_indented_as_a_whole_is_told_so(bench: Any) -> None:
+    error = bench.run("    x = 1\n    x + 1").error
+    assert (error.type, error.line, error.hint) == ("SyntaxError", 1, "start the script at the left margin")
 
 
 def test_a_column_counts_characters_of_the_authors_own_line(bench: Any) -> None:

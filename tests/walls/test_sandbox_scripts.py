@@ -79,11 +79,61 @@ ENDINGS = [
 ]  # fmt: skip
 
 
+TRACEBACKS = """
+import json
+import traceback
+from decimal import Decimal
+
+
+def inner(key):
+    return {}[key]
+
+
+def outer():
+    try:
+        inner("k")
+    except KeyError as error:
+        raise ValueError("outer") from error
+
+
+class Own(Exception):
+    'Of the script.'
+
+
+def meanwhile():
+    try:
+        raise Own("first")
+    except Own:
+        [][1]
+
+
+def cut():
+    try:
+        1 / 0
+    except ZeroDivisionError:
+        raise Own from None
+
+
+def noted():
+    error = TypeError("with a note")
+    error.add_note("the note")
+    raise error
+
+
+for fail in (outer, meanwhile, cut, noted, lambda: json.loads("{"), lambda: Decimal("x"), lambda: 1 / 0):
+    try:
+        fail()
+    except Exception as error:
+        print(traceback.format_exc())
+        print("".join(traceback.format_exception(error)), traceback.format_exception_only(error))
+"""
+
+
 @pytest.fixture(scope="module")
 def on_cpython() -> dict[str, tuple[str, Any]]:
     """What each script printed on plain CPython, and the exception that ended it."""
     command = [sys.executable, "-W", "ignore::SyntaxWarning", str(FOLDER / "control.py")]
-    scripts = {**SOURCES, **{source: source for source in ENDINGS}}
+    scripts = {**SOURCES, **{source: source for source in [*ENDINGS, TRACEBACKS]}}
     done = subprocess.run(
         command, input=json.dumps(list(scripts.values())), env={"PYTHONHASHSEED": "0", "TZ": "UTC"},
         capture_output=True, text=True, check=True,
@@ -119,3 +169,16 @@ def test_a_script_that_fails_ends_with_cpythons_exception(
     printed, ended = on_cpython[source]
     outcome = bench.run(source, call=answer)
     assert (outcome.stdout, _ended(outcome)) == (printed, ended), outcome.error
+
+
+def _without_library(traceback: str) -> list[str]:
+    """The lines of a traceback that both have: CPython knows no source here, and shows its library's frames."""
+    lines = traceback.splitlines()
+    return [line for line in lines if not line.startswith("    ") and ("File" not in line or "<script>" in line)]
+
+
+def test_a_traceback_is_cpythons_with_the_scripts_own_frames(bench: Any, on_cpython: Mapping[str, Any]) -> None:
+    printed, _ = on_cpython[TRACEBACKS]
+    outcome = bench.run(TRACEBACKS)
+    assert _without_library(outcome.stdout) == _without_library(printed)
+    assert "    return {}[key]" in outcome.stdout.splitlines()
