@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -68,7 +67,7 @@ def _annotation(function: Any) -> Any:
     """What the script wrote at the first parameter; the policy leaves it there for decorators called register."""
     found = next(iter(function.__annotations__.values()), None) if guards.is_scripts_function(function) else None
     if type(found) is str:  # under `from __future__ import annotations`; a plain name is looked up, nothing more
-        found = guards.script_names.get(found, getattr(builtins, found, None))
+        found = guards.script_names.get(found) or guards.script_builtins().get(found)
     if not _classes(found):
         raise TypeError(
             f"Invalid first argument to `register()`: {function!r}. Use either `@register(some_class)` or plain "

@@ -18,8 +18,10 @@ import itertools
 import keyword
 import random
 import re
+import struct
 import sys
 import types
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -154,6 +156,20 @@ def _wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[
     return decorate
 
 
+def _origin(alias: Any) -> Any:
+    """typing.get_origin: what an alias stands for may be a class that scripts have no name for, as ``type``."""
+    found = typing.get_origin(alias)
+    return guards.public(found) if isinstance(found, type) else found
+
+
+def _forget_types() -> None:
+    """Aliases are cached by what they were made of: looked up there, an object of a script's is asked whether it
+    equals what the library put in before.
+    """
+    for clear in vars(typing)["_cleanups"]:
+        clear()
+
+
 def _enum(real: type, **more: Any) -> Any:
     """An enumeration base under our metaclass."""
     namespace = guards.EnumType.__prepare__(real.__name__, (real,))
@@ -177,7 +193,7 @@ _OWN: Mapping[str, Mapping[str, Any]] = {
     "dataclasses": {"dataclass": _dataclass},
     "enum": _ENUMS,
     "functools": {"wraps": _wraps, "singledispatch": SingleDispatch},
-    "typing": {"Match": re.Match, "Pattern": re.Pattern},
+    "typing": {"Match": re.Match, "Pattern": re.Pattern, "get_origin": _origin},
     "zoneinfo": zones.OWN,
 }
 # What is made anew for each script, because it knows where the script's words go.
@@ -196,8 +212,9 @@ _FACADES: dict[str, Facade] = {}
 def build() -> None:
     """In the fork server: import everything on the menu and make the façades."""
     zones.load()
-    guards.refuse_bases(tasks.Future, speaking.Stream, SingleDispatch)
+    guards.refuse_bases(tasks.Future, speaking.Stream, SingleDispatch, struct.Struct)
     guards.guard_copying()
+    _forget_types()
     silence = Stage(None)
     for module in sorted(MENU, key=lambda name: -name.count(".")):
         spoken = _SPEAKING[module](silence) if module in _SPEAKING else {}

@@ -57,11 +57,8 @@ class Refused(AttributeError):
         self.hint = hint
 
 
-_INNARDS = "scripts do not reach into the interpreter: frames, code, globals and the class graph are closed"
-
-
 def _refuse(obj: object, name: str) -> Any:
-    raise Refused(f"the attribute {name!r} of {_kind(obj)} is not available", _INNARDS)
+    raise Refused(f"the attribute {name!r} of {_kind(obj)} is not available", names.instead(name))
 
 
 def _kind(obj: object) -> str:
@@ -174,9 +171,14 @@ def _format_of(obj: Any, name: str) -> Any:
         return functools.partial(_FORMATS[name], found.__self__)
     if kind is types.MethodDescriptorType and found.__objclass__ is str:
         return _FORMATS[name]
-    if kind is types.MethodType and found.__func__ in _USER_FORMATS:
+    if kind is types.MethodType and _is_users(found.__func__):
         return functools.partial(_FORMATS[name], _text_within(found.__self__))
-    return _refuse(obj, name) if found in _USER_FORMATS else found
+    return _refuse(obj, name) if _is_users(found) else found
+
+
+def _is_users(found: Any) -> bool:
+    """By identity: asked whether it equals something of ours, an object of the script's would be handed it."""
+    return any(found is function for function in _USER_FORMATS)
 
 
 def _text_within(text: Any) -> Any:
@@ -278,10 +280,14 @@ def _of_class(cls: Any, name: str) -> Any:
     """A method of a class, read from the class. What the script did not write takes instances of the class only.
 
     Python's own functions take anything as ``self``: the ``__init__`` that @dataclass makes would set attributes
-    of its own choosing on whatever object it is given, and its ``__repr__`` would read them.
+    of its own choosing on whatever object it is given, and its ``__repr__`` would read them. And nothing of ours
+    is made a second time: a property would have another getter then, a struct other sizes than its readers know.
     """
     found = getattr(cls, name)
-    if type(found) is not types.FunctionType or is_scripts_function(found):
+    kind = type(found)
+    if kind is not types.FunctionType and (kind is not types.WrapperDescriptorType or name in names.OPERATORS):
+        return found
+    if is_scripts_function(found):
         return found
 
     def of_instance(instance: Any, /, *arguments: Any, **keywords: Any) -> Any:
@@ -682,7 +688,7 @@ def _guarded_reconstruct(
 
     def made(*given: Any) -> Any:
         found = make(*given)
-        if state is None and not any(rest):
+        if state is None and all(items is None for items in rest):
             return found  # nothing is written into it
         if isinstance(found, type) or (type(found) in TRUSTED and type(found) is not type(x)):
             _refuse_write(found, "__dict__")
@@ -692,9 +698,13 @@ def _guarded_reconstruct(
 
 
 def _check_state(x: Any, state: Any) -> None:
-    parts = state if type(state) is tuple and len(state) == 2 else (state,)
-    for part in parts:
-        for name in part if isinstance(part, dict) else ():
+    """Attributes to set, as a dict, or as two for those in the dict and those in slots. A subclass of either could
+    show others to us than to those who set them.
+    """
+    for part in state if type(state) is tuple and len(state) == 2 else (state,):
+        if isinstance(part, (dict, tuple)) and type(part) not in (dict, tuple):
+            _refuse_write(x, "__dict__")
+        for name in part if type(part) is dict else ():
             if type(name) is not str or (names.is_dunder(name) and name not in _COPIED_DUNDERS):
                 _refuse_write(x, str(name))
 
