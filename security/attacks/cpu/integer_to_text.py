@@ -3,5 +3,6 @@ import sys
 import time
 sys.set_int_max_str_digits(0)
 started = time.monotonic()
-str(3**350_000)
+for _ in range(5):
+    str(3**300_000)
 print("BREACHED" if time.monotonic() - started > 0.1 else "too quick")
