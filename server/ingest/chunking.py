@@ -270,8 +270,8 @@ def _parser() -> MarkdownIt:
 
 
 def _line_starts(text: str) -> list[int]:
-    """Where each line starts, and once more where the text ends."""
-    return [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
+    """Where each line starts, as the parser counts lines, and once more where the text ends."""
+    return [0, *(match.end() for match in re.finditer(r"\r\n?|\n", text)), len(text)]
 
 
 def _block(text: str, start: int, end: int, *, is_prose: bool, parts: tuple[_Block, ...] = ()) -> _Block:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from server.ingest.chunking import LARGEST, chunk, indexed_text
@@ -44,6 +44,7 @@ blocks = st.sampled_from(
 )
 
 
+@example("one\rtwo\r\n\r# Title\rthree", "markdown")
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(blocks, max_size=8).map("\n\n".join) | st.text(max_size=400),
