@@ -25,7 +25,7 @@ def _results(mode: str) -> Callable[..., Results]:
         asked = {
             str(item.callspec.params["attack"])
             for item in request.session.items
-            if isinstance(item, pytest.Function) and mode in item.fixturenames and hasattr(item, "callspec")
+            if isinstance(item, pytest.Function) and item.path == request.path and mode in item.fixturenames
         }
         report = asyncio.run(audit.run([each for each in ATTACKS if str(each) in asked], modes=[mode]))
         return {trial.attack: trial for trial in report.trials}
