@@ -317,8 +317,17 @@ def _of_scripts_class(obj: Any, name: str) -> Any:
 
 
 def _relatives(obj: Any, name: str) -> tuple[Any, ...]:
-    """Above a class of the script's stand classes that it may not have by name."""
-    return tuple(public(cls) for cls in _of_scripts_class(obj, name))
+    """Above a class of the script's stand classes that it may not have by name; a façade hides its original."""
+    above = [public(cls) for cls in _of_scripts_class(obj, name)]
+    return tuple(
+        cls
+        for below, cls in zip([None, *above], above, strict=False)
+        if type(cls) is not _StandIn or not _same_name(cls, below)
+    )
+
+
+def _same_name(cls: type, other: Any) -> bool:
+    return (cls.__module__, cls.__name__) == (other.__module__, other.__name__)
 
 
 def _members(obj: Any, name: str) -> Any:

@@ -11,7 +11,7 @@ import client_sdk.transport
 
 from . import awaiting, facades, frames, guards, policy, precheck, results, tasks, troubles
 from .console import Console, OutputLimitReached
-from .speaking import Stage, Stream
+from .speaking import Stage, Stream, target_of
 
 if TYPE_CHECKING:
     from .child import Channel
@@ -51,7 +51,7 @@ def warm_up() -> None:
 
 
 def rehearse() -> None:
-    """In a child that waits for its script: touch what every script touches, so that the pages are its own by then."""
+    """In a child that waits for its script: touch what every script touches, so that the pages are its own."""
     _ending({"code": "1", "result_bytes": 1024, "nesting": 8}, Console(_Silence(), 1024), _fenced)
     _forget()
 
@@ -164,7 +164,7 @@ def _raw(source: str, console: Console) -> Any:
     sys.stdout = sys.stderr = console
     names = guards.script_names
     names["__name__"] = "__main__"
-    exec(compile(source, policy.FILE_NAME, "exec"), names)
+    exec(compile(source, policy.FILE_NAME, "exec", dont_inherit=True), names)
     return guards.ENDED
 
 
@@ -172,7 +172,7 @@ def _printer(out: Stream) -> Callable[..., None]:
     def print(
         *values: object, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: Any = False
     ) -> None:
-        builtins.print(*values, sep=sep, end=end, file=out.target if file is None else file)
+        builtins.print(*values, sep=sep, end=end, file=target_of(out) if file is None else file)
 
     print.__qualname__ = "print"
     return print

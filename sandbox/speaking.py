@@ -32,11 +32,6 @@ class Stream:
     def __init__(self, console: Console | None) -> None:
         self._targets: list[Any] = [console]
 
-    @property
-    def target(self) -> Any:
-        """Where words go now."""
-        return self._targets[-1]
-
     def redirect(self, target: Any) -> None:
         """Words go there from now on."""
         self._targets.append(target)
@@ -48,7 +43,7 @@ class Stream:
 
     def write(self, text: str) -> int:
         """Print text as it stands."""
-        return self.target.write(text)  # type: ignore[no-any-return]
+        return target_of(self).write(text)  # type: ignore[no-any-return]
 
     def writelines(self, lines: Any) -> None:
         """Print several texts."""
@@ -65,6 +60,11 @@ class Stream:
     def writable(self) -> bool:
         """Always."""
         return True
+
+
+def target_of(stream: Stream) -> Any:
+    """Where words go now. No attribute: a script has the stream, and no business with the console behind it."""
+    return stream._targets[-1]
 
 
 class Stage:

@@ -1,4 +1,4 @@
-# fence: rejected | walls: ok
+# fence: rejected | walls: -
 from abc import ABC
 from dataclasses import dataclass
 @dataclass
