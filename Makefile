@@ -1,6 +1,6 @@
 # Two targets that need nothing but Python >= 3.11, pip and make:
 #   make demo   index a real corpus and answer from it through a real MCP client
-#   make test   everything CI runs: format, lint, types, tests
+#   make test   everything CI runs: format, lint, types, tests; as root, the tests run as an ordinary user, too
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
@@ -11,7 +11,7 @@ SETUP := $(VENV)/.setup-done
 VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	$(PYTHON) -m pip --disable-pip-version-check --quiet --python $(BIN)/python install pip; }
 
-.PHONY: demo test setup lock clean
+.PHONY: demo test fuzz setup lock clean
 
 demo: $(SETUP)
 	$(BIN)/winnow demo
@@ -20,7 +20,13 @@ test: $(SETUP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python tests/everybody.py
+
+# Longer, and after new inputs each time: `make fuzz SECONDS=3600`. Without a wheel of atheris hypothesis does it.
+SECONDS := 300
+fuzz: $(SETUP)
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PIP) install --require-hashes -r requirements-fuzz.txt || true
+	$(BIN)/python -m tests.fuzz.campaign --seconds $(SECONDS)
 
 setup: $(SETUP)
 
@@ -38,6 +44,8 @@ $(SETUP): pyproject.toml constraints.txt requirements-model.txt
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra eval --extra monty --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml build-requirements.txt -o constraints.txt
+	sed -n 's/^fuzz = \["\(.*\)"\]$$/\1/p' pyproject.toml | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header --no-annotate - -o requirements-fuzz.txt
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Runs the tests again as an ordinary user, where they ran as root; everything after the name goes to pytest.
+"""Runs the tests; where this is root, also as an ordinary user. Everything after the name goes to pytest.
 
 Root passes checks that others do not: what holds for a server of root must hold for one of nobody, and the other
 way round. Nothing on the disk changes: the checkout is only read; homes, caches and temporary files lie in a
@@ -11,6 +11,8 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -21,38 +23,61 @@ NOBODY = 65_534
 
 _CLONE_NEWNS = 0x20000
 _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
-_PR_SET_DUMPABLE = 4
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _ASIDE = Path("/mnt")  # hidden in our own view while we rearrange it
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Become an ordinary user and run pytest; the exit code."""
+    """Run pytest as whoever this is and, where that is root, also as an ordinary user. The worse exit code."""
+    ours = [sys.executable, "-m", "pytest", *arguments]
     if sys.platform != "linux" or os.geteuid() != 0:
-        print("as an ordinary user: that is what the tests just ran as")
-        return 0
+        print("the tests run once, as the ordinary user that this is", flush=True)
+        return subprocess.call(ours, cwd=ROOT)
+    print(
+        "the tests run twice, side by side: as root, and as an ordinary user, who is heard at the end", flush=True
+    )
     home = Path(tempfile.mkdtemp(prefix="winnow-ordinary-"))
-    os.chown(home, NOBODY, NOBODY)
     try:
-        child = os.fork()
-        if child == 0:
-            _become(home)
-            _run_pytest(home, arguments)
-        _, status = os.waitpid(child, 0)
+        with tempfile.TemporaryFile() as told:
+            other = _start_ordinary(home, arguments, told.fileno())
+            code = subprocess.call(ours, cwd=ROOT)
+            _, status = os.waitpid(other, 0)
+            told.seek(0)
+            print("as an ordinary user:", flush=True)
+            shutil.copyfileobj(told, sys.stdout.buffer)
+            sys.stdout.flush()
     finally:
         shutil.rmtree(home, ignore_errors=True)
-    return os.waitstatus_to_exitcode(status)
+    return max(code, abs(os.waitstatus_to_exitcode(status)))
 
 
-def _become(home: Path) -> None:
+def _start_ordinary(home: Path, arguments: Sequence[str], told: int) -> int:
+    os.chown(home, NOBODY, NOBODY)
+    pid = os.fork()
+    if pid != 0:
+        return pid
+    try:
+        os.dup2(told, 1)
+        os.dup2(told, 2)
+        _become()
+        _run_pytest(home, arguments)
+    except OSError as error:
+        os.write(2, f"no ordinary user here: {error}\n".encode())
+    finally:
+        os._exit(1)
+
+
+def _become() -> None:
     needed = [path.resolve() for path in (ROOT, Path(sys.prefix), Path(sys.base_prefix))]
     open_the_way(sorted(set(needed)))
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
-    # Changing user made /proc/self root's.
+    # Changing user made /proc/self root's, and forgot whose end is ours.
     _libc().prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+    _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if unreachable := [str(path) for path in needed if not os.access(path, os.R_OK | os.X_OK)]:
-        sys.exit(f"as an ordinary user: no way to {', '.join(unreachable)}")
+        raise OSError(f"no way to {', '.join(unreachable)}")
 
 
 def _run_pytest(home: Path, arguments: Sequence[str]) -> None:

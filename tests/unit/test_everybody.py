@@ -1,0 +1,35 @@
+"""The way to the interpreter and the checkout, where only root may enter a folder on it."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+PROGRAM = Path(__file__).parents[1] / "everybody.py"
+
+
+@pytest.fixture(scope="module")
+def everybody() -> ModuleType:
+    """The program, as a module."""
+    spec = importlib.util.spec_from_file_location("everybody", PROGRAM)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_paths_behind_one_closed_folder_are_opened_together(everybody: ModuleType, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    shut = tmp_path / "shut"
+    kept = [shut / "python" / "3", shut / "checkout"]
+    for path in (*kept, tmp_path / "open"):
+        path.mkdir(parents=True)
+    shut.chmod(0o700)
+    before = dict(everybody.closed_folders([tmp_path / "open"]))
+    found = dict(everybody.closed_folders([*kept, tmp_path / "open"]))
+    outermost = next(iter(before), shut)  # temporary folders themselves may be their owner's only
+    assert found == {outermost: [*kept, *before.get(outermost, [])]}
