@@ -1,4 +1,4 @@
-# fence: error | walls: -
+# fence: error/rejected | walls: -
 from collections import UserList
 from typing import Generic, TypeVar
 T = TypeVar("T")
