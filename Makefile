@@ -44,8 +44,8 @@ $(SETUP): pyproject.toml constraints.txt requirements-model.txt
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra eval --extra monty --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml build-requirements.txt -o constraints.txt
-	sed -n 's/^fuzz = \["\(.*\)"\]$$/\1/p' pyproject.toml | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --no-header --no-annotate - -o requirements-fuzz.txt
+	uv pip compile --quiet --universal --python-version 3.11 --extra fuzz --no-deps --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --no-header --no-annotate pyproject.toml | awk '/^[a-z]/ {ours = /^atheris=/} ours' > requirements-fuzz.txt
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -272,6 +272,10 @@ def main() -> None:
             sys.exit(os.WEXITSTATUS(status))
 
 
+# How deep a program may call itself, and what exactly is said of it, belongs to the interpreter around it.
+_OF_THE_HOST = ("RecursionError", "SyntaxError")
+
+
 class Harness:
     """The process, from outside."""
 
@@ -292,6 +296,13 @@ class Harness:
     def compare(self, source: str) -> dict[str, Any]:
         """What the program prints behind the fence and on CPython."""
         return self._ask("compare", source)
+
+    def differs(self, source: str) -> tuple[Any, Any] | None:
+        """How the program ends behind the fence and on CPython, where that is not the same."""
+        found = self.compare(source)
+        if found["ending"] != "compared" or found["plain"][1] in _OF_THE_HOST or found["fenced"] == found["plain"]:
+            return None
+        return found["fenced"], found["plain"]
 
     def compile(self, source: str) -> dict[str, Any]:
         """Whether the program is refused or compiled."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 import tracemalloc
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +15,7 @@ from hypothesis import strategies as st
 from sandbox import frames
 from sandbox.limits import MIB, Limits
 
+from . import agreement
 from .choices import Choices
 from .engine import CHOICES, TAPES, examples
 from .hostile_json import body
@@ -26,87 +25,23 @@ LIMITS = Limits()
 WIDE = replace(LIMITS, result_bytes=8 * MIB)
 
 
-def keeps_the_agreement(data: bytes, limits: Limits = LIMITS) -> frames.Frame | None:
-    """Decode; what comes out is checked against the limits by other means than the decoder's."""
-    try:
-        frame = frames.decode(data, limits)
-    except frames.ProtocolError:
-        return None
-    match frame:
-        case frames.Call(method, params, each):
-            assert len(data) <= limits.request_bytes
-            assert (type(method), len(method) <= frames.METHOD_CHARS, type(params)) == (str, True, dict)
-            assert len(each) <= frames.BATCH_CALLS
-            for value in (method, params, list(each)):
-                is_plain(value, limits.nesting)
-        case frames.Out(text):
-            assert 0 < len(text) <= frames.OUT_CHARS
-            text.encode()
-        case frames.Result(value, text):
-            is_plain(value, limits.nesting)
-            if text is not None and len(data) <= limits.result_bytes:
-                assert text == frames.dump(value).decode()
-        case frames.Failure(status, error):
-            assert status in frames.FINAL_STATUSES
-            assert all(len(text) <= frames.ERROR_CHARS for text in error.values() if isinstance(text, str))
-            is_plain(error, 1)
-    return frame
-
-
-def is_plain(value: Any, nesting: int) -> None:
-    """Exact JSON types, finite, encodable, of bounded depth and number."""
-    assert _height(value) <= nesting + 1
-    everything = list(_nodes(value))
-    assert len(everything) <= frames.RESULT_NODES
-    for node in everything:
-        assert type(node) in (dict, list, str, int, float, bool, type(None))
-        if type(node) is float:
-            assert math.isfinite(node)
-        if type(node) is int:
-            assert float(node) == node or abs(node) > 2**53
-    json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
-
-
-def _nodes(value: Any) -> Iterator[Any]:
-    pending = [value]
-    while pending:
-        node = pending.pop()
-        yield node
-        if isinstance(node, dict):
-            pending += [*node, *node.values()]
-        elif isinstance(node, list):
-            pending += node
-
-
-def _height(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + max(map(_height, inner), default=0)
-
-
 @examples(600)
 @given(TAPES)
 def test_any_bytes_are_a_frame_within_the_limits_or_a_protocol_error(data: bytes) -> None:
-    keeps_the_agreement(data)
+    agreement.decoded(data)
 
 
 @examples(1_500)
 @given(CHOICES)
 def test_hostile_json_is_a_frame_within_the_limits_or_a_protocol_error(choices: Choices) -> None:
-    keeps_the_agreement(body(choices))
+    agreement.decoded(body(choices))
 
 
 @examples(400)
 @given(CHOICES, st.lists(st.integers(1, 40), min_size=1, max_size=20))
 def test_a_splitter_finds_the_same_bodies_however_the_stream_is_cut(choices: Choices, sizes: list[int]) -> None:
     bodies = [body(choices)[:200] for _ in range(4)]
-    stream, splitter, found = b"".join(map(frames.pack, bodies)), frames.Splitter(200), []
-    while stream:
-        size = sizes[len(stream) % len(sizes)]
-        splitter.feed(stream[:size])
-        stream = stream[size:]
-        while (next_body := splitter.next()) is not None:
-            found.append(next_body)
-    assert found == bodies
+    assert agreement.split(bodies, 200, sizes) == bodies
 
 
 # --- what it costs to receive ----------------------------------------------------------------------------------

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 
 from sandbox import frames, results
-from sandbox.limits import MIB, Limits
+from sandbox.limits import Limits
 
-from . import values
+from . import agreement, values
 from .choices import Choices
 from .engine import CHOICES, examples
-from .test_frames import is_plain
 
 LIMITS = Limits()
-
-
-def encoded(value: Any) -> tuple[Any, results.NotData | None]:
-    """Encode; what comes out is exact, bounded, and what the keeper decodes."""
-    try:
-        data = results.plain(value, LIMITS.nesting)
-    except results.NotData as refusal:
-        return None, refusal
-    except (values.OwnError, TypeError, ValueError, AttributeError, ArithmeticError):
-        return None, None  # the object's own: raised by its methods, or by builtins that it lied to
-    is_plain(data, LIMITS.nesting)
-    arrived = frames.decode(frames.dump({"result": data}), replace(LIMITS, result_bytes=64 * MIB))
-    assert arrived == frames.Result(data, frames.dump(data).decode())
-    return data, None
 
 
 @examples(400)
@@ -40,16 +24,14 @@ def test_an_ordinary_value_arrives_as_the_data_that_it_is(choices: Choices) -> N
     value, plain = values.ordinary(choices)
     data = results.plain(value, LIMITS.nesting)
     assert (json.dumps(data), data) == (json.dumps(plain), plain)
-    assert encoded(value) == (plain, None)
+    assert agreement.encoded(value) == (plain, None)
 
 
 @examples(300)
 @given(CHOICES)
 def test_a_hostile_value_becomes_data_or_a_word_on_why_not(choices: Choices) -> None:
-    _, refusal = encoded(values.hostile(choices))
-    if refusal is not None:
-        assert refusal.message.startswith(("result", "the result"))
-        assert (len(refusal.message) <= 300, bool(refusal.hint)) == (True, True)
+    _, refusal = agreement.encoded(values.hostile(choices))
+    agreement.is_readable(refusal)
 
 
 class _Text(str):

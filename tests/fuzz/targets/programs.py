@@ -1,0 +1,40 @@
+"""A generated program, or an attack with changes: behind the fence, it never holds a key to the interpreter."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+
+from sandbox import policy
+from tests.fuzz import grammar
+from tests.fuzz import seeds as programs
+from tests.fuzz.choices import Choices
+from tests.fuzz.harness import Harness
+
+
+@cache
+def harness() -> Harness:
+    """One process for all programs."""
+    return Harness()
+
+
+def program(data: bytes) -> str:
+    """The program that these bytes choose."""
+    choices = Choices(data)
+    return grammar.mutated(choices, programs.programs()) if choices.below(2) else grammar.hostile(choices)
+
+
+def check(data: bytes) -> None:
+    """Compiled here, too, so that an engine that follows coverage sees the policy at work."""
+    source = program(data)
+    try:
+        policy.compile_script(source)
+    except policy.Rejected:
+        return
+    assert harness().judge(source)["findings"] == [], source
+
+
+def seeds() -> Iterator[bytes]:
+    """Tapes of several lengths."""
+    return (hashlib.shake_128(bytes([number])).digest(40 * number) for number in range(1, 40))

@@ -1,0 +1,27 @@
+"""What fuzzing once found stays found: every input under crashers/ keeps its target's promises."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from .targets import NAMES
+
+CRASHERS = Path(__file__).parent / "crashers"
+FOUND = sorted(path.relative_to(CRASHERS).as_posix() for path in CRASHERS.glob("*/*"))
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_an_input_that_broke_a_promise_keeps_it_now(name: str) -> None:
+    importlib.import_module(f"tests.fuzz.targets.{name.partition('/')[0]}").check((CRASHERS / name).read_bytes())
+
+
+@pytest.mark.parametrize("target", NAMES)
+def test_a_target_takes_its_seeds(target: str) -> None:
+    module = importlib.import_module(f"tests.fuzz.targets.{target}")
+    seeds = list(module.seeds())
+    for seed in seeds[:5]:
+        module.check(seed)
+    assert seeds
