@@ -83,11 +83,16 @@ def _frames(words: BinaryIO) -> Iterator[bytes]:
         yield words.read(_HEADER.unpack(header)[0])
 
 
+def _understood(body: bytes) -> Any:
+    """Whatever it may mean: JSON in any coding, JSON with scratches, a pickle."""
+    for attempt in (json.loads, lambda data: json.loads(data.decode(errors="replace")), pickle.loads):
+        with contextlib.suppress(ValueError, RecursionError):
+            return attempt(body)
+    return None
+
+
 def _obey(body: bytes, channel: socket.socket) -> None:
-    try:
-        frame = json.loads(body.decode("utf-8", "surrogatepass"))
-    except (ValueError, RecursionError):
-        frame = pickle.loads(body)
+    frame = _understood(body)
     sys.stdout.write(str(frame).encode("ascii", "backslashreplace").decode() + "\n")
     sys.stdout.flush()
     if isinstance(frame, dict) and "call" in frame:
