@@ -6,6 +6,7 @@ This is trusted code that looks at hostile exceptions: nothing of theirs is call
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import sys
 import types
@@ -27,6 +28,7 @@ from .results import NotData
 _MOST_CHARS = 2_000
 _MOST_FRAMES = 12
 _MOST_LINKS = 8
+_MOST_KEYS = 200
 
 _source: list[str] = []
 
@@ -321,7 +323,20 @@ def _attribute_hint(error: AttributeError) -> str | None:
 
 def _key_hint(error: KeyError) -> str | None:
     key = error.args[0] if error.args else None
-    return f".get({key!r}) gives None where there is no such key" if type(key) is str else None
+    if type(key) is not str:
+        return None
+    known = [name for mapping in _dicts_near(error) for name in itertools.islice(mapping, _MOST_KEYS)]
+    guess = hints.close(key, sorted({name for name in known if type(name) is str}), 0.75)
+    return guess or f".get({key!r}) gives None where there is no such key"
+
+
+def _dicts_near(error: BaseException) -> Iterable[dict[Any, Any]]:
+    """Dicts, and the first of lists of dicts, that the failing line could name."""
+    frames = list(_frames(error))
+    local = frames[-1][0].f_locals.values() if frames else ()
+    values = itertools.islice(itertools.chain(local, guards.script_names.values()), _MOST_KEYS)
+    firsts = (value[0] if type(value) is list and value else value for value in values)
+    return [value for value in firsts if type(value) is dict]
 
 
 _UNEXPECTED = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")

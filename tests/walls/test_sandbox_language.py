@@ -494,6 +494,18 @@ ERRORS = [
     ("async def f(): pass\nf().x", "AttributeError", 2, None),
     ("```python\nx = 1\n```", "SyntaxError", 1, "without Markdown fences"),
     ("x = {1: 2}\nx.foo", "AttributeError", 2, "a dict has items"),
+    ("row = {'name': 1}\nrow['nmae']", "KeyError", 2, "did you mean 'name'?"),
+    ("def f(rows):\n    return [r['socre'] for r in rows]\nf([{'score': 1}])", "KeyError", 2, "did you mean 'score'?"),
+    (
+        "def f(rows):\n    for r in rows:\n        r['socre']\nf([{'score': 1}])",
+        "KeyError",
+        3,
+        "did you mean 'score'?",
+    ),
+    ("class P:\n    value = 1\nP().vlaue", "AttributeError", 3, "did you mean 'value'?"),
+    ("def f(alpha): pass\nf(alhpa=1)", "TypeError", 2, "did you mean 'alpha'? It takes: alpha"),
+    ("def f(n): return f(n + 1)\nf(0)", "RecursionError", 1, "a list as its stack"),
+    ("MCPClient().serach('x')", "AttributeError", 1, "did you mean 'search'?"),
 ]
 
 
