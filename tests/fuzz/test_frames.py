@@ -76,10 +76,21 @@ def test_the_largest_frame_takes_forty_times_its_text_at_most(unit: bytes) -> No
     assert _peak(data, LIMITS) <= 40 * frames.largest(LIMITS)
 
 
-@pytest.mark.parametrize("unit", _UNITS, ids=repr)
+_WORST = [b"[],", b'{"":0},', b'{"a":[{}]},', b'"",']
+
+
+@pytest.mark.parametrize("unit", _WORST, ids=repr)
 def test_a_frame_of_eight_megabytes_takes_forty_at_most(unit: bytes) -> None:
-    """Its values are counted before they are made: parsed, `[],` eight MiB long takes 200 MB."""
+    """Its values are counted before they are made: `{"a":[{}]},` eight MiB long took 259 MiB to parse."""
     data = _filled(unit, WIDE.result_bytes)
+    assert _peak(data, WIDE) <= 40 * MIB
+
+
+@pytest.mark.parametrize("unit", _WORST, ids=repr)
+def test_as_many_values_as_are_parsed_take_forty_megabytes_at_most(unit: bytes) -> None:
+    starts = sum(map(unit.count, (b",", b":", b"[", b"{")))
+    data = _filled(unit, (frames.RESULT_NODES // starts - 3) * len(unit))
+    assert isinstance(frames.decode(data, WIDE), frames.Result)
     assert _peak(data, WIDE) <= 40 * MIB
 
 
