@@ -212,7 +212,7 @@ _FACADES: dict[str, Facade] = {}
 def build() -> None:
     """In the fork server: import everything on the menu and make the façades."""
     zones.load()
-    guards.refuse_bases(tasks.Future, speaking.Stream, SingleDispatch, struct.Struct)
+    guards.refuse_bases(tasks.Future, tasks.EventLoop, speaking.Stream, SingleDispatch, struct.Struct)
     guards.guard_copying()
     _forget_types()
     silence = Stage(None)

@@ -20,7 +20,9 @@ TABLE = {
     "ast": "literal_eval",
     "asyncio": "gather run sleep create_task ensure_future wait_for wait as_completed to_thread timeout shield "
     "Semaphore BoundedSemaphore Lock Event Queue Task TaskGroup Future CancelledError TimeoutError QueueEmpty "
-    "QueueFull iscoroutine iscoroutinefunction current_task FIRST_COMPLETED FIRST_EXCEPTION ALL_COMPLETED",
+    "QueueFull LifoQueue PriorityQueue Condition iscoroutine iscoroutinefunction isfuture current_task all_tasks "
+    "InvalidStateError get_event_loop get_running_loop new_event_loop set_event_loop FIRST_COMPLETED "
+    "FIRST_EXCEPTION ALL_COMPLETED",
     "base64": "b64encode b64decode urlsafe_b64encode urlsafe_b64decode standard_b64encode standard_b64decode "
     "b32encode b32decode b16encode b16decode a85encode a85decode b85encode b85decode",
     "binascii": "hexlify unhexlify crc32 Error",
@@ -140,6 +142,35 @@ WITHHELD_MODULES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("numpy", "pandas", "polars", "scipy", "sklearn"), _NO_TABLES),
         "secrets": "random and uuid are there",
         "mcp": "the knowledge base is right here: kb.search(...), fetch(...), or MCPClient from winnow",
+    }
+)
+
+# Names of modules that are there without them, and what to do instead.
+WITHHELD_MEMBERS: Mapping[str, str] = MappingProxyType(
+    {
+        "operator.attrgetter": "write key=lambda x: x.name",
+        "operator.methodcaller": "write lambda x: x.method()",
+        "functools.update_wrapper": "use @functools.wraps(function)",
+        "functools.partialmethod": "write a method that calls the other one",
+        "functools.singledispatchmethod": "test the argument with isinstance, or match it",
+        "string.Formatter": "use f-strings, str.format or string.Template",
+        "typing.get_type_hints": "dataclasses.fields(cls) tells the fields of a dataclass",
+        "dataclasses.make_dataclass": "write a class statement with @dataclass",
+        "decimal.getcontext": "round with value.quantize(Decimal('0.01'))",
+        "decimal.localcontext": "round with value.quantize(Decimal('0.01'))",
+        "sys.exc_info": "write except Exception as error",
+        "sys.stdin": "nobody is there to answer: put the value into the script",
+        "sys.modules": _NO_INNARDS,
+        "sys.path": "import what is on the menu; there are no files",
+        "asyncio.create_subprocess_exec": _NO_PROCESSES,
+        "asyncio.create_subprocess_shell": _NO_PROCESSES,
+        "asyncio.open_connection": _NO_NETWORK,
+        "io.open": _NO_FILES,
+        "traceback.extract_tb": "traceback.format_exc() gives the traceback as text",
+        "traceback.print_stack": "print what you want to see",
+        "random.SystemRandom": "random.Random() is seeded anew in every run",
+        "uuid.getnode": "uuid.uuid4() makes identifiers",
+        "logging.FileHandler": _NO_FILES,
     }
 )
 

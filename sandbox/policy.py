@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from . import names
-from .menu import MENU, WITHHELD_BUILTINS, WITHHELD_MODULES
+from .menu import MENU, WITHHELD_BUILTINS, WITHHELD_MEMBERS, WITHHELD_MODULES
 
 FILE_NAME = "<script>"
 
@@ -549,8 +549,9 @@ class Policy(RestrictingNodeTransformer):
         # What may fail when it runs instead of here is a plain name that is missing, nothing else.
         if name in offered or f"{node.module}.{name}" in MENU or (self._tolerant and names.is_plain(name)):
             return
-        close = difflib.get_close_matches(name, offered, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"it offers: {', '.join(sorted(offered))}"
+        close = difflib.get_close_matches(name, sorted(offered), 1)
+        guess = f"did you mean {close[0]!r}?" if close else f"it offers: {', '.join(sorted(offered))}"
+        hint = WITHHELD_MEMBERS.get(f"{node.module}.{name}", guess)
         self.refuse(node, f"{node.module!r} does not offer {name!r} to a script", hint)
 
     # --- the whole ---

@@ -58,18 +58,23 @@ class _Loop:
         heapq.heappush(self._timers, (when, next(self._order), callback))
 
     def run_until(self, future: Future) -> Any:
-        while not future.done():
-            if not self.ready:
-                self._wait()
-            self.ready.popleft()()
+        """Round by round, as CPython: what is ready when the future is done still has its turn."""
+        stops: list[Future] = []
+        future.add_done_callback(stops.append)
+        while not stops:
+            self._wait()
+            for _ in range(len(self.ready)):
+                self.ready.popleft()()
         return future.result()
 
     def _wait(self) -> None:
-        if not self._timers:
-            raise RuntimeError("every task waits for another one; nothing can go on")
-        when, _, callback = heapq.heappop(self._timers)
-        time.sleep(max(0.0, when - time.monotonic()))
-        self.ready.append(callback)
+        """Until something is ready; and make ready what is due."""
+        if not self.ready:
+            if not self._timers:
+                raise RuntimeError("every task waits for another one; nothing can go on")
+            time.sleep(max(0.0, self._timers[0][0] - time.monotonic()))
+        while self._timers and self._timers[0][0] <= time.monotonic():
+            self.ready.append(heapq.heappop(self._timers)[2])
 
 
 _running: list[_Loop] = []
@@ -275,6 +280,67 @@ def create_task(coroutine: Any, *, name: str | None = None, context: Any = None)
 def current_task() -> Task | None:
     """The task whose turn it is."""
     return _loop().current
+
+
+def all_tasks() -> set[Task]:
+    """The tasks that are not done."""
+    return {task for task in _loop().tasks if not task.done()}
+
+
+def isfuture(value: object) -> bool:
+    """Whether this is a future, or a task."""
+    return isinstance(value, Future)
+
+
+class EventLoop:
+    """What ``asyncio.get_event_loop()`` gives, for scripts in the older style."""
+
+    __slots__ = ()
+
+    def run_until_complete(self, main: Any) -> Any:
+        """asyncio.run."""
+        return run(main)
+
+    def create_task(self, coroutine: Any, *, name: str | None = None) -> Task:
+        """asyncio.create_task."""
+        return create_task(coroutine, name=name)
+
+    def create_future(self) -> Future:
+        """A future that somebody else finishes."""
+        return Future()
+
+    def time(self) -> float:
+        """The loop's clock, in seconds."""
+        return time.monotonic()
+
+    def is_running(self) -> bool:
+        """Whether this is asked from within it."""
+        return bool(_running)
+
+    def is_closed(self) -> bool:
+        """Never: it costs nothing."""
+        return False
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def get_event_loop() -> EventLoop:
+    """The loop; there is one kind of it."""
+    return EventLoop()
+
+
+new_event_loop = get_event_loop
+
+
+def set_event_loop(loop: Any) -> None:
+    """Every loop is the same."""
+
+
+def get_running_loop() -> EventLoop:
+    """The loop, from within it."""
+    _loop()
+    return EventLoop()
 
 
 def run(main: Any, *, debug: Any = None) -> Any:
@@ -611,9 +677,18 @@ class Queue:
 
     def __init__(self, maxsize: int = 0) -> None:
         self.maxsize = maxsize
-        self._items: deque[Any] = deque()
+        self._items: Any = self._store()
         self._change: list[Future] = []
         self._unfinished = 0
+
+    def _store(self) -> Any:
+        return deque()
+
+    def _add(self, item: Any) -> None:
+        self._items.append(item)
+
+    def _take(self) -> Any:
+        return self._items.popleft()
 
     def qsize(self) -> int:
         """How many are in it."""
@@ -631,7 +706,7 @@ class Queue:
         """Put one in, or QueueFull."""
         if self.full():
             raise QueueFull
-        self._items.append(item)
+        self._add(item)
         self._unfinished += 1
         self._changed()
 
@@ -639,7 +714,7 @@ class Queue:
         """Take one out, or QueueEmpty."""
         if not self._items:
             raise QueueEmpty
-        item = self._items.popleft()
+        item = self._take()
         self._changed()
         return item
 
@@ -677,3 +752,82 @@ class Queue:
         waiter = Future()
         self._change.append(waiter)
         await waiter
+
+
+class LifoQueue(Queue):
+    """Last in, first out."""
+
+    def _store(self) -> Any:
+        return []
+
+    def _take(self) -> Any:
+        return self._items.pop()
+
+
+class PriorityQueue(Queue):
+    """The least comes out first."""
+
+    def _store(self) -> Any:
+        return []
+
+    def _add(self, item: Any) -> None:
+        heapq.heappush(self._items, item)
+
+    def _take(self) -> Any:
+        return heapq.heappop(self._items)
+
+
+class Condition:
+    """A lock, and waiting until somebody says that something changed."""
+
+    def __init__(self, lock: Lock | None = None) -> None:
+        self._lock = lock or Lock()
+        self._waiters: list[Future] = []
+
+    def locked(self) -> bool:
+        """Whether somebody holds it."""
+        return self._lock.locked()
+
+    async def acquire(self) -> bool:
+        """Take the lock."""
+        return await self._lock.acquire()
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self._lock.release()
+
+    async def __aenter__(self) -> None:
+        await self.acquire()
+
+    async def __aexit__(self, *error: object) -> None:
+        self.release()
+
+    async def wait(self) -> bool:
+        """Give the lock back until notified."""
+        waiter = Future()
+        self._waiters.append(waiter)
+        self.release()
+        try:
+            await waiter
+        finally:
+            await self.acquire()
+        return True
+
+    async def wait_for(self, predicate: Callable[[], Any]) -> Any:
+        """Wait until this holds."""
+        while not (result := predicate()):
+            await self.wait()
+        return result
+
+    def notify(self, n: int = 1) -> None:
+        """Wake so many of those who wait."""
+        if not self.locked():
+            raise RuntimeError("cannot notify on un-acquired lock")
+        woken, self._waiters = self._waiters[:n], self._waiters[n:]
+        for waiter in woken:
+            if not waiter.done():
+                waiter.set_result(True)
+
+    def notify_all(self) -> None:
+        """Wake all."""
+        self.notify(len(self._waiters))

@@ -20,7 +20,7 @@ from . import awaiting, guards, hints, tasks, verdicts
 from .awaiting import Forgotten
 from .console import OutputLimitReached
 from .limits import Limits
-from .menu import WITHHELD_MODULES
+from .menu import WITHHELD_MEMBERS, WITHHELD_MODULES
 from .outcome import Outcome
 from .policy import FILE_NAME, Rejected, lines_of
 from .results import NotData
@@ -394,7 +394,9 @@ def unknown_module(name: str) -> ImportError:
 def unknown_member(module: str, name: str, offered: Iterable[str]) -> AttributeError:
     """The module's façade does not have it."""
     known = sorted(offered)
-    guess = hints.close(name, known) or f"it offers: {', '.join(known)}"
+    guess = (
+        WITHHELD_MEMBERS.get(f"{module}.{name}") or hints.close(name, known) or f"it offers: {', '.join(known)}"
+    )
     return AttributeError(f"the module {module!r} offers no {name!r} to a script; {guess}")
 
 

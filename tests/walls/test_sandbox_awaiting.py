@@ -42,14 +42,6 @@ FORGOTTEN: dict[str, tuple[str, int, str, str]] = {
             return "done"
         return use()
         """, 4, "Reader.read()", "await Reader.read(...)"),
-    "a task that gets no turn": (
-        """
-        import asyncio
-        async def work(n): return n
-        async def main():
-            asyncio.create_task(work(1))
-        asyncio.run(main())
-        """, 4, "the task of work()", "await task"),
     "a task cut short in a script with nothing to show": (
         """
         import asyncio
@@ -59,6 +51,15 @@ FORGOTTEN: dict[str, tuple[str, int, str, str]] = {
         task = asyncio.create_task(work())
         await asyncio.sleep(0)
         """, 5, "ended before it did", "await task"),
+    "a task made too late for a turn": (
+        """
+        import asyncio
+        async def late(): print("late")
+        async def work(): asyncio.create_task(late())
+        async def main():
+            asyncio.create_task(work())
+        asyncio.run(main())
+        """, 3, "the task of late()", "await task"),
     "gather without await": (
         """
         import asyncio
@@ -110,6 +111,16 @@ FINE = {
         f = await client.call_tool("fetch", {"ids": ["guide#1"]})
         return sum(map(len, [a, b, c, d, e, f]))
         """, 6),
+    "a task that has its turn while the script ends": (
+        """
+        import asyncio
+        done = []
+        async def work(n): done.append(n)
+        async def main():
+            asyncio.create_task(work(1))
+        asyncio.run(main())
+        return done
+        """, [1]),
     "a coroutine that is closed": (
         """
         async def f(): return 1
