@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,3 +28,12 @@ def test_a_target_takes_its_seeds(target: str) -> None:
     for seed in seeds[:5]:
         module.check(seed)
     assert seeds
+
+
+def test_a_campaign_without_coverage_runs_its_seconds_and_counts() -> None:
+    command = [sys.executable, "-m", "tests.fuzz.campaign", "--engine", "hypothesis", "--target", "frames"]
+    done = subprocess.run(
+        [*command, "--seconds", "1"], cwd=CRASHERS.parents[2], capture_output=True, text=True, check=False
+    )
+    counted = re.search(r"executions: (\d+)", done.stdout)
+    assert (done.returncode, counted is not None and int(counted[1]) > 0) == (0, True), done.stderr
