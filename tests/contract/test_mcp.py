@@ -203,12 +203,21 @@ return sorted({row.metadata["file"].split("/")[-1] for row in best})
     assert "seccomp" in answer["walls"]["stood"]
 
 
-async def test_a_script_that_fails_is_an_error_with_its_own_line(client: Client) -> None:
-    result = await client.call_tool("execute_code", {"code": "rows = kb.search('backups')\nrows[0].titel"})
+@pytest.mark.parametrize(
+    ("code", "status", "reason"),
+    [
+        ("rows = kb.search('backups')\nrows[0].titel", "rejected", "CODE_REJECTED"),  # certain: it does not run
+        ("rows = kb.search('backups')\nrows[0][str('titel')]", "error", "USER_CODE_ERROR"),
+    ],
+)
+async def test_a_script_that_fails_is_an_error_with_its_own_line(
+    client: Client, code: str, status: str, reason: str
+) -> None:
+    result = await client.call_tool("execute_code", {"code": code})
     error = error_of_script(result)
-    assert (result.structured_content["status"], error["line"]) == ("error", 2)
+    assert (result.structured_content["status"], error["line"]) == (status, 2)
     assert "title" in (error.get("hint") or error["message"])
-    assert error["details"]["reason"] == "USER_CODE_ERROR"
+    assert error["details"]["reason"] == reason
 
 
 def error_of_script(result: CallToolResult) -> dict[str, Any]:

@@ -25,6 +25,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "SDKError",
         "fetch",
         "kb",
+        "search_many",
         "semantic_search",
     ],
     "sandbox": [
