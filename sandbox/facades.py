@@ -213,7 +213,6 @@ def build() -> None:
     """In the fork server: import everything on the menu and make the façades."""
     zones.load()
     guards.refuse_bases(tasks.Future, tasks.EventLoop, speaking.Stream, SingleDispatch, struct.Struct)
-    guards.guard_copying()
     _forget_types()
     silence = Stage(None)
     for module in sorted(MENU, key=lambda name: -name.count(".")):

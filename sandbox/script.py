@@ -45,6 +45,7 @@ def warm_up() -> None:
     facades.build()
     guards.know_classes()
     guards.freeze_classes()
+    guards.guard_copying()
     job = {"code": _WARM_SCRIPT, "result_bytes": 1024, "nesting": 8}
     _ending(job, Console(_Silence(), 1024), _fenced)
     _forget()
