@@ -37,8 +37,9 @@ class NotData(Exception):
 class _Copier:
     """Copies one value, counting."""
 
-    def __init__(self, nesting: int) -> None:
+    def __init__(self, nesting: int, what: str) -> None:
         self._nesting = nesting
+        self._what = what
         self._nodes = 0
         self._chars = 0
         self._path: list[str | int] = []  # keys and positions from the result down to here
@@ -58,13 +59,15 @@ class _Copier:
 
     def where(self) -> str:
         """The path as a script would write it."""
-        text = "result" + "".join(f"[{step!r}]" for step in self._path[:8])
+        text = self._what + "".join(f"[{step!r}]" for step in self._path[:8])
         return text[:80]
 
     def _count(self) -> None:
         self._nodes += 1
         if self._nodes > RESULT_NODES:
-            raise NotData(f"the result holds more than {RESULT_NODES:,} values", "return fewer rows or fields")
+            raise NotData(
+                f"the {self._what} holds more than {RESULT_NODES:,} values", "return fewer rows or fields"
+            )
 
     def text(self, value: str) -> str:
         text = str.__str__(value)
@@ -73,7 +76,7 @@ class _Copier:
         self._chars += len(text)
         if self._chars > RESULT_CHARS:
             raise NotData(
-                f"the result holds more than {RESULT_CHARS:,} characters", "return fewer or shorter texts"
+                f"the {self._what} holds more than {RESULT_CHARS:,} characters", "return fewer or shorter texts"
             )
         return text
 
@@ -164,13 +167,13 @@ class _Copier:
         return self.text(str(value.isoformat()))
 
 
-def plain(value: Any, nesting: int) -> Any:
+def plain(value: Any, nesting: int, what: str = "result") -> Any:
     """The value as JSON has it: exact dicts, lists, strings, numbers, booleans and None. Raises NotData.
 
     Tuples, sets (sorted) and deques become lists, dataclasses objects, dates ISO text, decimals text, members of
-    an enumeration their values. What the value's own methods raise is raised.
+    an enumeration their values. What the value's own methods raise is raised. ``what`` the value is called.
     """
-    return _Copier(nesting).copy(value)
+    return _Copier(nesting, what).copy(value)
 
 
 # By type; a subclass is copied like the first of its bases that stands here.

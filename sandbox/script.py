@@ -198,7 +198,7 @@ class _Transport:
     def __call__(self, method: str, params: Mapping[str, Any], each: Sequence[Mapping[str, Any]] = ()) -> Any:
         """One call and its reply, or the same call once for each and a list of replies."""
         if not each:
-            return self._ask(_encoded({"call": method, "params": params}))
+            return self._ask(_encoded(method, params=params))
         replies: list[Mapping[str, Any]] = []
         while len(replies) < len(each):  # the host answers as many at a time as fill a frame
             batch = each[len(replies) : len(replies) + frames.BATCH_CALLS]
@@ -207,7 +207,7 @@ class _Transport:
 
     def _batch(self, method: str, params: Mapping[str, Any], batch: Sequence[Mapping[str, Any]]) -> bytes:
         """As many of them as fit into a frame."""
-        body = _encoded({"call": method, "params": params, "each": batch})
+        body = _encoded(method, params=params, each=batch)
         if len(body) <= self._request_bytes or len(batch) == 1:
             return body
         return self._batch(method, params, batch[: len(batch) // 2])
@@ -226,12 +226,12 @@ class _Transport:
 _PARAMETER_DEPTH = 16
 
 
-def _encoded(frame: dict[str, Any]) -> bytes:
+def _encoded(method: str, **given: Any) -> bytes:
     try:
-        return frames.dump(frame)
-    except (TypeError, ValueError, RecursionError):  # not JSON as it stands: sets, dates, keys of other types
-        return frames.dump({"call": frame["call"], **results.plain(_parameters(frame), _PARAMETER_DEPTH)})
+        data = {name: results.plain(value, _PARAMETER_DEPTH, "parameters") for name, value in given.items()}
+    except results.NotData as error:  # the keeper would take it for a forged frame
+        raise client_sdk.SDKError("INVALID_REQUEST", error.message, _PASS) from None
+    return frames.dump({"call": method, **data})
 
 
-def _parameters(frame: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in frame.items() if name != "call"}
+_PASS = "pass strings, numbers, booleans and None, and lists and dicts of them"

@@ -53,14 +53,18 @@ class _Keeper:
 
     def __init__(self) -> None:
         self.printed: list[str] = []
+        self.broken: list[str] = []
 
     def send(self, frame: dict[str, Any]) -> None:
         self.send_body(frames.dump(frame))
 
     def send_body(self, body: bytes) -> None:
-        said = frames.decode(body, LIMITS)
-        if isinstance(said, frames.Out):
-            self.printed.append(said.text)
+        try:
+            said = frames.decode(body, LIMITS)
+        except frames.ProtocolError as error:
+            self.broken.append(f"a child that nobody broke into breaks the protocol: {error}")
+        else:
+            self.printed += [said.text] if isinstance(said, frames.Out) else []
 
     def receive(self) -> Any:
         return {"ok": _PAGE}
@@ -133,7 +137,7 @@ class Worker:
             _watching[:], self._listener.heard = [], None
         watch.walk()
         script._forget()
-        return word, watch.found + heard + self._fingerprint.changed()
+        return word, watch.found + heard + keeper.broken + self._fingerprint.changed()
 
     def control(self, source: str) -> dict[str, Any]:
         """Watch a program that no policy looked at and that has every builtin: what it holds must be seen."""

@@ -53,12 +53,14 @@ def all_code(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from all_code(constant)
 
 
-def forbidden_in(code: types.CodeType) -> list[str]:
-    """What stands in the bytecode and must not."""
-    return [found for each in all_code(code) for found in _forbidden_in_one(each)]
+def forbidden_in(code: types.CodeType, in_try: bool = False) -> list[str]:
+    """What stands in the bytecode and must not; ``in_try`` says whether a try may stand around the whole."""
+    inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    tries = in_try or bool(dis.Bytecode(code).exception_entries)
+    return [*_forbidden_here(code, in_try), *(found for each in inner for found in forbidden_in(each, tries))]
 
 
-def _forbidden_in_one(code: types.CodeType) -> Iterator[str]:
+def _forbidden_here(code: types.CodeType, in_try: bool) -> Iterator[str]:
     instructions = list(dis.get_instructions(code))
     written = {i.argval for i in instructions if i.opname == "STORE_ATTR"}
     for number, instruction in enumerate(instructions):
@@ -66,7 +68,8 @@ def _forbidden_in_one(code: types.CodeType) -> Iterator[str]:
         if operation in ("STORE_ATTR", "DELETE_ATTR"):
             allowed = _may_be_written(name)
         elif operation == "IMPORT_NAME":
-            allowed = name in MENU or _is_in_try(code, instruction.offset)
+            # An import that may fail: the importer refuses it when it runs.
+            allowed = name in MENU or in_try or _is_in_try(code, instruction.offset)
         elif operation == "MATCH_CLASS":
             allowed = all(map(_is_open, _keywords(instructions, number)))
         elif "ATTR" in operation or operation in ("LOAD_METHOD", "IMPORT_FROM"):

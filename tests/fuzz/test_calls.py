@@ -18,6 +18,7 @@ from server.knowledge import OPERATIONS, SCRIPT
 from . import hostile_json
 from .choices import Choices
 from .engine import CHOICES, examples
+from .harness import Harness
 
 pytestmark = pytest.mark.anyio
 
@@ -82,6 +83,19 @@ def call(choices: Choices) -> frames.Call:
         return decoded
     names = [choices.one([*_FIELDS]) for _ in range(choices.below(5))]
     return frames.Call(method, {name: _FIELDS[name](choices) for name in ["query", *names]})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "{1: 'a', '1': 'b'}", "{'\\ud800': 1, '?': 2}", "2 ** 2000", "float('nan')", "{'a': b'x'}", "looped",
+        "print",
+        "{'a': 'x' * 5_000_000}", "[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]",
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_call_is_the_script_s_error_and_no_broken_protocol(harness: Harness, given: str) -> None:
+    source = f"looped = []\nlooped.append(looped)\nkb.search('x', filters={given})"
+    assert harness.judge(source) == {"ending": "error", "findings": []}
 
 
 @examples(250)
