@@ -18,8 +18,8 @@ from typing import Any
 from . import guards, troubles
 from .console import Console
 
-# Deeper than CPython's default, and still shallow enough for the stack that a child has: calls through C code (a
-# __repr__ that prints a list, say) take about 2 KiB of its 8 MiB each.
+# Three times CPython's default. Calls through C code take the stack of the child, which is 8 MiB: at twice this depth
+# a comparison that sorts overflows it.
 DEEPEST = 3_000
 
 
@@ -31,15 +31,6 @@ class Stream:
 
     def __init__(self, console: Console | None) -> None:
         self._targets: list[Any] = [console]
-
-    def redirect(self, target: Any) -> None:
-        """Words go there from now on."""
-        self._targets.append(target)
-
-    def restore(self) -> None:
-        """Words go where they went before."""
-        if len(self._targets) > 1:
-            self._targets.pop()
 
     def write(self, text: str) -> int:
         """Print text as it stands."""
@@ -104,11 +95,11 @@ def contextlib_module(stage: Stage) -> dict[str, Any]:
     def redirection(stream: Stream) -> Callable[[Any], Any]:
         @contextlib.contextmanager
         def redirect(target: Any) -> Any:
-            stream.redirect(target)
+            stream._targets.append(target)
             try:
                 yield target
             finally:
-                stream.restore()
+                stream._targets.pop()
 
         return redirect
 
