@@ -18,8 +18,8 @@ from typing import Any
 from . import guards, troubles
 from .console import Console
 
-# Three times CPython's default. Calls through C code take the stack of the child, which is 8 MiB: at twice this depth
-# a comparison that sorts overflows it.
+# Three times CPython's default. Calls through C code take the stack of the child, which is 8 MiB: at twice this
+# depth a comparison that sorts overflows it.
 DEEPEST = 3_000
 
 
