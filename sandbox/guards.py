@@ -682,6 +682,7 @@ def _slot(name: Any) -> str:
 
 # --- copying ---------------------------------------------------------------------------------------------------
 
+_HERE = f"{__package__}."
 _copy: Any = copy
 _reconstruct = _copy._reconstruct
 # Put into an instance's dict by the library itself.
@@ -694,6 +695,9 @@ def _guarded_reconstruct(
     """How the copy module makes an object and fills it, when the script may have had a say in either."""
     if type(x) not in TRUSTED:
         _check_state(x, state)
+    elif type(x) not in _OFFERED and type(x).__module__.startswith(_HERE):
+        # Whoever brings the memo sees every part of what is copied: of a bound method, its object and all within.
+        raise TypeError(f"cannot copy {type(x).__name__!r} object")
 
     def made(*given: Any) -> Any:
         found = make(*given)
