@@ -136,6 +136,7 @@ class Child:
         self._channel.close()
         if self._statm >= 0:
             os.close(self._statm)
+            self._statm = -1  # its number is another file's soon
         if self._handle >= 0:
             self._kill_process()
 

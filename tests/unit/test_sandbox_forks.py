@@ -1,8 +1,12 @@
-"""When the keeper stays awake for a child, and when it sleeps."""
+"""When the keeper stays awake for a child, and when it sleeps; what it reads of one that is dead."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +66,20 @@ def test_it_sleeps_while_other_children_are_in_conversation(awake: forks._Wakefu
 
 def test_others_get_their_turn_every_sixteenth_time(awake: forks._Wakefulness) -> None:
     assert [number for number in range(1, 40) if awake.others_turn()] == [16, 32]
+
+
+async def _memory_of_a_dead_child(page: Path) -> int:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        child = forks.Child(ours, asyncio.get_running_loop())
+        child._statm = os.open(page, os.O_RDONLY)
+        first = child.resident_bytes()
+        child.kill()
+        with page.open():  # takes the number that has just become free
+            return first + child.resident_bytes()
+
+
+def test_of_a_child_that_is_dead_nothing_is_read_from_a_number_that_is_another_files(tmp_path: Path) -> None:
+    page = tmp_path / "statm"
+    page.write_text("9 1 1", "ascii")
+    assert asyncio.run(_memory_of_a_dead_child(page)) == os.sysconf("SC_PAGE_SIZE")
