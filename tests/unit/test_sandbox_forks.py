@@ -72,11 +72,14 @@ async def _memory_of_a_dead_child(page: Path) -> int:
     ours, theirs = socket.socketpair()
     with theirs:
         child = forks.Child(ours, asyncio.get_running_loop())
-        child._statm = os.open(page, os.O_RDONLY)
+        number = child._statm = os.open(page, os.O_RDONLY)
         first = child.resident_bytes()
         child.kill()
-        with page.open():  # takes the number that has just become free
-            return first + child.resident_bytes()
+        with page.open() as another:
+            os.dup2(another.fileno(), number)
+            second = child.resident_bytes()
+            os.close(number)
+        return first + second
 
 
 def test_of_a_child_that_is_dead_nothing_is_read_from_a_number_that_is_another_files(tmp_path: Path) -> None:
