@@ -217,12 +217,19 @@ def _evaluation(obj: Any, name: str) -> Any:
     return getattr(obj, name)
 
 
+def _members(obj: Any, name: str) -> Any:
+    """A view of a copy: comparing a view hands the dict behind it to the other side's ``__eq__``."""
+    found = getattr(obj, name)
+    return types.MappingProxyType(dict(found)) if type(found) is types.MappingProxyType else found
+
+
 _WATCHED: Mapping[str, Callable[[Any, str], Any]] = {
     "format": _format_of,
     "format_map": _format_of,
     "obj": _object_behind,
     "mro": _class_order,
     "evaluate": _evaluation,
+    "groupindex": _members,
 }
 
 
@@ -328,12 +335,6 @@ def _relatives(obj: Any, name: str) -> tuple[Any, ...]:
 
 def _same_name(cls: type, other: Any) -> bool:
     return (cls.__module__, cls.__name__) == (other.__module__, other.__name__)
-
-
-def _members(obj: Any, name: str) -> Any:
-    """A view of a copy: comparing a view hands the dict behind it to the other side's ``__eq__``."""
-    found = getattr(obj, name)
-    return types.MappingProxyType(dict(found)) if type(found) is types.MappingProxyType else found
 
 
 def _copied(obj: Any, name: str) -> Any:

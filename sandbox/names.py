@@ -32,8 +32,8 @@ FORBIDDEN = (
 )
 
 # `str.format` walks attributes; `AttributeError.obj` and `memoryview.obj` are the object behind; `type.mro` is the
-# class graph; `ForwardRef.evaluate` evaluates source.
-WATCHED = frozenset({"format", "format_map", "obj", "mro", "evaluate"})
+# class graph; `ForwardRef.evaluate` evaluates source; `Pattern.groupindex` is a view of the dict it matches by.
+WATCHED = frozenset({"format", "format_map", "obj", "mro", "evaluate", "groupindex"})
 
 
 def words(text: str) -> list[str]:
