@@ -108,6 +108,8 @@ class SpawnedChild:
 
     def resident_bytes(self) -> int:
         """The resident memory of all its processes now."""
+        if self._killed:
+            return 0  # their numbers are others' soon
         resident = 0
         for member in self._members:
             with contextlib.suppress(psutil.Error), member.oneshot():
