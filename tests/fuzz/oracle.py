@@ -45,6 +45,9 @@ _GUARDED_NAMES = {"format", "format_map", "obj", "mro", "evaluate"}
 _DUNDERS_WRITTEN = {"__name__", "__qualname__", "__doc__", "__cause__", "__suppress_context__"}
 
 
+_READING = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"}  # in this Python or another
+
+
 def all_code(code: types.CodeType) -> Iterator[types.CodeType]:
     """The code object and those in it."""
     yield code
@@ -72,7 +75,7 @@ def _forbidden_here(code: types.CodeType, in_try: bool) -> Iterator[str]:
             allowed = name in MENU or in_try or _is_in_try(code, instruction.offset)
         elif operation == "MATCH_CLASS":
             allowed = all(map(_is_open, _keywords(instructions, number)))
-        elif "ATTR" in operation or operation in ("LOAD_METHOD", "IMPORT_FROM"):
+        elif operation in _READING:
             # x._private += 1 reads what it writes; the guard of the writing has looked at it.
             allowed = _is_open(name) or (name in written and _may_be_written(name))
         else:
@@ -87,7 +90,7 @@ def _keywords(instructions: list[dis.Instruction], number: int) -> tuple[str, ..
 
 
 def _is_dunder(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")
 
 
 def _may_be_written(name: str) -> bool:

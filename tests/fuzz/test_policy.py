@@ -35,14 +35,14 @@ def test_any_text_is_refused_or_compiled_to_bytecode_without_a_forbidden_name(te
     assert (oracle.forbidden_in(compiled.code), oracle.foreign_lines(compiled.code, text)) == ([], set())
 
 
-@examples(250)
+@examples(400)
 @given(CHOICES)
 def test_whatever_compiles_never_holds_a_key_to_the_interpreter(harness: Harness, choices: Choices) -> None:
     source = grammar.hostile(choices)
     assert harness.judge(source)["findings"] == [], source
 
 
-@examples(150)
+@examples(250)
 @given(CHOICES)
 def test_no_change_to_an_attack_or_a_script_makes_it_hold_one(harness: Harness, choices: Choices) -> None:
     source = grammar.mutated(choices, seeds.programs())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 from collections.abc import Iterator
 from functools import cache
@@ -16,7 +17,9 @@ from tests.fuzz.harness import Harness
 @cache
 def harness() -> Harness:
     """One process for all programs."""
-    return Harness()
+    made = Harness()
+    atexit.register(made.close)
+    return made
 
 
 def program(data: bytes) -> str:
