@@ -89,7 +89,10 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: status, result, stdout, error, usage, walls."""
-        return asdict(self)
+        data = asdict(self)
+        if self.error is not None and self.error.retry_after_s is None:
+            del data["error"]["retry_after_s"]
+        return data
 
 
 class SandboxUnavailable(Exception):
