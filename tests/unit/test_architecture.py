@@ -122,6 +122,13 @@ def _modules() -> Mapping[str, Path]:
 MODULES = _modules()
 
 
+def test_the_map_of_the_sandbox_names_each_of_its_modules_once() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("Within `sandbox/`")[2].partition("## ")[0]
+    modules = sorted(name.removeprefix("sandbox.") for name in MODULES if name.startswith("sandbox."))
+    assert sorted(re.findall(r"`(\w+)`", table)) == modules
+
+
 def _imports() -> Iterator[Import]:
     for module, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
