@@ -278,6 +278,8 @@ def main() -> None:
 
 # How deep a program may call itself, and what exactly is said of it, belongs to the interpreter around it.
 _OF_THE_HOST = ("RecursionError", "SyntaxError")
+# CPython has no limits on what a program prints and holds: reaching one is no silent difference.
+_LIMITS_REACHED = ("OutputLimit", "MemoryLimit")
 
 
 class Harness:
@@ -304,7 +306,9 @@ class Harness:
     def differs(self, source: str) -> tuple[Any, Any] | None:
         """How the program ends behind the fence and on CPython, where that is not the same."""
         found = self.compare(source)
-        if found["ending"] != "compared" or found["plain"][1] in _OF_THE_HOST or found["fenced"] == found["plain"]:
+        if found["ending"] != "compared" or found["fenced"] == found["plain"]:
+            return None
+        if found["plain"][1] in _OF_THE_HOST or found["fenced"][1] in _LIMITS_REACHED:
             return None
         return found["fenced"], found["plain"]
 
