@@ -25,9 +25,6 @@ FREE: dict[str, tuple[int | None, int | None]] = {
     "exit_group": (231, 94),
     "rt_sigreturn": (15, 139),
     "restart_syscall": (219, 128),
-    "clock_gettime": (228, 113),
-    "clock_getres": (229, 114),
-    "clock_nanosleep": (230, 115),
     "nanosleep": (35, 101),
     "gettimeofday": (96, 169),
     "time": (201, None),
@@ -48,6 +45,9 @@ CHECKED: dict[str, tuple[int | None, int | None]] = {
     "read": (0, 63),
     "write": (1, 64),
     "recvfrom": (45, 207),
+    "clock_gettime": (228, 113),
+    "clock_getres": (229, 114),
+    "clock_nanosleep": (230, 115),
     "mmap": (9, 222),
     "mprotect": (10, 226),
 }
@@ -217,6 +217,7 @@ _COLUMN = {"x86_64": 0, "aarch64": 1}
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
+_CLOCKS = 16  # as many as the kernel has numbers for
 _PROT_EXEC, _MAP_ANONYMOUS, _MSG_DONTWAIT = 4, 0x20, 0x40
 
 # Offsets into struct seccomp_data; both architectures are little-endian, so the low half of an argument is first.
@@ -245,6 +246,8 @@ def _checked(name: str) -> bytes:
     if name == "recvfrom":  # reading, but not waiting
         at_once = _op(_LOAD, _ARGUMENT[3]) + _op(_JUMP_EQ, _MSG_DONTWAIT, 0, 1) + _LET_PASS + _REFUSE
         return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, RPC, 1, 0) + _REFUSE + at_once
+    if name.startswith("clock_"):  # the system's clocks and our own; numbers beyond are those of other processes
+        return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_GE, _CLOCKS, 0, 1) + _REFUSE + _LET_PASS
     no_exec = _op(_LOAD, _ARGUMENT[2]) + _op(_JUMP_SET, _PROT_EXEC, 0, 1) + _DIE
     if name == "mprotect":
         return no_exec + _LET_PASS
