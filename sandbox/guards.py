@@ -44,9 +44,13 @@ def know_classes() -> None:
 
 
 def freeze_classes() -> None:
-    """Ours do not change while a script runs, whichever code of the library is talked into setting attributes."""
-    for cls in TRUSTED:
-        freeze(cls)
+    """Ours do not change while a script runs, whichever code of the library is talked into setting attributes.
+
+    RuntimeError on an interpreter whose classes cannot be made immutable: no script runs there.
+    """
+    movable = sorted(cls.__qualname__ for cls in TRUSTED if not freeze(cls))
+    if movable:
+        raise RuntimeError(f"{len(movable)} classes cannot be made immutable in this interpreter, {movable[0]} first")
 
 
 class Refused(AttributeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sandbox import guards
 from sandbox.freezing import freeze, is_frozen
 
 
@@ -43,3 +44,11 @@ def test_instances_and_subclasses_of_a_frozen_class_are_as_free_as_ever() -> Non
 
 def test_the_interpreters_own_classes_are_frozen_already() -> None:
     assert (is_frozen(int), freeze(int)) == (True, True)
+
+
+def test_no_script_runs_where_a_class_cannot_be_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "TRUSTED", {Base})
+    guards.freeze_classes()
+    monkeypatch.setattr(guards, "freeze", lambda cls: False)
+    with pytest.raises(RuntimeError, match="Base"):
+        guards.freeze_classes()
