@@ -50,7 +50,7 @@ def freeze_classes() -> None:
     """
     movable = sorted(cls.__qualname__ for cls in TRUSTED if not freeze(cls))
     if movable:
-        raise RuntimeError(f"{len(movable)} classes cannot be made immutable in this interpreter, {movable[0]} first")
+        raise RuntimeError(f"{len(movable)} classes cannot be made immutable here, {movable[0]} first")
 
 
 class Refused(AttributeError):
