@@ -352,6 +352,8 @@ class ForkServer:
         except OSError as error:
             self._children.pop(name, None)
             child.kill()
+            if not isinstance(error, BlockingIOError):  # then it is only slow
+                self._lose()
             raise SandboxUnavailable(f"the fork server takes no orders: {error.strerror}") from None
         except BaseException:
             child.kill()

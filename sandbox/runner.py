@@ -166,6 +166,12 @@ class Sandbox:
         usual = (limits.memory_bytes, limits.cpu_seconds) == (self._limits.memory_bytes, self._limits.cpu_seconds)
         if usual and server.spares:
             return server, server.spares.popleft()
+        try:
+            return server, await server.spawn(limits)
+        except SandboxUnavailable:
+            if not server.gone:
+                raise
+        server = await self._current()  # it has died since it was last heard of; this is another one
         return server, await server.spawn(limits)
 
     def _after(self, server: Engine) -> None:

@@ -168,10 +168,19 @@ def test_a_script_that_exits_the_process_is_a_crash(walls: Any) -> None:
     assert walls.run("import os\nos._exit(0)").status == "crashed"
 
 
-def test_the_fork_server_is_started_anew_when_it_dies(bench: Any) -> None:
-    server: ForkServer = bench.sandbox._server
-    os.kill(server._process.pid, signal.SIGKILL)
-    assert [bench.run("1 + 1").result for _ in range(4)] == [2] * 4
+@pytest.mark.parametrize("spares", [0, 2])
+def test_the_fork_server_is_started_anew_whenever_it_dies(spares: int) -> None:
+    async def die_again_and_again() -> list[object]:
+        found = []
+        async with Sandbox(spares=spares) as sandbox:
+            for scripts in (1, 2, 3, 4, 4, 4):
+                assert isinstance(sandbox._server, ForkServer)
+                os.kill(sandbox._server._process.pid, signal.SIGKILL)
+                found += [(await sandbox.run("1 + 1")).result for _ in range(scripts)]
+            assert sandbox.renewals["died"] == 6
+        return found
+
+    assert asyncio.run(die_again_and_again()) == [2] * 18
 
 
 _STARTS_AND_WAITS = """
