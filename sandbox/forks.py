@@ -408,9 +408,7 @@ class ForkServer:
 
     async def close_when_idle(self) -> None:
         """Let running scripts end, then close."""
-        for spare in self.spares:
-            spare.kill()
-        self.spares.clear()
+        self._let_go_of_spares()
         with contextlib.suppress(asyncio.CancelledError):
             await self._idle.wait()
         await self.close()
@@ -418,13 +416,16 @@ class ForkServer:
     async def close(self) -> None:
         """End it and every child. Idempotent."""
         self._lose()
-        for spare in self.spares:
-            spare.kill()
-        self.spares.clear()
+        self._let_go_of_spares()
         self._control.close()
         if self._hello.done() and not self._hello.cancelled():
             self._hello.exception()  # seen
         await asyncio.shield(asyncio.to_thread(self._reap))
+
+    def _let_go_of_spares(self) -> None:
+        for spare in self.spares:
+            spare.kill()
+        self.spares.clear()
 
     def _reap(self) -> None:
         # Closing the control socket ends it; killing is for one that hangs.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
@@ -124,20 +125,27 @@ def _progress(*, as_json: bool) -> Progress:
     return Progress(console=watched, transient=True, disable=as_json or not watched.is_terminal)
 
 
-def audited(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_json: bool) -> int:
-    """Run the attacks, print what became of them, and return the exit code."""
+@contextmanager
+def _trying(what: str, total: int, *, as_json: bool) -> Iterator[Callable[[], None]]:
+    """Show how far trying the sandbox has come; gives what to call at each step."""
     from sandbox import SandboxUnavailable
-    from security.audit import claims, run
 
     logging.getLogger("sandbox").setLevel(logging.ERROR)  # that scripts are killed is what we want to see here
     with _progress(as_json=as_json) as progress:
-        task = progress.add_task("attacking", total=sum(len(claims(attack)) for attack in attacks))
+        task = progress.add_task(what, total=total)
         try:
-            report = asyncio.run(
-                run(attacks, accept_missing=accept_missing, on_trial=lambda _: progress.advance(task))
-            )
+            yield lambda: progress.advance(task)
         except SandboxUnavailable as error:
             raise WinnowError("SANDBOX_UNAVAILABLE", f"{error}; winnow doctor shows every wall") from None
+
+
+def audited(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_json: bool) -> int:
+    """Run the attacks, print what became of them, and return the exit code."""
+    from security.audit import claims, run
+
+    trials = sum(len(claims(attack)) for attack in attacks)
+    with _trying("attacking", trials, as_json=as_json) as advance:
+        report = asyncio.run(run(attacks, accept_missing=accept_missing, on_trial=lambda _: advance()))
     if as_json:
         print_json(report.to_json())
     else:
@@ -147,20 +155,13 @@ def audited(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_js
 
 def soaked(executions: int, *, accept_missing: tuple[str, ...], as_json: bool) -> int:
     """Run so many scripts, print what became of them, and return the exit code."""
-    from sandbox import SandboxUnavailable
     from security import soak
     from security.suite import attacks
 
-    logging.getLogger("sandbox").setLevel(logging.ERROR)
-    with _progress(as_json=as_json) as progress:
-        task = progress.add_task("soaking", total=executions)
-        running = soak.run(
-            list(attacks()), executions, accept_missing=accept_missing, on_execution=lambda: progress.advance(task)
+    with _trying("soaking", executions, as_json=as_json) as advance:
+        report = asyncio.run(
+            soak.run(list(attacks()), executions, accept_missing=accept_missing, on_execution=advance)
         )
-        try:
-            report = asyncio.run(running)
-        except SandboxUnavailable as error:
-            raise WinnowError("SANDBOX_UNAVAILABLE", f"{error}; winnow doctor shows every wall") from None
     if as_json:
         print_json(report.to_json())
     else:
