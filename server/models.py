@@ -17,7 +17,8 @@ class Document:
     ``id`` is derived from (project, uri). ``uri`` is what a person recognises: the path below the ingested
     folder, or ``corpus.jsonl#4983`` for a record. ``source`` is the ingested root the document came from.
     ``created`` is an ISO-8601 date or "" where the source states none. ``metadata`` holds JSON scalars and
-    lists of them: front matter or a record's own metadata.
+    lists of them: front matter or a record's own metadata. ``environment`` ("dev", "prod", "scratch", or
+    whatever else the source says) and ``repository`` are labels that a scope is enforced by, "" for none.
     """
 
     id: str
@@ -32,6 +33,8 @@ class Document:
     tags: tuple[str, ...] = ()
     created: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    environment: str = ""
+    repository: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,9 @@ class Hit:
 class Filters:
     """What narrows a search, pushed into the index. Empty means "do not narrow".
 
-    ``tags`` must all be present; ``doc_tags`` and ``types`` match any; ``path_prefix`` ends at a path segment
-    (``guide/net`` matches ``guide/net/a.md``, not ``guide/network.md``); ``updated_after`` is an ISO date.
+    ``tags`` must all be present; ``doc_tags``, ``types`` and ``repositories`` match any; ``path_prefix`` ends
+    at a path segment (``guide/net`` matches ``guide/net/a.md``, not ``guide/network.md``); ``updated_after``
+    is an ISO date. Labels are compared exactly, and a document without one matches no filter on it.
     """
 
     project: str
@@ -87,6 +91,8 @@ class Filters:
     vendor: str = ""
     path_prefix: str = ""
     updated_after: str = ""
+    environment: str = ""
+    repositories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,8 @@ PAYLOAD_KEYS: Mapping[str, Literal["keyword", "float"]] = MappingProxyType(
         "vendor": "keyword",
         "paths": "keyword",
         "updated": "float",
+        "environment": "keyword",
+        "repository": "keyword",
     }
 )
 
@@ -80,7 +82,8 @@ def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
     """What every point of the document carries for filters.
 
     ``paths`` holds the uri and every folder above it, so that a path prefix is an equality that ends at a
-    segment. ``updated`` is the document's own date in seconds since 1970 (UTC), absent where it has none.
+    segment. ``updated`` is the document's own date in seconds since 1970 (UTC), absent where it has none, as
+    are ``environment`` and ``repository``.
     """
     segments = document.uri.split("/")
     payload: dict[str, str | float | tuple[str, ...]] = {
@@ -93,7 +96,10 @@ def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
     }
     stated = document.metadata.get("updated") or document.metadata.get("lastmod") or document.created
     updated = seconds_of(str(stated))
-    return payload if updated is None else {**payload, "updated": updated}
+    if updated is not None:
+        payload["updated"] = updated
+    labels = {"environment": document.environment, "repository": document.repository}
+    return payload | {key: label for key, label in labels.items() if label}
 
 
 def conditions(filters: Filters) -> list[AnyOf | AtLeast]:
@@ -108,6 +114,8 @@ def conditions(filters: Filters) -> list[AnyOf | AtLeast]:
         "type": filters.types,
         "vendor": (filters.vendor,) if filters.vendor else (),
         "paths": (prefix,) if (prefix := filters.path_prefix.strip("/")) else (),
+        "environment": (filters.environment,) if filters.environment else (),
+        "repository": filters.repositories,
     }
     wanted += [AnyOf(key, values) for key, values in anything.items() if values]
     if filters.updated_after:
@@ -116,6 +124,24 @@ def conditions(filters: Filters) -> list[AnyOf | AtLeast]:
             raise WinnowError("INVALID_REQUEST", "updated_after must be an ISO date such as 2026-11-21")
         wanted.append(AtLeast("updated", after))
     return wanted
+
+
+def admits(filters: Filters, document: Document) -> bool:
+    """Whether the document passes the filters: what the index decides, for documents reached by id.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` where ``updated_after`` is not a date.
+    """
+    payload = payload_of(document)
+    return all(_holds(condition, payload.get(condition.key)) for condition in conditions(filters))
+
+
+def _holds(condition: AnyOf | AtLeast, value: str | float | tuple[str, ...] | None) -> bool:
+    match condition:
+        case AnyOf(_, values):
+            held = value if isinstance(value, tuple) else (value,)
+            return not set(values).isdisjoint(held)
+        case AtLeast(_, number):
+            return isinstance(value, float) and value >= number
 
 
 def seconds_of(date: str) -> float | None:
