@@ -2,6 +2,7 @@
 
 Each setting has one name: ``--flag`` on the command line, ``WINNOW_FLAG`` in the environment, ``flag`` in
 ``winnow.toml`` (in the working folder, or the file named by ``WINNOW_CONFIG``), in that order of precedence.
+Two rollback switches are also read from the ``MCP_*`` variables that such servers share, after ``WINNOW_*``.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from tomllib import TOMLDecodeError
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, ValidationError
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
@@ -26,6 +29,14 @@ from pydantic_settings import (
 from server.errors import WinnowError
 
 MIB = 1024 * 1024
+
+# Variables that a setting is also read from.
+_ALSO: Mapping[str, str] = MappingProxyType(
+    {
+        "kb_v2_enabled": "MCP_KB_V2_ENABLED",
+        "structured_output_enabled": "MCP_STRUCTURED_OUTPUT_ENABLED",
+    }
+)
 
 
 def config_file() -> Path:
@@ -48,11 +59,19 @@ def default_models() -> Path:
 
 
 def _split(value: Any) -> Any:
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    names = tuple(part.strip() for part in value.split(",") if part.strip())
+    # An empty list often means "no restriction": a slip must not turn one into the other.
+    if value.strip() and not names:
+        raise ValueError(f"names no name: {value!r}")
+    return names
 
 
 # In the environment a list is written a,b,c.
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Labels = Annotated[tuple[Label, ...], NoDecode, BeforeValidator(_split)]
 
 
 class Settings(BaseSettings):
@@ -73,6 +92,15 @@ class Settings(BaseSettings):
         description="project that is searched",
     )
     projects: Names = Field(default=(), max_length=1000, description="projects in reach; empty: only `project`")
+    doc_tags: Labels = Field(
+        default=(), max_length=1000, description="only documents with one of these doc tags; empty: any"
+    )
+    environment: Literal["", "dev", "prod", "scratch"] = Field(
+        default="", description="only documents of this environment: dev, prod or scratch; empty: any"
+    )
+    repositories: Labels = Field(
+        default=(), max_length=1000, description="only documents of one of these repositories; empty: any"
+    )
     embedding: Literal["auto", "off"] = Field(default="auto", description="off: lexical search only")
     fusion: Literal["convex", "rrf"] = Field(default="convex", description="how the legs are joined")
     qdrant_url: str | None = Field(default=None, description="a Qdrant server instead of the embedded index")
@@ -80,7 +108,28 @@ class Settings(BaseSettings):
 
     default_response_mode: Literal["ids_only", "metadata", "preview", "full"] = "metadata"
     content: Literal["dense", "summary"] = "dense"
+    structured_output_enabled: bool = Field(
+        default=True,
+        description="off, to roll back: answers are minified JSON text; no structuredContent, no outputSchema",
+    )
+    resource_links: Literal["on", "off"] = Field(
+        default="on", description="off: results carry the URI of a passage, but no link to it beside them"
+    )
     tool_names: Literal["underscore", "dotted"] = "underscore"
+    kb_v2_enabled: bool = Field(
+        default=True, description="off, to roll back: no kb_* tools are listed, but the legacy tools instead"
+    )
+    legacy_tools: bool = Field(
+        default=False, description="list search_sections and get_section_text beside the kb_* tools"
+    )
+    evidence: Literal["lexical", "dense"] = Field(
+        default="lexical",
+        description="how quotes are scored; lexical: by their words, dense: also by the embedding model",
+    )
+    scratch_mb: int = Field(default=256, ge=1, le=4096, description="memory for the passages that sessions hold")
+    scratch_minutes: float = Field(
+        default=30.0, ge=0.01, le=1440, description="how long a session's passage is held"
+    )
     execute_code: Literal["on", "off"] = "on"
     sandbox: Literal["auto", "monty", "seatbelt"] = Field(
         default="auto",
@@ -110,8 +159,14 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags, then environment, then file."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=config_file())
+        """Flags, then environment (``WINNOW_*``, then what is shared), then file."""
+        shared = {name: os.environ[variable] for name, variable in _ALSO.items() if os.environ.get(variable)}
+        return (
+            init_settings,
+            env_settings,
+            InitSettingsSource(settings_cls, init_kwargs=shared),
+            TomlConfigSettingsSource(settings_cls, toml_file=config_file()),
+        )
 
     @property
     def reachable(self) -> tuple[str, ...]:
@@ -150,8 +205,9 @@ def source_of(name: str, flags: Mapping[str, Any] | None = None) -> str:
     """Where a setting comes from: its flag, its variable, the file, or "default"."""
     if flags and name in flags:
         return f"--{name.replace('_', '-')}"
-    if os.environ.get(f"WINNOW_{name.upper()}"):
-        return f"WINNOW_{name.upper()}"
+    for variable in (f"WINNOW_{name.upper()}", _ALSO.get(name, "")):
+        if os.environ.get(variable):
+            return variable
     return str(config_file()) if name in _file_values() else "default"
 
 

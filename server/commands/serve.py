@@ -24,7 +24,8 @@ _LEAVE_ON = (signal.SIGINT, signal.SIGTERM)
 
 
 @app.command(
-    epilog="Examples: winnow serve | winnow serve --project handbook | winnow serve --http 127.0.0.1:8765",
+    epilog="Examples: winnow serve | winnow serve --project handbook --environment prod | "
+    "winnow serve --http 127.0.0.1:8765",
 )
 def serve(
     http: Annotated[
@@ -32,6 +33,18 @@ def serve(
     ] = None,
     store: Store = None,
     project: Project = None,
+    doc_tags: Annotated[
+        str | None,
+        typer.Option("--doc-tags", metavar="A,B", help="serve only these doc tags", show_default=False),
+    ] = None,
+    environment: Annotated[
+        str | None,
+        typer.Option("--environment", metavar="NAME", help="serve only dev, prod or scratch", show_default=False),
+    ] = None,
+    repositories: Annotated[
+        str | None,
+        typer.Option("--repositories", metavar="A,B", help="serve only these repositories", show_default=False),
+    ] = None,
     tool_names: Annotated[
         str | None,
         typer.Option(help="underscore (default) or dotted: how tool names are listed", show_default=False),
@@ -39,6 +52,44 @@ def serve(
     content: Annotated[
         str | None,
         typer.Option(help="dense (default) or summary: the text beside the structure", show_default=False),
+    ] = None,
+    structured_output_enabled: Annotated[
+        bool | None,
+        typer.Option(
+            "--structured-output-enabled/--no-structured-output-enabled",
+            help="answer with structure, or (to roll back) with minified JSON text alone",
+            show_default=False,
+        ),
+    ] = None,
+    resource_links: Annotated[
+        str | None,
+        typer.Option(help="on (default) or off: link passages beside the results", show_default=False),
+    ] = None,
+    kb_v2_enabled: Annotated[
+        bool | None,
+        typer.Option(
+            "--kb-v2-enabled/--no-kb-v2-enabled",
+            help="list the kb_* tools, or (to roll back) the legacy tools instead",
+            show_default=False,
+        ),
+    ] = None,
+    legacy_tools: Annotated[
+        bool | None,
+        typer.Option(
+            "--legacy-tools/--no-legacy-tools",
+            help="list search_sections and get_section_text as well",
+            show_default=False,
+        ),
+    ] = None,
+    evidence: Annotated[
+        str | None,
+        typer.Option(help="lexical (default) or dense: how quotes are scored", show_default=False),
+    ] = None,
+    scratch_mb: Annotated[
+        int | None, typer.Option(help="memory for the passages that sessions hold", show_default=False)
+    ] = None,
+    scratch_minutes: Annotated[
+        float | None, typer.Option(help="how long a session's passage is held", show_default=False)
     ] = None,
     execute_code: Annotated[
         bool | None, typer.Option("--execute-code/--no-execute-code", help="offer scripts", show_default=False)
@@ -59,8 +110,18 @@ def serve(
         settings = load_settings(
             store=store,
             project=project,
+            doc_tags=doc_tags,
+            environment=environment,
+            repositories=repositories,
             tool_names=tool_names,
             content=content,
+            structured_output_enabled=structured_output_enabled,
+            resource_links=resource_links,
+            kb_v2_enabled=kb_v2_enabled,
+            legacy_tools=legacy_tools,
+            evidence=evidence,
+            scratch_mb=scratch_mb,
+            scratch_minutes=scratch_minutes,
             execute_code=switch,
             sandbox=sandbox,
             limits=limits,

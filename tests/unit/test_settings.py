@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from typer.main import get_command
+from typer.testing import CliRunner
 
+from server.commands.serve import app as serve
 from server.errors import WinnowError
-from server.settings import load_settings, source_of
+from server.settings import Settings, load_settings, source_of
 
 
 @pytest.fixture
@@ -52,3 +55,110 @@ def test_an_unknown_key_and_a_broken_file_are_refused(config: Path) -> None:
 def test_settings_are_frozen(config: Path) -> None:
     with pytest.raises(ValidationError):
         load_settings().project = "other"  # type: ignore[misc]
+
+
+def test_nothing_confines_a_server_unless_it_is_said(config: Path) -> None:
+    settings = load_settings()
+    assert (settings.doc_tags, settings.environment, settings.repositories) == ((), "", ())
+
+
+def test_what_confines_a_server_comes_from_every_place(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config.write_text('doc_tags = ["a, b", " c "]\nenvironment = "dev"\nrepositories = ["org/app"]\n')
+    settings = load_settings()
+    assert (settings.doc_tags, settings.environment, settings.repositories) == (
+        ("a, b", "c"),
+        "dev",
+        ("org/app",),
+    )
+    monkeypatch.setenv("WINNOW_DOC_TAGS", "d, e")
+    monkeypatch.setenv("WINNOW_ENVIRONMENT", "scratch")
+    settings = load_settings(repositories="org/web,org/api")
+    assert (settings.doc_tags, settings.environment, settings.repositories) == (
+        ("d", "e"),
+        "scratch",
+        ("org/web", "org/api"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("environment", "production"),
+        ("environment", "Prod"),
+        ("doc_tags", " , "),
+        ("repositories", ","),
+        ("doc_tags", ["a", " "]),
+    ],
+)
+def test_a_slip_in_what_confines_a_server_is_refused_rather_than_no_restriction(
+    config: Path, flag: str, value: str | list[str]
+) -> None:
+    with pytest.raises(WinnowError, match=rf"{flag}: .* \(from --{flag.replace('_', '-')}\)"):
+        load_settings(**{flag: value})
+
+
+@pytest.mark.parametrize("name", ["kb_v2_enabled", "structured_output_enabled"])
+def test_a_rollback_switch_is_read_from_its_shared_variable_too_and_ours_wins(
+    config: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def in_force() -> tuple[bool, str]:
+        return getattr(load_settings(), name), source_of(name)
+
+    assert in_force() == (True, "default")
+    config.write_text(f"{name} = true\n")
+    monkeypatch.setenv(f"MCP_{name.upper()}", "false")
+    assert in_force() == (False, f"MCP_{name.upper()}")
+    monkeypatch.setenv(f"WINNOW_{name.upper()}", "true")
+    assert in_force() == (True, f"WINNOW_{name.upper()}")
+    assert getattr(load_settings(**{name: False}), name) is False
+
+
+def test_no_other_setting_is_read_from_a_shared_variable(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PROJECT", "ENVIRONMENT", "LEGACY_TOOLS"):
+        monkeypatch.setenv(f"MCP_{name}", "dev")
+    settings = load_settings()
+    assert (settings.project, settings.environment, settings.legacy_tools) == ("default", "", False)
+
+
+def test_a_wrong_shared_variable_is_named(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MCP_KB_V2_ENABLED", "perhaps")
+    with pytest.raises(WinnowError, match=r"kb_v2_enabled: .* \(from MCP_KB_V2_ENABLED\)"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most", "beyond"),
+    [("scratch_mb", 1, 4096, (0, 4097)), ("scratch_minutes", 0.01, 1440, (0.009, 1441))],
+)
+def test_what_sessions_hold_is_bounded(
+    config: Path, name: str, least: float, most: float, beyond: tuple[float, ...]
+) -> None:
+    assert [getattr(load_settings(**{name: value}), name) for value in (least, most)] == [least, most]
+    for value in beyond:
+        with pytest.raises(WinnowError, match=name):
+            load_settings(**{name: value})
+
+
+def test_every_setting_of_serving_is_a_flag_of_its_own_name() -> None:
+    flags = {flag for parameter in get_command(serve).params for flag in parameter.opts}
+    expected = """--doc-tags --environment --repositories --structured-output-enabled --resource-links
+        --kb-v2-enabled --legacy-tools --evidence --scratch-mb --scratch-minutes"""
+    assert set(expected.split()) - flags == set()
+    assert {flag[2:].replace("-", "_") for flag in flags} - set(Settings.model_fields) == {"http"}
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("--doc-tags", ","),
+        ("--environment", "production"),
+        ("--repositories", ","),
+        ("--resource-links", "maybe"),
+        ("--evidence", "both"),
+        ("--scratch-mb", "0"),
+        ("--scratch-minutes", "0"),
+    ],
+)
+def test_a_flag_of_serving_reaches_the_setting_of_its_name(config: Path, flag: str, value: str) -> None:
+    refused = CliRunner().invoke(serve, [flag, value])
+    assert (refused.exit_code, f"(from {flag})" in refused.stderr) == (2, True)
