@@ -39,6 +39,7 @@ ROOMS: Mapping[str, str] = {
     "server.settings": "server.errors",
     "server.contracts": "server.errors",
     "server.tiers": "server.contracts server.models server.spans server.printable server.tokens",
+    "server.scratch": "server.models server.logs",
     # the core: over protocols, never over a vendor
     "server.backends.base": "server.models server.errors",
     "server.backends": "server.backends.base server.models server.errors server.settings server.ids",
@@ -76,7 +77,7 @@ VENDORS: Mapping[str, str] = {
     "rich": "server.commands.",
     "numpy": "server.backends.",
     "tiktoken": "server.tokens",
-    "cachetools": "server.knowledge",
+    "cachetools": "server.knowledge server.scratch",
     "psutil": "server.bench. server.health sandbox.spawned security.soak",
     "packaging": "server.health",
     "qdrant_edge": "server.backends.edge",
