@@ -229,7 +229,8 @@ class Entry:
 
     ``origin`` is the file (below the source) that it was read from, or "". ``embedding`` is the fingerprint of
     the model that its vectors come from, or "". ``context_hash`` digests what every point of the document
-    shares (title, filter values): where it and a chunk's id are as before, the point is as before.
+    shares (title, filter values): where it and a chunk's id are as before, the point is as before. It is ""
+    where a writer was about to change the points and nobody knows whether it came to it.
     """
 
     document: Document
@@ -305,6 +306,9 @@ class DocumentStore(Protocol):
 
     def apply(self, changes: Changes) -> None:
         """Make one change; the generation grows where entries or deletions are among it."""
+
+    def doubt(self, document_ids: Sequence[str]) -> None:
+        """Empty the ``context_hash`` of these documents: their points are about to be replaced by others."""
 
     def only_writer(self) -> AbstractContextManager[None]:
         """Keep other writers out, those of other processes too. Raises ``WinnowError("INDEX_HELD")``."""

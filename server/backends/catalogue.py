@@ -11,9 +11,10 @@ import json
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from server.backends.base import Changes, Entry, Known
@@ -21,7 +22,7 @@ from server.backends.lock import WRITER, Lock
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage, ProjectInfo
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _BUSY_SECONDS = 10.0
 # SQLite's own ceiling for parameters is 32,766; a few hundred at a time is as fast.
 _AT_ONCE = 500
@@ -37,7 +38,8 @@ CREATE TABLE documents (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, uri TEXT NOT NULL, source TEXT NOT NULL, title TEXT NOT NULL,
     type TEXT NOT NULL, content_hash TEXT NOT NULL, vendor TEXT NOT NULL, doc_tag TEXT NOT NULL,
     tags TEXT NOT NULL, created TEXT NOT NULL, metadata TEXT NOT NULL,
-    origin TEXT NOT NULL, embedding TEXT NOT NULL, context_hash TEXT NOT NULL
+    origin TEXT NOT NULL, embedding TEXT NOT NULL, context_hash TEXT NOT NULL,
+    environment TEXT NOT NULL DEFAULT '', repository TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX documents_by_uri ON documents (project, uri);
 CREATE INDEX documents_by_embedding ON documents (project, embedding);
@@ -54,14 +56,27 @@ CREATE TABLE files (
     PRIMARY KEY (project, source, origin)
 ) WITHOUT ROWID;
 """
-_DOCUMENT = "id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata"
+# What makes a catalogue of one layout one of the next.
+_MIGRATIONS: Mapping[int, str] = MappingProxyType(
+    {
+        1: """
+        ALTER TABLE documents ADD COLUMN environment TEXT NOT NULL DEFAULT '';
+        ALTER TABLE documents ADD COLUMN repository TEXT NOT NULL DEFAULT '';
+        """
+    }
+)
+_DOCUMENT = (
+    "id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata,"
+    " environment, repository"
+)
 _CHUNK = 'id, document_id, ordinal, heading_path, text, start, "end", tokens'
 
 
 class Catalogue:
     """The ``DocumentStore`` in one SQLite file, which is made where there is none.
 
-    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the file is not ours or of another version.
+    A file of an earlier layout is brought up to date, in one transaction. Raises
+    ``WinnowError("INDEX_UNAVAILABLE")`` where the file is not ours or of a later layout.
     """
 
     def __init__(self, path: Path) -> None:
@@ -181,6 +196,13 @@ class Catalogue:
                     "UPDATE projects SET generation = generation + 1 WHERE name = ?", (changes.project,)
                 )
 
+    def doubt(self, document_ids: Sequence[str]) -> None:
+        """Forget what the points of these documents hold, because it is about to change."""
+        with self._writing() as connection:
+            connection.executemany(
+                "UPDATE documents SET context_hash = '' WHERE id = ?", [(id,) for id in document_ids]
+            )
+
     @property
     def identity(self) -> str:
         """Eight characters that tell this catalogue from every other one."""
@@ -221,10 +243,10 @@ class Catalogue:
             self._own = threading.local()
 
     def _prepare(self) -> None:
-        if self._version() == 0:
+        if self._version() < SCHEMA_VERSION:
             with self._writing() as connection:
-                if self._version() == 0:  # nobody was first while this one waited
-                    _create(connection)
+                # Another process may have been first while this one waited, so the version is read again.
+                _bring_up_to_date(connection, self._version())
         if (version := self._version()) != SCHEMA_VERSION:
             raise _unusable(self._path, f"it has layout {version}, this winnow reads {SCHEMA_VERSION}")
 
@@ -270,17 +292,26 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _create(connection: sqlite3.Connection) -> None:
-    for statement in _SCHEMA.split(";"):
+def _bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:
+    if version == 0:
+        _execute(connection, _SCHEMA)
+        connection.execute("INSERT INTO catalogue VALUES (?)", (secrets.token_hex(4),))
+    else:
+        for each in range(version, SCHEMA_VERSION):
+            _execute(connection, _MIGRATIONS[each])
+    connection.execute(f"PRAGMA user_version = {max(version, SCHEMA_VERSION)}")
+
+
+def _execute(connection: sqlite3.Connection, statements: str) -> None:
+    # executescript would commit the transaction around it
+    for statement in statements.split(";"):
         connection.execute(statement)
-    connection.execute("INSERT INTO catalogue VALUES (?)", (secrets.token_hex(4),))
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
     document = entry.document
     connection.execute(
-        f"INSERT INTO documents ({_DOCUMENT}, origin, embedding, context_hash) VALUES ({_marks(range(15))})",
+        f"INSERT INTO documents ({_DOCUMENT}, origin, embedding, context_hash) VALUES ({_marks(range(17))})",
         (
             document.id,
             document.project,
@@ -294,6 +325,8 @@ def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
             _json(document.tags),
             document.created,
             _json(dict(document.metadata)),
+            document.environment,
+            document.repository,
             entry.origin,
             entry.embedding,
             entry.context_hash,
@@ -328,7 +361,8 @@ def _stamp(connection: sqlite3.Connection, changes: Changes, origin: str, stamp:
 
 
 def _document(row: tuple[Any, ...]) -> Document:
-    id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata = row
+    id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata, *labels = row
+    environment, repository = labels
     return Document(
         id=id,
         project=project,
@@ -342,6 +376,8 @@ def _document(row: tuple[Any, ...]) -> Document:
         tags=tuple(json.loads(tags)),
         created=created,
         metadata=json.loads(metadata),
+        environment=environment,
+        repository=repository,
     )
 
 

@@ -130,7 +130,7 @@ def _open(folder: Path, dimension: int) -> qdrant.EdgeShard:
     try:
         if not folder.exists():
             _create(folder, dimension)
-        return qdrant.EdgeShard.load(str(folder))
+        return _indexed(qdrant.EdgeShard.load(str(folder)))
     except Exception as error:  # the engine has no exceptions of its own
         raise WinnowError("INDEX_UNAVAILABLE", f"the index in {folder} does not open: {error}") from error
 
@@ -141,10 +141,15 @@ def _create(folder: Path, dimension: int) -> None:
         made = Path(workshop, "vectors")
         made.mkdir()
         shard = qdrant.EdgeShard.create(str(made), _config(dimension))
-        for key, kind in PAYLOAD_KEYS.items():
-            shard.update(qdrant.UpdateOperation.create_field_index(key, _INDEXES[kind]))
-        shard.close()
+        _indexed(shard).close()
         made.rename(folder)
+
+
+def _indexed(shard: qdrant.EdgeShard) -> qdrant.EdgeShard:
+    """The shard with an index on every key of a filter; one from before may lack some."""
+    for key in PAYLOAD_KEYS.keys() - shard.info().payload_schema.keys():
+        shard.update(qdrant.UpdateOperation.create_field_index(key, _INDEXES[PAYLOAD_KEYS[key]]))
+    return shard
 
 
 def _config(dimension: int) -> qdrant.EdgeConfig:

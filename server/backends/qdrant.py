@@ -108,19 +108,23 @@ class QdrantStore:
         self._client.close()
 
     def _prepare(self, dimension: int) -> None:
-        if self._client.collection_exists(self._name):
-            return
-        self._client.create_collection(
-            self._name,
-            vectors_config={
-                DENSE: models.VectorParams(size=dimension, distance=models.Distance.COSINE),
-            },
-            sparse_vectors_config={LEXICAL: models.SparseVectorParams(modifier=models.Modifier.IDF)},
-            hnsw_config=models.HnswConfigDiff(m=16, ef_construct=100, full_scan_threshold=EXACT_KB),
-        )
+        if not self._client.collection_exists(self._name):
+            self._client.create_collection(
+                self._name,
+                vectors_config={
+                    DENSE: models.VectorParams(size=dimension, distance=models.Distance.COSINE),
+                },
+                sparse_vectors_config={LEXICAL: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                hnsw_config=models.HnswConfigDiff(m=16, ef_construct=100, full_scan_threshold=EXACT_KB),
+            )
         if self._url != MEMORY:  # the imitation has no payload indexes and warns
-            for key, kind in PAYLOAD_KEYS.items():
-                self._client.create_payload_index(self._name, key, _INDEXES[kind])
+            self._index_payload()
+
+    def _index_payload(self) -> None:
+        """Have an index on every key of a filter; a collection from before may lack some."""
+        present = self._client.get_collection(self._name).payload_schema
+        for key in PAYLOAD_KEYS.keys() - present.keys():
+            self._client.create_payload_index(self._name, key, _INDEXES[PAYLOAD_KEYS[key]], wait=True)
 
     def _search(self, query: Any, using: str, where: models.Filter, limit: int) -> list[tuple[str, float]]:
         answer = self._asked(

@@ -5,12 +5,25 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import qdrant_edge
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from server.backends.base import Point, SparseVector, Vector, VectorStore, payload_of
+from server.backends.base import (
+    PAYLOAD_KEYS,
+    Point,
+    SparseVector,
+    Vector,
+    VectorStore,
+    admits,
+    payload_of,
+)
 from server.backends.edge import EdgeStore
 from server.backends.qdrant import MEMORY, QdrantStore
 from server.errors import WinnowError
@@ -55,6 +68,8 @@ def point(
     type: DocumentType = "markdown",
     vendor: str = "",
     created: str = "",
+    environment: str = "",
+    repository: str = "",
 ) -> Point:
     document = Document(
         document_id(project, uri),
@@ -68,6 +83,8 @@ def point(
         doc_tag=doc_tag,
         tags=tags,
         created=created,
+        environment=environment,
+        repository=repository,
     )
     id = chunk_id(project, uri, (), text, 0)
     dense = None if seed is None else vector(seed)
@@ -75,9 +92,35 @@ def point(
 
 
 POINTS = (
-    point("guide/net/a.md", "proxy forwards traffic", seed=1, tags=("net", "core"), doc_tag="v1", vendor="acme"),
-    point("guide/net/b.md", "proxy gateway proxy", seed=2, tags=("net",), doc_tag="v2", created="2026-03-01"),
-    point("guide/network.md", "gateway port", seed=3, type="text", created="2025-01-01T12:00:00+02:00"),
+    point(
+        "guide/net/a.md",
+        "proxy forwards traffic",
+        seed=1,
+        tags=("net", "core"),
+        doc_tag="v1",
+        vendor="acme",
+        environment="prod",
+        repository="acme/app",
+    ),
+    point(
+        "guide/net/b.md",
+        "proxy gateway proxy",
+        seed=2,
+        tags=("net",),
+        doc_tag="v2",
+        created="2026-03-01",
+        environment="production",
+        repository="acme",
+    ),
+    point(
+        "guide/network.md",
+        "gateway port",
+        seed=3,
+        type="text",
+        created="2025-01-01T12:00:00+02:00",
+        environment="dev",
+        repository="acme/app",
+    ),
     point("notes.md", "backup policy", seed=None, vendor="acme"),
     point("guide/net/a.md", "proxy of another project", project="q", seed=4),
 )
@@ -110,11 +153,115 @@ def names(store: VectorStore, filters: Filters) -> set[str]:
         (Filters("p", updated_after="2025-01-01T10:00:00Z"), {"guide/net/b.md", "guide/network.md"}),
         (Filters("p", updated_after="2025-01-02"), {"guide/net/b.md"}),
         (Filters("p", vendor="acme", path_prefix="guide"), {"guide/net/a.md"}),
+        (Filters("p", environment="prod"), {"guide/net/a.md"}),
+        (Filters("p", environment="scratch"), set()),
+        (Filters("q", environment="prod"), set()),
+        (Filters("p", repositories=("acme/app",)), {"guide/net/a.md", "guide/network.md"}),
+        (Filters("p", repositories=("acme", "other")), {"guide/net/b.md"}),
+        (Filters("p", repositories=("ACME",)), set()),
+        (Filters("p", environment="dev", repositories=("acme/app",)), {"guide/network.md"}),
     ],
 )
 def test_filters_hold_inside_the_index(store: VectorStore, filters: Filters, expected: set[str]) -> None:
     store.upsert(POINTS)
     assert names(store, filters) == expected
+
+
+LABELS = st.fixed_dictionaries(
+    {
+        "environment": st.sampled_from(("", "dev", "prod", "scratch", "Dev", "dev ", "production")),
+        "repository": st.sampled_from(("", "acme", "acme/app", "acme/app2", "ACME", "\u00e9"))
+        | st.text(max_size=3),
+        "doc_tag": st.sampled_from(("", "a", "b")),
+    }
+)
+SCOPES = st.builds(
+    Filters,
+    project=st.just("p"),
+    environment=st.sampled_from(("", "dev", "prod", "scratch")),
+    repositories=st.lists(st.sampled_from(("acme", "acme/app", "\u00e9")), unique=True).map(tuple),
+    doc_tags=st.lists(st.sampled_from(("a", "b", "c")), unique=True).map(tuple),
+)
+
+
+@given(corpus=st.lists(LABELS, max_size=8), scope=SCOPES)
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+)
+def test_a_search_returns_what_is_in_scope_and_never_anything_else(
+    store: VectorStore, corpus: list[dict[str, str]], scope: Filters
+) -> None:
+    scope = replace(scope, project=secrets.token_hex(4))  # the store holds what earlier examples put in
+    points = [
+        point(f"{number}.md", "proxy", project=scope.project, seed=number, **labels)  # type: ignore[arg-type]
+        for number, labels in enumerate(corpus)
+    ]
+    store.upsert(points)
+    expected = {
+        one.chunk_id
+        for one, labels in zip(points, corpus, strict=True)
+        if (not scope.environment or labels["environment"] == scope.environment)
+        and (not scope.repositories or labels["repository"] in scope.repositories)
+        and (not scope.doc_tags or labels["doc_tag"] in scope.doc_tags)
+    }
+    assert {chunk for chunk, _ in store.search_sparse(query_vector("proxy"), scope, 100)} == expected
+    assert {chunk for chunk, _ in store.search_dense(vector(1), scope, 100)} == expected
+
+
+@pytest.mark.parametrize(
+    "scope", [Filters("p", environment="dev"), Filters("p", repositories=("r",)), Filters("p", doc_tags=("t",))]
+)
+def test_a_document_without_labels_is_in_no_scope_that_names_one(store: VectorStore, scope: Filters) -> None:
+    store.upsert([point("a.md", "proxy")])
+    assert store.search_sparse(query_vector("proxy"), scope, 10) == []
+    assert store.search_dense(vector(1), scope, 10) == []
+
+
+def test_another_label_takes_a_point_out_of_its_former_scope(store: VectorStore) -> None:
+    for environment in ("prod", "dev", ""):
+        store.upsert([point("a.md", "proxy", environment=environment)])
+    found = [
+        store.search_sparse(query_vector("proxy"), Filters("p", environment=one), 10) for one in ("prod", "dev")
+    ]
+    assert found == [[], []]
+
+
+@given(labels=LABELS, scope=SCOPES, project=st.sampled_from(("p", "q")))
+def test_a_document_reached_by_its_id_is_judged_as_the_index_does(
+    labels: dict[str, str], scope: Filters, project: str
+) -> None:
+    document = Document("id", project, "a.md", "/docs", "", "markdown", "", **labels)  # type: ignore[arg-type]
+    assert admits(scope, document) == (
+        project == scope.project
+        and scope.environment in ("", labels["environment"])
+        and (not scope.repositories or labels["repository"] in scope.repositories)
+        and (not scope.doc_tags or labels["doc_tag"] in scope.doc_tags)
+    )
+
+
+@pytest.mark.parametrize(
+    ("narrower", "expected"),
+    [
+        ({}, True),
+        ({"tags": ("net",)}, True),
+        ({"tags": ("net", "core")}, False),
+        ({"types": ("text", "markdown")}, True),
+        ({"types": ("text",)}, False),
+        ({"vendor": "acme"}, True),
+        ({"vendor": "other"}, False),
+        ({"path_prefix": "a"}, True),
+        ({"path_prefix": "a/b"}, False),
+        ({"updated_after": "2026-01-01"}, True),
+        ({"updated_after": "2026-06-01"}, False),
+    ],
+)
+def test_every_other_filter_judges_a_document_too(narrower: dict[str, Any], expected: bool) -> None:
+    document = Document(
+        "id", "p", "a/b.md", "/docs", "", "markdown", "", vendor="acme", tags=("net",), created="2026-03-01"
+    )
+    assert admits(Filters("p", **narrower), document) is expected
+    undated = replace(document, created="")
+    assert not admits(Filters("p", updated_after="2020-01-01"), undated)
 
 
 def test_a_date_that_is_none_is_refused(store: VectorStore) -> None:
@@ -217,6 +364,30 @@ def test_what_was_flushed_is_there_after_opening_again(tmp_path: Path) -> None:
         store.upsert(POINTS)
         store.flush()
         store.close()
+
+
+def test_a_shard_from_before_a_filter_gets_its_index_and_answers_by_it(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path, DIMENSION)
+    store.upsert(POINTS)
+    for key in ("environment", "repository"):
+        store._shard.update(qdrant_edge.UpdateOperation.delete_field_index(key))
+    assert set(store._shard.info().payload_schema) == PAYLOAD_KEYS.keys() - {"environment", "repository"}
+    store.close()
+    again = EdgeStore(tmp_path, DIMENSION)
+    assert set(again._shard.info().payload_schema) == set(PAYLOAD_KEYS)
+    assert names(again, Filters("p", environment="prod")) == {"guide/net/a.md"}
+    again.close()
+
+
+@pytest.mark.skipif(not SERVER, reason="WINNOW_TEST_QDRANT_URL names no server")
+def test_a_collection_from_before_a_filter_gets_its_index(tmp_path: Path) -> None:
+    name = f"winnow-test-{secrets.token_hex(4)}"
+    store = QdrantStore(SERVER, DIMENSION, collection=name)
+    store._client.delete_payload_index(name, "environment", wait=True)
+    store.close()
+    again = QdrantStore(SERVER, DIMENSION, collection=name)
+    assert set(again._client.get_collection(name).payload_schema) == set(PAYLOAD_KEYS)
+    again.close()
 
 
 def test_a_second_process_is_told_who_holds_the_index(tmp_path: Path) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from server.backends.base import Changes, Entry, Known
-from server.backends.catalogue import Catalogue
+from server.backends.catalogue import SCHEMA_VERSION, Catalogue
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Chunk, Document, Passage, ProjectInfo
@@ -183,3 +184,128 @@ def test_a_catalogue_keeps_its_identity(tmp_path: Path) -> None:
         identities.append(opened.identity)
         opened.close()
     assert identities[0] == identities[1]
+
+
+def test_labels_come_out_as_they_went_in(catalogue: Catalogue) -> None:
+    one = entry("a.md", "x")
+    labelled = replace(one, document=replace(one.document, environment="prod", repository="acme/app"))
+    begun(catalogue, labelled, entry("b.md", "y"))
+    assert [(document.environment, document.repository) for document in catalogue.documents("p")] == [
+        ("prod", "acme/app"),
+        ("", ""),
+    ]
+    assert catalogue.passages([one.chunks[0].id], "p")[one.chunks[0].id].document == labelled.document
+
+
+def test_a_document_in_doubt_has_no_context_and_is_otherwise_as_before(catalogue: Catalogue) -> None:
+    begun(catalogue, entry("a.md", "x"), entry("b.md", "y"))
+    before = catalogue.known("p")
+    catalogue.doubt([document_id("p", "a.md"), "unknown"])
+    assert catalogue.known("p") == [replace(one, context_hash="") if one.uri == "a.md" else one for one in before]
+
+
+# The layout that the first winnow wrote, with one document in it.
+VERSION_1 = """
+CREATE TABLE catalogue (identity TEXT NOT NULL);
+CREATE TABLE projects (
+    name TEXT PRIMARY KEY, generation INTEGER NOT NULL DEFAULT 0, writing INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE documents (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, uri TEXT NOT NULL, source TEXT NOT NULL, title TEXT NOT NULL,
+    type TEXT NOT NULL, content_hash TEXT NOT NULL, vendor TEXT NOT NULL, doc_tag TEXT NOT NULL,
+    tags TEXT NOT NULL, created TEXT NOT NULL, metadata TEXT NOT NULL,
+    origin TEXT NOT NULL, embedding TEXT NOT NULL, context_hash TEXT NOT NULL
+);
+CREATE UNIQUE INDEX documents_by_uri ON documents (project, uri);
+CREATE INDEX documents_by_embedding ON documents (project, embedding);
+CREATE TABLE texts (document_id TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE chunks (
+    id TEXT PRIMARY KEY, document_id TEXT NOT NULL, ordinal INTEGER NOT NULL, heading_path TEXT NOT NULL,
+    text TEXT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL, tokens INTEGER NOT NULL,
+    project TEXT NOT NULL
+);
+CREATE INDEX chunks_by_document ON chunks (document_id, ordinal);
+CREATE INDEX chunks_by_project ON chunks (project, id);
+CREATE TABLE files (
+    project TEXT NOT NULL, source TEXT NOT NULL, origin TEXT NOT NULL, stamp TEXT NOT NULL,
+    PRIMARY KEY (project, source, origin)
+) WITHOUT ROWID;
+INSERT INTO catalogue VALUES ('0123abcd');
+INSERT INTO projects VALUES ('p', 7, 0);
+INSERT INTO documents VALUES (
+    'd1', 'p', 'a.md', '/docs', 'A', 'markdown', 'hash', 'acme', 'v1', '["x"]', '2026-01-01', '{"n": 1}',
+    'a.md', 'm/1', 'context'
+);
+INSERT INTO texts VALUES ('d1', 'words');
+INSERT INTO chunks VALUES ('c1', 'd1', 0, '["H"]', 'words', 0, 5, 1, 'p');
+INSERT INTO files VALUES ('p', '/docs', 'a.md', '1:5:1');
+PRAGMA user_version = 1;
+"""
+
+
+@pytest.fixture
+def first_layout(tmp_path: Path) -> Path:
+    path = tmp_path / "catalogue.sqlite3"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(VERSION_1)
+    return path
+
+
+def layout(path: Path) -> tuple[int, list[str]]:
+    """The version of a catalogue's file and the columns of its documents."""
+    with closing(sqlite3.connect(path)) as connection:
+        ((version,),) = connection.execute("PRAGMA user_version").fetchall()
+        return version, [row[1] for row in connection.execute("PRAGMA table_info(documents)")]
+
+
+def test_a_catalogue_of_the_first_layout_is_brought_up_to_date_and_keeps_everything(first_layout: Path) -> None:
+    for _ in range(2):
+        opened = Catalogue(first_layout)
+        document = Document(
+            "d1",
+            "p",
+            "a.md",
+            "/docs",
+            "A",
+            "markdown",
+            "hash",
+            vendor="acme",
+            doc_tag="v1",
+            tags=("x",),
+            created="2026-01-01",
+            metadata={"n": 1},
+        )
+        assert opened.passages(["c1"], "p") == {
+            "c1": Passage(Chunk("c1", "d1", 0, ("H",), "words", 0, 5, 1), document)
+        }
+        assert opened.known("p") == [Known("d1", "a.md", "/docs", "a.md", "hash", "context", "m/1")]
+        assert (opened.identity, opened.generation("p"), opened.stamps("p", "/docs")) == (
+            "0123abcd",
+            7,
+            {"a.md": "1:5:1"},
+        )
+        opened.close()
+
+
+def test_a_catalogue_brought_up_to_date_is_laid_out_like_a_new_one(first_layout: Path, tmp_path: Path) -> None:
+    Catalogue(first_layout).close()
+    Catalogue(tmp_path / "new.sqlite3").close()
+    assert layout(first_layout) == layout(tmp_path / "new.sqlite3")
+    assert layout(first_layout)[0] == SCHEMA_VERSION
+
+
+def test_a_migration_that_fails_leaves_the_first_layout_as_it_was(first_layout: Path) -> None:
+    with closing(sqlite3.connect(first_layout)) as connection:
+        connection.execute("ALTER TABLE documents ADD COLUMN repository TEXT")  # the second step finds it there
+    before = layout(first_layout)
+    with pytest.raises(WinnowError, match="cannot be used"):
+        Catalogue(first_layout)
+    assert layout(first_layout) == before
+
+
+def test_a_catalogue_that_several_open_at_once_is_brought_up_to_date_once(first_layout: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        opened = list(threads.map(Catalogue, [first_layout] * 8))
+    assert [len(one.documents("p")) for one in opened] == [1] * 8
+    for one in opened:
+        one.close()
