@@ -50,6 +50,7 @@ ROOMS: Mapping[str, str] = {
     "server.knowledge": "server.backends.base server.retrieval server.contracts server.tiers server.spans "
     "server.models server.errors server.settings",
     "server.scripts": "sandbox server.knowledge server.contracts server.errors server.settings server.tokens",
+    "server.reference": "client_sdk sandbox server.scripts server.settings",
     "server.tools": "sandbox server.knowledge server.scripts server.contracts server.tiers server.errors "
     "server.printable server.settings",
     # the rim: everything may be composed here, and nobody imports it

@@ -1,0 +1,103 @@
+"""The reference of the script SDK, made from its docstrings, the limits in force and the sandbox's menu."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
+
+import client_sdk
+from sandbox import menu
+from server.reference.schemas import table
+from server.scripts import ALLOWANCES, Allowance
+
+# What a script has at hand, by the name it writes, in the order it is explained.
+SDK: Mapping[str, object] = MappingProxyType(
+    {
+        "semantic_search": client_sdk.semantic_search,
+        "search_many": client_sdk.search_many,
+        "kb.search": client_sdk.KnowledgeBase.search,
+        "fetch": client_sdk.fetch,
+        "Results": client_sdk.Results,
+        "Row": client_sdk.Row,
+        "MCPClient": client_sdk.MCPClient,
+        "SDKError": client_sdk.SDKError,
+    }
+)
+
+
+@cache
+def sdk_reference() -> str:
+    """What a script may call, what it gets, what one run may use and what it may import, as Markdown."""
+    functions = [explained(name) for name in SDK]
+    return "\n\n".join([_markdown(client_sdk.__doc__), *functions, *_bounds_of_a_run(), *_modules()])
+
+
+@cache
+def explained(name: str) -> str:
+    """One function or class of the SDK, by the name that a script writes; KeyError for any other."""
+    return "\n\n".join(_documented(name, SDK[name]))
+
+
+def _documented(name: str, value: object) -> Iterator[str]:
+    yield f"## {name}"
+    if inspect.isfunction(value):
+        yield f"`{name}{_signature(value)}`"
+    yield _markdown(value.__doc__)
+
+
+def _signature(function: Callable[..., object]) -> str:
+    signature = inspect.signature(function)
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
+    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+
+
+def _markdown(docstring: str | None) -> str:
+    """A docstring with its indented examples as Python blocks, which the tests run."""
+    parts = re.split(r"\n\n(?! )", _dedented(docstring or "").replace("``", "`"))
+    return "\n\n".join(_with_example(part) for part in parts)
+
+
+def _dedented(docstring: str) -> str:
+    """Without the indentation of the closing quotes (``inspect.cleandoc`` would take an example's with it)."""
+    margin = len(docstring.rpartition("\n")[2]) if docstring.endswith(" ") else 0
+    return "\n".join(line.removeprefix(" " * margin) for line in docstring.splitlines()).strip()
+
+
+def _with_example(part: str) -> str:
+    text, gap, example = part.partition("\n\n    ")
+    return f"{text}\n\n```python\n{textwrap.dedent('    ' + example)}\n```" if gap else text
+
+
+def _bounds_of_a_run() -> Iterator[str]:
+    yield "## What one run may use"
+    yield (
+        "`timeout` and the settings change the first three within their ceilings; the setting `limits` chooses "
+        "between these columns."
+    )
+    columns = [_allowed(allowed) for allowed in ALLOWANCES.values()]
+    rows = ((name.replace("_", " "), *(f"{column[name]:,}" for column in columns)) for name in columns[0])
+    yield table(("at most", *ALLOWANCES), rows)
+
+
+def _allowed(allowed: Allowance) -> dict[str, float]:
+    return {**dataclasses.asdict(allowed.limits), **allowed.rows}
+
+
+def _modules() -> Iterator[str]:
+    yield "## What a script may import"
+    yield "These names of these modules, and nothing else of them."
+    ours = ("winnow", "client_sdk")
+    # The tables themselves, not what this Python makes of them: the page is the same wherever it is written.
+    rows = ((f"`{name}`", _names(name, offered)) for name, offered in menu.TABLE.items() if name not in ours)
+    yield table(("module", "names"), rows)
+
+
+def _names(module: str, offered: str) -> str:
+    since = {name: menu.SINCE.get(f"{module}.{name}") for name in sorted(offered.split())}
+    always = f"`{' '.join(name for name, version in since.items() if version is None)}`"
+    return ", ".join([always, *(f"`{name}` from {v[0]}.{v[1]}" for name, v in since.items() if v is not None)])

@@ -1,0 +1,102 @@
+"""What agents are taught: bounded, and only about what their server offers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import client_sdk
+from server.reference.guides import PROMPTS, instructions, offered_prompts, playbook
+from server.reference.schemas import answer_table, arguments_table
+from server.reference.sdk import SDK, explained, sdk_reference
+from server.settings import Settings, load_settings
+from server.tokens import count_tokens
+
+KB = ("kb_search", "kb_retrieve_evidence", "kb_read_excerpt", "kb_expand_excerpt", "kb_extract_evidence")
+ALL = (*KB, "semantic_search", "execute_code", "help")
+
+
+def test_the_playbook_takes_no_more_than_1200_tokens() -> None:
+    assert count_tokens(playbook()) <= 1200
+
+
+def test_a_server_with_every_tool_teaches_the_whole_playbook() -> None:
+    assert playbook(ALL) == playbook()
+
+
+@pytest.mark.parametrize("missing", ["kb_", "execute_code"])
+def test_a_playbook_says_nothing_of_tools_that_are_not_listed(missing: str) -> None:
+    text = playbook([tool for tool in ALL if not tool.startswith(missing)])
+    assert missing in playbook()
+    assert missing not in text
+    assert "semantic_search" in text
+
+
+@pytest.mark.parametrize(
+    ("changed", "absent"),
+    [
+        ({"kb_v2_enabled": False}, "kb_"),
+        ({"execute_code": "off"}, "execute_code"),
+        ({"tool_names": "dotted"}, "kb_"),
+    ],
+)
+def test_instructions_follow_the_settings(changed: dict[str, object], absent: str) -> None:
+    assert absent in instructions(load_settings())
+    assert absent not in instructions(load_settings(**changed))
+
+
+def test_hosts_that_cut_instructions_at_2048_characters_cut_none_of_ours() -> None:
+    assert len(instructions(Settings())) < 2000
+
+
+def test_dotted_servers_spell_the_ladder_with_dots() -> None:
+    assert "kb.retrieve_evidence(question)" in instructions(load_settings(tool_names="dotted"))
+
+
+def test_a_prompt_is_offered_where_its_tool_is() -> None:
+    assert list(offered_prompts(ALL)) == list(PROMPTS) == ["answer_question", "write_script"]
+    assert list(offered_prompts(KB)) == ["answer_question"]
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_a_prompt_carries_what_was_asked_and_stays_short(name: str) -> None:
+    text = PROMPTS[name].text("how are backups encrypted", ALL)
+    assert "how are backups encrypted" in text
+    assert count_tokens(text) < 1000
+
+
+def test_the_prompt_of_a_server_without_the_ladder_does_not_name_it() -> None:
+    prompt = PROMPTS["answer_question"]
+    assert "kb_" in prompt.text("x", ALL)
+    assert "kb_" not in prompt.text("x", ["semantic_search"])
+
+
+def test_the_sdk_reference_explains_every_function_and_class_a_script_is_given() -> None:
+    reference = sdk_reference()
+    callable_names = {name for name in client_sdk.__all__ if name not in ("KnowledgeBase", "MissingField", "kb")}
+    assert callable_names <= {name.rpartition(".")[2] for name in SDK}
+    assert re.findall(r"^## (.+)$", reference, re.MULTILINE)[: len(SDK)] == list(SDK)
+    for name in SDK:
+        assert explained(name) in reference
+
+
+def test_a_table_shows_bounds_defaults_and_what_may_be_null() -> None:
+    schema = {
+        "properties": {
+            "query": {"type": "string", "minLength": 2, "maxLength": 1000, "description": "a | b"},
+            "top_k": {"type": "integer", "minimum": 1, "maximum": 100, "default": 5},
+            "scope": {"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}}},
+        },
+        "required": ["query"],
+    }
+    assert arguments_table(schema).splitlines()[2:] == [
+        "| `query` | string | required | 2 to 1,000 characters | a \\| b |",
+        "| `top_k` | integer | `5` | 1 to 100 |  |",
+        "| `scope` | object |  |  |  |",
+        "| `scope.tags` | list of string |  |  |  |",
+    ]
+    nullable = {"anyOf": [{"type": "string", "maxLength": 200}, {"type": "null"}]}
+    assert answer_table({"properties": {"anchor": nullable}}).splitlines()[2:] == [
+        "| `anchor` | string or null | at most 200 characters |"
+    ]
