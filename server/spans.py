@@ -1,72 +1,161 @@
 """Spans of a text and how well each answers a question: pure, deterministic, shared by previews and quotes.
 
-A span is a whole fenced code block, a list item, a table row, or a sentence. The score of a span is the share
-of the question's terms that it holds; ties go to the shorter span, then to the earlier one.
+A span is a fenced code block, closed or not; a row of a table; a heading; or a sentence of what is left, which
+blank lines and the items of lists divide first. The score of a span is the share of the question's terms that it
+holds; ties go to the shorter span, then to the earlier one.
+
+Text can be anything, a megabyte on one line too, so no pattern here looks at a character more often than a fixed
+number of times: repeats are possessive, and nothing looks back without a bound.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from server.sentences import sentence_ends
+from server.tokens import halves_a_pair
+
+# Quotation and list marks may stand before a fence, which then belongs to that quotation or item.
 _FENCE = re.compile(
-    r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+    r"^[ \t>]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]++)?+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*+)", re.MULTILINE
 )
-_LINE_ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+|^[ \t]*\|", re.MULTILINE)
-_BLANK = re.compile(r"\n[ \t]*\n")
-# A sentence ends at . ? ! followed by white space, or at full-width punctuation, which needs none.
-_SENTENCE_END = re.compile(r"[.?!]+[\"'”’)\]]*(?=\s)|[。！？]+[」』”]*")
-# A dot after one of these, or after a single capital letter, does not end a sentence.
-_DOTTED = (
-    "e.g i.e etc cf vs al approx dr mr mrs ms prof st fig eq sec vol pp ed inc ltd co dept est jan feb mar apr "
-    "jun jul aug sep sept oct nov dec"
+_OWN_LINE = re.compile(r"^[ \t>]*+(?:\||#{1,6}[ \t]|([-=*_~+])\1{2,}+[ \t]*+$)[^\n]*+", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t>]*+(?:[-*+•◦‣▪·・–]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))[ \t]", re.MULTILINE)
+_BLANK = re.compile(r"\n[^\S\n]*+\n")
+
+# Marks belong to the letters they follow, but Python's \w leaves them out.
+_MARKS = r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
+_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])++")
+# Scripts without spaces between words, and Hangul, whose words carry their particles: there two characters have a
+# meaning, so terms are pairs.
+_PAIRED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    r"\U00020000-\U0003ffff]++"
 )
-_ABBREVIATIONS = frozenset(_DOTTED.split())
-_WORD_BEFORE = re.compile(r"([A-Za-z][A-Za-z.]*)$")
-_TERMS = re.compile(r"[^\W_]+")
 _MIN_TERM_CHARS = 3
+_PREVIEW_SPANS = 3
+# A cut moves at most this far to fall between two words.
+_WORD_CHARS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters ``start`` to ``end`` of a text, and the score of what stands there."""
+    """Characters ``start`` to ``end`` of a text, and the score (0 to 1) of what stands there."""
 
     start: int
     end: int
     score: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Characters ``start`` to ``end`` of a text say ``term``."""
+
+    start: int
+    end: int
+    term: str
+
+
 def terms(text: str) -> frozenset[str]:
     """The terms a question is compared by: lower case, split on non-alphanumerics, 3 characters or more.
 
+    Lower case is Unicode's case folding. Scripts that write no spaces, and Korean, give pairs of characters.
+
     >>> sorted(terms("How do I open a file?"))
     ['file', 'how', 'open']
+    >>> sorted(terms("資料庫"))
+    ['料庫', '資料']
     """
-    return frozenset(term for term in _TERMS.findall(text.lower()) if len(term) >= _MIN_TERM_CHARS)
+    return frozenset(match.term for match in _terms_in(text))
+
+
+def matches(text: str, question: frozenset[str]) -> list[Match]:
+    """Where ``text`` says a term of ``question``, in order."""
+    return [match for match in _terms_in(text) if match.term in question]
 
 
 def split_spans(text: str) -> list[Span]:
-    """Every span of ``text``, in order, without the white space around it."""
-    return [span for start, end, fenced in _blocks(text) for span in _within(text, start, end, fenced=fenced)]
+    """Every span of ``text``, in order, without the white space around it: they hold all of it but white space."""
+    return [
+        span for start, end, is_whole in _blocks(text) for span in _within(text, start, end, is_whole=is_whole)
+    ]
+
+
+def scored_spans(text: str, question: frozenset[str]) -> list[Span]:
+    """Every span of ``text``, in order, with its score: the share of the question's terms among its own."""
+    return [_scored(text, span, question) for span in split_spans(text)]
 
 
 def best_spans(text: str, question: frozenset[str], limit: int = 1) -> list[Span]:
-    """The spans that hold most of the question's terms, best first."""
-    scored = [_scored(text, span, question) for span in split_spans(text)]
-    return sorted(scored, key=lambda span: (-span.score, span.end - span.start, span.start))[:limit]
+    """The spans that hold most of the question's terms, best first; then the shorter, then the earlier one."""
+    return sorted(scored_spans(text, question), key=_rank)[:limit]
 
 
 def preview(text: str, question: frozenset[str], max_chars: int) -> str:
-    """The best span of ``text``, at most ``max_chars`` long, cut marks included.
+    """The one to three best spans of ``text``, in its order and at most ``max_chars`` long, cut marks included.
 
-    A span that is too long is cut around the first term it matches, so that the match stays in the preview.
+    A second and third span are taken only where they say terms that are not said yet and fit whole. A span that is
+    too long is cut around its matches. Where nothing matches, the preview is how the text begins.
     """
-    best = best_spans(text, question)
-    if not best:
-        return ""
-    return _clip(" ".join(text[best[0].start : best[0].end].split()), question, max_chars)
+    chosen = _covering(text, question, max_chars)
+    line = _joined(text, chosen)
+    return clip(line, matches(line, question), max_chars)
+
+
+def clip(text: str, found: Sequence[Match], max_chars: int) -> str:
+    """At most ``max_chars`` of ``text`` around the stretch with the most of its terms; "…" where it was cut.
+
+    ``found`` are the matches in ``text``; without any, the beginning stays.
+    """
+    if len(text) <= max_chars:
+        return text
+    width = max(0, max_chars - 2)
+    start, end = _densest(found, width)
+    left = max(0, min(start - (width - (end - start)) // 2, len(text) - width))
+    left, right = next_word(text, left, start), word_before(text, left + width, end)
+    body = text[left:right].strip()
+    return f"{'…' if left else ''}{body}{'…' if right < len(text) else ''}"[: max(0, max_chars)]
+
+
+def next_word(text: str, at: int, limit: int) -> int:
+    """``at``, or where the next word begins if ``at`` is within one and that is near and not behind ``limit``."""
+    if at == 0 or text[at - 1].isspace():
+        return at
+    spaces = (place + 1 for place in range(at, min(at + _WORD_CHARS, limit)) if text[place].isspace())
+    return next(spaces, at + halves_a_pair(text, at))
+
+
+def word_before(text: str, at: int, limit: int) -> int:
+    """``at``, or where the word that it cuts begins if that is near and not before ``limit``."""
+    if at >= len(text) or text[at].isspace():
+        return min(at, len(text))
+    spaces = (place for place in range(at - 1, max(at - _WORD_CHARS, limit) - 1, -1) if text[place].isspace())
+    return next(spaces, at - halves_a_pair(text, at))
+
+
+def _densest(found: Sequence[Match], width: int) -> tuple[int, int]:
+    """The stretch of at most ``width`` characters with the most different terms; then the shorter, the earlier."""
+    best, most = (0, 0), (0, 0)
+    held: dict[str, int] = {}  # term -> index of its last match
+    left = 0
+    for right, match in enumerate(found):
+        held[match.term] = right
+        while left <= right and (match.end - found[left].start > width or held[found[left].term] > left):
+            if held[found[left].term] == left:
+                del held[found[left].term]
+            left += 1
+        rank = (len(held), (found[left].start if held else match.end) - match.end)
+        if rank > most:
+            best, most = (found[left].start, match.end), rank
+    return best
+
+
+def _rank(span: Span) -> tuple[float, int, int]:
+    return (-span.score, span.end - span.start, span.start)
 
 
 def _scored(text: str, span: Span, question: frozenset[str]) -> Span:
@@ -74,65 +163,103 @@ def _scored(text: str, span: Span, question: frozenset[str]) -> Span:
     return Span(span.start, span.end, len(found) / max(1, len(question)))
 
 
-def _clip(line: str, question: frozenset[str], max_chars: int) -> str:
-    if len(line) <= max_chars:
-        return line
-    lowered = line.lower()
-    places = [place for term in question if (place := lowered.find(term)) >= 0]
-    first = min(places, default=0)
-    start = 0 if first < max_chars - 2 - 40 else min(first - 40, len(line) - max_chars + 2)
-    head = "…" if start > 0 else ""
-    body = line[start : start + max_chars - len(head)]
-    if start + len(body) < len(line):
-        body = body[: max_chars - len(head) - 1] + "…"
-    return head + body
+def _covering(text: str, question: frozenset[str], max_chars: int) -> list[Span]:
+    """The best span, and those after it that say more of the question, while all of them fit."""
+    spans = scored_spans(text, question)
+    ranked = [span for span in sorted(spans, key=_rank) if span.score]
+    if not ranked:
+        return [Span(spans[0].start, spans[-1].end)] if spans else []
+    chosen, said = ranked[:1], _said(text, ranked[0], question)
+    for span in ranked[1:]:
+        if len(chosen) == _PREVIEW_SPANS:
+            break
+        says = _said(text, span, question)
+        if not says <= said and len(_joined(text, [*chosen, span])) <= max_chars:
+            chosen, said = [*chosen, span], said | says
+    return chosen
+
+
+def _said(text: str, span: Span, question: frozenset[str]) -> frozenset[str]:
+    return question & terms(text[span.start : span.end])
+
+
+def _joined(text: str, chosen: Sequence[Span]) -> str:
+    """The spans on one line, with a mark where the text between two of them is left out."""
+    ordered = sorted(chosen, key=lambda span: span.start)
+    lines = [" ".join(text[span.start : span.end].split()) for span in ordered]
+    gaps = [" … " if text[a.end : b.start].strip() else " " for a, b in pairwise(ordered)]
+    return "".join(part for pair in zip(lines, [*gaps, ""], strict=False) for part in pair)
+
+
+def _terms_in(text: str) -> Iterator[Match]:
+    for word in _WORD.finditer(text):
+        yield from _terms_of(word.group(), word.start())
+
+
+def _terms_of(word: str, start: int) -> Iterator[Match]:
+    last = 0
+    for run in () if word.isascii() else _PAIRED.finditer(word):
+        yield from _folded(word[last : run.start()], start + last)
+        yield from _pairs(run.group(), start + run.start())
+        last = run.end()
+    yield from _folded(word[last:], start + last)
+
+
+def _folded(word: str, start: int) -> Iterator[Match]:
+    term = word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
+    if len(term) >= _MIN_TERM_CHARS:
+        yield Match(start, start + len(word), term)
+
+
+def _pairs(run: str, start: int) -> Iterator[Match]:
+    for at in range(len(run) - 1):
+        yield Match(start + at, start + at + 2, unicodedata.normalize("NFKC", run[at : at + 2]))
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Fenced code blocks, and the stretches of text between them."""
+    """What is a span whole (code, rows, headings), and the stretches of text between them."""
     position = 0
-    for fence in _FENCE.finditer(text):
-        yield position, fence.start(), False
-        yield fence.start(), fence.end(), True
-        position = fence.end()
-    yield position, len(text), False
+    for start, end in _fences(text):
+        yield from _lines(text, position, start)
+        yield start, end, True
+        position = end
+    yield from _lines(text, position, len(text))
 
 
-def _within(text: str, start: int, end: int, *, fenced: bool) -> Iterator[Span]:
-    if fenced:
-        yield from _trimmed(text, start, end)
-        return
-    for cut_from, cut_to in _pairs(start, end, sorted(_cuts(text, start, end))):
+def _fences(text: str) -> Iterator[tuple[int, int]]:
+    opened: re.Match[str] | None = None
+    for line in _FENCE.finditer(text):
+        if opened is None:
+            opened = line if "`" not in line["rest"] or line["marks"][0] == "~" else None
+        elif line["marks"].startswith(opened["marks"]) and not line["rest"].strip():
+            yield opened.start(), line.end()
+            opened = None
+    if opened:
+        yield opened.start(), len(text)
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
+    position = start
+    for line in _OWN_LINE.finditer(text, start, end):
+        yield position, line.start(), False
+        yield line.start(), line.end(), True
+        position = line.end()
+    yield position, end, False
+
+
+def _within(text: str, start: int, end: int, *, is_whole: bool) -> Iterator[Span]:
+    cuts = () if is_whole else sorted(_cuts(text, start, end))
+    for cut_from, cut_to in pairwise((start, *cuts, end)):
         yield from _trimmed(text, cut_from, cut_to)
 
 
 def _cuts(text: str, start: int, end: int) -> set[int]:
-    cuts = {match.start() for match in _BLANK.finditer(text, start, end)}
-    cuts |= {match.start() for match in _LINE_ITEM.finditer(text, start, end)}
-    cuts |= {match.end() for match in _SENTENCE_END.finditer(text, start, end) if _ends_sentence(text, match)}
-    return cuts
-
-
-def _ends_sentence(text: str, match: re.Match[str]) -> bool:
-    if match.group()[0] != "." or len(match.group()) > 1:
-        return True
-    before = _WORD_BEFORE.search(text, max(0, match.start() - 20), match.start())
-    if before is None:
-        # "1. First" is a list item's number, not a sentence.
-        return not text[max(0, text.rfind("\n", 0, match.start()) + 1) : match.start()].strip().isdigit()
-    word = before.group(1)
-    return not (word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I"))
-
-
-def _pairs(start: int, end: int, cuts: list[int]) -> Iterator[tuple[int, int]]:
-    edges = [start, *(cut for cut in cuts if start < cut < end), end]
-    return pairwise(edges)
+    cuts = {match.start() for pattern in (_BLANK, _ITEM) for match in pattern.finditer(text, start, end)}
+    return cuts.union(sentence_ends(text, start, end))
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if start < end:
-        yield Span(start, end)
+    piece = text[start:end]
+    begin, body = start + len(piece) - len(piece.lstrip()), piece.strip()
+    if body:
+        yield Span(begin, begin + len(body))

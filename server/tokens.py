@@ -77,6 +77,11 @@ def last_tokens(text: str, n: int) -> str:
     return _cut(text, n, "end")
 
 
+def halves_a_pair(text: str, at: int) -> bool:
+    """Whether a cut before ``text[at]`` falls between two surrogates that are one character."""
+    return 0 < at < len(text) and "\ud800" <= text[at - 1] <= "\udbff" and "\udc00" <= text[at] <= "\udfff"
+
+
 def _fallback_count(text: str) -> int:
     return -(-len(text.encode("utf-8", "replace")) // _FALLBACK_BYTES)
 
@@ -119,14 +124,8 @@ def _fitting(encoding: tiktoken.Encoding, piece: str, n: int, side: _Side) -> st
 
 def _characters(raw: bytes, text: str, side: _Side) -> str:
     """The characters of ``text`` that ``raw``, their bytes from one side on, holds whole."""
-    kept = _take(text, len(raw.decode("utf-8", "ignore")), side)
-    return _take(text, len(kept) - 1, side) if _halves_a_pair(kept, text, side) else kept
-
-
-def _halves_a_pair(kept: str, text: str, side: _Side) -> bool:
-    rest = len(text) - len(kept)
-    high, low = (kept[-1:], text[len(kept) :][:1]) if side == "start" else (text[:rest][-1:], kept[:1])
-    return "\ud800" <= high <= "\udbff" and "\udc00" <= low <= "\udfff"
+    size = len(raw.decode("utf-8", "ignore"))
+    return _take(text, size - halves_a_pair(text, size if side == "start" else len(text) - size), side)
 
 
 def _take(items: _Items, size: int, side: _Side) -> _Items:

@@ -33,7 +33,10 @@ ROOMS: Mapping[str, str] = {
     "server.models": "",
     "server.ids": "",
     "server.logs": "",
-    "server.spans": "",
+    "server.sentences": "",
+    "server.spans": "server.sentences server.tokens",
+    "server.evidence": "server.spans server.tokens",
+    "server.figures": "",
     "server.printable": "",
     "server.tokens": "",
     "server.settings": "server.errors",
@@ -47,12 +50,15 @@ ROOMS: Mapping[str, str] = {
     "server.ingest": "server.backends.base server.retrieval server.models server.errors server.ids server.tokens",
     "server.backends.opening": "server.backends server.backends.base server.retrieval server.settings",
     # the seam, and what stands on it
-    "server.knowledge": "server.backends.base server.retrieval server.contracts server.tiers server.spans "
-    "server.models server.errors server.settings",
+    "server.operations": "server.backends.base server.retrieval server.contracts server.tiers server.spans "
+    "server.evidence server.scratch server.printable server.tokens server.ids server.models server.errors "
+    "server.settings",
+    "server.knowledge": "server.operations server.contracts server.scratch server.figures server.errors "
+    "server.settings",
     "server.scripts": "sandbox server.knowledge server.contracts server.errors server.settings server.tokens",
     "server.reference": "client_sdk sandbox server.scripts server.settings",
-    "server.tools": "sandbox server.knowledge server.scripts server.contracts server.tiers server.errors "
-    "server.printable server.settings",
+    "server.tools": "sandbox server.knowledge server.scripts server.scratch server.contracts server.tiers "
+    "server.errors server.printable server.settings",
     # the rim: everything may be composed here, and nobody imports it
     "server.transports": ANYTHING,
     "server.app": ANYTHING,
@@ -72,13 +78,13 @@ VENDORS: Mapping[str, str] = {
     "RestrictedPython": "sandbox.",
     "pydantic_monty": "sandbox.monty_child",
     "pydantic": "server.",
-    "pydantic_core": "server.contracts",
+    "pydantic_core": "server.contracts.parsing",
     "pydantic_settings": "server.settings",
     "typer": "server.cli server.commands.",
     "rich": "server.commands.",
     "numpy": "server.backends.",
     "tiktoken": "server.tokens",
-    "cachetools": "server.knowledge server.scratch",
+    "cachetools": "server.operations.base server.scratch",
     "psutil": "server.bench. server.health sandbox.spawned security.soak",
     "packaging": "server.health",
     "qdrant_edge": "server.backends.edge",
