@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from typing import Any
 
-from server.knowledge import KnowledgeBase, Library
+from server.knowledge import DIRECT, Caller, KnowledgeBase, Library
+from server.scratch import Scratch
 from server.scripts import Scripts
 from server.settings import Settings
 from server.tokens import count_tokens
@@ -48,10 +50,23 @@ class Application:
         """What one tool call may use."""
         return Context(self.kb, self.scripts, self.settings, client, progress)
 
+    def caller(self, connection: str) -> Caller:
+        """Who asks directly over this connection."""
+        return self.kb.caller(connection, DIRECT)
+
+    @property
+    def scratch(self) -> Scratch:
+        """The passages that sessions were shown in part."""
+        return self.kb.scratch
+
     async def health(self) -> dict[str, Any]:
         """What an operator wants to see at a glance."""
         await self.ready()
-        return {"execute_code": "on" if self.scripts.available else self.scripts.why_not}
+        return {
+            "execute_code": "on" if self.scripts.available else self.scripts.why_not,
+            "scratch": asdict(self.scratch.counters),
+            **self.kb.figures.snapshot(),
+        }
 
     async def close(self) -> None:
         """Take everything down, in the order in which things depend on each other."""

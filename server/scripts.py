@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any
 
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage
-from server.contracts import Mode
+from server.contracts.base import Tier
 from server.errors import WinnowError
-from server.knowledge import SCRIPT, KnowledgeBase, Rankings
+from server.knowledge import SCRIPT, Caller, KnowledgeBase, Rankings
 from server.settings import Settings
 from server.tokens import count_tokens
 
@@ -39,11 +39,13 @@ ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
         ),
     }
 )
-_PURSES: Mapping[Mode, str] = MappingProxyType(
+_PURSES: Mapping[Tier, str] = MappingProxyType(
     {
         "ids_only": "ids or metadata rows",
         "metadata": "ids or metadata rows",
         "preview": "previews",
+        "quotes": "previews",
+        "excerpt": "full documents",
         "full": "full documents",
     }
 )
@@ -58,9 +60,9 @@ class _Meter:
     """What one run may still take, and the way to the knowledge base."""
 
     kb: KnowledgeBase
+    caller: Caller
     allowed: Mapping[str, int]
     left: dict[str, int] = field(init=False)
-    rankings: Rankings = field(default_factory=Rankings)
 
     def __post_init__(self) -> None:
         self.left = dict(self.allowed)
@@ -72,10 +74,10 @@ class _Meter:
             CallError: what the script sees instead of an answer.
         """
         try:
-            answer = await self.kb.call(method, params, SCRIPT, self.rankings)
+            answer = await self.kb.call(method, params, self.caller)
         except WinnowError as error:
             raise CallError(error.reason, error.message) from None
-        purse = _PURSES[answer.mode]
+        purse = _PURSES[answer.tier]
         if answer.rows > self.left[purse]:
             raise CallError(
                 "SDK_ROWS",
@@ -146,10 +148,12 @@ class Scripts:
         if self._sandbox is None:
             raise WinnowError("SANDBOX_UNAVAILABLE", f"{self.why_not}; run `winnow doctor`")
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
+        # The session of whoever sent the script: what it found can be read on directly.
+        caller = self._kb.caller(client, SCRIPT, Rankings())
         return await self._sandbox.run(
             code,
             client=client,
-            call=_Meter(self._kb, self._allowance.rows).call,
+            call=_Meter(self._kb, caller, self._allowance.rows).call,
             limits=replace(self._limits, wall_seconds=seconds),
             count_tokens=count_tokens,
             on_progress=progress,

@@ -13,23 +13,48 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from server.contracts import PREVIEW_CHARS, Mode
+from server.contracts.base import PREVIEW_CHARS, Mode, Tier
 from server.models import Passage
 from server.printable import printable
 from server.spans import preview
 from server.tokens import count_tokens
 
-# Tokens and bytes of one direct answer. Hosts warn at 10,000 tokens and cut at 25,000; the byte cap is that
-# of the smallest host's message.
-ANSWER_TOKENS: Mapping[Mode, int] = MappingProxyType(
-    {"ids_only": 2_000, "metadata": 8_000, "preview": 10_000, "full": 20_000}
+# Tokens and bytes of the payload of one direct answer. Hosts warn at 10,000 tokens and cut at 25,000; the byte
+# cap is that of the smallest host's message. Quotes: what 20 of the longest take; six of the usual length stay
+# below 1,000.
+ANSWER_TOKENS: Mapping[Tier, int] = MappingProxyType(
+    {
+        "ids_only": 2_000,
+        "metadata": 8_000,
+        "preview": 10_000,
+        "quotes": 6_000,
+        "excerpt": 1_200,
+        "full": 20_000,
+    }
 )
 ANSWER_BYTES = 256 * 1024
+SCRIPT_ANSWER_BYTES = 900 * 1024
 _ROW_TEXT_CHARS = 500  # titles, sections and file names longer than this are noise
+_TAG_CHARS, _TAGS = 80, 20
+# A row that is too large alone is clipped to these lengths in turn. Ids are never clipped: they would lead
+# nowhere.
+_CLIPS = (1_000, 400, 200, 100, 40, 16)
+_WHOLE = frozenset({"id", "document_id", "passage_id", "section_id", "scratch_uri", "uri"})
 
 
 # An object, or at ids_only the bare id.
 Row = dict[str, Any] | str
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a value takes as it is sent."""
+
+    tokens: int
+    bytes: int
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.tokens + other.tokens, self.bytes + other.bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +72,50 @@ def row(passage: Passage, tier: Mode, score: float | None, question: frozenset[s
 
 
 def fit(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> Page:
-    """As many whole rows, from the first on, as the budget holds; at least the first one.
+    """As many whole rows, from the first on, as the budget holds.
 
-    One row may exceed the budget alone only by the size of one chunk, which ingestion bounds.
+    A first row that does not fit alone is there all the same, its texts clipped, so that a page is never empty
+    without reason and never too large.
     """
-    whole = _measure(rows)
-    if whole[0] <= max_tokens and whole[1] <= max_bytes:
-        return Page(tuple(rows), whole[0], "none")
+    whole = measure(list(rows))
+    if whole.tokens <= max_tokens and whole.bytes <= max_bytes:
+        return Page(tuple(rows), whole.tokens, "none")
     kept, reason = _cut(rows, max_tokens, max_bytes)
-    return Page(tuple(rows[:kept]), _measure(rows[:kept])[0], reason)
+    shown = list(rows[:kept]) or [_shrunk(rows[0], max_tokens, max_bytes)]
+    return Page(tuple(shown), measure(shown).tokens, reason)
 
 
-def _measure(rows: Sequence[Row]) -> tuple[int, int]:
-    """Tokens and bytes of rows as they are sent."""
-    text = dumps(list(rows))
-    return count_tokens(text), len(text.encode("utf-8", "replace"))
+def measure(value: Any) -> Size:
+    """Tokens and bytes of a value as it is sent."""
+    text = dumps(value)
+    return Size(count_tokens(text), len(text.encode("utf-8", "replace")))
 
 
 def _cut(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> tuple[int, str]:
     """How many rows fit, and which budget ends them. Rows counted one by one come to no less than together."""
-    tokens = size = 0
+    size = Size(0, 0)
     for kept, item in enumerate(rows):
-        row_tokens, row_bytes = _measure([item])
-        tokens, size = tokens + row_tokens, size + row_bytes
-        if kept and (tokens > max_tokens or size > max_bytes):
-            return kept, "token_cap" if tokens > max_tokens else "byte_cap"
+        size += measure([item])
+        if size.tokens > max_tokens or size.bytes > max_bytes:
+            return kept, "token_cap" if size.tokens > max_tokens else "byte_cap"
     return len(rows), "none"
+
+
+def _shrunk(item: Row, max_tokens: int, max_bytes: int) -> Row:
+    for limit in _CLIPS:
+        clipped = _clipped(item, limit) if isinstance(item, dict) else item
+        size = measure([clipped])
+        if size.tokens <= max_tokens and size.bytes <= max_bytes:
+            break
+    return clipped
+
+
+def _clipped(value: Any, limit: int) -> Any:
+    if isinstance(value, dict):
+        return {name: part if name in _WHOLE else _clipped(part, limit) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_clipped(part, limit) for part in value[: max(limit // 20, 1)]]
+    return clip(value, limit) if isinstance(value, str) else value
 
 
 def dumps(value: Any) -> str:
@@ -80,19 +123,29 @@ def dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _clip(text: str) -> str:
+def clip(text: str, max_chars: int = _ROW_TEXT_CHARS) -> str:
+    """``text`` as it may leave, at most ``max_chars`` long, cut mark included."""
     text = printable(text)
-    return text if len(text) <= _ROW_TEXT_CHARS else f"{text[: _ROW_TEXT_CHARS - 1]}…"
+    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
+
+
+def facts(passage: Passage) -> dict[str, Any]:
+    """What is known of a passage beside its text, on one level."""
+    return {**_facts(passage), "document_id": passage.document.id, "tags": _tags(passage)}
+
+
+def _tags(passage: Passage) -> list[str]:
+    return [clip(tag, _TAG_CHARS) for tag in passage.document.tags[:_TAGS] if tag]
 
 
 def _facts(passage: Passage) -> dict[str, Any]:
     document, chunk = passage.document, passage.chunk
     return {
-        "title": _clip(document.title or document.uri),
-        "section": _clip(" > ".join(chunk.heading_path)),
+        "title": clip(document.title or document.uri),
+        "section": clip(" > ".join(chunk.heading_path)),
         "type": document.type,
-        "vendor": _clip(document.vendor)[:200],
-        "file": _clip(document.uri),
+        "vendor": clip(document.vendor, 200),
+        "file": clip(document.uri),
         "created": document.created,
     }
 
@@ -111,17 +164,9 @@ def _metadata(passage: Passage, score: float | None, question: frozenset[str]) -
     return {"id": passage.chunk.id, "title": title, **_scored(score), **facts}
 
 
-def _nested(passage: Passage) -> dict[str, Any]:
-    return {
-        **_facts(passage),
-        "document_id": passage.document.id,
-        "tags": [_clip(tag)[:200] for tag in passage.document.tags[:100] if tag],
-    }
-
-
 def _preview(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
     text = preview(printable(passage.chunk.text), question, PREVIEW_CHARS)
-    nested = _nested(passage)
+    nested = facts(passage)
     return {
         "id": passage.chunk.id,
         "title": nested["title"],
@@ -134,7 +179,7 @@ def _preview(passage: Passage, score: float | None, question: frozenset[str]) ->
 
 
 def _full(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
-    nested = _nested(passage)
+    nested = facts(passage)
     return {
         "id": passage.chunk.id,
         "title": nested["title"],

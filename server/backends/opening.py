@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.backends.base import VectorStore
+from server.backends.base import VectorStore, admits
 from server.backends.catalogue import Catalogue
 from server.backends.embedders import LazyEmbedder
 from server.backends.weights import DIMENSION
+from server.models import Document, Filters
 from server.retrieval.hybrid import Retriever
 from server.settings import Settings
 
@@ -21,6 +22,10 @@ class Backends:
     store: VectorStore
     embedder: LazyEmbedder
     retriever: Retriever
+
+    def admits(self, filters: Filters, document: Document) -> bool:
+        """Whether a search with these filters could return the document."""
+        return admits(filters, document)
 
     def close(self) -> None:
         """Let go of the store and the catalogue."""

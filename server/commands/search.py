@@ -43,11 +43,10 @@ def search(
 
 async def _search(settings: Settings, arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     from server.app import knowledge_base
-    from server.knowledge import DIRECT
 
     kb = knowledge_base(settings, wait_for_model=True)
     try:
-        answer = await kb.call("semantic_search", arguments, DIRECT)
+        answer = await kb.call("semantic_search", arguments, kb.caller("shell"))
         return answer.payload, answer.warnings
     finally:
         kb.close()

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from server.tools import execute_code, semantic_search
+from server.tools import (
+    execute_code,
+    help,
+    kb_expand_excerpt,
+    kb_extract_evidence,
+    kb_read_excerpt,
+    kb_retrieve_evidence,
+    kb_search,
+    semantic_search,
+)
 from server.tools.base import Context, Result, Tool
 
-TOOLS: tuple[Tool, ...] = (semantic_search.TOOL, execute_code.TOOL)
+_TOOLS: tuple[Tool, ...] = (
+    kb_retrieve_evidence.TOOL,
+    kb_search.TOOL,
+    kb_extract_evidence.TOOL,
+    kb_read_excerpt.TOOL,
+    kb_expand_excerpt.TOOL,
+    semantic_search.TOOL,
+    execute_code.TOOL,
+)
+TOOLS = (*_TOOLS, help.tool_over(_TOOLS))
 
 __all__ = ["TOOLS", "Context", "Result", "Tool"]

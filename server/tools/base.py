@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
-from server.knowledge import KnowledgeBase
+from server.knowledge import Caller, KnowledgeBase
+from server.scratch import Kept
 from server.scripts import Scripts
 from server.settings import Settings
+from server.tiers import Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,18 @@ class Context:
     client: str
     progress: Callable[[float, str], Awaitable[None]]
 
+    @property
+    def caller(self) -> Caller:
+        """Who asks the knowledge base: the session of this client."""
+        return self.kb.caller(self.client)
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """What a handler answers: the structured payload (without meta) and the same as one dense text.
 
-    ``summary`` is its first line alone. ``failed`` marks a payload that is itself an error the model can act on.
+    ``summary`` is its first line alone. ``links`` are passages to offer as resources. ``failed`` marks a
+    payload that is itself an error the model can act on.
     """
 
     payload: dict[str, Any]
@@ -40,6 +48,7 @@ class Result:
     summary: str
     warnings: tuple[str, ...] = ()
     cache_hit: bool = False
+    links: tuple[Kept, ...] = ()
     failed: bool = False
 
 
@@ -47,8 +56,9 @@ class Result:
 class Tool:
     """A tool as a client sees it, and the handler behind it.
 
-    ``name`` is canonical (dots allowed); the wire lists underscores. ``offered`` says whether this server can
-    serve it at all: a tool that cannot work is not listed. ``worded`` fits the description to the settings.
+    ``name`` is canonical (dots allowed); the wire lists underscores. ``most`` is the size of its largest
+    payload. ``offered`` says whether this server can serve it at all: a tool that cannot work is not listed.
+    ``worded`` fits the description to the settings.
     """
 
     name: str
@@ -57,9 +67,19 @@ class Tool:
     arguments: type[BaseModel]
     answer: type[BaseModel]
     handler: Callable[[Context, dict[str, Any]], Awaitable[Result]]
+    most: Size
     read_only: bool = True
     open_world: bool = False
     idempotent: bool = True
     destructive: bool = False
     offered: Callable[[Context], bool] = lambda context: True
     worded: Callable[[str, Settings], str] = lambda description, settings: description
+
+
+async def ask(
+    context: Context, operation: str, arguments: Mapping[str, Any], lines: Callable[[dict[str, Any]], list[str]]
+) -> Result:
+    """One operation of the knowledge base as a result. ``lines`` tells the payload as text, its summary first."""
+    answer = await context.kb.call(operation, arguments, context.caller)
+    told = lines(answer.payload)
+    return Result(answer.payload, "\n".join(told), told[0], warnings=answer.warnings, cache_hit=answer.cache_hit)

@@ -12,7 +12,7 @@ from server.errors import REASONS
 from server.printable import caret, printable_data
 from server.scripts import ALLOWANCES, KIB, LONGEST_SECONDS
 from server.settings import Settings
-from server.tiers import dumps
+from server.tiers import Size, dumps
 from server.tools.base import Context, Result, Tool
 
 _TEMPLATE = """\
@@ -83,6 +83,9 @@ def _worded(_: str, settings: Settings) -> str:
 
 DESCRIPTION = _worded("", Settings.model_construct())
 
+
+# The result, what was printed and an error's words, all at their longest and as JSON.
+_MOST = Size(40_000, 128 * KIB)
 
 # How a verdict that is not "ok" reads on the wire. Error types name the reason more closely than the status.
 _REASON_OF_STATUS: Mapping[str, str] = MappingProxyType(
@@ -195,6 +198,7 @@ TOOL = Tool(
     arguments=ExecuteCode,
     answer=OutcomeAnswer,
     handler=_handle,
+    most=_MOST,
     idempotent=False,
     offered=_offered,
     worded=_worded,

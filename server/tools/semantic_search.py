@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import SearchAnswer, SemanticSearch
-from server.knowledge import DIRECT
-from server.tools.base import Context, Result, Tool
+from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from server.tools.base import Context, Result, Tool, ask
 
 DESCRIPTION = """\
 Search the user's knowledge base and take only as much of each result as you need. Returns ranked passages with \
@@ -28,19 +28,15 @@ Example: {"query": "how are backups encrypted"} then {"filter_ids": ["<id>"], "r
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
-    answer = await context.kb.call("semantic_search", arguments, DIRECT)
-    text = render(answer.payload)
-    return Result(
-        answer.payload,
-        text,
-        summary=_headline(answer.payload),
-        warnings=answer.warnings,
-        cache_hit=answer.cache_hit,
-    )
+    return await ask(context, "semantic_search", arguments, _lines)
 
 
 def render(payload: dict[str, Any]) -> str:
     """The payload as dense text: one line a result, then its preview or content."""
+    return "\n".join(_lines(payload))
+
+
+def _lines(payload: dict[str, Any]) -> list[str]:
     lines = [_headline(payload)]
     if "ids" in payload:
         lines.append(" ".join(payload["ids"]))
@@ -50,7 +46,7 @@ def render(payload: dict[str, Any]) -> str:
         lines.append(f"missing_ids: {' '.join(payload['missing_ids'])}")
     if "next_cursor" in payload:
         lines.append(f"next_cursor: {payload['next_cursor']}")
-    return "\n".join(lines)
+    return lines
 
 
 def _headline(payload: dict[str, Any]) -> str:
@@ -85,4 +81,5 @@ TOOL = Tool(
     arguments=SemanticSearch,
     answer=SearchAnswer,
     handler=_handle,
+    most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
 )

@@ -7,21 +7,24 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types import Annotations, CallToolResult, ResourceLink, TextContent, ToolAnnotations
 from mcp_types import Tool as WireTool
 
 from server import __version__
-from server.contracts import flat_schema
+from server.contracts import answer_schema, flat_schema
 from server.errors import WinnowError, internal_error
 from server.logs import hushed, log
+from server.scratch import Kept
 from server.settings import Settings
-from server.tiers import dumps
-from server.tokens import count_tokens, encoding_name
+from server.tiers import clip, dumps, measure
+from server.tokens import encoding_name
 from server.tools import TOOLS, Context, Result, Tool
 from server.transports.limits import RateLimit
 
 _KIND_OF_LIMIT = {"execute_code": "script"}
-_LOGGED_ARGUMENTS = ("query", "code")
+_LOGGED_ARGUMENTS = ("query", "question", "code")
+# Words around an answer are bounded, too: they are in nobody's budget.
+_WARNINGS, _WARNING_CHARS, _ERROR_CHARS = 8, 300, 2_000
 _MS_PER_SECOND = 1000
 
 
@@ -55,7 +58,7 @@ class Dispatcher:
         error: WinnowError | None = None
         try:
             self._limits.take(client, _KIND_OF_LIMIT.get(tool.name, "direct"))
-            result = await tool.handler(self._context(client, progress), dict(arguments))
+            result = _bounded(tool, await tool.handler(self._context(client, progress), dict(arguments)))
         except WinnowError as problem:
             error, result = problem, _failed(problem)
         except Exception:
@@ -74,27 +77,31 @@ class Dispatcher:
         return name if self._settings.tool_names == "dotted" else _plain(name)
 
     def _sealed(self, tool: Tool, result: Result, trace_id: str, duration_ms: float) -> CallToolResult:
-        text = dumps(result.payload)
-        meta: dict[str, Any] = {
-            "tool": tool.name,
-            "version": __version__,
-            "duration_ms": duration_ms,
-            "trace_id": trace_id,
-            "cache_hit": result.cache_hit,
-            "warnings": list(result.warnings),
-            "usage": {
-                "tokens": count_tokens(text),
-                "bytes": len(text.encode("utf-8", "replace")),
-                "tokenizer": encoding_name(),
+        size = measure(result.payload)
+        warnings = [clip(warning, _WARNING_CHARS) for warning in result.warnings[:_WARNINGS]]
+        payload = {
+            **result.payload,
+            "meta": {
+                "tool": tool.name,
+                "version": __version__,
+                "duration_ms": duration_ms,
+                "trace_id": trace_id,
+                "cache_hit": result.cache_hit,
+                "warnings": warnings,
+                "usage": {"tokens": size.tokens, "bytes": size.bytes, "tokenizer": encoding_name()},
             },
         }
+        self._context("", _silent).kb.figures.answered(tool.name, size.tokens, size.bytes, failed=result.failed)
+        if not self._settings.structured_output_enabled:
+            return CallToolResult(content=[_text(dumps(payload))], is_error=result.failed)
         shown = result.summary if self._settings.content == "summary" and not result.failed else result.text
-        lines = [shown, *(f"warning: {warning}" for warning in result.warnings)]
+        lines = [shown, *(f"warning: {warning}" for warning in warnings)]
         if result.failed:
             lines.append(f"trace: {trace_id}")
+        links = result.links if self._settings.resource_links == "on" else ()
         return CallToolResult(
-            content=[TextContent(type="text", text="\n".join(lines))],
-            structured_content={**result.payload, "meta": meta},
+            content=[_text("\n".join(lines)), *map(_link, links)],
+            structured_content=payload,
             is_error=result.failed,
         )
 
@@ -121,12 +128,59 @@ def _plain(name: str) -> str:
     return name.replace(".", "_")
 
 
+def _bounded(tool: Tool, result: Result) -> Result:
+    """The result, if it has the shape and the size that the tool promises: handlers are held to it.
+
+    Raises:
+        WinnowError: BUDGET_EXCEEDED for an answer that is too large. pydantic's error for another shape is our
+        fault.
+    """
+    size = measure(result.payload)
+    if size.tokens > tool.most.tokens or size.bytes > tool.most.bytes:
+        raise WinnowError(
+            "OUTPUT_BYTES",
+            f"the answer has {size.tokens:,} tokens and {size.bytes:,} bytes, more than {tool.name} may send; ask "
+            "for fewer results or a lower response mode",
+            details={"tokens": size.tokens, "bytes": size.bytes},
+        )
+    tool.answer.model_validate({**result.payload, "meta": _SOME_META})
+    return result
+
+
+# Stands in for the meta that an answer gets when it is sealed.
+_SOME_META = {
+    "tool": "",
+    "version": __version__,
+    "duration_ms": 0,
+    "trace_id": "",
+    "usage": {"tokens": 0, "bytes": 0, "tokenizer": ""},
+}
+
+
+def _text(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
+
+
+def _link(kept: Kept) -> ResourceLink:
+    """Where a host finds the passage, should it want it: meant for the model, and not for every context."""
+    return ResourceLink(
+        type="resource_link",
+        name=kept.passage_id,
+        title=clip(kept.passage.document.title, _WARNING_CHARS) or None,
+        uri=kept.uri,
+        mime_type="text/plain",
+        size=kept.size_bytes,
+        annotations=Annotations(audience=["assistant"], priority=0.1, last_modified=kept.created_at),
+    )
+
+
 def _failed(error: WinnowError) -> Result:
     envelope = error.envelope()
     text = f"{envelope['code']}/{error.reason}: {error.message}"
     if error.retry_after_s is not None:
         text += f" (retry after {error.retry_after_s} s)"
-    return Result({"error": envelope}, text, summary=text, failed=True)
+    text = clip(text, _ERROR_CHARS)
+    return Result({"error": {**envelope, "message": clip(error.message, _ERROR_CHARS)}}, text, text, failed=True)
 
 
 def _on_the_wire(tool: Tool, name: str, settings: Settings) -> WireTool:
@@ -135,7 +189,7 @@ def _on_the_wire(tool: Tool, name: str, settings: Settings) -> WireTool:
         title=tool.title,
         description=tool.worded(tool.description, settings),
         input_schema=dict(flat_schema(tool.arguments)),
-        output_schema=dict(flat_schema(tool.answer)),
+        output_schema=dict(answer_schema(tool.answer)) if settings.structured_output_enabled else None,
         annotations=ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.read_only,

@@ -19,7 +19,7 @@ from server.app import Application, knowledge_base
 from server.backends.opening import open_backends
 from server.errors import WinnowError
 from server.ingest.pipeline import Target, ingest_paths
-from server.knowledge import DIRECT, SCRIPT, Answer, Rankings
+from server.knowledge import SCRIPT, Answer, Rankings
 from server.settings import load_settings
 from server.tiers import ANSWER_TOKENS
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def ask(application: Application, **arguments: Any) -> Answer:
-    return await application.kb.call("semantic_search", arguments, DIRECT)
+    return await application.kb.call("semantic_search", arguments, application.caller("test"))
 
 
 async def reason_of(application: Application, **arguments: Any) -> str:
@@ -43,7 +43,7 @@ async def test_a_project_out_of_reach_and_one_without_documents_are_told_apart(a
     kb = knowledge_base(empty, wait_for_model=False)
     try:
         with pytest.raises(WinnowError, match="winnow ingest PATH --project empty") as caught:
-            await kb.call("semantic_search", {"query": "backups"}, DIRECT)
+            await kb.call("semantic_search", {"query": "backups"}, kb.caller("test"))
         assert caught.value.reason == "INVALID_PROJECT"
     finally:
         kb.close()
@@ -70,10 +70,12 @@ async def test_ids_of_another_project_are_unknown_ids(
         backends.close()
     kb = knowledge_base(application.settings, wait_for_model=True)
     try:
-        answer = await kb.call("fetch", {"ids": [stranger, "0" * 12]}, DIRECT)
+        answer = await kb.call("fetch", {"ids": [stranger, "0" * 12]}, kb.caller("test"))
         assert (answer.payload["results"], answer.payload["missing_ids"]) == ([], [stranger, "0" * 12])
-        found = await kb.call("kb.search", {"query": "launch code in the blue safe", "top_k": 100}, DIRECT)
-        assert stranger not in {row["id"] for row in found.payload["results"]}
+        found = await kb.call(
+            "kb.search", {"query": "launch code in the blue safe", "top_k": 100}, kb.caller("test")
+        )
+        assert stranger not in {row["section_id"] for row in found.payload["results"]}
     finally:
         kb.close()
 
@@ -83,7 +85,7 @@ async def test_a_page_says_so_when_the_index_moved_since_the_last_one(store: Pat
     asked = {"query": "who reads this page first", "top_k": 100, "response_mode": "full"}
     here = load_settings(store=copy, project="handbook")
     kb = knowledge_base(here, wait_for_model=True)
-    cursor = (await kb.call("semantic_search", asked, DIRECT)).payload["next_cursor"]
+    cursor = (await kb.call("semantic_search", asked, kb.caller("test"))).payload["next_cursor"]
     kb.close()
     page = tmp_path / "new" / "page.md"
     page.parent.mkdir()
@@ -93,17 +95,23 @@ async def test_a_page_says_so_when_the_index_moved_since_the_last_one(store: Pat
     backends.close()
     kb = knowledge_base(here, wait_for_model=True)
     try:
-        answer = await kb.call("semantic_search", {**asked, "cursor": cursor}, DIRECT)
+        answer = await kb.call("semantic_search", {**asked, "cursor": cursor}, kb.caller("test"))
         assert answer.warnings == ("the index changed since the last page; rows may repeat or be missing",)
     finally:
         kb.close()
 
 
 async def test_kb_search_shows_each_document_once_unless_asked_otherwise(application: Application) -> None:
-    one = await application.kb.call("kb.search", {"query": "who reads this page first"}, SCRIPT)
+    one = await application.kb.call(
+        "kb.search", {"query": "who reads this page first"}, application.kb.caller("test", SCRIPT)
+    )
     files = [row["metadata"]["file"] for row in one.payload["results"]]
     assert len(files) == len(set(files)) == 5
-    many = await application.kb.call("kb.search", {"query": "who reads this page first", "max_per_doc": 9}, SCRIPT)
+    many = await application.kb.call(
+        "kb.search",
+        {"query": "who reads this page first", "options": {"max_per_doc": 9}},
+        application.kb.caller("test", SCRIPT),
+    )
     assert len(many.payload["results"]) == 5
 
 
@@ -115,7 +123,7 @@ async def test_min_score_drops_what_is_below_it(application: Application) -> Non
 
 async def test_an_unknown_operation_is_refused(application: Application) -> None:
     with pytest.raises(WinnowError, match="known: semantic_search"):
-        await application.kb.call("__class__", {}, DIRECT)
+        await application.kb.call("__class__", {}, application.caller("test"))
 
 
 @hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -158,11 +166,11 @@ async def test_a_store_that_another_process_holds_is_refused_by_its_name_and_fre
         assert holder.stdout.readline() == "held\n"
         kb = knowledge_base(load_settings(store=copy, project="handbook"), wait_for_model=False)
         with pytest.raises(WinnowError, match=str(holder.pid)) as caught:
-            await kb.call("semantic_search", {"query": "backups"}, DIRECT)
+            await kb.call("semantic_search", {"query": "backups"}, kb.caller("test"))
         assert caught.value.reason == "INDEX_HELD"
         json.dumps(caught.value.envelope())
         holder.communicate()
-        assert (await kb.call("semantic_search", {"query": "backups"}, DIRECT)).rows == 10
+        assert (await kb.call("semantic_search", {"query": "backups"}, kb.caller("test"))).rows == 10
         kb.close()
 
 
@@ -171,6 +179,6 @@ async def test_what_one_caller_has_searched_for_is_not_told_to_a_script_by_the_t
 ) -> None:
     question = {"query": "how are backups encrypted"}
     first, again = [await ask(application, **question) for _ in range(2)]
-    script = Rankings()
-    others = [await application.kb.call("semantic_search", question, SCRIPT, script) for _ in range(2)]
+    script = application.kb.caller("test", SCRIPT, Rankings())
+    others = [await application.kb.call("semantic_search", question, script) for _ in range(2)]
     assert [answer.cache_hit for answer in (first, again, *others)] == [False, True, False, True]

@@ -106,7 +106,7 @@ async def test_a_call_is_answered_or_refused_with_a_word_for_the_script(
     asked = call(choices)
     told: dict[str, Any]
     try:
-        answer = await application.kb.call(asked.method, asked.params, SCRIPT)
+        answer = await application.kb.call(asked.method, asked.params, application.kb.caller("test", SCRIPT))
     except WinnowError as refusal:
         told = {"error": refusal.message, "reason": refusal.reason}
     else:

@@ -39,7 +39,7 @@ ROOMS: Mapping[str, str] = {
     "server.figures": "",
     "server.printable": "",
     "server.tokens": "",
-    "server.settings": "server.errors",
+    "server.settings": "server.models server.errors",
     "server.contracts": "server.errors",
     "server.tiers": "server.contracts server.models server.spans server.printable server.tokens",
     "server.scratch": "server.models server.logs",
@@ -48,7 +48,7 @@ ROOMS: Mapping[str, str] = {
     "server.backends": "server.backends.base server.models server.errors server.settings server.ids",
     "server.retrieval": "server.backends.base server.models server.errors",
     "server.ingest": "server.backends.base server.retrieval server.models server.errors server.ids server.tokens",
-    "server.backends.opening": "server.backends server.backends.base server.retrieval server.settings",
+    "server.backends.opening": "server.backends server.backends.base server.retrieval server.models server.settings",
     # the seam, and what stands on it
     "server.operations": "server.backends.base server.retrieval server.contracts server.tiers server.spans "
     "server.evidence server.scratch server.printable server.tokens server.ids server.models server.errors "
@@ -58,7 +58,7 @@ ROOMS: Mapping[str, str] = {
     "server.scripts": "sandbox server.knowledge server.contracts server.errors server.settings server.tokens",
     "server.reference": "client_sdk sandbox server.scripts server.settings",
     "server.tools": "sandbox server.knowledge server.scripts server.scratch server.contracts server.tiers "
-    "server.errors server.printable server.settings",
+    "server.reference server.errors server.printable server.tokens server.settings",
     # the rim: everything may be composed here, and nobody imports it
     "server.transports": ANYTHING,
     "server.app": ANYTHING,

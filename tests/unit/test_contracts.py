@@ -8,28 +8,35 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from server.contracts import (
-    ExecuteCode,
-    Fetch,
-    KbSearch,
-    OutcomeAnswer,
-    SearchAnswer,
-    SemanticSearch,
-    flat_schema,
-    parse,
-)
+from server.contracts import ExecuteCode, SemanticSearch, answer_schema, flat_schema, parse
 from server.errors import Code, WinnowError
+from server.knowledge import OPERATIONS
+from server.tools import TOOLS
 
-REQUESTS: list[type[BaseModel]] = [SemanticSearch, ExecuteCode, KbSearch, Fetch]
-ANSWERS: list[type[BaseModel]] = [SearchAnswer, OutcomeAnswer]
+REQUESTS: list[type[BaseModel]] = [
+    ExecuteCode,
+    *(operation.request for operation in OPERATIONS.values()),
+    *(tool.arguments for tool in TOOLS),
+]
+ANSWERS: list[type[BaseModel]] = [tool.answer for tool in TOOLS]
 
 
-@pytest.mark.parametrize("model", REQUESTS + ANSWERS)
-def test_a_schema_is_one_flat_object(model: type[BaseModel]) -> None:
+@pytest.mark.parametrize("model", REQUESTS)
+def test_the_schema_of_arguments_is_flat_and_has_no_union(model: type[BaseModel]) -> None:
     schema = flat_schema(model)
     text = json.dumps(dict(schema))
     assert schema["type"] == "object"
     assert [word for word in ("$ref", "$defs", "anyOf", "oneOf", "allOf") if f'"{word}"' in text] == []
+
+
+@pytest.mark.parametrize("model", ANSWERS)
+def test_the_schema_of_an_answer_is_flat_and_what_may_be_null_says_so(model: type[BaseModel]) -> None:
+    schema = dict(answer_schema(model))
+    text = json.dumps(schema)
+    assert (schema["type"], schema["required"]) == ("object", ["meta"])
+    assert [word for word in ("$ref", "$defs", "oneOf", "allOf") if f'"{word}"' in text] == []
+    assert "anyOf" not in schema
+    assert [node for node in nodes(schema) if "anyOf" in node and {"type": "null"} not in node["anyOf"]] == []
 
 
 def nodes(schema: Any) -> list[dict[str, Any]]:
@@ -40,14 +47,29 @@ def nodes(schema: Any) -> list[dict[str, Any]]:
     return [schema, *(found for value in schema.values() for found in nodes(value))]
 
 
+def _branches_of_anything(node: dict[str, Any]) -> list[dict[str, Any]]:
+    """Where any JSON value may stand (the result of a script), the sandbox bounds it."""
+    branches: list[dict[str, Any]] = node.get("anyOf", [])
+    return branches if len(branches) == 6 else []
+
+
 @pytest.mark.parametrize("model", REQUESTS + ANSWERS)
 def test_every_number_string_and_list_of_a_schema_is_bounded(model: type[BaseModel]) -> None:
+    anything = [branch for node in nodes(dict(flat_schema(model))) for branch in _branches_of_anything(node)]
     unbounded = [
         node
         for node in nodes(dict(flat_schema(model)))
-        if (node.get("type") == "string" and not {"maxLength", "enum", "const"} & set(node))
-        or (node.get("type") in ("integer", "number") and not {"minimum", "maximum"} <= set(node))
-        or (node.get("type") == "array" and "maxItems" not in node)
+        if (
+            node.get("type") == "string"
+            and node not in anything
+            and not {"maxLength", "enum", "const"} & set(node)
+        )
+        or (
+            node.get("type") in ("integer", "number")
+            and node not in anything
+            and not {"minimum", "maximum"} <= set(node)
+        )
+        or (node.get("type") == "array" and node not in anything and "maxItems" not in node)
     ]
     assert unbounded == []
 

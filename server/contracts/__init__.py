@@ -1,0 +1,65 @@
+"""What may be asked and what is answered: one model per operation, and their JSON schemas.
+
+Direct tools and sandboxed scripts are validated by the same models. Bounds stand at every number and string;
+anything unknown is refused.
+"""
+
+from __future__ import annotations
+
+from server.contracts.base import (
+    MAX_TOP_K,
+    PREVIEW_CHARS,
+    Arguments,
+    ErrorEnvelope,
+    Limit,
+    Meta,
+    Mode,
+    Payload,
+    Scope,
+    SearchFilters,
+)
+from server.contracts.kb import (
+    EvidenceAnswer,
+    ExcerptAnswer,
+    ExcerptOptions,
+    ExpandExcerpt,
+    ExtractEvidence,
+    KbSearch,
+    KbSearchAnswer,
+    ReadExcerpt,
+    RetrieveEvidence,
+)
+from server.contracts.parsing import parse
+from server.contracts.schema import answer_schema, flat_schema
+from server.contracts.scripts import ExecuteCode, OutcomeAnswer
+from server.contracts.search import Fetch, SearchAnswer, SemanticSearch
+
+__all__ = [
+    "MAX_TOP_K",
+    "PREVIEW_CHARS",
+    "Arguments",
+    "ErrorEnvelope",
+    "EvidenceAnswer",
+    "ExcerptAnswer",
+    "ExcerptOptions",
+    "ExecuteCode",
+    "ExpandExcerpt",
+    "ExtractEvidence",
+    "Fetch",
+    "KbSearch",
+    "KbSearchAnswer",
+    "Limit",
+    "Meta",
+    "Mode",
+    "OutcomeAnswer",
+    "Payload",
+    "ReadExcerpt",
+    "RetrieveEvidence",
+    "Scope",
+    "SearchAnswer",
+    "SearchFilters",
+    "SemanticSearch",
+    "answer_schema",
+    "flat_schema",
+    "parse",
+]

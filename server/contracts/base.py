@@ -1,0 +1,99 @@
+"""What requests and answers of every operation share: their bounds, scope and filters, and an answer's meta."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
+
+MAX_TOP_K = 100
+PREVIEW_CHARS = 280
+
+Mode = Literal["ids_only", "metadata", "preview", "full"]
+# What an answer is made of, for budgets and for what a script may take.
+Tier = Literal["ids_only", "metadata", "preview", "quotes", "excerpt", "full"]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+ChunkId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Query = Annotated[str, StringConstraints(min_length=2, max_length=1000)]
+CursorText = Annotated[str, StringConstraints(max_length=200)]
+Limit = Literal["page_size", "token_cap", "byte_cap", "none"]
+# Any JSON value. A schema that says nothing is what some hosts refuse, so it names every kind.
+JsonValue = Annotated[
+    Any,
+    WithJsonSchema(
+        {"anyOf": [{"type": kind} for kind in ("object", "array", "string", "number", "boolean", "null")]}
+    ),
+]
+
+
+class Arguments(BaseModel):
+    """What a caller sends."""
+
+    # Built on first use: nothing is validated before a handshake is answered.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+class Scope(Arguments):
+    """What the caller may see. It can only narrow what the server's settings allow."""
+
+    project_id: Label | None = Field(default=None, description="project to search; default: the server's")
+    environment: Literal["dev", "prod", "scratch"] | None = Field(
+        default=None, description="only documents of this environment"
+    )
+    doc_tags: list[Label] = Field(default_factory=list, max_length=50, description="only these doc tags (any of)")
+    repositories: list[Label] = Field(
+        default_factory=list, max_length=50, description="only documents of these repositories (any of)"
+    )
+
+
+class SearchFilters(Arguments):
+    """Narrows a search inside the index."""
+
+    doc_tag: list[Label] = Field(default_factory=list, max_length=50, description="any of these doc tags")
+    tags: list[Label] = Field(default_factory=list, max_length=50, description="all of these tags")
+    types: list[Literal["markdown", "text", "html", "rst", "code", "record"]] = Field(
+        default_factory=list, max_length=6, description="any of these document types"
+    )
+    path_prefix: Annotated[str, StringConstraints(max_length=500)] | None = Field(
+        default=None, description="path below the ingested folder; ends at a path segment, e.g. guide/net"
+    )
+    updated_after: (
+        Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}([T ].{0,30})?$", max_length=41)] | None
+    ) = Field(default=None, description="ISO-8601 date, e.g. 2026-01-31")
+
+
+class Payload(BaseModel):
+    """What an answer holds, whole or in part.
+
+    A field with a default is left out where it is None; one without is sent as null.
+    """
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+
+class TokenUsage(Payload):
+    """What an answer costs: tokens and bytes of its structured form, and who counted."""
+
+    tokens: int = Field(ge=0, le=10_000_000)
+    bytes: int = Field(ge=0, le=100_000_000)
+    tokenizer: Annotated[str, StringConstraints(max_length=40)]
+
+
+class Meta(Payload):
+    """The same on every answer of every tool, errors included."""
+
+    tool: Annotated[str, StringConstraints(max_length=64)]
+    version: Annotated[str, StringConstraints(max_length=40)]
+    duration_ms: float = Field(ge=0, le=86_400_000)
+    trace_id: Annotated[str, StringConstraints(max_length=64)]
+    cache_hit: bool = False
+    warnings: list[Annotated[str, StringConstraints(max_length=500)]] = Field(default_factory=list, max_length=20)
+    usage: TokenUsage
+
+
+class ErrorEnvelope(Payload):
+    """Why a call did not end well: one of the six codes, what to do next, and the fine grain."""
+
+    code: Annotated[str, StringConstraints(max_length=40)]
+    message: Annotated[str, StringConstraints(max_length=4000)]
+    details: dict[str, Any] = Field(default_factory=dict)

@@ -1,0 +1,33 @@
+"""``help``: how to use this server."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from server.contracts.base import Arguments, Meta, Payload
+
+Topic = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+
+
+class Help(Arguments):
+    """Arguments of ``help``."""
+
+    topic: Topic = Field(
+        default="playbook", description="playbook, sdk, or the name of a tool or of a function of the SDK"
+    )
+    start_char: int = Field(
+        default=0, ge=0, le=1_000_000, description="where to begin; next_start_char of the last answer goes on"
+    )
+
+
+class HelpAnswer(Payload):
+    """Answer of ``help``. ``text`` is Markdown; ``topics`` are all that may be asked for."""
+
+    topic: Topic
+    text: Annotated[str, StringConstraints(max_length=20_000)]
+    topics: list[Topic] = Field(max_length=100)
+    truncated: bool
+    next_start_char: int | None = Field(default=None, ge=0, le=1_000_000)
+    meta: Meta

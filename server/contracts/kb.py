@@ -1,0 +1,251 @@
+"""``kb.*``: discovery, excerpts and evidence."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from server.contracts.base import (
+    MAX_TOP_K,
+    PREVIEW_CHARS,
+    Arguments,
+    ChunkId,
+    CursorText,
+    Limit,
+    Meta,
+    Payload,
+    Query,
+    Scope,
+    SearchFilters,
+)
+
+MAX_SNIPPET_CHARS = 500
+MAX_PAGE_SIZE = 100
+MAX_EXCERPT_TOKENS = 800
+MAX_EXCERPT_BYTES = 32 * 1024
+MAX_QUOTES = 20
+MAX_QUOTE_TOKENS = 200
+MAX_QUOTE_CHARS = 500
+MAX_PASSAGES = 50
+# A cursor goes on through a ranking as far as anybody has been seen to read.
+MAX_ROWS = 100
+
+SearchMode = Literal["auto", "vector_only", "hybrid_local"]
+Source = Literal["reranked", "rrf_fusion", "graph_expanded", "vector", "bm25", "hybrid"]
+
+
+def _said(text: str) -> str:
+    if len(text.strip()) < 2:
+        raise ValueError("blank; say in plain words what to look for")
+    return text
+
+
+Question = Annotated[Query, AfterValidator(_said)]
+PassageId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Title = Annotated[str, StringConstraints(max_length=500)]
+Uri = Annotated[str, StringConstraints(max_length=200)]
+
+
+class KbSearchOptions(Arguments):
+    """How ``kb.search`` shows what it finds."""
+
+    max_snippet_chars: int = Field(
+        default=PREVIEW_CHARS, ge=20, le=MAX_SNIPPET_CHARS, description="length of a preview in characters"
+    )
+    max_per_doc: int = Field(default=1, ge=1, le=MAX_TOP_K, description="results of one document at most")
+    include_scores: bool = Field(default=False, description="add the score of each leg to every result")
+    include_debug: bool = Field(
+        default=False, description="add where each result comes from, and how it was found"
+    )
+    mode: SearchMode = Field(
+        default="auto",
+        description="vector_only: vectors and words; hybrid_local: the graph as well; auto: what the server has",
+    )
+
+
+class KbSearch(Arguments):
+    """Arguments of ``kb.search``."""
+
+    query: Question = Field(description="what to look for, in plain words; 2 to 1000 characters")
+    top_k: int = Field(default=5, ge=1, le=MAX_TOP_K, description="how many results, over all pages")
+    cursor: CursorText | None = Field(
+        default=None, description="next_cursor of the last answer, with the same other arguments"
+    )
+    page_size: int = Field(default=5, ge=1, le=MAX_PAGE_SIZE, description="results in one answer")
+    scope: Scope | None = Field(default=None, description="narrow the server's scope")
+    filters: SearchFilters | None = Field(default=None, description="narrow the search")
+    options: KbSearchOptions = Field(default_factory=KbSearchOptions, description="how results are shown")
+
+
+class ExcerptOptions(Arguments):
+    """How an excerpt is shown."""
+
+    format: Literal["text", "bullets"] = Field(
+        default="text", description="bullets: one line for each sentence, list item or code block"
+    )
+    include_citation: bool = Field(default=True, description="say where the excerpt comes from")
+
+
+class ReadExcerpt(Arguments):
+    """Arguments of ``kb.read_excerpt``."""
+
+    passage_id: PassageId = Field(description="passage_id of kb_search; an id of semantic_search works, too")
+    max_tokens: int = Field(default=300, ge=8, le=MAX_EXCERPT_TOKENS, description="length of the excerpt")
+    start_char: int = Field(
+        default=0, ge=0, le=10_000_000, description="where to begin; next_start_char of the last answer goes on"
+    )
+    scope: Scope | None = Field(default=None, description="narrow the server's scope")
+    options: ExcerptOptions = Field(default_factory=ExcerptOptions, description="how the excerpt is shown")
+
+
+class ExpandExcerpt(Arguments):
+    """Arguments of ``kb.expand_excerpt``."""
+
+    passage_id: PassageId = Field(description="passage_id of kb_search; an id of semantic_search works, too")
+    before_tokens: int = Field(default=150, ge=0, le=MAX_EXCERPT_TOKENS, description="how much before the passage")
+    after_tokens: int = Field(default=150, ge=0, le=MAX_EXCERPT_TOKENS, description="how much after the passage")
+    scope: Scope | None = Field(default=None, description="narrow the server's scope")
+
+
+class _Evidence(Arguments):
+    question: Question = Field(description="the question to answer, in plain words; 2 to 1000 characters")
+    max_quotes: int = Field(default=6, ge=1, le=MAX_QUOTES, description="how many quotes")
+    max_quote_tokens: int = Field(default=80, ge=8, le=MAX_QUOTE_TOKENS, description="length of one quote")
+    include_context_tokens: int = Field(
+        default=20, ge=0, le=100, description="text around the matching sentence, on each side, within the length"
+    )
+    scope: Scope | None = Field(default=None, description="narrow the server's scope")
+    cursor: CursorText | None = Field(
+        default=None, description="next_cursor of the last answer, with the same other arguments"
+    )
+
+
+class ExtractEvidence(_Evidence):
+    """Arguments of ``kb.extract_evidence``."""
+
+    passage_ids: list[PassageId] = Field(
+        min_length=1,
+        max_length=MAX_PASSAGES,
+        description="passages to quote from: passage_id of kb_search results",
+    )
+
+
+class RetrieveEvidence(_Evidence):
+    """Arguments of ``kb.retrieve_evidence``."""
+
+    top_k: int = Field(default=5, ge=1, le=MAX_QUOTES, description="how many passages to search and quote from")
+    filters: SearchFilters | None = Field(default=None, description="narrow the search")
+    mode: SearchMode = Field(default="auto", description="as in kb_search options")
+
+
+class LegScores(Payload):
+    """What each leg gave: cosine, BM25, and both joined."""
+
+    dense: float | None = Field(default=None, ge=-1, le=1)
+    lexical: float | None = Field(default=None, ge=0, le=1_000_000)
+    fused: float = Field(ge=0, le=1)
+
+
+class RowDebug(Payload):
+    """Where a result comes from."""
+
+    document_id: ChunkId
+    file: Annotated[str, StringConstraints(max_length=1000)]
+    type: Annotated[str, StringConstraints(max_length=40)]
+    ordinal: int = Field(ge=0, le=10_000_000)
+    tokens: int = Field(ge=0, le=1_000_000)
+
+
+class KbRow(Payload):
+    """One candidate: what it says that answers best, and the ids that lead on."""
+
+    passage_id: PassageId
+    section_id: ChunkId
+    doc_tag: Annotated[str, StringConstraints(max_length=200)]
+    title: Title
+    rank: int = Field(ge=1, le=MAX_ROWS)
+    score: float = Field(ge=0, le=1)
+    source: Source
+    preview: Annotated[str, StringConstraints(max_length=MAX_SNIPPET_CHARS)]
+    scratch_uri: Uri
+    size_bytes: int = Field(ge=0, le=100_000_000)
+    anchor: Annotated[str, StringConstraints(max_length=200)] | None
+    scores: LegScores | None = None
+    debug: RowDebug | None = None
+
+
+class SearchDebug(Payload):
+    """How a search was done."""
+
+    search_mode: Literal["hybrid", "lexical-only", "semantic-only"]
+    fusion: Literal["convex", "rrf", "none"]
+    generation: int = Field(ge=0, le=1 << 53)
+    duplicates_suppressed: int = Field(ge=0, le=1_000_000)
+
+
+class KbSearchAnswer(Payload):
+    """Answer of ``kb.search``."""
+
+    results: list[KbRow] = Field(max_length=MAX_PAGE_SIZE)
+    next_cursor: CursorText | None
+    partial: bool
+    limit_reason: Limit
+    session_id: Annotated[str, StringConstraints(max_length=64)]
+    debug: SearchDebug | None = None
+    meta: Meta
+
+
+class Citation(Payload):
+    """Where an excerpt comes from."""
+
+    section_id: ChunkId
+    doc_tag: Annotated[str, StringConstraints(max_length=200)]
+    title: Title
+    uri: Uri
+
+
+class ExcerptAnswer(Payload):
+    """Answer of ``kb.read_excerpt`` and ``kb.expand_excerpt``.
+
+    ``start_char`` and ``next_start_char`` count characters from the passage's first one; what stands before it
+    in its document has negative numbers.
+    """
+
+    passage_id: PassageId
+    excerpt: Annotated[str, StringConstraints(max_length=MAX_EXCERPT_BYTES)]
+    start_char: int = Field(ge=-100_000_000, le=100_000_000)
+    truncated: bool
+    next_start_char: Annotated[int, Field(ge=0, le=100_000_000)] | None
+    citation: Citation | None = None
+    meta: Meta
+
+
+class QuoteRow(Payload):
+    """One quote, and where it stands. ``confidence`` is the share of the question's terms that it holds."""
+
+    quote: Annotated[str, StringConstraints(max_length=MAX_QUOTE_CHARS)]
+    passage_id: PassageId
+    section_id: ChunkId
+    title: Title
+    uri: Uri
+    confidence: float = Field(ge=0, le=1)
+
+
+class Diagnostics(Payload):
+    """How much was looked through, and how it was found."""
+
+    passages: int = Field(ge=0, le=MAX_PASSAGES)
+    search_mode: Literal["hybrid", "lexical-only", "semantic-only", "by-id"]
+
+
+class EvidenceAnswer(Payload):
+    """Answer of ``kb.extract_evidence`` and ``kb.retrieve_evidence``."""
+
+    quotes: list[QuoteRow] = Field(max_length=MAX_QUOTES)
+    next_cursor: CursorText | None
+    partial: bool
+    limit_reason: Limit
+    missing_ids: list[PassageId] | None = Field(default=None, max_length=MAX_PASSAGES)
+    diagnostics: Diagnostics
+    meta: Meta

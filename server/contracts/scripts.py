@@ -1,0 +1,65 @@
+"""``execute_code``: a script, and the verdict of the sandbox."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from server.contracts.base import Arguments, JsonValue, Meta, Payload
+
+
+class ExecuteCode(Arguments):
+    """Arguments of ``execute_code``. The size limit of the source is the sandbox's, counted in bytes."""
+
+    code: Annotated[str, StringConstraints(min_length=1, max_length=51_200)] = Field(
+        description="Python source; its result is a top-level return, __result__, result, or the last expression"
+    )
+    description: Annotated[str, StringConstraints(max_length=500)] | None = Field(
+        default=None, description="what the script is for, in a few words"
+    )
+    timeout: int | None = Field(default=None, ge=1, le=60, description="seconds the script may take; default 30")
+
+
+class OutcomeError(Payload):
+    """Why a script did not end well, and the wire's code for it."""
+
+    type: Annotated[str, StringConstraints(max_length=200)]
+    message: Annotated[str, StringConstraints(max_length=4000)]
+    line: int | None = Field(default=None, ge=0, le=1_000_000)
+    column: int | None = Field(default=None, ge=0, le=1_000_000)
+    source_line: Annotated[str, StringConstraints(max_length=1000)] | None = None
+    hint: Annotated[str, StringConstraints(max_length=2000)] | None = None
+    code: Annotated[str, StringConstraints(max_length=40)]
+    details: dict[str, Any] = Field(default_factory=dict)
+
+
+class OutcomeUsage(Payload):
+    """What a script used."""
+
+    wall_ms: float = Field(ge=0, le=86_400_000)
+    cpu_ms: float = Field(ge=0, le=86_400_000)
+    memory_peak_bytes: int = Field(ge=0, le=1 << 50)
+    sdk_calls: int = Field(ge=0, le=1_000_000)
+    rows: int = Field(ge=0, le=10_000_000)
+    result_tokens: int = Field(ge=0, le=10_000_000)
+    tokens_kept_out: int = Field(ge=0, le=1_000_000_000)
+
+
+class OutcomeWalls(Payload):
+    """Which walls stood around the script."""
+
+    stood: list[Annotated[str, StringConstraints(max_length=40)]] = Field(default_factory=list, max_length=40)
+    missing: list[Annotated[str, StringConstraints(max_length=40)]] = Field(default_factory=list, max_length=40)
+
+
+class OutcomeAnswer(Payload):
+    """Answer of ``execute_code``: the verdict of the sandbox."""
+
+    status: Literal["ok", "error", "rejected", "timeout", "memory", "limit", "crashed", "cancelled", "unavailable"]
+    result: JsonValue = None
+    stdout: Annotated[str, StringConstraints(max_length=20_000)] = ""
+    error: OutcomeError | None = None
+    usage: OutcomeUsage
+    walls: OutcomeWalls
+    meta: Meta

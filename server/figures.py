@@ -1,0 +1,48 @@
+"""What the process has answered, in numbers that hold no text: sizes, cursors, duplicates, cuts."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+
+class Figures:
+    """Counts since the start; threads may use it at the same time.
+
+    Answers are counted by tool: how many, their bytes and tokens in all, and the largest. ``noted`` adds up
+    what single operations say of themselves: ``cursors`` (pages after the first), ``duplicates`` (chunks of a
+    document that had its share), ``quotes``, ``excerpts`` and ``excerpts_truncated``.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._noted: Counter[str] = Counter()
+        self._answers: dict[str, Counter[str]] = {}
+
+    def note(self, noted: Mapping[str, int]) -> None:
+        """Add what an operation counted."""
+        with self._lock:
+            self._noted.update(noted)
+
+    def answered(self, tool: str, tokens: int, bytes: int, *, failed: bool) -> None:
+        """Count one answer of a tool as it is sent."""
+        with self._lock:
+            counts = self._answers.setdefault(tool, Counter())
+            counts.update({"calls": 1, "errors": int(failed), "tokens": tokens, "bytes": bytes})
+            counts["largest_tokens"] = max(counts["largest_tokens"], tokens)
+            counts["largest_bytes"] = max(counts["largest_bytes"], bytes)
+
+    def snapshot(self) -> dict[str, Any]:
+        """All counts as JSON data."""
+        with self._lock:
+            excerpts, cut = self._noted["excerpts"], self._noted["excerpts_truncated"]
+            return {
+                "answers": {tool: dict(counts) for tool, counts in sorted(self._answers.items())},
+                **{name: self._noted[name] for name in _NOTED},
+                "excerpt_truncation_rate": round(cut / excerpts, 4) if excerpts else 0.0,
+            }
+
+
+_NOTED = ("cursors", "duplicates", "quotes", "excerpts", "excerpts_truncated")

@@ -1,0 +1,191 @@
+"""``kb.read_excerpt`` and ``kb.expand_excerpt``: a bounded piece of a passage, or of the document around it.
+
+Positions count characters from the passage's first one, in the text as it is shown. Reading stops at the passage's
+end; who goes on from there reads the document that follows. Nothing is remembered between calls, so that an
+excerpt cannot grow beyond its caps by asking again.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from server.contracts.kb import (
+    MAX_EXCERPT_BYTES,
+    MAX_EXCERPT_TOKENS,
+    ExpandExcerpt,
+    ReadExcerpt,
+)
+from server.errors import WinnowError
+from server.operations.base import Answer, Asking
+from server.operations.kb import title_of
+from server.operations.passages import passage_of
+from server.printable import printable
+from server.scratch import Kept
+from server.spans import split_spans
+from server.tiers import clip
+from server.tokens import count_tokens, first_tokens, last_tokens
+
+_CHANGED = "the document changed since this passage was found; what stands around it is no longer known"
+# A cut goes back to the last white space if that is not farther than this.
+_WORD_CHARS = 40
+_LAST_WORD = re.compile(r"\s\S*\Z")
+
+
+@dataclass(frozen=True)
+class _Surroundings:
+    """A passage in its document, as it is shown."""
+
+    asking: Asking
+    kept: Kept
+
+    @cached_property
+    def text(self) -> str:
+        return printable(self.kept.passage.chunk.text)
+
+    @cached_property
+    def _document(self) -> str | None:
+        """The document, unless it is another one by now."""
+        chunk, catalogue = self.kept.passage.chunk, self.asking.library.catalogue
+        now = catalogue.passages([chunk.id], self.kept.project).get(chunk.id)
+        whole = catalogue.text(chunk.document_id, self.kept.project)
+        same = now is not None and whole is not None and whole[chunk.start : chunk.end] == chunk.text
+        return whole if same and now is not None and now.chunk.start == chunk.start else None
+
+    @property
+    def is_known(self) -> bool:
+        return self._document is not None
+
+    @cached_property
+    def before(self) -> str:
+        return printable((self._document or "")[: self.kept.passage.chunk.start])
+
+    @cached_property
+    def after(self) -> str:
+        return printable((self._document or "")[self.kept.passage.chunk.end :])
+
+
+def read_excerpt(asking: Asking, request: ReadExcerpt) -> Answer:
+    """A bounded excerpt of a passage, from ``start_char`` on."""
+    here = _Surroundings(asking, passage_of(asking, request.passage_id, request.scope))
+    text, start = _readable(here, request.start_char)
+    if request.options.format == "bullets":
+        excerpt, length = _bullets(text[start:], request.max_tokens)
+    else:
+        excerpt = _first(text[start:], request.max_tokens)
+        length = len(excerpt)
+    is_cut = bool(text[start + length :].strip())
+    payload = _payload(here.kept, excerpt, request.start_char, request.start_char + length if is_cut else None)
+    if request.options.include_citation:
+        payload["citation"] = _citation(here.kept)
+    return _answer(payload)
+
+
+def expand_excerpt(asking: Asking, request: ExpandExcerpt) -> Answer:
+    """A passage with what stands before and after it, within the caps of an excerpt."""
+    here = _Surroundings(asking, passage_of(asking, request.passage_id, request.scope))
+    own = _first(here.text, MAX_EXCERPT_TOKENS)
+    if len(own) < len(here.text):
+        before = after = ""
+    else:
+        before, after = _around(here, own, request.before_tokens, request.after_tokens)
+    excerpt = before + own + after
+    end = len(own) + len(after)
+    rest = (here.text + here.after)[end:]
+    payload = _payload(here.kept, excerpt, -len(before), end if rest.strip() else None)
+    return _answer({**payload, "citation": _citation(here.kept)}, () if here.is_known else (_CHANGED,))
+
+
+def _readable(here: _Surroundings, start: int) -> tuple[str, int]:
+    """The text that ``start`` lies in, and where: the passage, or what follows it."""
+    if start < len(here.text) or (start == 0 and not here.text):
+        return here.text, start
+    beyond = start - len(here.text)
+    if beyond >= len(here.after):
+        whole = len(here.text) + len(here.after)
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"start_char: {start:,} is beyond the text; the passage has {len(here.text):,} characters, and its "
+            f"document ends at {whole:,}",
+        )
+    return here.after, beyond
+
+
+def _around(here: _Surroundings, own: str, before_tokens: int, after_tokens: int) -> tuple[str, str]:
+    """What fits on both sides, in the proportion that was asked for."""
+    room, asked = MAX_EXCERPT_TOKENS - count_tokens(own), before_tokens + after_tokens
+    if asked > room:
+        before_tokens = room * before_tokens // asked
+        after_tokens = room - before_tokens
+    before, after = _last(here.before, before_tokens), _first(here.after, after_tokens)
+    # Tokens across a joint may count differently; bytes have a cap of their own.
+    while _is_too_large(before + own + after) and (before or after):
+        before, after = before[len(before) // 8 + 1 :], after[: -(len(after) // 8 + 1)]
+    return before, after
+
+
+def _is_too_large(text: str) -> bool:
+    return len(text.encode("utf-8", "replace")) > MAX_EXCERPT_BYTES or count_tokens(text) > MAX_EXCERPT_TOKENS
+
+
+def _first(text: str, tokens: int) -> str:
+    """The beginning of a text, cut between words if it is cut, within both caps."""
+    cut = first_tokens(text, tokens)
+    cut = cut.encode("utf-8", "replace")[:MAX_EXCERPT_BYTES].decode("utf-8", "ignore")
+    if len(cut) == len(text) or text[len(cut)].isspace():
+        return cut
+    word = _LAST_WORD.search(cut[-_WORD_CHARS:])
+    return cut if word is None else cut[: -len(word.group())] or cut
+
+
+def _last(text: str, tokens: int) -> str:
+    cut = last_tokens(text, tokens)
+    if len(cut) < len(text) and (space := re.search(r"\s", cut[:_WORD_CHARS])):
+        cut = cut[space.end() :]
+    return cut
+
+
+def _bullets(text: str, max_tokens: int) -> tuple[str, int]:
+    """As many spans as fit, one a line, and how many characters of the text they stand for."""
+    lines: list[str] = []
+    length = 0
+    for span in split_spans(text):
+        line = f"- {text[span.start : span.end]}"
+        if _exceeds("\n".join([*lines, line]), max_tokens):
+            break
+        lines.append(line)
+        length = span.end
+    if lines:
+        return "\n".join(lines), length
+    cut = _first(text, max(max_tokens - 2, 1))
+    return (f"- {cut.strip()}" if max_tokens > 2 else cut), len(cut)
+
+
+def _exceeds(text: str, max_tokens: int) -> bool:
+    return count_tokens(text) > max_tokens or len(text.encode("utf-8", "replace")) > MAX_EXCERPT_BYTES
+
+
+def _payload(kept: Kept, excerpt: str, start: int, following: int | None) -> dict[str, Any]:
+    return {
+        "passage_id": kept.passage_id,
+        "excerpt": excerpt,
+        "start_char": start,
+        "truncated": following is not None,
+        "next_start_char": following,
+    }
+
+
+def _citation(kept: Kept) -> dict[str, str]:
+    return {
+        "section_id": kept.passage.chunk.id,
+        "doc_tag": clip(kept.passage.document.doc_tag, 200),
+        "title": title_of(kept.passage),
+        "uri": kept.uri,
+    }
+
+
+def _answer(payload: dict[str, Any], warnings: tuple[str, ...] = ()) -> Answer:
+    noted = {"excerpts": 1, "excerpts_truncated": int(payload["truncated"])}
+    return Answer(payload, "excerpt", 1, count_tokens(payload["excerpt"]), warnings, noted=noted)

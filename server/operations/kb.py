@@ -1,0 +1,130 @@
+"""``kb.search``: candidates with the span of each that answers best, and never a whole text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from server import tiers
+from server.contracts.kb import MAX_ROWS, KbSearch, KbSearchOptions
+from server.models import Hit, Passage
+from server.operations.base import Answer, Asking
+from server.operations.paging import Cursor, fingerprint, page, resume
+from server.operations.ranking import Found, Ranked, distinct
+from server.operations.scoping import filters_of, unlabelled
+from server.printable import printable
+from server.spans import preview, terms
+
+NO_GRAPH = "mode hybrid_local: this knowledge base has no graph yet, so it was answered without one"
+_TITLE_CHARS = 200
+_SCORE_DIGITS = 4
+# How a ranking came about, in the words of the contract.
+_SOURCES = {"lexical-only": "bm25", "semantic-only": "vector", "convex": "hybrid", "rrf": "rrf_fusion"}
+_NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+
+
+def kb_search(asking: Asking, request: KbSearch) -> Answer:
+    """A page of previews, at most ``max_per_doc`` of each document."""
+    at, options = resume(request.cursor, request), request.options
+    filters = filters_of(asking, request.scope, request.filters)
+    size, end = _page_size(request), _end(request)
+    wanted = min(at.offset + size + 1, end)
+    found = distinct(asking, request.query, filters, wanted, options.max_per_doc, at.legs)
+    here = found.found[at.offset : at.offset + size]
+    rows = [_row(asking, request, found, number, one) for number, one in enumerate(here, at.offset + 1)]
+    envelope: dict[str, Any] = {"session_id": asking.caller.session.id}
+    if options.include_debug:
+        envelope["debug"] = _how(found)
+    cursor = Cursor(at.offset, fingerprint(request), found.generation, found.legs)
+    more = len(found.found) > at.offset + size
+    shown = page(rows, envelope, asking.caller.budget.of("preview"), cursor, more=more)
+    return Answer(
+        {"results": list(shown.rows), "next_cursor": shown.next_cursor, **shown.ending, **envelope},
+        "preview",
+        len(shown.rows),
+        shown.tokens,
+        _warnings(request, found, at) + (() if found.found else unlabelled(filters)),
+        cache_hit=found.cache_hit,
+        noted={"cursors": int(request.cursor is not None), "duplicates": found.duplicates},
+    )
+
+
+def title_of(passage: Passage) -> str:
+    """What a passage is headed with: its document's title and the headings above it."""
+    parts = [passage.document.title or passage.document.uri, *passage.chunk.heading_path]
+    return tiers.clip(" > ".join(parts), _TITLE_CHARS)
+
+
+def _page_size(request: KbSearch) -> int:
+    return min(request.page_size, request.top_k)
+
+
+def _end(request: KbSearch) -> int:
+    """How far cursors lead: to ``top_k`` where that takes several pages, else as far as anybody reads."""
+    return request.top_k if request.top_k > request.page_size else MAX_ROWS
+
+
+def _warnings(request: KbSearch, found: Ranked, at: Cursor) -> tuple[str, ...]:
+    moved = at.moved(found.generation, found.legs) if request.cursor else ()
+    graph = (NO_GRAPH,) if request.options.mode == "hybrid_local" else ()
+    return (*moved, *graph, *found.warnings)
+
+
+def _row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found) -> dict[str, Any]:
+    passage, options = one.passage, request.options
+    kept = asking.caller.session.keep(passage, passage.document.project)
+    row = {
+        "passage_id": kept.passage_id,
+        "section_id": passage.chunk.id,
+        "doc_tag": tiers.clip(passage.document.doc_tag, 200),
+        "title": title_of(passage),
+        "rank": rank,
+        "score": round(one.score or 0.0, 3),
+        "source": _SOURCES.get(found.legs) or _SOURCES[found.fusion],
+        "preview": preview(printable(passage.chunk.text), terms(request.query), options.max_snippet_chars),
+        "scratch_uri": kept.uri,
+        "size_bytes": kept.size_bytes,
+        "anchor": _anchor(passage),
+    }
+    return row | _extras(asking, options, one)
+
+
+def _extras(asking: Asking, options: KbSearchOptions, one: Found) -> dict[str, Any]:
+    """What is there on request. Scripts, whose rows cost no tokens, also get what ``semantic_search`` rows carry."""
+    passage = one.passage
+    extras: dict[str, Any] = {}
+    if options.include_scores and one.hit:
+        extras["scores"] = _scores(one.hit)
+    if options.include_debug:
+        extras["debug"] = {
+            "document_id": passage.document.id,
+            "file": tiers.clip(passage.document.uri),
+            "type": passage.document.type,
+            "ordinal": passage.chunk.ordinal,
+            "tokens": passage.chunk.tokens,
+        }
+    if not asking.caller.budget.is_direct:
+        extras |= {"id": passage.chunk.id, "metadata": tiers.facts(passage), "tokens": passage.chunk.tokens}
+    return extras
+
+
+def _scores(hit: Hit) -> dict[str, float]:
+    legs = {"dense": hit.dense, "lexical": hit.lexical, "fused": hit.score}
+    return {name: round(score, _SCORE_DIGITS) for name, score in legs.items() if score is not None}
+
+
+def _how(found: Ranked) -> dict[str, Any]:
+    return {
+        "search_mode": found.legs,
+        "fusion": found.fusion,
+        "generation": found.generation,
+        "duplicates_suppressed": found.duplicates,
+    }
+
+
+def _anchor(passage: Passage) -> str | None:
+    """The fragment under which web pages made from such a document show its heading; None above the first one."""
+    if not passage.chunk.heading_path:
+        return None
+    plain = _NOT_IN_ANCHORS.sub("", printable(passage.chunk.heading_path[-1]).lower())
+    return plain.strip().replace(" ", "-")[:200] or None

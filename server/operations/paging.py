@@ -1,0 +1,111 @@
+"""Where an answer stops, and how the next one goes on from there."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from pydantic import BaseModel
+
+from server import tiers
+from server.errors import WinnowError
+
+_MOVED = "the index changed since the last page; rows may repeat or be missing"
+_FARTHEST = 10_000  # rows that any cursor of ours goes on from
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where an answer stopped: the row to go on from, what was asked, of which index, and which legs answered."""
+
+    offset: int
+    asked: str
+    generation: int
+    legs: str
+
+    def encode(self) -> str:
+        """The cursor as a caller carries it."""
+        packed = json.dumps([self.offset, self.asked, self.generation, self.legs], separators=(",", ":"))
+        return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
+
+    def moved(self, generation: int, legs: str) -> tuple[str, ...]:
+        """What to say where the next page comes from another index, or was ranked in another way."""
+        return (_MOVED,) if (generation, legs) != (self.generation, self.legs) else ()
+
+
+# What every paged payload has beside its rows and its own facts, at its longest, for the sake of measuring.
+_ENDING = {"results": [], "partial": False, "limit_reason": "token_cap", "estimated_tokens": 100_000, "count": 100}
+
+START = Cursor(0, "", 0, "")
+
+
+def resume(cursor: str | None, request: BaseModel) -> Cursor:
+    """Where to go on: ``START``, or the caller's cursor.
+
+    Raises:
+        WinnowError: INVALID_CURSOR for what is none of ours, or belongs to other arguments.
+    """
+    if cursor is None:
+        return START
+    at = _decode(cursor)
+    if at.asked != fingerprint(request):
+        raise _bad_cursor()
+    return at
+
+
+def fingerprint(request: BaseModel) -> str:
+    """What was asked, without where to go on from."""
+    asked = request.model_dump_json(exclude={"cursor"})
+    return blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The rows that an answer has room for. ``next_cursor`` is None where nothing follows."""
+
+    rows: tuple[tiers.Row, ...]
+    tokens: int
+    limit_reason: str
+    next_cursor: str | None
+
+    @property
+    def ending(self) -> dict[str, Any]:
+        """How the page ends, as every payload says it."""
+        return {"partial": self.limit_reason != "none", "limit_reason": self.limit_reason}
+
+
+def page(
+    rows: Sequence[tiers.Row], envelope: dict[str, Any], allowed: tiers.Size, here: Cursor, *, more: bool
+) -> Page:
+    """As many of the rows, from the first on, as fit into what is allowed, beside the rest of the payload.
+
+    ``here``: the cursor of the first row. ``more``: whether rows follow these that were not handed in.
+    """
+    around = tiers.measure({**envelope, **_ENDING, "next_cursor": here.encode()})
+    fitted = tiers.fit(rows, allowed.tokens - around.tokens, allowed.bytes - around.bytes)
+    reason, left = fitted.limit_reason, more or len(fitted.rows) < len(rows)
+    if reason == "none" and more:
+        reason = "page_size"
+    after = Cursor(here.offset + len(fitted.rows), here.asked, here.generation, here.legs)
+    return Page(fitted.rows, fitted.tokens, reason, after.encode() if left else None)
+
+
+def _decode(text: str) -> Cursor:
+    try:
+        offset, asked, generation, legs = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (ValueError, TypeError, UnicodeDecodeError):
+        raise _bad_cursor() from None
+    types = type(offset), type(asked), type(generation), type(legs)
+    if types != (int, str, int, str) or not 0 <= offset <= _FARTHEST:
+        raise _bad_cursor()
+    return Cursor(offset, asked, generation, legs)
+
+
+def _bad_cursor() -> WinnowError:
+    return WinnowError(
+        "INVALID_CURSOR", "cursor: not one of ours for these arguments; repeat the call that gave it, or drop it"
+    )

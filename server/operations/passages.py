@@ -1,0 +1,49 @@
+"""Passage ids to passages: of the caller's own session, within the scope of the call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from server.contracts.base import Scope
+from server.errors import WinnowError
+from server.ids import is_chunk_id
+from server.operations.base import Asking
+from server.operations.scoping import check_kept, filters_of
+from server.scratch import Kept
+
+
+def passage_of(asking: Asking, passage_id: str, scope: Scope | None) -> Kept:
+    """The passage that a session was shown under this id; a chunk's id is as good.
+
+    Raises:
+        WinnowError: NOT_FOUND where this session does not hold it, SCOPE_VIOLATION where it is out of scope.
+    """
+    kept = find(asking, passage_id, scope)
+    if kept is None:
+        raise not_found([passage_id])
+    return kept
+
+
+def find(asking: Asking, passage_id: str, scope: Scope | None) -> Kept | None:
+    """The same, or None for an id that this session does not know."""
+    kept = asking.caller.session.get(passage_id)
+    if kept is not None:
+        check_kept(asking, scope, kept.project, kept.passage.document)
+        return kept
+    filters = filters_of(asking, scope)
+    if not is_chunk_id(passage_id):
+        return None
+    known = asking.library.catalogue.passages([passage_id], filters.project).get(passage_id)
+    if known is None or not asking.library.admits(filters, known.document):
+        return None
+    return asking.caller.session.keep(known, filters.project)
+
+
+def not_found(passage_ids: Sequence[str]) -> WinnowError:
+    """What is said of ids that lead nowhere, for whatever reason."""
+    named = ", ".join(repr(one) for one in passage_ids[:3])
+    return WinnowError(
+        "NOT_FOUND",
+        f"no passage {named} in this session; passage ids are kept for a while and in one session only: search "
+        "again, or give a section_id, which lasts",
+    )

@@ -1,0 +1,142 @@
+"""Questions to passages in order: ranked ids are kept, and every page and tier comes from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from server.contracts.base import MAX_TOP_K
+from server.models import Filters, Hit, Legs, Passage, Ranking
+from server.operations.base import Asking
+
+# How far down a ranking is read for passages of documents that were not seen yet, four times as far each time.
+_DEEPEST = 6_400
+_DEEPER = 4
+
+BY_ID = "by-id"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage and its place in the ranking; ``hit`` is None where it was fetched, not ranked."""
+
+    passage: Passage
+    hit: Hit | None
+
+    @property
+    def score(self) -> float | None:
+        """0 to 1, relative to the best hit."""
+        return self.hit.score if self.hit else None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Passages in order, and how they were found. ``duplicates`` is how many were left out on the way."""
+
+    found: tuple[Found, ...]
+    legs: Legs | str
+    fusion: str
+    generation: int
+    warnings: tuple[str, ...] = ()
+    missing: tuple[str, ...] | None = None
+    duplicates: int = 0
+    cache_hit: bool = False
+
+
+def ranked(asking: Asking, query: str, filters: Filters, legs: str = "") -> Ranked:
+    """The ``MAX_TOP_K`` best chunks. ``legs``: how the page before was ranked, to go on in the same way."""
+    generation = asking.library.catalogue.generation(filters.project)
+    ranking, cache_hit = _ranking(asking, query, filters, generation, MAX_TOP_K, legs)
+    return Ranked(
+        _passages(asking, ranking.hits, filters.project),
+        ranking.legs,
+        ranking.fusion,
+        generation,
+        ranking.warnings,
+        cache_hit=cache_hit,
+    )
+
+
+def distinct(
+    asking: Asking, query: str, filters: Filters, wanted: int, per_document: int, legs: str = ""
+) -> Ranked:
+    """The ``wanted`` best chunks, at most ``per_document`` of each document, however deep they lie.
+
+    The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
+    wanted, it begins in the same way, so that pages neither repeat nor lose a row.
+    """
+    generation = asking.library.catalogue.generation(filters.project)
+    seen: dict[str, int] = {}
+    kept: list[Found] = []
+    ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
+    while len(kept) < wanted and depth <= _DEEPEST:
+        ranking, is_known = _ranking(asking, query, filters, generation, depth, legs)
+        cache_hit = cache_hit and is_known
+        fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
+        kept += _at_most(_passages(asking, fresh, filters.project), per_document, seen)
+        read = frozenset(hit.chunk_id for hit in ranking.hits)
+        if len(ranking.hits) < depth:
+            break
+        depth *= _DEEPER
+    return Ranked(
+        tuple(kept[:wanted]),
+        ranking.legs,
+        ranking.fusion,
+        generation,
+        ranking.warnings,
+        duplicates=sum(seen.values()) - len(kept),
+        cache_hit=cache_hit,
+    )
+
+
+def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | None, min_score: float) -> Ranked:
+    """The chunks with these ids that the filters admit, in the order given; with a query, each with its score."""
+    library = asking.library
+    generation = library.catalogue.generation(filters.project)
+    known = library.catalogue.passages(ids, filters.project)
+    admitted = {chunk: one for chunk, one in known.items() if library.admits(filters, one.document)}
+    hits: Mapping[str, Hit] = {}
+    if query:
+        ranking, _ = _ranking(asking, query, filters, generation, MAX_TOP_K, "")
+        hits = {hit.chunk_id: hit for hit in ranking.hits}
+    least = min_score if query else 0.0
+    found = [Found(admitted[chunk], hits.get(chunk)) for chunk in ids if chunk in admitted]
+    return Ranked(
+        tuple(one for one in found if (one.score or 0.0) >= least),
+        BY_ID,
+        "none",
+        generation,
+        missing=tuple(chunk for chunk in ids if chunk not in admitted),
+    )
+
+
+_EMPTY = Ranking((), "lexical-only", "none")
+
+
+def _ranking(
+    asking: Asking, query: str, filters: Filters, generation: int, depth: int, legs: str
+) -> tuple[Ranking, bool]:
+    """The ranking, and whether it was known."""
+    fusion, rankings = asking.settings.fusion, asking.caller.rankings
+    key = (query, filters, fusion, generation, depth)
+    cached = rankings.get(key) if legs != "lexical-only" else None
+    if cached is not None:
+        return cached, True
+    ranking = asking.library.retriever.search(
+        query, filters, depth, mode="lexical" if legs == "lexical-only" else "hybrid", fusion=fusion
+    )
+    rankings.put(key, ranking)
+    return ranking, False
+
+
+def _passages(asking: Asking, hits: Sequence[Hit], project: str) -> tuple[Found, ...]:
+    known = asking.library.catalogue.passages([hit.chunk_id for hit in hits], project)
+    return tuple(Found(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
+
+
+def _at_most(found: Sequence[Found], limit: int, seen: dict[str, int]) -> Iterator[Found]:
+    for one in found:
+        document = one.passage.document.id
+        seen[document] = seen.get(document, 0) + 1
+        if seen[document] <= limit:
+            yield one

@@ -1,0 +1,140 @@
+"""What a caller may see: the scope of the settings, narrowed by the scope and the filters of the call.
+
+Nothing here widens anything. What a call names outside its reach is an error, so that an agent learns of it; what
+the index then returns has passed the filters inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from server.contracts.base import Scope, SearchFilters
+from server.errors import WinnowError
+from server.models import Document, Filters
+from server.operations.base import Asking, Library
+from server.settings import Settings
+
+_NAMED = 5  # of what is in reach, as many as an error needs
+
+
+def filters_of(
+    asking: Asking, scope: Scope | None, filters: SearchFilters | None = None, vendor: str | None = None
+) -> Filters:
+    """The filters of one call, for the index.
+
+    Raises:
+        WinnowError: SCOPE_VIOLATION for what is out of reach, INVALID_PROJECT for a project without documents.
+    """
+    scope, filters = scope or Scope(), filters or SearchFilters()
+    project = _reachable(asking.settings, scope.project_id)
+    narrowed = _narrowed(asking.settings, scope, filters)
+    _indexed(asking.library, project)
+    return Filters(
+        project=project,
+        doc_tags=narrowed.doc_tags,
+        environment=narrowed.environment,
+        repositories=narrowed.repositories,
+        tags=tuple(filters.tags),
+        types=tuple(filters.types),
+        vendor=vendor or "",
+        path_prefix=filters.path_prefix or "",
+        updated_after=filters.updated_after or "",
+    )
+
+
+def check_kept(asking: Asking, scope: Scope | None, project: str, document: Document) -> None:
+    """A passage that a session holds, against the scope of a call about it.
+
+    Raises:
+        WinnowError: SCOPE_VIOLATION where the passage's document is outside.
+    """
+    scope = scope or Scope()
+    named = _reachable(asking.settings, scope.project_id or project)
+    narrowed = _narrowed(asking.settings, scope, SearchFilters())
+    if named != project or not asking.library.admits(_in_project(narrowed, project), document):
+        raise WinnowError(
+            "SCOPE_VIOLATION",
+            "the passage is outside scope; leave scope out, or give that of the search it came from",
+        )
+
+
+def unlabelled(filters: Filters) -> tuple[str, ...]:
+    """What to say where nothing was found under a label that documents may not carry."""
+    labels = {
+        "environment": filters.environment,
+        "repositories": ", ".join(filters.repositories),
+        "doc_tags": ", ".join(filters.doc_tags),
+    }
+    named = [f"{name} {value}" for name, value in labels.items() if value]
+    if not named:
+        return ()
+    return (f"nothing matches within {' and '.join(named)}; documents without such a label are never in there",)
+
+
+def _in_project(narrowed: Filters, project: str) -> Filters:
+    return Filters(
+        project,
+        doc_tags=narrowed.doc_tags,
+        environment=narrowed.environment,
+        repositories=narrowed.repositories,
+    )
+
+
+def _reachable(settings: Settings, asked: str | None) -> str:
+    project = asked or settings.project
+    if project not in settings.reachable:
+        raise WinnowError(
+            "SCOPE_VIOLATION", f"project {project!r} is out of scope; in reach: {_some(settings.reachable)}"
+        )
+    return project
+
+
+def _indexed(library: Library, project: str) -> None:
+    if library.catalogue.generation(project) == 0:
+        known = _some([info.name for info in library.catalogue.projects()]) or "none yet"
+        raise WinnowError(
+            "INVALID_PROJECT",
+            f"project {project!r} has no documents; projects in this store: {known}. "
+            f"Index some with: winnow ingest PATH --project {project}",
+        )
+
+
+def _narrowed(settings: Settings, scope: Scope, filters: SearchFilters) -> Filters:
+    """The labels that a document must carry."""
+    doc_tags = _within("scope.doc_tags", scope.doc_tags, settings.doc_tags)
+    environment = scope.environment or settings.environment
+    if settings.environment and environment != settings.environment:
+        raise WinnowError(
+            "SCOPE_VIOLATION", f"scope.environment: this server is confined to {settings.environment!r}"
+        )
+    return Filters(
+        project="",
+        doc_tags=_met(filters.doc_tag, doc_tags),
+        environment=environment,
+        repositories=_within("scope.repositories", scope.repositories, settings.repositories),
+    )
+
+
+def _within(name: str, asked: Sequence[str], bound: Sequence[str]) -> tuple[str, ...]:
+    """What was asked for, all of which must be in bounds; the bounds where nothing was."""
+    outside = [value for value in asked if bound and value not in bound]
+    if outside:
+        raise WinnowError(
+            "SCOPE_VIOLATION", f"{name}: {_some(outside)} out of scope; this server is confined to {_some(bound)}"
+        )
+    return tuple(asked or bound)
+
+
+def _met(filtered: Sequence[str], scoped: Sequence[str]) -> tuple[str, ...]:
+    """Tags that are in the filter and in scope."""
+    if not scoped:
+        return tuple(filtered)
+    both = tuple(tag for tag in filtered or scoped if tag in scoped)
+    if not both:
+        raise WinnowError("SCOPE_VIOLATION", f"filters.doc_tag is outside scope.doc_tags ({_some(scoped)})")
+    return both
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(name[:80] for name in names[:_NAMED]) + more

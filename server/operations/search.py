@@ -1,0 +1,77 @@
+"""``semantic_search`` and ``fetch``: ranked chunks, or chunks by id, at the tier that was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from server import tiers
+from server.contracts.base import MAX_TOP_K, Mode
+from server.contracts.search import Fetch, SemanticSearch
+from server.operations.base import Answer, Asking
+from server.operations.paging import Cursor, fingerprint, page, resume
+from server.operations.ranking import Ranked, by_id, ranked
+from server.operations.scoping import filters_of, unlabelled
+from server.spans import terms
+
+_NO_GRAPH = "include_relationships: this knowledge base has no graph yet, so there are no relationships"
+
+
+def semantic_search(asking: Asking, request: SemanticSearch) -> Answer:
+    """Ranked chunks, or chunks by id, at the tier that was asked for."""
+    at = resume(request.cursor, request)
+    filters = filters_of(asking, request.scope, request.filters, request.vendor_filter)
+    if request.filter_ids:
+        found = by_id(asking, request.filter_ids, filters, request.query, request.min_score)
+    else:
+        found = _best(ranked(asking, request.query or "", filters, at.legs), request)
+        if not found.found:
+            found = replace(found, warnings=(*found.warnings, *unlabelled(filters)))
+    if request.include_relationships:
+        found = replace(found, warnings=(*found.warnings, _NO_GRAPH))
+    return _answer(asking, request, found, at)
+
+
+def fetch(asking: Asking, request: Fetch) -> Answer:
+    """Chunks by id, in the given order."""
+    search = SemanticSearch(filter_ids=request.ids, response_mode=request.level, scope=request.scope)
+    return semantic_search(asking, search)
+
+
+def _best(found: Ranked, request: SemanticSearch) -> Ranked:
+    best = found.found[: min(request.top_k, MAX_TOP_K)]
+    return replace(found, found=tuple(one for one in best if (one.score or 0.0) >= request.min_score))
+
+
+def _mode(asking: Asking, request: SemanticSearch) -> Mode:
+    asked = request.response_mode or asking.settings.default_response_mode
+    return "ids_only" if asked == "ids" else asked
+
+
+def _answer(asking: Asking, request: SemanticSearch, found: Ranked, at: Cursor) -> Answer:
+    mode, budget, question = _mode(asking, request), asking.caller.budget, terms(request.query or "")
+    rest = found.found[at.offset :]
+    rows = [tiers.row(one.passage, mode, one.score, question) for one in rest]
+    envelope = _envelope(found, mode)
+    here = Cursor(at.offset, fingerprint(request), found.generation, found.legs)
+    shown = page(rows, envelope, budget.of(mode), here, more=False)
+    payload: dict[str, Any] = {"mode": mode, "count": len(shown.rows)}
+    payload["ids" if mode == "ids_only" else "results"] = list(shown.rows)
+    payload |= {"estimated_tokens": shown.tokens, **envelope, **shown.ending}
+    if shown.next_cursor:
+        payload["next_cursor"] = shown.next_cursor
+    moved = at.moved(found.generation, found.legs) if request.cursor else ()
+    return Answer(
+        payload,
+        mode,
+        len(shown.rows),
+        shown.tokens,
+        (*moved, *found.warnings),
+        cache_hit=found.cache_hit,
+        noted={"cursors": int(request.cursor is not None)},
+    )
+
+
+def _envelope(found: Ranked, mode: Mode) -> dict[str, Any]:
+    missing = {} if found.missing is None else {"missing_ids": list(found.missing)}
+    return {"search_mode": found.legs, "fusion": found.fusion, **missing}

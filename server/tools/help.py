@@ -1,0 +1,111 @@
+"""``help``: the playbook, the SDK's reference and every tool, a portion at a time. Hosts cut long descriptions."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from server.contracts import flat_schema, parse
+from server.contracts.help import Help, HelpAnswer
+from server.errors import WinnowError
+from server.reference.guides import playbook, spelled
+from server.reference.schemas import arguments_table
+from server.reference.sdk import SDK, explained, sdk_reference
+from server.tiers import Size
+from server.tokens import first_tokens
+from server.tools.base import Context, Result, Tool
+
+DESCRIPTION = """\
+How to use this server: the playbook, the reference of the script SDK, every tool with its arguments.
+
+Use when: you begin to work with this server, write a script, or were refused and the message was not enough.
+Do not use when: you want to know what the user's documents say; search for that.
+Returns at most: 2,000 tokens.
+If you need more, call: this again with next_start_char as start_char.
+Defaults: topic playbook, start_char 0. Topics: playbook, sdk, the name of a tool, or of a function or class of \
+the SDK; each answer lists them all.
+Example: {"topic": "sdk"}"""
+
+_MOST = Size(tokens=2_000, bytes=16 * 1024)
+# The list of topics and the escapes of JSON take the rest.
+_TEXT_TOKENS = 1_500
+
+
+def tool_over(tools: Sequence[Tool]) -> Tool:
+    """The help of a server with these tools."""
+    return Tool(
+        name="help",
+        title="How to use this server",
+        description=DESCRIPTION,
+        arguments=Help,
+        answer=HelpAnswer,
+        handler=partial(_handle, tools),
+        most=_MOST,
+    )
+
+
+async def _handle(tools: Sequence[Tool], context: Context, arguments: dict[str, Any]) -> Result:
+    request, warnings = parse(Help, arguments)
+    topics = _topics([tool for tool in tools if tool.offered(context)], context)
+    topic, text = _found(request.topic, topics)
+    end = _end_of_portion(text, request.start_char)
+    payload: dict[str, Any] = {
+        "topic": topic,
+        "text": text[request.start_char : end],
+        "topics": list(topics),
+        "truncated": end < len(text),
+    }
+    headline = f"help on {topic}: characters {request.start_char:,} to {end:,} of {len(text):,}"
+    lines = [headline, payload["text"]]
+    if end < len(text):
+        payload["next_start_char"] = end
+        lines.append(f"next_start_char: {end}")
+    else:
+        lines.append(f"topics: {', '.join(topics)}")
+    return Result(payload, "\n".join(lines), headline, warnings=warnings)
+
+
+def _topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[[], str]]:
+    """What can be asked for on this server, and how each text is made. A name of two things tells both."""
+    names = {_plain(tool.name) for tool in offered}
+    topics: dict[str, Callable[[], str]] = {"playbook": lambda: spelled(playbook(names), context.settings)}
+    in_scripts = SDK if "execute_code" in names else {}
+    if in_scripts:
+        topics["sdk"] = sdk_reference
+    for tool in offered:
+        name = tool.name if context.settings.tool_names == "dotted" else _plain(tool.name)
+        topics[name] = partial(_about, tool, tool.name if tool.name in in_scripts else None, context)
+    tool_names = {tool.name for tool in offered}
+    return {**topics, **{name: partial(explained, name) for name in in_scripts if name not in tool_names}}
+
+
+def _about(tool: Tool, in_scripts: str | None, context: Context) -> str:
+    parts = [f"# {tool.title}", tool.worded(tool.description, context.settings), "## Arguments"]
+    parts.append(arguments_table(flat_schema(tool.arguments)))
+    if in_scripts is not None:
+        parts.append(f"# In a script\n\n{explained(in_scripts)}")
+    return "\n\n".join(parts)
+
+
+def _found(topic: str, topics: Mapping[str, Callable[[], str]]) -> tuple[str, str]:
+    name = next((known for known in topics if _plain(known) == _plain(topic)), None)
+    if name is None:
+        close = difflib.get_close_matches(topic, topics, n=1)
+        advice = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(topics)}"
+        raise WinnowError("NOT_FOUND", f"topic: no help on {topic!r}; {advice}")
+    return name, topics[name]()
+
+
+def _end_of_portion(text: str, start: int) -> int:
+    """Where the portion that begins at ``start`` ends: after a whole line, if it has one."""
+    if start >= len(text):
+        raise WinnowError("INVALID_REQUEST", f"start_char: this topic ends at {len(text):,} characters")
+    portion = first_tokens(text[start:], _TEXT_TOKENS)
+    whole_lines = portion.rfind("\n") + 1
+    return start + (whole_lines if whole_lines and start + len(portion) < len(text) else len(portion))
+
+
+def _plain(name: str) -> str:
+    return name.replace(".", "_").lower()

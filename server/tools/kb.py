@@ -1,0 +1,47 @@
+"""What the ``kb.*`` tools share: when they are offered, and how their answers are told as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.tools.base import Context
+
+
+def offered(context: Context) -> bool:
+    """Whether this server lists them; the setting is the way back to the legacy tools."""
+    return context.settings.kb_v2_enabled
+
+
+def paged(payload: dict[str, Any]) -> str:
+    """How a page ended, for its headline."""
+    return f" (partial, stopped by {payload['limit_reason']})" if payload["partial"] else ""
+
+
+def quote_lines(payload: dict[str, Any]) -> list[str]:
+    """Quotes with where they stand, one after the other."""
+    looked, count = payload["diagnostics"], len(payload["quotes"])
+    lines = [f"{count} quotes from {looked['passages']} passages ({looked['search_mode']}){paged(payload)}"]
+    for number, row in enumerate(payload["quotes"], start=1):
+        lines.append(
+            f"{number}. [{row['passage_id']}] {row['confidence']:.3f} {row['title']} | section "
+            f"{row['section_id']} | {row['uri']}"
+        )
+        lines.append(f"   {row['quote']}")
+    if payload.get("missing_ids"):
+        lines.append(f"missing_ids: {' '.join(payload['missing_ids'])}")
+    if payload["next_cursor"]:
+        lines.append(f"next_cursor: {payload['next_cursor']}")
+    return lines
+
+
+def excerpt_lines(payload: dict[str, Any]) -> list[str]:
+    """An excerpt with where it stands and where it goes on."""
+    more = f", goes on at start_char {payload['next_start_char']}" if payload["truncated"] else ""
+    lines = [f"[{payload['passage_id']}] from character {payload['start_char']}{more}"]
+    if "citation" in payload:
+        source = payload["citation"]
+        place = " | ".join(
+            filter(None, (source["title"], source["doc_tag"], f"section {source['section_id']}", source["uri"]))
+        )
+        lines.append(place)
+    return [*lines, payload["excerpt"]]
