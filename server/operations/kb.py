@@ -90,7 +90,7 @@ def _row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found
 
 
 def _extras(asking: Asking, options: KbSearchOptions, one: Found) -> dict[str, Any]:
-    """What is there on request. Scripts, whose rows cost no tokens, also get what ``semantic_search`` rows carry."""
+    """What is there on request; scripts, whose rows cost no tokens, also get what ``semantic_search`` shows."""
     passage = one.passage
     extras: dict[str, Any] = {}
     if options.include_scores and one.hit:
