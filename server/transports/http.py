@@ -9,6 +9,7 @@ from typing import Any
 
 import uvicorn
 from mcp.server import Server
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -40,15 +41,20 @@ async def serve_http(
     server: Server[Any], host: str, port: int, health: Callable[[], Awaitable[dict[str, Any]]]
 ) -> None:
     """Serve ``http://HOST:PORT/mcp`` and ``/health`` until interrupted."""
+    app = http_application(server, host, health)
+    config = uvicorn.Config(app, host=host, port=port, log_config=None, access_log=False, lifespan="on")
+    await uvicorn.Server(config).serve()
+
+
+def http_application(server: Server[Any], host: str, health: Callable[[], Awaitable[dict[str, Any]]]) -> Starlette:
+    """``/mcp`` and ``/health`` as an ASGI application, which refuses requests for other hosts than ``host``."""
 
     async def show_health(request: Request) -> JSONResponse:
         return JSONResponse({"status": "ok", "version": __version__, **await health()})
 
-    app = server.streamable_http_app(
+    return server.streamable_http_app(
         streamable_http_path=PATH, host=host, custom_starlette_routes=[Route("/health", show_health)]
     )
-    config = uvicorn.Config(app, host=host, port=port, log_config=None, access_log=False, lifespan="on")
-    await uvicorn.Server(config).serve()
 
 
 def _is_loopback(host: str) -> bool:

@@ -11,7 +11,8 @@ from server.errors import WinnowError
 
 WINDOW_SECONDS = 60.0
 # Calls a minute for one client. A person's agent makes a handful; a loop that went wrong makes thousands.
-CALLS_PER_MINUTE: Mapping[str, int] = MappingProxyType({"direct": 100, "script": 30})
+# "read" is whatever is not a tool: resources, prompts, completions.
+CALLS_PER_MINUTE: Mapping[str, int] = MappingProxyType({"direct": 100, "script": 30, "read": 100})
 
 
 class RateLimit:

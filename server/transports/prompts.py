@@ -1,0 +1,58 @@
+"""Prompts: texts that a person asks for by name, with one argument each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from mcp_types import GetPromptResult, PromptArgument, PromptMessage, TextContent
+from mcp_types import Prompt as WirePrompt
+
+from server.errors import WinnowError
+from server.printable import printable
+from server.reference.guides import Prompt, offered_prompts, spelled
+from server.settings import Settings
+
+
+def listed_prompts(tools: Collection[str]) -> list[WirePrompt]:
+    """The prompts of a server with these tools, in fixed order."""
+    return [_on_the_wire(prompt) for prompt in offered_prompts(tools).values()]
+
+
+def find_prompt(name: str, tools: Collection[str]) -> Prompt:
+    """The prompt of this name.
+
+    Raises:
+        WinnowError: INVALID_REQUEST, naming those that there are.
+    """
+    offered = offered_prompts(tools)
+    if name not in offered:
+        raise WinnowError(
+            "INVALID_REQUEST", f"unknown prompt {printable(name[:100])!r}; this server has: {', '.join(offered)}"
+        )
+    return offered[name]
+
+
+def filled(
+    prompt: Prompt, arguments: Mapping[str, str], tools: Collection[str], settings: Settings
+) -> GetPromptResult:
+    """The prompt with its argument in it, as one message of the user.
+
+    Raises:
+        WinnowError: INVALID_REQUEST for an argument that is missing, blank, too long or unknown.
+    """
+    unknown = sorted(name for name in arguments if name != prompt.argument)
+    value = printable(arguments.get(prompt.argument, "")).strip()
+    if unknown or not value or len(value) > prompt.max_chars:
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"{prompt.name} takes one argument, {prompt.argument}: {prompt.asks}, in 1 to {prompt.max_chars:,} "
+            "characters",
+        )
+    text = spelled(prompt.text(value, tools), settings)
+    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+    return GetPromptResult(description=prompt.description, messages=[message])
+
+
+def _on_the_wire(prompt: Prompt) -> WirePrompt:
+    argument = PromptArgument(name=prompt.argument, description=prompt.asks, required=True)
+    return WirePrompt(name=prompt.name, title=prompt.title, description=prompt.description, arguments=[argument])

@@ -1,0 +1,155 @@
+"""What a client may read by URI: its session's passages, and the help pages.
+
+Only the help pages are listed. Passages are found by searching, and read by the ``scratch_uri`` of a result;
+listing them would put into a model's context what it has not asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from mcp_types import (
+    Annotations,
+    Completion,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+)
+
+from server.errors import WinnowError
+from server.printable import printable
+from server.reference.guides import playbook, spelled
+from server.reference.sdk import sdk_reference
+from server.scratch import URI_TEMPLATE, Session, parse_uri
+from server.settings import Settings
+
+MAX_READ_BYTES = 32 * 1024
+_MAX_URI_CHARS = 200
+_MAX_COMPLETIONS = 100  # the protocol's own limit
+_TEXT, _MARKDOWN = "text/plain", "text/markdown"
+
+TEMPLATE = ResourceTemplate(
+    name="passage",
+    title="A passage of this session",
+    uri_template=URI_TEMPLATE,
+    description="The text of a search result, by the scratch_uri that it carries; gone after a while.",
+    mime_type=_TEXT,
+    annotations=Annotations(audience=["assistant"], priority=0.1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A help page. ``needs`` names the tool without which there is none; ``text`` takes the tools listed."""
+
+    name: str
+    title: str
+    description: str
+    needs: str
+    text: Callable[[Collection[str]], str]
+
+
+PAGES: Mapping[str, Page] = MappingProxyType(
+    {
+        "winnow://help/playbook": Page(
+            "playbook", "Playbook", "How to answer from the knowledge base with few calls.", "", playbook
+        ),
+        "winnow://help/sdk": Page(
+            "sdk",
+            "Script SDK",
+            "What an execute_code script may call, use and import.",
+            "execute_code",
+            lambda tools: sdk_reference(),
+        ),
+    }
+)
+
+
+def listed_pages(tools: Collection[str], settings: Settings) -> list[Resource]:
+    """The help pages of a server with these tools."""
+    return [
+        Resource(
+            uri=uri,
+            name=page.name,
+            title=page.title,
+            description=page.description,
+            mime_type=_MARKDOWN,
+            size=len(_rendered(page, tools, settings).encode()),
+        )
+        for uri, page in PAGES.items()
+        if page.needs in ("", *tools)
+    ]
+
+
+def read(uri: str, session: Session, tools: Collection[str], settings: Settings) -> ReadResourceResult:
+    """A help page, or a passage of this session.
+
+    Raises:
+        WinnowError: INVALID_REQUEST for what is no URI of ours, SCOPE_VIOLATION for another session's whether or
+            not there is one, NOT_FOUND for what is not there (any more).
+    """
+    page = PAGES.get(uri)
+    if page is not None and page.needs in ("", *tools):
+        return _contents(uri, _rendered(page, tools, settings), _MARKDOWN)
+    return _read_passage(uri, session)
+
+
+def _read_passage(uri: str, session: Session) -> ReadResourceResult:
+    parsed = parse_uri(uri)
+    if parsed is None:
+        raise WinnowError("INVALID_REQUEST", f"{_shown(uri)} is no resource of this server; it has {_known()}")
+    session_id, passage_id = parsed
+    if session_id != session.id:
+        raise WinnowError(
+            "SCOPE_VIOLATION", "this passage belongs to another session; repeat the search to get it in this one"
+        )
+    kept = session.get(passage_id)
+    if kept is None:
+        raise WinnowError(
+            "NOT_FOUND",
+            f"passage {passage_id!r} is unknown or no longer held; repeat kb_search, or pass the result's "
+            "section_id as passage_id to kb_read_excerpt",
+        )
+    return _contents(uri, _bounded(printable(kept.passage.chunk.text)), _TEXT)
+
+
+def _contents(uri: str, text: str, mime_type: str) -> ReadResourceResult:
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=mime_type, text=text)])
+
+
+def _rendered(page: Page, tools: Collection[str], settings: Settings) -> str:
+    return spelled(page.text(tools), settings)
+
+
+def _bounded(text: str) -> str:
+    return text.encode("utf-8")[:MAX_READ_BYTES].decode("utf-8", "ignore")
+
+
+def _known() -> str:
+    return ", ".join((*PAGES, URI_TEMPLATE))
+
+
+def _shown(uri: str) -> str:
+    shown = printable(uri)
+    return repr(shown if len(shown) <= _MAX_URI_CHARS else f"{shown[:_MAX_URI_CHARS]}…")
+
+
+def complete(argument: str, value: str, given: Mapping[str, str], session: Session) -> Completion:
+    """The values of a placeholder of the template that begin with ``value``: this session's own, nobody else's.
+
+    ``given`` holds the placeholders that are filled already.
+
+    Raises:
+        WinnowError: INVALID_REQUEST for a placeholder that the template does not have.
+    """
+    if argument == "session_id":
+        found = [session.id] if session.id.startswith(value) else []
+    elif argument == "passage_id":
+        own = given.get("session_id", session.id) == session.id
+        found = session.ids(value, _MAX_COMPLETIONS + 1) if own else []
+    else:
+        raise WinnowError("INVALID_REQUEST", f"{URI_TEMPLATE} has no {_shown(argument)}")
+    return Completion(values=found[:_MAX_COMPLETIONS], has_more=len(found) > _MAX_COMPLETIONS)

@@ -1,0 +1,150 @@
+"""Prompts and help, as a client gets them: listed, filled, bounded, and in portions that fit together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import jsonschema
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, TextContent
+
+from server.app import Application, running
+from server.reference.guides import playbook
+from server.reference.sdk import SDK, sdk_reference
+from server.settings import Settings
+from server.tokens import count_tokens
+from server.transports.dispatch import Dispatcher
+from server.transports.protocol import build_server
+
+pytestmark = pytest.mark.anyio
+
+ASKED = {"answer_question": "question", "write_script": "task"}
+
+
+@pytest.fixture(params=["legacy", "2026-07-28"])
+async def client(request: pytest.FixtureRequest, application: Application) -> AsyncIterator[Client]:
+    server = build_server(Dispatcher(application.context, application.settings), application)
+    async with Client(server, mode=request.param) as connected:
+        yield connected
+
+
+async def test_prompts_are_listed_with_title_and_one_required_argument(client: Client) -> None:
+    listed = (await client.list_prompts()).prompts
+    assert [prompt.name for prompt in listed] == list(ASKED)
+    for prompt in listed:
+        assert prompt.title
+        assert prompt.description
+        assert [(each.name, each.required) for each in prompt.arguments or ()] == [(ASKED[prompt.name], True)]
+
+
+async def test_a_prompt_is_one_message_of_the_user_with_what_was_asked(client: Client) -> None:
+    for name, argument in ASKED.items():
+        result = await client.get_prompt(name, {argument: "  how long are backups\x1b[31m kept?\x07 "})
+        (message,) = result.messages
+        assert message.role == "user"
+        assert isinstance(message.content, TextContent)
+        assert ": how long are backups kept?\n" in message.content.text
+        assert count_tokens(message.content.text) < 1000
+
+
+async def test_what_a_prompt_does_not_take_is_refused_with_what_it_takes(client: Client) -> None:
+    wrong: list[tuple[str, dict[str, str]]] = [
+        ("answer_question", {}),
+        ("answer_question", {"question": " \n"}),
+        ("answer_question", {"question": "x" * 1001}),
+        ("answer_question", {"question": "fine", "extra": "not"}),
+        ("write_script", {"question": "fine"}),
+        ("write_script", {"task": "x" * 4001}),
+        ("no_such_prompt", {"question": "fine"}),
+        ("x" * 10_000, {}),
+        ("", {}),
+    ]
+    for name, arguments in wrong:
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt(name, arguments)
+        assert (caught.value.code, caught.value.data["code"]) == (INVALID_PARAMS, "INVALID_ARGUMENT")
+        assert ASKED.get(name, "answer_question") in caught.value.message
+        assert len(caught.value.message) < 300
+
+
+async def test_a_server_without_scripts_offers_no_prompt_for_them(settings: Settings) -> None:
+    off = settings.model_copy(update={"execute_code": "off"})
+    async with (
+        running(off, wait_for_model=False) as app,
+        Client(build_server(Dispatcher(app.context, off), app)) as client,
+    ):
+        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["answer_question"]
+        answer = await asked(client)
+        assert not {"sdk", "execute_code", "search_many"} & set(answer["topics"])
+        assert "execute_code" not in answer["text"]
+
+
+async def asked(client: Client, **arguments: Any) -> dict[str, Any]:
+    """An answer of help, held against its schema and its bound."""
+    result = await client.call_tool("help", arguments)
+    assert not result.is_error, result.content
+    listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+    jsonschema.validate(result.structured_content, listed["help"].output_schema or {})
+    answer = dict(result.structured_content)
+    assert answer["meta"]["usage"]["tokens"] <= 2000
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    assert answer["text"] in block.text
+    assert count_tokens(block.text) <= 2000
+    return answer
+
+
+async def whole(client: Client, topic: str) -> str:
+    """A topic's text, all its portions put together."""
+    text, start = "", 0
+    while True:
+        answer = await asked(client, topic=topic, start_char=start)
+        text += answer["text"]
+        assert answer["truncated"] == ("next_start_char" in answer)
+        if not answer["truncated"]:
+            return text
+        assert answer["next_start_char"] > start
+        start = answer["next_start_char"]
+
+
+async def test_help_begins_with_the_playbook_and_lists_every_tool_and_sdk_function(client: Client) -> None:
+    answer = await asked(client)
+    assert (answer["topic"], answer["text"]) == ("playbook", playbook())
+    tools = {tool.name for tool in (await client.list_tools()).tools} - {"help"}
+    assert {"playbook", "sdk", *tools} <= set(answer["topics"])
+    assert {name.replace(".", "_") for name in SDK} <= {name.replace(".", "_") for name in answer["topics"]}
+
+
+async def test_every_topic_is_read_to_its_end_in_bounded_portions(client: Client) -> None:
+    texts = {topic: await whole(client, topic) for topic in (await asked(client))["topics"]}
+    assert texts["sdk"] == sdk_reference()
+    assert all(texts.values())
+    for tool in (await client.list_tools()).tools:
+        if tool.name != "help":
+            assert tool.description in texts[tool.name]
+            assert all(f"`{name}`" in texts[tool.name] for name in tool.input_schema["properties"])
+    assert "In a script" in texts["kb_search"]
+    assert "In a script" in texts["semantic_search"]
+
+
+async def test_a_topic_may_be_spelled_with_dots_or_underscores(client: Client) -> None:
+    for spelling in ("kb_search", "kb.search", "KB.SEARCH"):
+        assert (await asked(client, topic=spelling))["topic"] == "kb_search"
+
+
+async def test_help_on_nothing_says_what_there_is(client: Client) -> None:
+    wrong: list[tuple[dict[str, Any], str, str]] = [
+        ({"topic": "serch_many"}, "NOT_FOUND", "did you mean 'search_many'?"),
+        ({"topic": "zzz"}, "NOT_FOUND", "playbook, sdk"),
+        ({"start_char": 999_999}, "INVALID_REQUEST", "ends at"),
+        ({"topic": ""}, "INVALID_REQUEST", "topic"),
+        ({"topics": "sdk"}, "INVALID_REQUEST", "did you mean 'topic'?"),
+    ]
+    for arguments, reason, said in wrong:
+        result = await client.call_tool("help", arguments)
+        error = result.structured_content["error"]
+        assert (result.is_error, error["details"]["reason"]) == (True, reason)
+        assert said in error["message"]

@@ -1,0 +1,412 @@
+"""What a client reads by URI: its session's passages and the help pages, on every transport, in both eras."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx2
+import pytest
+import uvicorn
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    PromptReference,
+    ResourceTemplateReference,
+    TextResourceContents,
+)
+
+from server.app import Application
+from server.errors import WinnowError
+from server.models import Chunk, Document, Passage
+from server.scratch import URI_TEMPLATE, Scratch
+from server.settings import Settings
+from server.transports.dispatch import Dispatcher
+from server.transports.http import PATH, http_application
+from server.transports.limits import CALLS_PER_MINUTE
+from server.transports.protocol import build_server
+from server.transports.resources import MAX_READ_BYTES, PAGES, read
+
+pytestmark = pytest.mark.anyio
+
+Era = Literal["legacy", "2026-07-28"]
+ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
+NOT_FOUND = {"legacy": -32002, "2026-07-28": INVALID_PARAMS}
+QUERY = "how are backups encrypted"
+WINNOW = Path(sys.executable).with_name("winnow")
+TOOLS = ("kb_search", "execute_code")
+
+
+@pytest.fixture(params=ERAS)
+def era(request: pytest.FixtureRequest) -> Era:
+    mode: Era = request.param
+    return mode
+
+
+@pytest.fixture
+def server(application: Application) -> Server[str]:
+    return build_server(Dispatcher(application.context, application.settings), application)
+
+
+@pytest.fixture
+async def client(server: Server[str], era: Era) -> AsyncIterator[Client]:
+    async with Client(server, mode=era) as connected:
+        yield connected
+
+
+async def found(client: Client, **arguments: Any) -> dict[str, Any]:
+    """The answer of a search, which keeps its passages in the client's session."""
+    result = await client.call_tool("kb_search", {"query": QUERY, **arguments})
+    assert not result.is_error
+    return dict(result.structured_content)
+
+
+async def text_at(client: Client, uri: str) -> str:
+    (contents,) = (await client.read_resource(uri)).contents
+    assert isinstance(contents, TextResourceContents)
+    assert contents.uri == uri
+    return contents.text
+
+
+async def refusal(client: Client, uri: str) -> MCPError:
+    with pytest.raises(MCPError) as caught:
+        await client.read_resource(uri)
+    assert caught.value.message == caught.value.data["message"]
+    return caught.value
+
+
+async def test_the_template_says_what_a_passage_is_and_whom_it_is_for(client: Client) -> None:
+    (template,) = (await client.list_resource_templates()).resource_templates
+    assert template.uri_template == URI_TEMPLATE == "winnow://scratch/{session_id}/{passage_id}"
+    assert template.mime_type == "text/plain"
+    assert template.annotations is not None
+    assert (template.annotations.audience, template.annotations.priority) == (["assistant"], 0.1)
+
+
+async def test_a_result_s_passage_is_read_by_its_uri_and_is_what_full_search_results_say(client: Client) -> None:
+    answer = await found(client, top_k=2)
+    for row in answer["results"]:
+        assert row["scratch_uri"] == f"winnow://scratch/{answer['session_id']}/{row['passage_id']}"
+        text = await text_at(client, row["scratch_uri"])
+        full = await client.call_tool(
+            "semantic_search", {"filter_ids": [row["section_id"]], "response_mode": "full"}
+        )
+        assert text == full.structured_content["results"][0]["content"]
+        assert len(text.encode()) == row["size_bytes"]
+
+
+async def test_only_help_pages_are_listed_however_many_passages_are_kept(client: Client) -> None:
+    await found(client)
+    listed = (await client.list_resources()).resources
+    assert [page.uri for page in listed] == ["winnow://help/playbook", "winnow://help/sdk"]
+    for page in listed:
+        text = await text_at(client, page.uri)
+        assert (page.mime_type, page.size) == ("text/markdown", len(text.encode()))
+
+
+async def test_another_session_s_passage_is_out_of_scope_whether_or_not_there_is_such_a_session(
+    server: Server[str], era: Era
+) -> None:
+    async with Client(server, mode=era) as mine, Client(server, mode=era) as other:
+        theirs = await found(other)
+        mine_now = await found(mine)
+        assert mine_now["session_id"] != theirs["session_id"]
+        (row, *_) = theirs["results"]
+        real = await refusal(mine, row["scratch_uri"])
+        invented = await refusal(mine, f"winnow://scratch/0123456789ab/{row['passage_id']}")
+        own = await refusal(mine, f"winnow://scratch/{mine_now['session_id']}/{row['passage_id']}")
+        assert (real.code, real.data["code"]) == (INVALID_PARAMS, "SCOPE_VIOLATION")
+        assert (real.code, real.message, real.data) == (invented.code, invented.message, invented.data)
+        assert own.data["details"]["reason"] == "NOT_FOUND"
+        assert await text_at(other, row["scratch_uri"])
+
+
+async def test_an_unknown_passage_is_not_found_in_the_code_of_the_era_and_says_what_to_do(
+    client: Client, era: Era
+) -> None:
+    session_id = (await found(client))["session_id"]
+    error = await refusal(client, f"winnow://scratch/{session_id}/0000000000")
+    assert (error.code, error.data["code"]) == (NOT_FOUND[era], "INVALID_ARGUMENT")
+    assert error.data["details"]["reason"] == "NOT_FOUND"
+    assert "kb_search" in error.message
+    assert "section_id" in error.message
+
+
+async def test_hostile_uris_are_refused_by_their_form(client: Client) -> None:
+    answer = await found(client, top_k=1)
+    session_id, passage_id = answer["session_id"], answer["results"][0]["passage_id"]
+    hostile = [
+        "",
+        "/etc/passwd",
+        "file:///etc/passwd",
+        "winnow://help/sdk/../../secret",
+        "winnow://help/SDK",
+        f"winnow://scratch/{session_id}/{passage_id}/",
+        f"winnow://scratch/{session_id}/{passage_id}?session_id=other",
+        f"winnow://scratch/{session_id}/../{session_id}/{passage_id}",
+        f"winnow://scratch//{session_id}/{passage_id}",
+        f"winnow://scratch/{session_id}/{passage_id.upper()}W",
+        f"http://scratch/{session_id}/{passage_id}",
+        f"winnow://scratch/{session_id}/{passage_id}\n",
+        f"winnow://scratch/{session_id}/%2e%2e",
+        "winnow://scratch/{session_id}/{passage_id}",
+        "\x1b[31mred\u202e",
+        "winnow://scratch/" + "a" * 100_000,
+    ]
+    for uri in hostile:
+        error = await refusal(client, uri)
+        assert (error.code, error.data["details"]["reason"]) == (INVALID_PARAMS, "INVALID_REQUEST")
+        assert "\x1b" not in error.message
+        assert len(error.message) < 500
+
+
+@given(st.text(max_size=60) | st.text(alphabet="winow:/scrath0123456789abv{}._%", max_size=60))
+def test_any_text_is_a_page_or_is_refused(uri: str) -> None:
+    session = Scratch(10**6, 60).session("a")
+    if uri in PAGES:
+        assert read(uri, session, TOOLS, Settings()).contents
+        return
+    with pytest.raises(WinnowError) as caught:
+        read(uri, session, TOOLS, Settings())
+    assert caught.value.reason in ("INVALID_REQUEST", "SCOPE_VIOLATION", "NOT_FOUND")
+
+
+def passage(text: str) -> Passage:
+    document = Document("one", "handbook", "one.md", "notes", "One", "markdown", content_hash="")
+    return Passage(Chunk("one", "one", 0, (), text, 0, len(text), 1), document)
+
+
+def test_a_passage_leaves_without_escapes_and_within_its_bound() -> None:
+    session = Scratch(10**7, 60).session("a")
+    coloured = session.keep(passage("\x1b[31mred\x1b[0m\x07 and \ud800"), "handbook")
+    (contents,) = read(coloured.uri, session, TOOLS, Settings()).contents
+    assert isinstance(contents, TextResourceContents)
+    assert contents.text == "red and \ufffd"
+    long = session.keep(
+        replace(passage(""), chunk=replace(passage("日本語" * 20_000).chunk, id="two")), "handbook"
+    )
+    (contents,) = read(long.uri, session, TOOLS, Settings()).contents
+    assert isinstance(contents, TextResourceContents)
+    assert MAX_READ_BYTES - 3 < len(contents.text.encode()) <= MAX_READ_BYTES
+    assert ("日本語" * 20_000).startswith(contents.text)
+
+
+async def test_a_server_without_scripts_has_no_sdk_page(settings: Settings) -> None:
+    from server.app import running
+
+    async with running(settings.model_copy(update={"execute_code": "off"}), wait_for_model=False) as app:
+        server = build_server(Dispatcher(app.context, app.settings), app)
+        async with Client(server) as client:
+            listed = (await client.list_resources()).resources
+            assert [page.name for page in listed] == ["playbook"]
+            assert (await refusal(client, "winnow://help/sdk")).data["details"]["reason"] == "INVALID_REQUEST"
+            assert "execute_code" not in await text_at(client, "winnow://help/playbook")
+
+
+async def test_completion_offers_a_session_its_own_ids_and_nobody_else_s(server: Server[str], era: Era) -> None:
+    template = ResourceTemplateReference(uri=URI_TEMPLATE)
+
+    async def completed(client: Client, name: str, value: str, **filled: str) -> tuple[list[str], bool | None]:
+        result = await client.complete(template, {"name": name, "value": value}, context_arguments=filled)
+        return result.completion.values, result.completion.has_more
+
+    async with Client(server, mode=era) as client, Client(server, mode=era) as other:
+        assert await completed(client, "passage_id", "") == ([], False)
+        theirs = await found(other)
+        mine = await found(client, top_k=100, page_size=50, options={"max_per_doc": 100})
+        session_id = mine["session_id"]
+        ids = {row["passage_id"] for row in mine["results"]}
+        assert len(ids) == 50
+        assert await completed(client, "session_id", "") == ([session_id], False)
+        assert await completed(client, "session_id", session_id[:3]) == ([session_id], False)
+        assert await completed(client, "session_id", theirs["session_id"]) == ([], False)
+        values, more = await completed(client, "passage_id", "")
+        assert (set(values), more) == (ids, False)
+        one = values[7]
+        assert await completed(client, "passage_id", one[:9], session_id=session_id) == ([one], False)
+        assert await completed(client, "passage_id", "", session_id=theirs["session_id"]) == ([], False)
+        for wrong in ({"name": "project", "value": ""}, {"name": "", "value": "x" * 10_000}):
+            with pytest.raises(MCPError) as caught:
+                await client.complete(template, wrong)
+            assert caught.value.code == INVALID_PARAMS
+        with pytest.raises(MCPError):
+            await client.complete(
+                ResourceTemplateReference(uri="winnow://help/{page}"), {"name": "page", "value": ""}
+            )
+
+
+async def test_completion_stops_at_a_hundred_and_says_that_there_are_more(
+    client: Client, application: Application
+) -> None:
+    first = await found(client, top_k=100, page_size=50, options={"max_per_doc": 100})
+    ids = {row["passage_id"] for row in first["results"]}
+    cursor = first["next_cursor"]
+    second = await found(client, top_k=100, page_size=50, options={"max_per_doc": 100}, cursor=cursor)
+    ids |= {row["passage_id"] for row in second["results"]}
+    await client.call_tool("kb_retrieve_evidence", {"question": "laptop mentor first six weeks", "top_k": 20})
+    held = application.scratch.counters.entries
+    result = await client.complete(
+        ResourceTemplateReference(uri=URI_TEMPLATE), {"name": "passage_id", "value": ""}
+    )
+    assert len(result.completion.values) == min(held, 100)
+    assert result.completion.has_more == (held > 100)
+
+
+async def test_a_prompt_s_argument_completes_to_nothing_and_an_unknown_prompt_is_refused(client: Client) -> None:
+    argument = {"name": "question", "value": "how"}
+    result = await client.complete(PromptReference(name="answer_question"), argument)
+    assert result.completion.values == []
+    with pytest.raises(MCPError) as caught:
+        await client.complete(PromptReference(name="no_such_prompt"), argument)
+    assert caught.value.code == INVALID_PARAMS
+
+
+async def test_a_client_that_reads_too_often_is_told_when_to_come_back_and_others_are_not(
+    server: Server[str], era: Era
+) -> None:
+    async with Client(server, mode=era) as eager, Client(server, mode=era) as patient:
+        for _ in range(CALLS_PER_MINUTE["read"]):
+            await eager.read_resource("winnow://help/playbook", cache_mode="bypass")
+        with pytest.raises(MCPError) as caught:
+            await eager.read_resource("winnow://help/playbook", cache_mode="bypass")
+        assert (caught.value.code, caught.value.data["details"]["reason"]) == (INTERNAL_ERROR, "RATE_LIMIT")
+        assert 0 < caught.value.data["details"]["retry_after_s"] <= 60
+        assert await text_at(patient, "winnow://help/playbook")
+
+
+# --- HTTP: one application, many clients --------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def http(server: Server[str]) -> AsyncIterator[str]:
+    """The server's address on loopback."""
+
+    async def health() -> dict[str, Any]:
+        return {}
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        app = http_application(server, "127.0.0.1", health)
+        web = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1))
+        serving = asyncio.create_task(web.serve(sockets=[listening]))
+        try:
+            async with asyncio.timeout(20):
+                while not web.started:
+                    await asyncio.sleep(0.01)
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}{PATH}"
+        finally:
+            web.should_exit = True
+            await serving
+
+
+async def test_http_clients_of_the_handshake_era_have_a_session_each(server: Server[str]) -> None:
+    async with http(server) as url, Client(url, mode="legacy") as a, Client(url, mode="legacy") as b:
+        of_a, of_b = await found(a), await found(b)
+        assert of_a["session_id"] != of_b["session_id"] == (await found(b))["session_id"]
+        uri = of_a["results"][0]["scratch_uri"]
+        assert await text_at(a, uri)
+        assert (await refusal(b, uri)).data["code"] == "SCOPE_VIOLATION"
+
+
+async def test_http_requests_of_the_2026_protocol_share_one_session_and_cannot_name_another(
+    server: Server[str],
+) -> None:
+    """That protocol has no sessions, and nobody checks the header: it must not open one."""
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(http(server))
+        headers: list[str] = []
+
+        async def note(response: httpx2.Response) -> None:
+            headers.extend(response.headers.get_list("mcp-session-id"))
+
+        listening = await stack.enter_async_context(httpx2.AsyncClient(event_hooks={"response": [note]}))
+        transport = streamable_http_client(url, http_client=listening)
+        old = await stack.enter_async_context(Client(transport, mode="legacy"))
+        theirs = await found(old)
+        forging = httpx2.AsyncClient(headers={"mcp-session-id": headers[0]})
+        transport = streamable_http_client(url, http_client=await stack.enter_async_context(forging))
+        forger = await stack.enter_async_context(Client(transport, mode="2026-07-28"))
+        plain = await stack.enter_async_context(Client(url, mode="2026-07-28"))
+        assert (await found(forger))["session_id"] == (await found(plain))["session_id"] != theirs["session_id"]
+        refused = await refusal(forger, theirs["results"][0]["scratch_uri"])
+        assert refused.data["code"] == "SCOPE_VIOLATION"
+
+
+# --- stdio: one pipe, one session ---------------------------------------------------------------------------
+
+
+def _serve(store: Path) -> list[str]:
+    return ["serve", "--store", str(store), "--project", "handbook"]
+
+
+async def test_a_pipe_serves_passages_pages_and_prompts(store: Path, era: Era) -> None:
+    environment = {name: value for name, value in os.environ.items() if name.startswith("WINNOW_")}
+    parameters = StdioServerParameters(command=str(WINNOW), args=_serve(store), env=environment)
+    async with Client(parameters, mode=era) as client:
+        answer = await found(client, top_k=1)
+        assert "AES-256" in await text_at(client, answer["results"][0]["scratch_uri"])
+        assert (await text_at(client, "winnow://help/playbook")).startswith("# Playbook")
+        prompt = await client.get_prompt("answer_question", {"question": QUERY})
+        assert QUERY in prompt.messages[0].content.text  # type: ignore[union-attr]
+
+
+MODERN = {
+    "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    }
+}
+HANDSHAKE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+async def test_a_pipe_keeps_its_session_when_initialize_comes_again(store: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        WINNOW,
+        *_serve(store),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        limit=1 << 20,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+
+    async def ask(number: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        line = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        process.stdin.write(f"{line}\n".encode())  # type: ignore[union-attr]
+        while True:
+            message: dict[str, Any] = json.loads(await process.stdout.readline())  # type: ignore[union-attr]
+            if message.get("id") == number:
+                return dict(message["result"])
+
+    search = {"name": "kb_search", "arguments": {"query": QUERY}}
+    try:
+        modern = (await ask(1, "tools/call", {**search, **MODERN}))["structuredContent"]
+        await ask(2, "initialize", HANDSHAKE)
+        process.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        read = await ask(3, "resources/read", {"uri": modern["results"][0]["scratch_uri"]})
+        assert "AES-256" in read["contents"][0]["text"]
+        await ask(4, "initialize", HANDSHAKE)
+        process.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        again = (await ask(5, "tools/call", search))["structuredContent"]
+        assert again["session_id"] == modern["session_id"]
+        best = modern["results"][0]["passage_id"]  # the first answer may be by words alone: the model still loads
+        assert best in {row["passage_id"] for row in again["results"]}
+    finally:
+        process.stdin.close()
+        await process.wait()
