@@ -7,11 +7,14 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from server.errors import WinnowError
 
 Run = Mapping[str, Mapping[str, float]]  # query id -> document id -> score
 Judgements = Mapping[str, Mapping[str, int]]  # query id -> document id -> relevance
+
+Number = TypeVar("Number", int, float)
 
 DEEPEST = 100  # documents that a measure looks at
 # Figure -> measure of ir-measures and its cutoff. Not parsed from text: its parser ends with Python 3.13.
@@ -49,6 +52,14 @@ def read_collection(folder: Path) -> Collection:
     return Collection(folder.resolve().name, folder / "corpus.jsonl", asked, judgements)
 
 
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What one call brought for a query: the documents that were shown in part, and the tokens of the answer."""
+
+    documents: frozenset[str]
+    tokens: int
+
+
 def measure(run: Run, judgements: Judgements) -> dict[str, float]:
     """nDCG@10, Recall@10, Recall@100, MRR@10, and the share of queries with all relevant documents in the top 10.
 
@@ -75,7 +86,20 @@ def by_document(hits: Iterable[tuple[str, float]]) -> dict[str, float]:
     return dict(sorted(best.items(), key=lambda pair: -pair[1])[:DEEPEST])
 
 
-def percentile(values: Iterable[float], share: float) -> float:
+def recall_of(found: Mapping[str, Retrieved], judgements: Judgements) -> dict[str, Any]:
+    """Mean recall of the judged documents, the share of queries with all of them, and the tokens that it took."""
+    recalls = [
+        len(one.documents & judgements[query].keys()) / len(judgements[query]) for query, one in found.items()
+    ]
+    tokens = [one.tokens for one in found.values()]
+    return {
+        "recall": round(sum(recalls) / len(recalls), _DIGITS),
+        "all_gold": round(sum(recall == 1 for recall in recalls) / len(recalls), _DIGITS),
+        "tokens": {"p50": percentile(tokens, 0.5), "p95": percentile(tokens, 0.95)},
+    }
+
+
+def percentile(values: Iterable[Number], share: float) -> Number:
     """The value below which ``share`` of the values lie (nearest rank)."""
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
