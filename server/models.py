@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 DocumentType = Literal["markdown", "text", "html", "rst", "code", "record"]
+Environment = Literal["dev", "prod", "scratch"]
 Legs = Literal["hybrid", "lexical-only", "semantic-only"]
 
 

@@ -27,6 +27,7 @@ from pydantic_settings import (
 )
 
 from server.errors import WinnowError
+from server.models import Environment
 
 MIB = 1024 * 1024
 
@@ -95,7 +96,7 @@ class Settings(BaseSettings):
     doc_tags: Labels = Field(
         default=(), max_length=1000, description="only documents with one of these doc tags; empty: any"
     )
-    environment: Literal["", "dev", "prod", "scratch"] = Field(
+    environment: Environment | Literal[""] = Field(
         default="", description="only documents of this environment: dev, prod or scratch; empty: any"
     )
     repositories: Labels = Field(

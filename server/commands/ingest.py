@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from server.commands.output import FAILED, Json, Project, Store, command, errors_shown, print_json
+from server.errors import WinnowError
+from server.models import Environment
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -23,16 +25,21 @@ app = command()
 _INTERRUPTED = 130  # what a shell expects after Ctrl-C
 _PLAIN_EVERY_SECONDS = 3.0
 _FAILURES_SHOWN = 20
+_LABEL_CHARS = 200  # what a request may name
 
 _EPILOG = """
 Reads Markdown, text, HTML, reStructuredText, source code, and collections (.jsonl with _id, title, text and
 metadata in each line). Run it again at any time: only what changed is read, what was deleted leaves the index,
 and after Ctrl-C or a crash it goes on where it was.
 
+Documents state doc_tag, environment and repository in their front matter or a record's metadata. --doc-tag,
+--environment and --repository are for those that state none, in this run: give them again when you ingest again.
+
 Exit code: 0 when something is in the index, even if some files failed (they are listed); 1 when nothing could
 be read; 2 for usage; 4 when the index is held by another process or cannot be opened.
 
 Examples: winnow ingest docs/ | winnow ingest handbook.md notes/ --project team | winnow ingest corpus.jsonl --json
+| winnow ingest runbooks/ --environment prod --repository acme/infrastructure
 """
 
 
@@ -40,14 +47,29 @@ Examples: winnow ingest docs/ | winnow ingest handbook.md notes/ --project team 
 def ingest(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="files and folders")],
     project: Project = None,
+    doc_tag: Annotated[
+        str,
+        typer.Option("--doc-tag", metavar="TAG", help="doc tag where a document states none", show_default=False),
+    ] = "",
+    environment: Annotated[
+        Environment | None,
+        typer.Option("--environment", help="environment where a document states none", show_default=False),
+    ] = None,
+    repository: Annotated[
+        str,
+        typer.Option(
+            "--repository", metavar="NAME", help="repository where a document states none", show_default=False
+        ),
+    ] = "",
     store: Store = None,
     as_json: Json = False,
 ) -> None:
     """Put files and folders into the index."""
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store, project=project)
+        stated = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
         try:
-            report = _ingest(settings, paths)
+            report = _ingest(settings, paths, stated)
         except KeyboardInterrupt:
             sys.stderr.write("\nstopped; what was reported done is kept, run the same command again to go on\n")
             raise typer.Exit(_INTERRUPTED) from None
@@ -56,19 +78,31 @@ def ingest(
         raise typer.Exit(FAILED)
 
 
-def _ingest(settings: Settings, paths: list[Path]) -> Report:
+def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) -> Report:
     from server.backends.opening import open_backends
-    from server.ingest.pipeline import Target, ingest_paths
+    from server.ingest.pipeline import Labels, Target, ingest_paths
 
+    labels = Labels(**{name: _label(name, text) for name, text in stated.items()})
     backends = open_backends(settings, wait_for_model=True)
     try:
         embedder = backends.embedder.ready()
         warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
         target = Target(settings.project, backends.catalogue, backends.store, embedder)
         with progress_shown() as on_progress:
-            return replace(ingest_paths(target, paths, progress=on_progress), warnings=warnings)
+            report = ingest_paths(target, paths, labels=labels, progress=on_progress)
+            return replace(report, warnings=warnings + report.warnings)
     finally:
         backends.close()
+
+
+def _label(name: str, text: str) -> str:
+    from server.ingest.documents import clean
+
+    label = clean(text).strip()
+    if len(label) > _LABEL_CHARS:
+        flag = f"--{name.replace('_', '-')}"
+        raise WinnowError("INVALID_REQUEST", f"{flag}: at most {_LABEL_CHARS} characters, or no scope can name it")
+    return label
 
 
 @contextmanager

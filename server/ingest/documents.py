@@ -10,6 +10,8 @@ from typing import Any
 
 from server.models import DocumentType
 
+_NO_WORD = "(not a word)"
+
 
 @dataclass(frozen=True, slots=True)
 class RawDocument:
@@ -24,6 +26,17 @@ class RawDocument:
     tags: tuple[str, ...] = ()
     created: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    environment: str = ""
+    repository: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What an ingest says of documents that do not say it themselves; "" says nothing."""
+
+    doc_tag: str = ""
+    environment: str = ""
+    repository: str = ""
 
 
 class Unreadable(Exception):
@@ -33,18 +46,30 @@ class Unreadable(Exception):
 def described(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
     """``raw`` with what front matter or a record's metadata say about it.
 
-    ``title, vendor, doc_tag, tags, created`` (or ``date``) are taken by name; all plain values stay in
-    ``metadata`` as they are.
+    ``title, vendor, doc_tag, tags, created`` (or ``date``), ``environment`` and ``repository`` (or ``repo``)
+    are taken by name; all plain values stay in ``metadata`` as they are.
     """
     plain = {str(key): value for key, fact in facts.items() if (value := _plain(fact)) is not None}
     return replace(
         raw,
         title=_text(plain.get("title")) or raw.title,
         vendor=_text(plain.get("vendor")) or raw.vendor,
-        doc_tag=_text(plain.get("doc_tag")) or raw.doc_tag,
+        doc_tag=_label(facts, "doc_tag") or raw.doc_tag,
         tags=_tags(plain.get("tags")) or raw.tags,
         created=_text(plain.get("created") or plain.get("date")) or raw.created,
         metadata=plain,
+        environment=_label(facts, "environment") or raw.environment,
+        repository=_label(facts, "repository", "repo") or raw.repository,
+    )
+
+
+def labelled(raw: RawDocument, labels: Labels) -> RawDocument:
+    """``raw`` with these labels where it has none of its own."""
+    return replace(
+        raw,
+        doc_tag=raw.doc_tag or labels.doc_tag,
+        environment=raw.environment or labels.environment,
+        repository=raw.repository or labels.repository,
     )
 
 
@@ -60,6 +85,8 @@ def cleaned(raw: RawDocument) -> RawDocument:
         tags=tuple(map(clean, raw.tags)),
         created=clean(raw.created),
         metadata={clean(key): _clean_value(value) for key, value in raw.metadata.items()},
+        environment=clean(raw.environment),
+        repository=clean(raw.repository),
     )
 
 
@@ -100,6 +127,26 @@ def _scalar(value: Any) -> Any:
 
 def _text(value: Any) -> str:
     return "" if value is None or isinstance(value, list) else str(value).strip()
+
+
+def _label(facts: Mapping[str, Any], *names: str) -> str:
+    """The first of these facts that says anything, as one label."""
+    return next((label for name in names if (label := _word(facts.get(name)))), "")
+
+
+def _word(value: Any) -> str:
+    """The value as one word, "" where it says nothing.
+
+    A table or a list of several is a word too, one that no scope names: a document that says what we do not
+    understand must not pass for one that says nothing, and get what its ingest says of such.
+    """
+    match value:
+        case None | str():
+            return _text(value)
+        case list() | tuple() | set():
+            return ", ".join(_text(_scalar(one)) or _NO_WORD for one in value)
+        case _:
+            return _text(_plain(value)) or _NO_WORD
 
 
 def _tags(value: Any) -> tuple[str, ...]:

@@ -5,15 +5,16 @@ origin of documents. After an ingest the index holds exactly the documents of th
 
 Theory of operation. The catalogue is the truth, the vector store follows it. For each batch::
 
-    1. points of new chunks -> vector store            killed here: points that nobody knows
-    2. documents, chunks, stamps -> catalogue          one transaction; from here on it is done, and reported
-    3. points of former chunks out of the vector store     killed before this: the same
+    1. documents whose points get other labels are marked in the catalogue as doubtful
+    2. points of new chunks -> vector store            killed here: points that nobody knows
+    3. documents, chunks, stamps -> catalogue          one transaction; from here on it is done, and reported
+    4. points of former chunks out of the vector store     killed before this: the same
 
 The first write of a run marks the project as unfinished, the end takes the mark away. A run that finds the
 mark (or a different number of points than of chunks) first compares the two stores by id, takes out points
-that nobody knows and writes those that are missing. Ids are digests, so whatever is done twice has the same
-result. A file's *stamp* (size and time) is written together with its last document: a stamp that is as before
-means that the file was read to its end.
+that nobody knows and writes those that are missing or doubtful. Ids are digests, so whatever is done twice has
+the same result. A file's *stamp* (size, time, what the ingest says of documents without labels) is written
+together with its last document: a stamp that is as before means that the file was read to its end.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from server.backends.base import (
     Changes,
@@ -41,14 +42,15 @@ from server.errors import WinnowError
 from server.ids import document_id
 from server.ingest.ahead import ahead
 from server.ingest.chunking import chunk, indexed_text
-from server.ingest.documents import RawDocument, Unreadable, cleaned
+from server.ingest.documents import Labels, RawDocument, Unreadable, cleaned, labelled
 from server.ingest.files import File, Listing, Root, find, roots
 from server.ingest.readers import Flaw, kind_of, read
-from server.models import Chunk, Document
+from server.models import Chunk, Document, Environment
 from server.retrieval.lexical import document_vector
 
 __all__ = [
     "Failure",
+    "Labels",
     "Progress",
     "RawDocument",
     "Report",
@@ -57,13 +59,22 @@ __all__ = [
     "ingest_paths",
 ]
 
-# Grows when readers, chunks or vectors of the same file would differ from what an earlier winnow made.
+# Grows when chunks or vectors of the same document would differ from what an earlier winnow made: all is written
+# again.
 INDEX_VERSION = 1
+# Grows when readers would make another document of the same file: all is read again, and written where it differs.
+READERS_VERSION = 2
 # One transaction, one progress report: about two seconds of embedding.
 _BATCH_CHUNKS = 128
 # Documents that are read and cut while a batch is embedded.
 _AHEAD = 64
+_UNLABELLED = Labels()
+_ENVIRONMENTS = frozenset(get_args(Environment))
 _TAKEN = "{source} has a document of this name already; ingest this one into another --project"
+_UNHEARD_OF = (
+    "documents whose environment is none of dev, prod and scratch: {count} (first: {uri!r}, {environment!r}); "
+    "no scope can name it, so every scope with an environment leaves them out"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,16 +153,19 @@ def ingest_documents(
         return run.end()
 
 
-def ingest_paths(target: Target, paths: Sequence[Path], *, progress: OnProgress | None = None) -> Report:
+def ingest_paths(
+    target: Target, paths: Sequence[Path], *, labels: Labels = _UNLABELLED, progress: OnProgress | None = None
+) -> Report:
     """Make the index hold what lies in these files and folders now.
 
     A folder is a source of its own; a path inside a folder that was ingested before refreshes that part of
-    it. Raises ``WinnowError`` as ``ingest_documents`` does, and "INVALID_REQUEST" for a path that does not
-    exist.
+    it. ``labels`` are those of documents that state none; they hold for this run, so the next one gives them
+    again or takes them away. Raises ``WinnowError`` as ``ingest_documents`` does, and "INVALID_REQUEST" for a
+    path that does not exist.
     """
     meter = _Meter(progress)
     with target.catalogue.only_writer():
-        run = _Run(target, meter)
+        run = _Run(target, meter, labels)
         parts = [_Part(root, find(root)) for root in roots(paths, run.sources())]
         todo = [run.changed(part) for part in parts]
         meter.documents_total = _countable(todo)
@@ -182,11 +196,15 @@ class _Origin:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A document ready to be written: its entry, the chunks that need points, the points that must go."""
+    """A document ready to be written: its entry, the chunks that need points, the points that must go.
+
+    ``is_relabelled``: chunks that have points get others.
+    """
 
     entry: Entry
     fresh: tuple[Chunk, ...]
     stale: tuple[str, ...]
+    is_relabelled: bool
 
     @property
     def size(self) -> int:
@@ -261,13 +279,15 @@ class _Meter:
 class _Run:
     """One ingest into one project."""
 
-    def __init__(self, target: Target, meter: _Meter) -> None:
+    def __init__(self, target: Target, meter: _Meter, labels: Labels = _UNLABELLED) -> None:
         self._target = target
         self._meter = meter
+        self._labels = labels
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._is_marked = False
         self._unchanged = self._deleted = self._skipped = 0
         self._failures: list[Failure] = []
+        self._unheard_of: list[RawDocument] = []
         _check_model(target, self._fingerprint)
         self._by_uri: dict[str, Known] = {}
         self._by_origin: dict[tuple[str, str], list[Known]] = {}
@@ -286,13 +306,14 @@ class _Run:
         self._failures += [Failure(name, reason) for name, reason in listing.unreadable]
 
     def changed(self, part: _Part) -> list[File]:
-        """The files that must be read: new, changed, or embedded by no model or another one."""
+        """The files that must be read: new, changed, labelled otherwise, doubtful, or of another model or none."""
         source = part.root.source
         stamps = self._target.catalogue.stamps(self._target.project, source)
         files = []
         for file in part.listing.files:
             known = self._by_origin.get((source, file.uri), [])
-            if stamps.get(file.uri) == _stamp(file) and all(one.embedding == self._fingerprint for one in known):
+            is_settled = all(one.embedding == self._fingerprint and one.context_hash for one in known)
+            if is_settled and stamps.get(file.uri) == _stamp(file, self._labels):
                 self._unchanged += len(known)
             else:
                 files.append(file)
@@ -303,7 +324,7 @@ class _Run:
         batch = _Batch(source)
         with closing(ahead(self._read(source, origins), _AHEAD)) as events:
             for event in events:
-                _put(batch, event)
+                _put(batch, event, self._labels)
                 if batch.chunks >= _BATCH_CHUNKS:
                     self._write(batch)
                     batch = _Batch(source)
@@ -334,7 +355,15 @@ class _Run:
             seconds=self._meter.seconds,
             skipped=self._skipped,
             failures=tuple(self._failures),
+            warnings=self._warnings(),
         )
+
+    def _warnings(self) -> tuple[str, ...]:
+        if not self._unheard_of:
+            return ()
+        first = self._unheard_of[0]
+        count = len(self._unheard_of)
+        return (_UNHEARD_OF.format(count=count, uri=first.uri, environment=first.environment),)
 
     # --- reading: in the reader's thread
 
@@ -358,7 +387,7 @@ class _Run:
         if isinstance(raw, Flaw):
             self._failures.append(Failure(raw.name, raw.reason))
             return
-        raw = cleaned(raw)
+        raw = labelled(cleaned(raw), self._labels)
         known = self._by_uri.get(raw.uri)
         if raw.uri in seen:
             self._failures.append(Failure(raw.uri, "the same name twice in one collection"))
@@ -366,6 +395,8 @@ class _Run:
             self._failures.append(Failure(raw.uri, _TAKEN.format(source=known.source)))
         else:
             seen.add(raw.uri)
+            if raw.environment and raw.environment not in _ENVIRONMENTS:
+                self._unheard_of.append(raw)
             document = _document(self._target.project, source, raw)
             now = _known(document, origin, self._fingerprint)
             if now == known:
@@ -381,7 +412,8 @@ class _Run:
         former = self._chunk_ids(known.id) if known else set()
         is_alike = known and (known.context_hash, known.embedding) == (now.context_hash, now.embedding)
         fresh = tuple(one for one in chunks if not (is_alike and one.id in former))
-        return _Prepared(entry, fresh, tuple(sorted(former - {one.id for one in chunks})))
+        is_relabelled = not former.isdisjoint(one.id for one in fresh)
+        return _Prepared(entry, fresh, tuple(sorted(former - {one.id for one in chunks})), is_relabelled)
 
     # --- writing
 
@@ -392,6 +424,8 @@ class _Run:
         stale += [chunk for id in batch.deleted for chunk in self._chunk_ids(id)]
         if batch.is_change:
             self._mark()
+            if relabelled := [one.entry.document.id for one in batch.prepared if one.is_relabelled]:
+                target.catalogue.doubt(relabelled)
             target.store.upsert(self._points([(one.entry.document, one.fresh) for one in batch.prepared]))
             target.store.flush()
         if batch.is_change or batch.stamps:
@@ -417,7 +451,8 @@ class _Run:
         self._mark()
         expected, present = set(target.catalogue.chunk_ids(target.project)), set(target.store.ids(target.project))
         target.store.delete(sorted(present - expected))
-        missing = sorted(expected - present)
+        doubtful = [one.id for one in target.catalogue.known(target.project) if not one.context_hash]
+        missing = sorted((expected - present).union(*map(self._chunk_ids, doubtful)))
         for start in range(0, len(missing), _BATCH_CHUNKS):
             passages = target.catalogue.passages(missing[start : start + _BATCH_CHUNKS], target.project)
             target.store.upsert(self._points([(one.document, (one.chunk,)) for one in passages.values()]))
@@ -454,7 +489,7 @@ def _check_model(target: Target, fingerprint: str) -> None:
         )
 
 
-def _put(batch: _Batch, event: _Prepared | _Completed) -> None:
+def _put(batch: _Batch, event: _Prepared | _Completed, labels: Labels) -> None:
     if isinstance(event, _Prepared):
         batch.prepared.append(event)
         batch.bytes += event.size
@@ -462,7 +497,7 @@ def _put(batch: _Batch, event: _Prepared | _Completed) -> None:
     batch.deleted += event.gone
     batch.bytes += event.rest
     if event.origin.file:
-        batch.stamps[event.origin.name] = _stamp(event.origin.file) if event.is_whole else None
+        batch.stamps[event.origin.name] = _stamp(event.origin.file, labels) if event.is_whole else None
 
 
 def _document(project: str, source: str, raw: RawDocument) -> Document:
@@ -473,13 +508,22 @@ def _document(project: str, source: str, raw: RawDocument) -> Document:
         source=source,
         title=raw.title,
         type=raw.type,
-        content_hash=_hash(INDEX_VERSION, asdict(raw)),
+        content_hash=_content_hash(raw),
         vendor=raw.vendor,
         doc_tag=raw.doc_tag,
         tags=raw.tags,
         created=raw.created,
         metadata=raw.metadata,
+        environment=raw.environment,
+        repository=raw.repository,
     )
+
+
+def _content_hash(raw: RawDocument) -> str:
+    # Environment and repository count in the context hash. Here they would make every document of an index from
+    # before them a changed one.
+    facts = {key: value for key, value in asdict(raw).items() if key not in ("environment", "repository")}
+    return _hash(INDEX_VERSION, facts)
 
 
 def _known(document: Document, origin: str, fingerprint: str) -> Known:
@@ -499,8 +543,8 @@ def _hash(*values: Any) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def _stamp(file: File) -> str:
-    return f"{INDEX_VERSION}:{file.size}:{file.modified_ns}"
+def _stamp(file: File, labels: Labels) -> str:
+    return f"{INDEX_VERSION}.{READERS_VERSION}:{file.size}:{file.modified_ns}:{_hash(asdict(labels))}"
 
 
 def _is_there(source: str) -> bool:

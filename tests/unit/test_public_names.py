@@ -48,6 +48,7 @@ PUBLIC: Mapping[str, list[str]] = {
     "server": ["__version__"],
     "server.ingest.pipeline": [
         "Failure",
+        "Labels",
         "Progress",
         "RawDocument",
         "Report",

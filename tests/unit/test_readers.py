@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.ingest.documents import RawDocument, Unreadable, clean, cleaned
+from server.ingest.documents import Labels, RawDocument, Unreadable, clean, cleaned, labelled
 from server.ingest.files import find, roots
 from server.ingest.readers import LARGEST_FILE_BYTES, Flaw, decoded, kind_of, read
 
@@ -200,3 +200,53 @@ def test_a_path_inside_a_known_source_is_a_part_of_it(tmp_path: Path) -> None:
         ["guide/a.md"],
     )
     assert [root.holds(name) for name in ("guide/a.md", "guide.md", "other/a.md")] == [True, False, False]
+
+
+def labels_of(raw: RawDocument) -> tuple[str, str, str]:
+    return raw.doc_tag, raw.environment, raw.repository
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ("doc_tag: v1\nenvironment: prod\nrepository: acme/app", ("v1", "prod", "acme/app")),
+        ("repo: acme/app", ("", "", "acme/app")),
+        ("repository: acme/app\nrepo: other", ("", "", "acme/app")),
+        ("repository: ''\nrepo: other", ("", "", "other")),
+        ("environment: production", ("", "production", "")),
+        ("environment: ' Prod '", ("", "Prod", "")),
+        ("environment: [dev]", ("", "dev", "")),
+        ("environment:\nrepository: ~\ndoc_tag: '  '", ("", "", "")),
+        ("environment: []", ("", "", "")),
+        ("doc_tag: 7", ("7", "", "")),
+    ],
+)
+def test_front_matter_states_labels(tmp_path: Path, facts: str, expected: tuple[str, str, str]) -> None:
+    page = written(tmp_path, "a.md", f"---\n{facts}\n---\nBody")
+    assert labels_of(only(page)) == expected
+
+
+def test_a_records_metadata_states_labels(tmp_path: Path) -> None:
+    line = '{"_id": 1, "text": "x", "metadata": {"environment": "dev", "repo": "acme/app", "doc_tag": "v1"}}'
+    assert labels_of(only(written(tmp_path, "c.jsonl", line))) == ("v1", "dev", "acme/app")
+
+
+def test_a_document_keeps_its_own_labels_and_gets_the_others() -> None:
+    labels = Labels(doc_tag="d", environment="prod", repository="r")
+    assert labels_of(labelled(RawDocument("a", "text", "", ""), labels)) == ("d", "prod", "r")
+    own = RawDocument("a", "text", "", "", environment="dev")
+    assert labels_of(labelled(own, labels)) == ("d", "dev", "r")
+    assert labelled(own, Labels()) == own
+
+
+@pytest.mark.parametrize("stated", ["[dev, prod]", "{name: dev}", "{}", "[{name: dev}]", "[[dev]]", ".nan"])
+def test_what_is_no_single_label_is_not_taken_for_none(tmp_path: Path, stated: str) -> None:
+    facts = f"doc_tag: {stated}\nenvironment: {stated}\nrepository: {stated}"
+    read_ = only(written(tmp_path, "a.md", f"---\n{facts}\n---\nBody"))
+    found = labels_of(labelled(read_, Labels(doc_tag="dev", environment="dev", repository="dev")))
+    assert "dev" not in found
+
+
+def test_labels_are_text_that_every_store_keeps() -> None:
+    raw = cleaned(RawDocument("a", "text", "", "", environment="d\0", repository="r\ud800"))
+    assert (raw.environment, raw.repository) == ("d\ufffd", "r?")
