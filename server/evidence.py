@@ -56,8 +56,8 @@ def quotes(
     of its passage may stand before it, and after it. What was quoted is not quoted again, whichever passage
     repeats it. A smaller ``limit`` gives the first of the same quotes.
 
-    ``similarity``, where given, scores texts by their likeness to the question (1: the same). It is asked once, for
-    the ``SIMILAR_SPANS`` spans that score best without it, and only those are quoted.
+    ``similarity``, where given, scores texts by their likeness to the question (1: the same). It is asked once,
+    for the ``SIMILAR_SPANS`` spans that score best without it, and only those are quoted.
 
     >>> quotes("How long are backups kept?", ["Backups are encrypted. Backups are kept for ninety days."],
     ...        limit=1, max_tokens=80, context_tokens=0)[0].text

@@ -2,8 +2,8 @@
 
 ``. ? ! …`` end a sentence before white space; the full stops of scripts that write no spaces need none. Marks of
 quotation, brackets, emphasis and footnotes that close behind a mark belong to its sentence. A full stop is in
-doubt: what stands before it decides, by the tables below. Where they say nothing it ends a sentence, whatever follows,
-since documentation begins sentences with ``kubelet`` and ``x509``.
+doubt: what stands before it decides, by the tables below. Where they say nothing it ends a sentence, whatever
+follows, since documentation begins sentences with ``kubelet`` and ``x509``.
 
 Every pattern looks at a character a bounded number of times, so a megabyte of full stops costs what prose costs.
 """
@@ -49,8 +49,8 @@ _BOUND = _words(
 )
 # Not the last word where a number follows.
 _NUMBERING = _words(
-    "no nos nr num fig figs eq eqs sec sect ch chap vol p pp pg art para ver v rev ref tab ed abb kap abs bd nº "
-    "núm рис гл стр п ст"
+    "no nos nr num fig figs eq eqs sec sect ch chap vol p pp pg art para ver v rev ref op tab ed abb kap abs bd "
+    "nº n° núm рис гл стр п ст"
 )
 # Perhaps the last word; then the next one begins like a sentence.
 _OPEN = _words(
@@ -62,8 +62,9 @@ _TRAILING = _words("etc usw ff etw ecc enz osv г гг пр др")
 _STARTERS = _words(
     "a an the this that these those it its he his she her we our they their you your i there here what where "
     "when why how who which if in on at by for from to with as and but or so no not all some many most each "
-    "every both after before since then thus however use see note do nobody nothing everything der die das ein "
-    "eine er sie es wir im am le la les un une il elle nous el los las una lo da в на он она это мы но и а"
+    "every both after before since then thus however use see note do nobody nothing everything did does is are "
+    "was were can could will would mr mrs dr ms der die das ein eine er sie es wir im am le la les un une il "
+    "elle nous el los las una lo da в на он она это мы но и а"
 )
 # "3. Mai" is a date and "19. Jahrhundert" a century.
 _AFTER_ORDINALS = _words(
@@ -92,8 +93,8 @@ def _is_end(text: str, match: re.Match[str], end: int) -> bool:
 def _full_stop_ends(text: str, dot: int, following: str) -> bool:
     reach = max(0, dot - _REACH)
     before = _WORD_BEFORE.search(text, reach, dot)
-    if before is None:
-        return True
+    if before is None:  # dots that lead to a page number, or text whose words were set apart
+        return not text[reach:dot][-1:].isspace() or _is_starter(following)
     if _LABEL.search(text, reach, dot):
         return False
     return next((ends(following) for applies, ends in _DOUBTS if applies(before.group())), True)
@@ -103,12 +104,8 @@ def _is_lower(following: str) -> bool:
     return following[:1].islower()
 
 
-def _is_capitalised(following: str) -> bool:
-    return following.isalpha() and len(following) > 1 and not _is_lower(following)
-
-
 def _is_starter(following: str) -> bool:
-    return not following or (following[0].isupper() and following.casefold() in _STARTERS)
+    return following[:1].isupper() and following.casefold() in _STARTERS
 
 
 def _is_listed(words: frozenset[str]) -> Callable[[str], bool]:
@@ -118,12 +115,12 @@ def _is_listed(words: frozenset[str]) -> Callable[[str], bool]:
 # What may stand before a full stop -> whether the sentence ends, by the word that follows. The first row decides.
 _DOUBTS: tuple[tuple[Callable[[str], bool], Callable[[str], bool]], ...] = (
     (_is_listed(_BOUND), lambda following: False),
+    (lambda before: bool(_INITIALS.match(before)) and not before[-1].islower(), _is_starter),
     (_is_listed(_TRAILING), lambda following: not _is_lower(following)),
     (_is_listed(_NUMBERING), lambda following: not following[:1].isdigit()),
     (_is_listed(_OPEN), _is_starter),
-    (lambda before: bool(_NUMBERED_WORD.match(before)), lambda following: not following[:1].isdigit()),
-    (lambda before: bool(_INITIALS.match(before)) and before[-1].islower(), _is_capitalised),
     (lambda before: bool(_INITIALS.match(before)), _is_starter),
+    (lambda before: bool(_NUMBERED_WORD.match(before)), lambda following: not following[:1].isdigit()),
     (
         lambda before: before.isdecimal() and len(before) <= 2,
         lambda following: not (_is_lower(following) or following.casefold() in _AFTER_ORDINALS),
