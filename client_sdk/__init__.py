@@ -1,12 +1,16 @@
 """What an agent's script imports. Standard library only.
 
-    rows = kb.search("how are retries configured")
-    return [(row.title, row.preview) for row in rows]
+    quotes = kb.retrieve_evidence("how are retries configured")
+    return [(row.quote, row.title) for row in quotes]
 
-In a script these names are there without an import; ``from winnow import kb, semantic_search, fetch`` works, too.
+``kb.retrieve_evidence`` finds the sentences that answer. ``kb.search`` finds candidates; ``kb.extract_evidence``,
+``kb.read_excerpt``, ``kb.expand_excerpt`` and ``fetch`` lead on from there. ``semantic_search`` and
+``search_many`` list many results. In a script these names are there without an import;
+``from winnow import kb, semantic_search, fetch`` works, too.
 """
 
-from .calls import KnowledgeBase, MCPClient, fetch, kb, search_many, semantic_search
+from .calls import fetch, search_many, semantic_search
+from .client import KnowledgeBase, MCPClient, kb
 from .rows import MissingField, Results, Row
 from .transport import SDKError
 

@@ -1,9 +1,8 @@
-"""The SDK's functions. Their docstrings are what the author of a script reads."""
+"""Rows and documents as a script asks for them. The docstrings are what the author of a script reads."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .rows import Pages, Results
@@ -17,6 +16,7 @@ Scope = Mapping[str, Any]
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "response_mode": ("ids_only", "ids", "metadata", "preview", "full"),
     "level": ("ids", "metadata", "preview", "full"),
+    "format": ("text", "bullets"),
 }
 
 
@@ -67,7 +67,7 @@ def semantic_search(
     )
 
 
-def fetch(ids: Any, level: str = "full") -> Results:
+def fetch(ids: Any, level: str = "full", *, scope: Scope | None = None) -> Results:
     """The documents with these ids, in the order given.
 
         best = kb.search("retry policy")[0]
@@ -77,18 +77,7 @@ def fetch(ids: Any, level: str = "full") -> Results:
     ids: one id, a list of ids, or rows. level: "ids", "metadata", "preview" or "full". Ids that are not there
     are in `page.missing_ids`.
     """
-    return Results(call("fetch", {"ids": _ids(ids), "level": level}))
-
-
-def _search(query: str, *, top_k: int = 5, filters: Filters | None = None, scope: Scope | None = None) -> Results:
-    """The best rows for a question, each with a preview: the sentence that answers best.
-
-        for row in kb.search("how are retries configured"):
-            print(row.title, row.preview)
-
-    top_k: how many rows, 1 to 100. filters: as in semantic_search.
-    """
-    return Results(call("kb.search", _present(query=query, top_k=top_k, filters=filters, scope=scope)))
+    return Results(call("fetch", _present(ids=_ids(ids), level=level, scope=scope)))
 
 
 def search_many(
@@ -126,77 +115,7 @@ def _page(reply: Mapping[str, Any]) -> Results:
     return Results(reply["ok"]) if error is None else Results.refused(error)
 
 
-# What Python's own messages call it.
-_search.__name__, _search.__qualname__ = "search", "kb.search"
-
-
 def _ids(ids: Any) -> list[Any]:
     if isinstance(ids, (str, Mapping)):
         ids = [ids]
     return [item["id"] if isinstance(item, Mapping) else item for item in ids]
-
-
-class KnowledgeBase:
-    """The knowledge base. ``kb.search(query)`` is the short way to ask; ``kb.fetch(ids)`` reads documents."""
-
-    __slots__ = ()
-
-    search = staticmethod(_search)
-    search_many = staticmethod(search_many)
-    fetch = staticmethod(fetch)
-    semantic_search = staticmethod(semantic_search)
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(_unknown("kb", name, ("search", "search_many", "fetch", "semantic_search")))
-
-    def __repr__(self) -> str:
-        return "kb"
-
-
-kb = KnowledgeBase()
-
-_TOOLS: Mapping[str, Callable[..., Any]] = {
-    "semantic_search": semantic_search,
-    "search_many": search_many,
-    "kb.search": _search,
-    "kb_search": _search,
-    "fetch": fetch,
-}
-
-
-class MCPClient:
-    """The same calls in the shape of an MCP client.
-
-        async with MCPClient() as client:
-            rows = await client.semantic_search("retry policy")
-            rows = await client.call_tool("kb.search", {"query": "retry policy"})
-
-    No network is involved: every call goes to the knowledge base this script runs beside.
-    """
-
-    semantic_search = staticmethod(semantic_search)
-    search_many = staticmethod(search_many)
-    fetch = staticmethod(fetch)
-    search = staticmethod(_search)
-    kb = kb
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Whatever a client is usually told (addresses, names) is of no use here, and does no harm."""
-
-    async def __aenter__(self) -> MCPClient:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        return None
-
-    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """Call by name: "semantic_search", "search_many", "kb.search" or "fetch"."""
-        if name not in _TOOLS:
-            raise AttributeError(_unknown("the SDK", name, _TOOLS))
-        return _TOOLS[name](**dict(arguments or {}))
-
-
-def _unknown(owner: str, name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), 1)
-    guess = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
-    return f"{owner} has no {name!r}; {guess}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any, SupportsIndex, overload
 
@@ -19,11 +20,25 @@ _FIELD_MODES = {
 }
 
 
-# Fields that some level of row has, for those who look for misspelt ones. A host may send others, too.
+# Fields that some row has, for those who look for misspelt ones. A host may send others, too.
 FIELDS = (
     "id", "title", "score", "section", "type", "vendor", "file", "created", "metadata", "preview",
     "preview_tokens", "has_more", "content", "tokens", "relationships", "document_id", "tags",
+    "passage_id", "section_id", "doc_tag", "rank", "source", "scratch_uri", "size_bytes", "anchor",
+    "quote", "uri", "confidence",
+    "excerpt", "start_char", "truncated", "next_start_char", "citation",
 )  # fmt: skip
+
+# What a row may be asked for by another name: the first of these that it has. Its text, above all.
+_ALIASES: Mapping[str, tuple[str, ...]] = {
+    "id": ("section_id",),
+    "text": ("content", "excerpt", "quote"),
+    "content": ("excerpt", "quote"),
+}
+# Objects within a row whose fields are the row's as well.
+_PARTS = ("metadata", "citation")
+# What a page's rows are called on the wire.
+_ROWS = ("results", "quotes")
 
 
 class MissingField(AttributeError, KeyError):
@@ -45,13 +60,16 @@ def _missing(what: str, name: str, known: Iterable[str], advice: str = "") -> Mi
 
 
 class Row(dict[str, Any]):
-    """One hit or document: a dict whose fields are attributes, too.
+    """One hit, document, quote or excerpt: a dict whose fields are attributes, too.
 
-    row = kb.search("retry policy")[0]
-    row.title, row["title"], row.get("score", 0)
+        row = kb.search("retry policy")[0]
+        row.title, row["title"], row.get("score", 0)
+        quote = kb.retrieve_evidence("retry policy")[0]
+        quote.quote, quote.title, quote.passage_id
 
     What is known of a hit beside its text answers at every level in both spellings: row.file and
-    row.metadata.file.
+    row.metadata.file, excerpt.title and excerpt.citation.title. row.id and row.text answer on every row that
+    has such a thing, whatever it is called there.
     """
 
     __slots__ = ()
@@ -65,12 +83,20 @@ class Row(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if not isinstance(name, str):
             raise KeyError(name)
-        metadata = dict.get(self, "metadata")
-        if isinstance(metadata, dict) and name in metadata:
-            return metadata[name]
+        inner = [dict.get(self, part) for part in _PARTS]
+        parts = [self, *(part for part in inner if isinstance(part, dict))]
+        for known in (name, *_ALIASES.get(name, ())):
+            for part in parts:
+                if known in part:
+                    return part[known]
         if name == "metadata" and "file" in self:  # rows of the metadata level are flat
             return self
-        raise _missing("this row", name, [*self, *(metadata or ())], self._advice(name))
+        raise _missing("this row", name, itertools.chain(*parts), self._advice(name))
+
+    def __await__(self) -> Generator[None, None, Row]:
+        """An excerpt is there at once; calls work with and without await."""
+        yield from ()
+        return self
 
     def get(self, name: Any, default: Any = None) -> Any:
         """A field, or the default."""
@@ -82,6 +108,10 @@ class Row(dict[str, Any]):
     def _advice(self, name: str) -> str:
         if name in _FIELD_MODES and "content" in self:
             return ". The whole text is row.content"
+        if name in ("quote", "quotes"):
+            return ". Quotes come with kb.extract_evidence(question, rows)"
+        if name in _FIELD_MODES and "passage_id" in self:
+            return ". Text comes with kb.read_excerpt(row), or with fetch(row.id)"
         if name in _FIELD_MODES:
             return f". Text comes with response_mode={_FIELD_MODES[name]!r}, or with fetch(row.id)"
         return ""
@@ -112,16 +142,18 @@ class Results(list[Row]):
         if page.next_cursor:
             page = semantic_search("retry policy", top_k=20, cursor=page.next_cursor)
 
-    ``page["results"]`` is the page itself. Awaiting a page gives the page: calls work with and without await.
+    ``page["results"]`` is the page itself, and so is ``page["quotes"]`` where its rows are quotes. Awaiting a page
+    gives the page: calls work with and without await.
     """
 
     def __init__(self, reply: Mapping[str, Any]) -> None:
         ids = reply.get("ids")
-        rows = reply.get("results")
+        self._called = next((name for name in _ROWS if reply.get(name) is not None), "results")
+        rows = reply.get(self._called)
         if rows is None:
             rows = [{"id": identity} for identity in ids or ()]
         super().__init__(to_row(row) for row in rows)
-        page = {key: _inner(value) for key, value in reply.items() if key not in ("results", "ids")}
+        page = {key: _inner(value) for key, value in reply.items() if key not in (*_ROWS, "ids")}
         page.setdefault("count", len(self))
         page.setdefault("next_cursor", None)
         page.setdefault("warnings", [])
@@ -163,7 +195,7 @@ class Results(list[Row]):
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):
             return super().__getitem__(key)
-        if key == "results":
+        if key in ("results", self._called):
             return self
         if key == "ids":
             return self.ids
@@ -188,7 +220,7 @@ class Results(list[Row]):
     @property
     def fields(self) -> list[str]:
         """The names of the page's own fields."""
-        return ["results", "ids", *self._page]
+        return [*dict.fromkeys(("results", self._called)), "ids", *self._page]
 
     def keys(self) -> list[str]:
         """The same, as a dict would tell them."""

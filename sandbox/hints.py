@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import client_sdk
+from client_sdk import ladder
 
 from .menu import MENU
 
@@ -18,7 +19,7 @@ SDK: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "semantic_search": client_sdk.semantic_search,
         "search_many": client_sdk.search_many,
         "fetch": client_sdk.fetch,
-        "kb.search": client_sdk.kb.search,
+        **{f"kb.{name}": function for name, function in ladder.FUNCTIONS.items()},
     }
 )
 SIGNATURES: Mapping[str, inspect.Signature] = MappingProxyType(
@@ -34,9 +35,14 @@ def close(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
 
 
 def for_name(name: str, known: Iterable[str]) -> str | None:
-    """For a name that nothing binds: a module to import, a name that looks like it, a module that offers it."""
+    """For a name that nothing binds: a module to import, a name that looks like it, a module that offers it.
+
+    What the knowledge base has is written with ``kb.``; its tools are listed as ``kb_search`` and so on.
+    """
     if name in MENU:
         return f"import {name} first"
+    if f"kb.{name.removeprefix('kb_')}" in SDK:
+        return f"write kb.{name.removeprefix('kb_')}(...)"
     homes = sorted(module for module, offered in MENU.items() if name in offered and module != "client_sdk")
     return close(name, known) or (f"from {homes[0]} import {name} first" if homes else None)
 

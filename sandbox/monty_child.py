@@ -34,22 +34,25 @@ _MOST_CHARS = 2_000
 
 # The SDK, in the language itself. A class there has no __getattr__: fields become attributes one by one.
 _PRELUDE = """
+_ALIASES = (("id", ("section_id",)), ("text", ("content", "excerpt", "quote")), ("content", ("excerpt", "quote")))
+
 class Row:
     def __init__(self, fields):
         self._fields = fields
         self._known = {}
-        nested = fields.get("metadata")
-        if nested is None and "file" in fields:
-            nested = fields
-        for name in nested or {}:
-            self._known[name] = nested[name]
-        for name in fields:
-            self._known[name] = fields[name]
+        for part in (fields.get("citation"), fields.get("metadata"), fields):
+            for name in part or {}:
+                self._known[name] = part[name]
+        for name, others in _ALIASES:
+            for other in others:
+                if name not in self._known and other in self._known:
+                    self._known[name] = self._known[other]
         for name in self._known:
             setattr(self, name, self._known[name])
-        if nested is not None and nested is not fields:
-            self.metadata = Row(nested)
-        elif nested is not None:
+        for name in ("citation", "metadata"):
+            if fields.get(name) is not None:
+                setattr(self, name, Row(fields[name]))
+        if "file" in fields:
             self.metadata = self
     def __getitem__(self, name):
         return self._known[name]
@@ -69,14 +72,20 @@ class Row:
         return self._fields.items()
 
 def _rows(page):
-    if page.get("results") is None:
-        return [Row({"id": identity}) for identity in page.get("ids") or []]
-    return [Row(fields) for fields in page["results"]]
+    for name in ("results", "quotes"):
+        if page.get(name) is not None:
+            return [Row(fields) for fields in page[name]]
+    return [Row({"id": identity}) for identity in page.get("ids") or []]
 
 def _identities(ids):
     if isinstance(ids, str):
         return [ids]
     return [each if isinstance(each, str) else each["id"] for each in ids]
+
+def _passage(passage):
+    if isinstance(passage, str):
+        return passage
+    return passage["passage_id"] if "passage_id" in passage else passage["id"]
 
 class SemanticSearch:
     def __call__(self, query=None, *, top_k=10, response_mode="metadata", vendor_filter=None, min_score=0.0,
@@ -94,12 +103,40 @@ class SearchMany:
                                 filters=filters, scope=scope) for query in queries]
 
 class Fetch:
-    def __call__(self, ids, level="full"):
-        return _rows(_ask("fetch", {"ids": _identities(ids), "level": level}))
+    def __call__(self, ids, level="full", *, scope=None):
+        return _rows(_ask("fetch", {"ids": _identities(ids), "level": level, "scope": scope}))
 
 class KnowledgeBase:
-    def search(self, query, *, top_k=5, filters=None, scope=None):
-        return _rows(_ask("kb.search", {"query": query, "top_k": top_k, "filters": filters, "scope": scope}))
+    def __init__(self):
+        self.semantic_search = semantic_search
+        self.search_many = search_many
+        self.fetch = fetch
+    def search(self, query, *, top_k=5, max_per_doc=1, filters=None, scope=None, cursor=None):
+        options = None if max_per_doc == 1 else {"max_per_doc": max_per_doc}
+        return _rows(_ask("kb.search", {"query": query, "top_k": top_k, "page_size": top_k, "options": options,
+                                        "filters": filters, "scope": scope, "cursor": cursor}))
+    def retrieve_evidence(self, question, *, top_k=5, max_quotes=6, max_quote_tokens=80, include_context_tokens=20,
+                          filters=None, scope=None, cursor=None):
+        return _rows(_ask("kb.retrieve_evidence", {
+            "question": question, "top_k": top_k, "max_quotes": max_quotes, "max_quote_tokens": max_quote_tokens,
+            "include_context_tokens": include_context_tokens, "filters": filters, "scope": scope,
+            "cursor": cursor}))
+    def extract_evidence(self, question, passage_ids, *, max_quotes=6, max_quote_tokens=80,
+                         include_context_tokens=20, scope=None, cursor=None):
+        wanted = [passage_ids] if isinstance(passage_ids, (str, Row)) else passage_ids
+        return _rows(_ask("kb.extract_evidence", {
+            "question": question, "passage_ids": [_passage(each) for each in wanted], "max_quotes": max_quotes,
+            "max_quote_tokens": max_quote_tokens, "include_context_tokens": include_context_tokens,
+            "scope": scope, "cursor": cursor}))
+    def read_excerpt(self, passage_id, max_tokens=300, start_char=0, *, format="text", scope=None):
+        options = None if format == "text" else {"format": format}
+        return Row(_ask("kb.read_excerpt", {
+            "passage_id": _passage(passage_id), "max_tokens": max_tokens, "start_char": start_char,
+            "options": options, "scope": scope}))
+    def expand_excerpt(self, passage_id, before_tokens=150, after_tokens=150, *, scope=None):
+        return Row(_ask("kb.expand_excerpt", {
+            "passage_id": _passage(passage_id), "before_tokens": before_tokens, "after_tokens": after_tokens,
+            "scope": scope}))
 
 semantic_search = SemanticSearch()
 search_many = SearchMany()
@@ -129,6 +166,8 @@ _HINTS = (
     ("match statement", "use if and elif"),
     ("can't be awaited", "call it without await: SDK calls answer at once here"),
     ("Permission denied", "scripts have no files: read documents with kb.search(...) and fetch(...)"),
+    ("'KnowledgeBase' object has no attribute", "kb has search, retrieve_evidence, extract_evidence, "
+     "read_excerpt, expand_excerpt, search_many, fetch, semantic_search"),
     ("'Row' object has no attribute", "row.keys() lists what a row has; row.get('x') is None where it has none"),
     ("No module named", "this is the smaller Python of Monty; winnow doctor lists what it has not"),
     ("does not yet support", "this is the smaller Python of Monty: write it with functions, lists and dicts"),

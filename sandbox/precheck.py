@@ -28,7 +28,11 @@ from .menu import MENU
 from .policy import Report, every_node
 
 _SDK_MODULES = ("winnow", "client_sdk")
-_RETURNS_ROWS = frozenset({"semantic_search", "fetch", "kb.search", "kb.fetch", "kb.semantic_search"})
+_RETURNS_A_ROW = frozenset({"kb.read_excerpt", "kb.expand_excerpt"})
+_RETURNS_ROWS = frozenset(
+    {"semantic_search", "fetch", "kb.fetch", "kb.semantic_search", *hints.SDK} - {"search_many"} - _RETURNS_A_ROW
+)
+_PAGES_OWN_NAMES = frozenset({"results", "quotes"})
 _KB = tuple(sorted(name for name in dir(client_sdk.kb) if not name.startswith("_")))
 _LEAVES = frozenset({"exit", "quit", "SystemExit"})
 _PRESENT = frozenset({*vars(builtins), *_LEAVES, *MENU["winnow"], "help"})
@@ -146,16 +150,24 @@ class _Facts:
 
     def is_page(self, value: ast.expr) -> bool:
         """Whether this is certain to be a page of rows."""
-        if isinstance(value, ast.Await):
-            value = value.value
-        if isinstance(value, ast.Name):
-            return value.id in self.pages
-        return isinstance(value, ast.Call) and self.sdk_function(value.func) in _RETURNS_ROWS
+        match _awaited(value):
+            case ast.Name(id=name):
+                return name in self.pages
+            case (
+                ast.Attribute(value=owner, attr=name) | ast.Subscript(value=owner, slice=ast.Constant(value=name))
+            ):
+                return name in _PAGES_OWN_NAMES and self.is_page(owner)
+            case ast.Call(func=function):
+                return self.sdk_function(function) in _RETURNS_ROWS
+        return False
 
     def is_row(self, value: ast.expr) -> bool:
         """Whether this is certain to be a row."""
+        value = _awaited(value)
         if isinstance(value, ast.Name):
             return value.id in self.rows
+        if isinstance(value, ast.Call):
+            return self.sdk_function(value.func) in _RETURNS_A_ROW
         if not isinstance(value, ast.Subscript) or not self.is_page(value.value):
             return False
         index = value.slice
@@ -404,6 +416,10 @@ _EVALUATE: Mapping[type[ast.AST], Callable[[_Walk, Any], None]] = {
     **dict.fromkeys((ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), _Walk._comprehension),
     **dict.fromkeys((ast.Constant, ast.Load, ast.Store, ast.Del), _Walk._nothing),
 }
+
+
+def _awaited(value: ast.expr) -> ast.expr:
+    return value.value if isinstance(value, ast.Await) else value
 
 
 def _refusal(name: str, arguments: list[ast.expr], keywords: Mapping[str, ast.expr]) -> str | None:

@@ -10,8 +10,24 @@ from typing import Any
 import pytest
 
 import client_sdk
-from client_sdk import MissingField, Results, Row, SDKError, transport
+from client_sdk import MissingField, Results, Row, SDKError, kb, ladder, transport
 
+QUOTES = {
+    "quotes": [{
+        "quote": "Retry three times.", "passage_id": "p1", "section_id": "s1", "title": "A", "uri": "winnow://x",
+        "confidence": 0.5,
+    }],
+    "next_cursor": None,
+    "diagnostics": {"passages": 1, "search_mode": "hybrid"},
+}  # fmt: skip
+EXCERPT = {
+    "passage_id": "p1",
+    "excerpt": "Retry three times.",
+    "start_char": 0,
+    "truncated": True,
+    "next_start_char": 18,
+    "citation": {"section_id": "s1", "doc_tag": "t", "title": "A", "uri": "winnow://x"},
+}
 PAGE = {
     "mode": "metadata",
     "count": 2,
@@ -23,12 +39,12 @@ PAGE = {
 
 @pytest.fixture
 def asked() -> Iterator[list[Any]]:
-    """What the SDK asked the host, which answers with one page."""
+    """What the SDK asked the host, which answers with one page, one quote or one excerpt."""
     calls: list[Any] = []
 
     def answer(method: str, params: Any) -> dict[str, Any]:
         calls.append((method, dict(params)))
-        return {"ok": PAGE}
+        return {"ok": QUOTES if "evidence" in method else EXCERPT if "excerpt" in method else PAGE}
 
     transport.connect(answer)
     yield calls
@@ -71,6 +87,9 @@ def test_what_is_known_of_a_hit_answers_at_every_level_in_both_spellings(fields:
         (lambda page: page[0].tga, "did you mean 'tag'?"),
         (lambda page: page.cuont, "did you mean 'count'?"),
         (lambda page: page.title, "page[0].title"),
+        (lambda page: Row(page[0], passage_id="p1").content, "kb.read_excerpt(row)"),
+        (lambda page: page[0].quote, "kb.extract_evidence(question, rows)"),
+        (lambda page: Row(EXCERPT).tittle, "did you mean 'title'?"),
     ],
 )
 def test_a_missing_field_says_what_to_write(read: Any, message: str) -> None:
@@ -85,7 +104,120 @@ def test_awaiting_a_page_gives_the_page(asked: list[Any]) -> None:
         return await client_sdk.kb.search("q")
 
     assert asyncio.run(script()).ids == ["a", "b"]
-    assert asked == [("kb.search", {"query": "q", "top_k": 5})]
+    assert asked == [("kb.search", {"query": "q", "top_k": 5, "page_size": 5})]
+
+
+def test_a_page_of_quotes_answers_to_the_name_of_the_wire_and_to_that_of_every_page() -> None:
+    page = Results(QUOTES)
+    assert page["quotes"] is page.quotes is page["results"] is page
+    assert ("quotes" in page, "quotes" in Results(PAGE), page.count, page.diagnostics.passages) == (
+        True, False, 1, 1)  # fmt: skip
+    assert (page[0].id, page.ids, page[0].text, page[0].content) == ("s1", ["s1"], *["Retry three times."] * 2)
+    assert page[0] == QUOTES["quotes"][0]
+
+
+def test_an_excerpt_is_a_row_with_its_citation_and_may_be_awaited(asked: list[Any]) -> None:
+    async def script() -> Row:
+        return await kb.read_excerpt("p1")
+
+    row = asyncio.run(script())
+    assert row == EXCERPT
+    assert row.excerpt == row.text == row["content"] == "Retry three times."
+    assert (row.citation.title, row.title, row.id, row.section_id) == ("A", "A", "s1", "s1")
+
+
+CALLS = {
+    "search": (lambda: kb.search("q", top_k=20, max_per_doc=3, cursor="c"), {
+        "query": "q", "top_k": 20, "page_size": 20, "cursor": "c", "options": {"max_per_doc": 3}}),
+    "retrieve_evidence": (lambda: kb.retrieve_evidence("q?", top_k=2, filters={"tags": ["x"]}), {
+        "question": "q?", "top_k": 2, "max_quotes": 6, "max_quote_tokens": 80, "include_context_tokens": 20,
+        "filters": {"tags": ["x"]}}),
+    "extract_evidence": (lambda: kb.extract_evidence("q?", "p1", max_quotes=1), {
+        "question": "q?", "passage_ids": ["p1"], "max_quotes": 1, "max_quote_tokens": 80,
+        "include_context_tokens": 20}),
+    "read_excerpt": (lambda: kb.read_excerpt("p1", 50, 7, format="bullets"), {
+        "passage_id": "p1", "max_tokens": 50, "start_char": 7, "options": {"format": "bullets"}}),
+    "expand_excerpt": (lambda: kb.expand_excerpt("p1", 10, scope={"project_id": "x"}), {
+        "passage_id": "p1", "before_tokens": 10, "after_tokens": 150, "scope": {"project_id": "x"}}),
+}  # fmt: skip
+
+
+def test_every_function_of_the_ladder_is_called_below() -> None:
+    assert CALLS.keys() == ladder.FUNCTIONS.keys()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_asks_in_the_shape_of_the_wire(asked: list[Any], name: str) -> None:
+    call, params = CALLS[name]
+    call()
+    assert asked == [(f"kb.{name}", params)]
+
+
+@pytest.mark.parametrize("spelt", ["kb.{}", "kb_{}"])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_client_asks_the_same_by_name(asked: list[Any], name: str, spelt: str) -> None:
+    params = CALLS[name][1]
+    found = client_sdk.MCPClient().call_tool(spelt.format(name), params)
+    assert asked == [(f"kb.{name}", params)]
+    assert found == CALLS[name][0]()
+    assert getattr(client_sdk.MCPClient, name) is ladder.FUNCTIONS[name]
+
+
+def test_what_the_wire_nests_may_be_given_beside_the_rest_or_nested(asked: list[Any]) -> None:
+    client = client_sdk.MCPClient()
+    client.call_tool("kb_search", {"query": "q", "max_per_doc": 2, "options": {"include_scores": True}})
+    client.call_tool("kb_search", {"query": "q", "page_size": 3, "surprise": 1})
+    assert [params for _, params in asked] == [
+        {"query": "q", "page_size": 5, "options": {"max_per_doc": 2, "include_scores": True}},
+        {"query": "q", "page_size": 3, "surprise": 1},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("p1", ["p1"]),
+        (["p1", "p2"], ["p1", "p2"]),
+        (Results(QUOTES), ["p1"]),
+        (Results(QUOTES)[0], ["p1"]),
+        ([Results(QUOTES)[0], Results(PAGE)[0], {"id": "c"}, "d"], ["p1", "a", "c", "d"]),
+        ((row for row in Results(PAGE)), ["a", "b"]),
+        ([Row(EXCERPT)], ["p1"]),
+        ([], []),
+    ],
+)
+def test_passages_are_named_by_ids_rows_or_a_page(asked: list[Any], given: Any, sent: list[str]) -> None:
+    kb.extract_evidence("q?", given)
+    assert asked[0][1]["passage_ids"] == sent
+
+
+def test_one_passage_is_named_by_an_id_or_by_any_row(asked: list[Any]) -> None:
+    for given in ("p1", Results(QUOTES)[0], Row(EXCERPT), Results(PAGE)[0]):
+        kb.expand_excerpt(given)
+    client_sdk.fetch([Results(QUOTES)[0], Row(EXCERPT, section_id="s2")])
+    assert [params.get("passage_id", params.get("ids")) for _, params in asked] == [
+        "p1", "p1", "p1", "a", ["s1", "s2"]]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("read", "meant"),
+    [
+        (lambda: kb.retrieve, "'retrieve_evidence'"),
+        (lambda: kb.evidence, "'retrieve_evidence'"),
+        (lambda: kb.expand, "'expand_excerpt'"),
+        (lambda: kb.read_exerpt, "'read_excerpt'"),
+        (lambda: kb.serach, "'search'"),
+        (lambda: kb.nothing_like_it, "it has search, retrieve_evidence"),
+        (lambda: client_sdk.MCPClient().call_tool("evidence"), "'kb.retrieve_evidence'"),
+        (lambda: client_sdk.MCPClient().call_tool("kb.read"), "'kb.read_excerpt'"),
+        (lambda: client_sdk.MCPClient().call_tool("retrieve_evidence"), "'kb.retrieve_evidence'"),
+        (lambda: client_sdk.MCPClient().call_tool("kb.serach"), "'kb.search'"),
+    ],
+)
+def test_a_call_that_is_not_there_names_the_one_that_is_meant(read: Any, meant: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        read()
+    assert meant in str(caught.value)
 
 
 def test_a_refusal_is_an_exception_with_type_and_hint() -> None:
@@ -108,14 +240,8 @@ def test_outside_the_sandbox_a_call_says_so() -> None:
 
 
 def test_every_public_function_says_how_it_is_used() -> None:
-    for thing in (
-        client_sdk.kb.search,
-        client_sdk.semantic_search,
-        client_sdk.fetch,
-        client_sdk.MCPClient,
-        Results,
-        Row,
-    ):
+    functions = [client_sdk.semantic_search, client_sdk.search_many, client_sdk.fetch, *ladder.FUNCTIONS.values()]
+    for thing in (*functions, client_sdk.MCPClient, Results, Row):
         assert "\n\n" in (thing.__doc__ or "")
 
 

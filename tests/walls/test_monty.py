@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from client_sdk import ladder
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, monty, probe
 from sandbox.menu import MENU
 
@@ -35,11 +36,22 @@ ROW = {
     "preview": "Retry three times.",
     "metadata": {"tag": "x", "file": "guide.md"},
 }
+QUOTE = {"quote": "Three times.", "passage_id": "p1", "section_id": "s1", "title": "Retries"}
+EXCERPT = {
+    "passage_id": "p1",
+    "excerpt": "",
+    "truncated": False,
+    "citation": {"section_id": "s1", "title": "Retries"},
+}
 
 
 async def answer(method: str, params: Mapping[str, Any]) -> Reply:
     if params.get("query") == "refused":
         raise CallError("INVALID_ARGUMENT", "no such project", hint="leave scope out")
+    if "evidence" in method:
+        return Reply({"quotes": [QUOTE], "next_cursor": None}, rows=1, tokens=10)
+    if "excerpt" in method:
+        return Reply({**EXCERPT, "excerpt": json.dumps([method, dict(params)])}, rows=1, tokens=10)
     return Reply({"mode": "preview", "count": 1, "results": [ROW]}, rows=1, tokens=10)
 
 
@@ -170,6 +182,37 @@ return [row.title, row["id"], row.metadata.file, row.file, row.get("none", 1), "
 
 
 @pytest.mark.parametrize(
+    ("code", "result"),
+    [
+        ("[[q.quote, q.text, q.id, q['passage_id']] for q in kb.retrieve_evidence('q', max_quotes=2)]",
+         [["Three times.", "Three times.", "s1", "p1"]]),
+        ("[q.title for q in kb.extract_evidence('q', kb.retrieve_evidence('q'))]", ["Retries"]),
+        ("[q.title for q in kb.extract_evidence('q', kb.retrieve_evidence('q')[0])]", ["Retries"]),
+        ("e = kb.read_excerpt('p')\n[e.title, e.citation.title, e.id, e.truncated, e.text == e.excerpt]",
+         ["Retries", "Retries", "s1", False, True]),
+        ("import json\njson.loads(kb.read_excerpt(kb.search('q', max_per_doc=2)[0], format='bullets').excerpt)",
+         ["kb.read_excerpt",
+          {"passage_id": "guide#1", "max_tokens": 300, "start_char": 0, "options": {"format": "bullets"}}]),
+        ("import json\njson.loads(kb.expand_excerpt(kb.retrieve_evidence('q')[0], 10).excerpt)",
+         ["kb.expand_excerpt", {"passage_id": "p1", "before_tokens": 10, "after_tokens": 150}]),
+        ("[kb.fetch('a')[0].title, kb.semantic_search('a')[0].title, len(kb.search_many(['a', 'b']))]",
+         ["Retries", "Retries", 2]),
+    ],
+)  # fmt: skip
+def test_the_ladder_answers_as_in_the_larger_language(small: Bench, code: str, result: Any) -> None:
+    outcome = small.run(code)
+    assert (outcome.status, outcome.result) == ("ok", result), outcome.error
+
+
+@pytest.mark.parametrize("name", ["search", "search_many", "fetch", "semantic_search", *ladder.FUNCTIONS])
+def test_every_call_of_the_knowledge_base_is_there(small: Bench, name: str) -> None:
+    """A name that is not there is an attribute error; one that is complains of its arguments."""
+    error = small.run(f"kb.{name}(nothing_of_this_name=1)").error
+    assert error is not None
+    assert (error.type, "nothing_of_this_name" in error.message) == ("TypeError", True), error
+
+
+@pytest.mark.parametrize(
     "header", ["", "from winnow import kb\n", "import winnow\nkb = winnow.kb\n", "from client_sdk import kb\n"]
 )
 def test_the_sdk_is_there_with_and_without_an_import(small: Bench, header: str) -> None:
@@ -208,6 +251,7 @@ def test_the_result_is_what_is_returned_or_named_or_stands_last_or_was_printed(
         ("open('x')", 1, 1, "fetch("),
         ("x = 1\nimport numpy", 2, 1, "winnow doctor"),
         ("x = kb.search('refused')", 1, 5, "leave scope out"),
+        ("x = 1\nkb.evidence('q')", 2, 1, "retrieve_evidence"),
     ],
 )
 def test_an_error_names_the_agents_own_line_and_what_to_write_instead(
@@ -305,7 +349,7 @@ def test_the_command_runs_a_script_in_it_over_a_real_index(store: Path) -> None:
         check=False,
     )
     told = json.loads(done.stdout)
-    assert (told["status"], told["result"]) == ("ok", {"title": "Billing handbook", "file": "billing.md"}), (
+    assert (told["status"], told["result"]) == ("ok", {"title": "Billing handbook > Billing", "file": "billing.md"}), (
         done.stderr
     )
     assert (told["usage"]["sdk_calls"], "interpreter_files" in told["walls"]["stood"]) == (1, True)

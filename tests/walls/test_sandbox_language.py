@@ -485,7 +485,10 @@ ERRORS = [
     ("open('x')", "CodeRejected", 1, "fetch("),
     ("é = 1; é.foo", "AttributeError", 1, None),
     ("kb.serach('x')", "AttributeError", 1, None),
-    ("kb.search('q', top=3)", "TypeError", 1, "It takes: query, top_k, filters, scope"),
+    ("kb.search('q', top=3)", "TypeError", 1, "It takes: query, top_k, max_per_doc, filters, scope, cursor"),
+    ("kb.retrieve('q')", "AttributeError", 1, None),
+    ("kb.retrieve_evidence('q', max_quote=3)", "TypeError", 1, "did you mean 'max_quotes'?"),
+    ("kb_retrieve_evidence('q')", "NameError", 1, "write kb.retrieve_evidence(...)"),
     ("semantic_search('q', topk=3)", "TypeError", 1, "did you mean 'top_k'?"),
     ("None.x", "AttributeError", 1, "is not None"),
     ("def f(a):\n    return a['k']\nf({})", "KeyError", 2, ".get('k')"),
@@ -590,9 +593,9 @@ def test_a_misspelt_field_names_the_right_one(bench: Any) -> None:
 
 
 SDK_CALLS = {
-    "kb.search('q')": ["kb.search", {"query": "q", "top_k": 5}],
+    "kb.search('q')": ["kb.search", {"query": "q", "top_k": 5, "page_size": 5}],
     "await kb.search('q', top_k=2, filters={'doc_tag': 'x'})":
-        ["kb.search", {"query": "q", "top_k": 2, "filters": {"doc_tag": "x"}}],
+        ["kb.search", {"query": "q", "top_k": 2, "page_size": 2, "filters": {"doc_tag": "x"}}],
     "semantic_search('q', response_mode='full', filter_ids={'a'})":
         ["semantic_search", {"query": "q", "top_k": 10, "response_mode": "full", "min_score": 0.0,
                              "include_relationships": False, "filter_ids": ["a"]}],
@@ -602,7 +605,21 @@ SDK_CALLS = {
     "await MCPClient('http://x').semantic_search('q')":
         ["semantic_search", {"query": "q", "top_k": 10, "response_mode": "metadata", "min_score": 0.0,
                              "include_relationships": False}],
-    "await MCPClient().call_tool('kb.search', {'query': 'q'})": ["kb.search", {"query": "q", "top_k": 5}],
+    "await MCPClient().call_tool('kb.search', {'query': 'q'})":
+        ["kb.search", {"query": "q", "page_size": 5}],
+    "kb.retrieve_evidence('q', top_k=2)":
+        ["kb.retrieve_evidence", {"question": "q", "top_k": 2, "max_quotes": 6, "max_quote_tokens": 80,
+         "include_context_tokens": 20}],
+    "await MCPClient().call_tool('kb_retrieve_evidence', {'question': 'q'})":
+        ["kb.retrieve_evidence", {"question": "q"}],
+    "kb.extract_evidence('q', kb.search('q'), max_quotes=1)":
+        ["kb.extract_evidence", {"question": "q", "passage_ids": ["guide#1"], "max_quotes": 1,
+         "max_quote_tokens": 80, "include_context_tokens": 20}],
+    "await kb.read_excerpt(kb.search('q')[0], 20, format='bullets')":
+        ["kb.read_excerpt", {"passage_id": "guide#1", "max_tokens": 20, "start_char": 0,
+         "options": {"format": "bullets"}}],
+    "kb.expand_excerpt('x')":
+        ["kb.expand_excerpt", {"passage_id": "x", "before_tokens": 150, "after_tokens": 150}],
 }  # fmt: skip
 
 
@@ -669,8 +686,9 @@ return {"p": P(1), "k": {C.A: 2}}
 
 def test_help_and_dir_show_the_sdk(bench: Any) -> None:
     outcome = bench.run("help(kb.search)\nprint(dir(kb))")
-    assert "best rows for a question" in outcome.stdout
-    assert "['fetch', 'search', 'search_many', 'semantic_search']" in outcome.stdout
+    assert "Candidates for a question" in outcome.stdout
+    offered = ["expand_excerpt", "extract_evidence", "fetch", "read_excerpt", "retrieve_evidence", "search"]
+    assert str([*offered, "search_many", "semantic_search"]) in outcome.stdout
 
 
 def test_plain_python_agrees_on_what_a_last_line_is() -> None:

@@ -1,5 +1,5 @@
 # fence: rejected | walls: -
 import client_sdk
-from client_sdk.calls import _TOOLS
+from client_sdk.client import _TOOLS
 _TOOLS["fetch"] = lambda **arguments: "BREACHED"
 print(client_sdk.MCPClient().call_tool("fetch"))

@@ -1,0 +1,114 @@
+"""The objects that a script calls: ``kb``, and a client in the shape of MCP."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from . import ladder
+from .calls import fetch, search_many, semantic_search
+
+# What scripts write, and what they mean; nothing in the spelling tells.
+_MEANT: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("query", "find", "lookup", "hybrid_search"), "search"),
+        **dict.fromkeys(
+            ("evidence", "retrieve", "quotes", "quote", "answer", "ask", "get_evidence"), "retrieve_evidence"
+        ),
+        **dict.fromkeys(("extract", "extract_quotes"), "extract_evidence"),
+        **dict.fromkeys(("read", "excerpt", "get_excerpt", "passage"), "read_excerpt"),
+        **dict.fromkeys(("expand", "context", "expand_context"), "expand_excerpt"),
+        **dict.fromkeys(("get", "document", "documents", "get_document", "read_document", "load"), "fetch"),
+    }
+)
+
+
+class KnowledgeBase:
+    """The knowledge base. ``kb.retrieve_evidence(question)`` quotes what answers, ``kb.search(query)`` shows
+    candidates, ``kb.read_excerpt(row)`` reads on; ``kb.fetch(ids)`` has whole documents.
+    """
+
+    __slots__ = ()
+
+    search = staticmethod(ladder.search)
+    retrieve_evidence = staticmethod(ladder.retrieve_evidence)
+    extract_evidence = staticmethod(ladder.extract_evidence)
+    read_excerpt = staticmethod(ladder.read_excerpt)
+    expand_excerpt = staticmethod(ladder.expand_excerpt)
+    search_many = staticmethod(search_many)
+    fetch = staticmethod(fetch)
+    semantic_search = staticmethod(semantic_search)
+
+    def __getattr__(self, name: str) -> Any:
+        known = [*ladder.FUNCTIONS, "search_many", "fetch", "semantic_search"]
+        raise AttributeError(_unknown("kb", name, known, _MEANT.get(name)))
+
+    def __repr__(self) -> str:
+        return "kb"
+
+
+kb = KnowledgeBase()
+
+
+def _by_name(name: str, /, **arguments: Any) -> Any:
+    return ladder.call_by_name(name, arguments)
+
+
+_TOOLS: Mapping[str, Callable[..., Any]] = {
+    "semantic_search": semantic_search,
+    "search_many": search_many,
+    "fetch": fetch,
+    **{f"kb.{name}": partial(_by_name, name) for name in ladder.FUNCTIONS},
+    **{f"kb_{name}": partial(_by_name, name) for name in ladder.FUNCTIONS},
+}
+
+
+class MCPClient:
+    """The same calls in the shape of an MCP client.
+
+        async with MCPClient() as client:
+            rows = await client.semantic_search("retry policy")
+            rows = await client.call_tool("kb_retrieve_evidence", {"question": "how are retries configured"})
+
+    No network is involved: every call goes to the knowledge base this script runs beside.
+    """
+
+    semantic_search = staticmethod(semantic_search)
+    search_many = staticmethod(search_many)
+    fetch = staticmethod(fetch)
+    search = staticmethod(ladder.search)
+    retrieve_evidence = staticmethod(ladder.retrieve_evidence)
+    extract_evidence = staticmethod(ladder.extract_evidence)
+    read_excerpt = staticmethod(ladder.read_excerpt)
+    expand_excerpt = staticmethod(ladder.expand_excerpt)
+    kb = kb
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """Whatever a client is usually told (addresses, names) is of no use here, and does no harm."""
+
+    async def __aenter__(self) -> MCPClient:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        return None
+
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        """Call by name, as it is listed or with a dot: "semantic_search", "fetch", "kb_search", "kb.read_excerpt".
+
+        Arguments as the tool takes them (with ``options``, say), or as the function here does.
+        """
+        if name not in _TOOLS:
+            bare = name.removeprefix("kb.").removeprefix("kb_")
+            meant = f"kb.{_MEANT.get(bare, bare)}"
+            raise AttributeError(_unknown("the SDK", name, _TOOLS, meant if meant in _TOOLS else None))
+        return _TOOLS[name](**dict(arguments or {}))
+
+
+def _unknown(owner: str, name: str, known: Iterable[str], meant: str | None) -> str:
+    listed = [*known]
+    close = [meant] if meant else difflib.get_close_matches(name, listed, 1)
+    guess = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(listed)}"
+    return f"{owner} has no {name!r}; {guess}"
