@@ -15,19 +15,22 @@ from sandbox import menu
 from server.reference.schemas import table
 from server.scripts import ALLOWANCES, Allowance
 
+_CLASSES = ("Results", "Row", "MCPClient", "SDKError")
+
+
+def _at_hand() -> Iterator[tuple[str, object]]:
+    functions = {name: value for name, value in vars(client_sdk).items() if name in client_sdk.__all__}
+    shared = [value for value in functions.values() if inspect.isfunction(value)]
+    for name in vars(client_sdk.KnowledgeBase):
+        value = getattr(client_sdk.KnowledgeBase, name)
+        if not name.startswith("_") and value not in shared:
+            yield f"kb.{name}", value
+    yield from ((name, value) for name, value in functions.items() if inspect.isfunction(value))
+    yield from ((name, functions[name]) for name in _CLASSES)
+
+
 # What a script has at hand, by the name it writes, in the order it is explained.
-SDK: Mapping[str, object] = MappingProxyType(
-    {
-        "semantic_search": client_sdk.semantic_search,
-        "search_many": client_sdk.search_many,
-        "kb.search": client_sdk.KnowledgeBase.search,
-        "fetch": client_sdk.fetch,
-        "Results": client_sdk.Results,
-        "Row": client_sdk.Row,
-        "MCPClient": client_sdk.MCPClient,
-        "SDKError": client_sdk.SDKError,
-    }
-)
+SDK: Mapping[str, object] = MappingProxyType(dict(_at_hand()))
 
 
 @cache

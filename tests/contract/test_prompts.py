@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -14,7 +15,7 @@ from mcp_types import INVALID_PARAMS, TextContent
 from server.app import Application, running
 from server.reference.guides import playbook
 from server.reference.sdk import SDK, sdk_reference
-from server.settings import Settings
+from server.settings import load_settings
 from server.tokens import count_tokens
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
@@ -22,6 +23,13 @@ from server.transports.protocol import build_server
 pytestmark = pytest.mark.anyio
 
 ASKED = {"answer_question": "question", "write_script": "task"}
+
+
+@pytest.fixture(scope="module")
+async def application(store: Path) -> AsyncIterator[Application]:
+    """One winnow for all these tests: none of them changes it."""
+    async with running(load_settings(store=store, project="handbook"), wait_for_model=True) as app:
+        yield app
 
 
 @pytest.fixture(params=["legacy", "2026-07-28"])
@@ -70,8 +78,8 @@ async def test_what_a_prompt_does_not_take_is_refused_with_what_it_takes(client:
         assert len(caught.value.message) < 300
 
 
-async def test_a_server_without_scripts_offers_no_prompt_for_them(settings: Settings) -> None:
-    off = settings.model_copy(update={"execute_code": "off"})
+async def test_a_server_without_scripts_offers_no_prompt_for_them(application: Application) -> None:
+    off = application.settings.model_copy(update={"execute_code": "off"})
     async with (
         running(off, wait_for_model=False) as app,
         Client(build_server(Dispatcher(app.context, off), app)) as client,

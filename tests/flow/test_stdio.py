@@ -108,7 +108,8 @@ def test_a_client_shakes_hands_lists_and_calls(pipe: Pipe) -> None:
     assert pipe.answer(1)["result"]["serverInfo"]["name"] == "winnow"
     pipe.send(method="notifications/initialized")
     pipe.send(id=2, method="tools/list")
-    assert [tool["name"] for tool in pipe.answer(2)["result"]["tools"]] == ["semantic_search", "execute_code"]
+    listed = [tool["name"] for tool in pipe.answer(2)["result"]["tools"]]
+    assert [listed[0], *listed[-3:]] == ["kb_retrieve_evidence", "semantic_search", "execute_code", "help"]
     pipe.send(
         id=3,
         method="tools/call",
@@ -126,7 +127,7 @@ def test_a_host_may_discover_first_and_shake_hands_after(pipe: Pipe) -> None:
     assert pipe.answer(2)["result"]["protocolVersion"] == "2025-06-18"
     pipe.send(method="notifications/initialized")
     pipe.send(id=3, method="tools/list")
-    assert len(pipe.answer(3)["result"]["tools"]) == 2
+    assert "execute_code" in [tool["name"] for tool in pipe.answer(3)["result"]["tools"]]
 
 
 def test_garbage_on_the_pipe_does_not_end_the_server(pipe: Pipe) -> None:
@@ -173,3 +174,37 @@ def test_a_search_before_the_model_is_loaded_is_answered_by_words_and_says_so(st
         while pipe.call(3, "semantic_search", query="incident commander")["search_mode"] != "hybrid":
             assert time.monotonic() < deadline
             time.sleep(0.5)
+
+
+def test_a_pipe_keeps_its_session_when_initialize_comes_again(pipe: Pipe) -> None:
+    search = {"name": "kb_search", "arguments": {"query": "how are backups encrypted"}}
+    pipe.send(id=1, method="tools/call", params={**search, **MODERN})
+    first = pipe.answer(1)["result"]["structuredContent"]
+    uri = first["results"][0]["scratch_uri"]
+    pipe.send(id=2, method="resources/read", params={"uri": uri, **MODERN})
+    read = pipe.answer(2)["result"]["contents"]
+    assert "AES-256" in read[0]["text"]
+    for number in (10, 20):
+        pipe.send(id=number, method="initialize", params=HANDSHAKE)
+        pipe.answer(number)
+        pipe.send(method="notifications/initialized")
+        pipe.send(id=number + 1, method="resources/read", params={"uri": uri})
+        assert pipe.answer(number + 1)["result"]["contents"] == read
+        pipe.send(id=number + 2, method="tools/call", params=search)
+        assert pipe.answer(number + 2)["result"]["structuredContent"]["session_id"] == first["session_id"]
+
+
+@pytest.mark.parametrize("envelope", [{}, MODERN], ids=["2025", "2026"])
+def test_a_pipe_serves_help_pages_and_prompts(pipe: Pipe, envelope: dict[str, Any]) -> None:
+    if not envelope:
+        pipe.shake_hands()
+    pipe.send(id=2, method="resources/read", params={"uri": "winnow://help/playbook", **envelope})
+    assert pipe.answer(2)["result"]["contents"][0]["text"].startswith("# Playbook")
+    asked = {"name": "answer_question", "arguments": {"question": "who is on call"}}
+    pipe.send(id=3, method="prompts/get", params={**asked, **envelope})
+    assert "who is on call" in pipe.answer(3)["result"]["messages"][0]["content"]["text"]
+    pipe.send(
+        id=4, method="resources/read", params={"uri": "winnow://scratch/0123456789ab/0123456789", **envelope}
+    )
+    error = pipe.answer(4)["error"]
+    assert (error["code"], error["data"]["code"]) == (-32602, "SCOPE_VIOLATION")
