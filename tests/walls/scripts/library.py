@@ -29,18 +29,67 @@ def answer(method, params):
     if method == "fetch":
         found = [document for document in DOCUMENTS if document["id"] in params["ids"]]
         return page(found, params["level"])
-    query = params.get("query") or ""
+    if method in ("kb.read_excerpt", "kb.expand_excerpt"):
+        return excerpt(params)
+    if method == "kb.extract_evidence":
+        return quotes([document for document in DOCUMENTS if document["id"] in params["passage_ids"]], params)
+    query = params.get("query") or params.get("question") or ""
     if len(query) < 2:
-        return {"error": {"type": "INVALID_REQUEST", "message": "query: too short", "hint": None, "limit": False}}
+        return refusal("INVALID_REQUEST", "query: too short")
     words = {word.rstrip("s") for word in query.lower().split()}
     found = [document for document in DOCUMENTS if any(word in document["content"].lower() for word in words)]
     found = [document for document in found if document["score"] >= params.get("min_score", 0)]
+    if method == "kb.retrieve_evidence":
+        return quotes(found[: params["top_k"]], params)
     start = int(params.get("cursor") or 0)
     mode = "preview" if method == "kb.search" else params["response_mode"]
     reply = page(found[start : start + params["top_k"]], mode)
     if start + params["top_k"] < len(found):
         reply["ok"]["next_cursor"] = str(start + params["top_k"])
     return reply
+
+
+def refusal(kind, message):
+    """A call that is not answered."""
+    return {"error": {"type": kind, "message": message, "hint": None, "limit": False}}
+
+
+def citation(document):
+    """Where a quote or an excerpt comes from."""
+    address = f"winnow://scratch/session/{document['id']}"
+    return {"section_id": document["id"], "title": document["title"], "uri": address}
+
+
+def quotes(found, params):
+    """Of each document its sentence."""
+    rows = [
+        {"quote": document["preview"], "passage_id": document["id"], **citation(document), "confidence": 0.5}
+        for document in found[: params["max_quotes"]]
+    ]
+    return {"ok": {"count": len(rows), "quotes": rows, "next_cursor": None, "partial": False}}
+
+
+def excerpt(params):
+    """As many words of a document as there are tokens, from a character on."""
+    known = {document["id"]: document for document in DOCUMENTS}
+    if params["passage_id"] not in known:
+        return refusal("NOT_FOUND", f"no passage {params['passage_id']!r} in this session")
+    document = known[params["passage_id"]]
+    start, tokens = params.get("start_char", 0), params.get("max_tokens", 800)
+    text = " ".join(document["content"][start:].split(" ")[:tokens])
+    end = start + len(text)
+    is_cut = end < len(document["content"])
+    return {
+        "ok": {
+            "count": 1,
+            "passage_id": document["id"],
+            "excerpt": text,
+            "start_char": start,
+            "truncated": is_cut,
+            "next_start_char": end if is_cut else None,
+            "citation": citation(document),
+        }
+    }
 
 
 def page(found, mode):
