@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from server.backends import weights
 from server.commands.eval import app
 from server.errors import WinnowError
-from server.retrieval.evaluation import by_document, measure, percentile, read_collection
+from server.retrieval.evaluation import Retrieved, by_document, measure, percentile, read_collection, recall_of
 
 CARRIER = weights.installed_carrier()
 METRICS = {"ndcg@10", "recall@10", "recall@100", "mrr@10", "all_gold@10"}
@@ -47,6 +47,20 @@ def test_measures_are_the_textbooks() -> None:
 
 def test_a_document_is_as_good_as_its_best_chunk() -> None:
     assert by_document([("a", 0.5), ("b", 0.7), ("a", 0.9)]) == {"a": 0.9, "b": 0.7}
+
+
+def test_recall_counts_judged_documents_alone_and_tokens_for_all_queries() -> None:
+    found = {
+        "a": Retrieved(frozenset({"x", "y", "unjudged"}), 100),
+        "b": Retrieved(frozenset({"x"}), 300),
+        "c": Retrieved(frozenset(), 200),
+    }
+    judgements = {"a": {"x": 1, "y": 2}, "b": {"x": 1, "w": 1}, "c": {"x": 1}}
+    assert recall_of(found, judgements) == {
+        "recall": 0.5,
+        "all_gold": 0.3333,
+        "tokens": {"p50": 200, "p95": 300},
+    }
 
 
 def test_percentiles_are_values_that_occurred() -> None:

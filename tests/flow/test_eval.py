@@ -1,0 +1,147 @@
+"""``winnow eval`` as a user runs it: golden questions, what is quoted of a collection, and how it says no."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from server.backends import weights
+from server.commands.eval import app
+
+ROOT = Path(__file__).parents[2]
+WINNOW = Path(sys.executable).with_name("winnow")
+BASELINE = json.loads((ROOT / "tests" / "golden" / "baseline.json").read_text("utf-8"))
+CARRIER = weights.installed_carrier()
+SPREAD = {"p50", "p95", "max"}
+# The documentation is rewritten all the time: two questions of 45 may be lost without anything being wrong.
+SLACK = 0.05
+
+
+@pytest.fixture
+def words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model, which is quicker, and all that these tests need."""
+    monkeypatch.setenv("WINNOW_EMBEDDING", "off")
+
+
+@pytest.fixture
+def golden(tmp_path: Path, words_alone: None) -> Path:
+    """Two questions over two pages: the words of one find its answer, the words of the other find another page."""
+    (tmp_path / "net.md").write_text("# Network\n\nThe gateway listens on port 8443.\n", encoding="utf-8")
+    (tmp_path / "law.md").write_text("# Terms\n\nWhoever is late pays two percent more.\n", encoding="utf-8")
+    (tmp_path / "golden.toml").write_text(
+        '[pages]\nquestions = "pages.jsonl"\nfiles = ["*.md"]\n', encoding="utf-8"
+    )
+    limits = {"max_calls": 1, "max_bytes": 6000}
+    questions = [
+        {
+            "id": "port",
+            "question": "Where does the gateway listen?",
+            "answer": "on port 8443",
+            "document": "net.md",
+            **limits,
+        },
+        {
+            "id": "fee",
+            "question": "What is the fee of the gateway?",
+            "answer": "two percent",
+            "document": "law.md",
+            **limits,
+        },
+    ]
+    (tmp_path / "pages.jsonl").write_text("\n".join(map(json.dumps, questions)), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def collection(tmp_path: Path, words_alone: None) -> Path:
+    words = ("proxy", "backup", "invoice", "laptop", "incident", "router", "mentor", "report")
+    records = [{"_id": str(n), "title": word, "text": f"All about the {word}."} for n, word in enumerate(words)]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, records)))
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "is there a proxy or a backup?"}')
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\t0\t1\nq\t1\t1\nq\t7\t1\n")
+    return tmp_path
+
+
+def _run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+@pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
+def test_the_documentation_answers_its_golden_questions() -> None:
+    """The quotes of one call hold the answer about as often as in the baseline, for a thousand tokens at most."""
+    run = subprocess.run(
+        [WINNOW, "eval", "--golden", "--set", "documentation", "--at-least", "0", "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=True,
+    )
+    figures = json.loads(run.stdout)
+    (row,) = figures["sets"].values()
+    assert row["answered"] >= BASELINE["sets"]["documentation"]["answered"] - SLACK, row["failed"]
+    assert row["tokens"]["max"] <= 1_000
+    assert set(row) == set(BASELINE["sets"]["documentation"])
+    assert "documentation: " in run.stderr
+
+
+def test_below_the_share_that_is_wanted_the_exit_code_is_1(golden: Path) -> None:
+    enough = _run(golden, "--golden", "--at-least", "0.5")
+    assert enough.exit_code == 0, enough.output
+    assert "fee: the document was not among the passages; nor does a second call" in " ".join(
+        enough.stdout.split()
+    )
+    assert _run(golden, "--golden").exit_code == 1
+
+
+def test_figures_of_golden_questions_are_one_document(golden: Path) -> None:
+    figures = json.loads(_run(golden, "--golden", "--json").stdout)
+    row = figures["sets"]["pages"]
+    assert (row["documents"], row["chunks"], row["questions"]) == (2, 2, 2)
+    assert (row["answered"], row["with_document"], row["top_document"]) == (0.5, 0.5, 0.5)
+    assert row["calls"] == {"1": 1, "2": 0, "not_found": 1}
+    assert row["over_their_limits"] == ["fee"]
+    assert row["failed"] == [{"id": "fee", "lacked": "document", "calls": None}]
+    assert (set(row["tokens"]), set(row["bytes"])) == (SPREAD, SPREAD)
+    assert {"cursors", "duplicates", "excerpts", "excerpts_truncated", "excerpt_truncation_rate"} < set(row)
+    assert figures["all"] == {name: row[name] for name in figures["all"]}
+
+
+def test_quotes_are_compared_with_full_chunks(collection: Path) -> None:
+    figures: dict[str, Any] = json.loads(_run(collection, "--quotes", "--json").stdout)
+    assert (figures["documents"], figures["queries"], figures["evidence"]) == (8, 1, "lexical")
+    for name in ("quotes", "full_chunks"):
+        assert (figures[name]["recall"], figures[name]["all_gold"]) == (0.6667, 0.0)
+        assert figures[name]["tokens"]["p50"] == figures[name]["tokens"]["p95"] > 0
+    shown = _run(collection, "--quotes").stdout
+    assert "8 documents, 8 chunks, 1 queries" in shown
+    assert "5 full chunks" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        ([], "give the folder of a collection, or --golden"),
+        (["--golden", "nowhere"], "nowhere has no golden.toml; give the folder of golden questions"),
+        (["--golden", "--quotes"], "give one of them"),
+        (["--golden", "--mode", "dense"], "--mode is for rankings"),
+        (["somewhere", "--quotes", "--mode", "dense"], "--mode is for rankings"),
+        (["somewhere", "--set", "stdlib"], "--set is for golden questions; add --golden"),
+        (["somewhere", "--quotes", "--at-least", "0.5"], "--at-least is for golden questions; add --golden"),
+        (["somewhere", "--evidence", "dense"], "--evidence is for quotes; add --quotes or --golden"),
+        (["nowhere", "--quotes"], "nowhere is no collection: it has no corpus.jsonl"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_with_advice(arguments: list[str], advice: str) -> None:
+    done = _run(*arguments)
+    assert (done.exit_code, advice in done.stderr) == (2, True), done.output
+
+
+def test_help_has_examples() -> None:
+    assert "winnow eval --golden" in _run("--help").stdout

@@ -1,0 +1,202 @@
+"""Golden questions: each answer stands where its question says, and what became of a question is judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.commands.measured import documents_of
+from server.errors import WinnowError
+from server.retrieval.golden import (
+    GoldenSet,
+    Outcome,
+    Question,
+    Seen,
+    figures,
+    holds,
+    miss_of,
+    read_golden,
+    shortfall,
+)
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+SETS = {golden.name: golden for golden in read_golden(GOLDEN)}
+# Made from the code: an answer that stands there is better looked up where it was decided.
+GENERATED = {"docs/tools.md", "docs/sdk.md", "docs/playbook.md"}
+
+
+@pytest.fixture(scope="module")
+def texts() -> Mapping[str, Mapping[str, str]]:
+    """Set -> uri -> text, of every document that is indexed for it."""
+    return {name: {raw.uri: raw.text for raw in documents_of(golden)} for name, golden in SETS.items()}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_answer_stands_in_its_document(name: str, texts: Mapping[str, Mapping[str, str]]) -> None:
+    """For the standard library: in the documentation of the Python that runs this."""
+    astray = [one.id for one in SETS[name].questions if not holds([texts[name].get(one.document, "")], one.answer)]
+    assert astray == []
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_no_question_gives_its_answer_away(name: str) -> None:
+    """Whoever asks does not know the words of the text."""
+    assert [one.id for one in SETS[name].questions if holds([one.question.lower()], one.answer.lower())] == []
+
+
+def test_there_are_enough_questions_and_each_has_an_id_of_its_own() -> None:
+    assert sorted(SETS) == ["documentation", "stdlib"]
+    assert [name for name, golden in SETS.items() if len(golden.questions) < 24] == []
+    ids = [one.id for golden in SETS.values() for one in golden.questions]
+    assert len(ids) == len(set(ids))
+
+
+def test_answers_are_short_and_limits_are_sane() -> None:
+    """A long answer would be a paragraph, one word might stand anywhere; a call takes a thousand tokens."""
+    questions = [one for golden in SETS.values() for one in golden.questions]
+    assert [one.id for one in questions if not 2 <= len(one.answer.split()) <= 12] == []
+    assert [
+        one.id for one in questions if not one.max_calls * 1_000 <= one.max_bytes <= one.max_calls * 8_000
+    ] == []
+    assert [one.id for one in questions if not one.question.endswith("?")] == []
+
+
+def test_the_documentation_is_asked_about_what_people_wrote() -> None:
+    documentation = SETS["documentation"]
+    assert documentation.root == GOLDEN.parents[1]
+    expected = {one.document for one in documentation.questions}
+    assert expected & GENERATED == set()
+    assert len(expected) > 8
+
+
+def test_the_baseline_is_of_these_questions() -> None:
+    """Figures of other questions, or of a run with other settings, would say nothing."""
+    baseline = json.loads((GOLDEN / "baseline.json").read_text("utf-8"))
+    assert {name: row["questions"] for name, row in baseline["sets"].items()} == {
+        name: len(golden.questions) for name, golden in SETS.items()
+    }
+    named = {one["id"] for row in baseline["sets"].values() for one in row["failed"]}
+    assert named <= {one.id for golden in SETS.values() for one in golden.questions}
+    assert baseline["evidence"] == "lexical"
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+LINE: Mapping[str, Any] = {
+    "id": "port",
+    "question": "Where does it listen?",
+    "answer": "on port 8443",
+    "document": "net.md",
+    "max_calls": 1,
+    "max_bytes": 6000,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "net.md").write_text("# Net\n\nIt listens on\nport 8443.\n", encoding="utf-8")
+    (tmp_path / "golden.toml").write_text('[net]\nquestions = "net.jsonl"\nfiles = ["*.md"]\n', encoding="utf-8")
+    (tmp_path / "net.jsonl").write_text(json.dumps(LINE), encoding="utf-8")
+    return tmp_path
+
+
+def test_a_set_is_read_with_the_files_below_its_root(folder: Path) -> None:
+    assert read_golden(folder) == [
+        GoldenSet("net", (Question.model_validate(LINE),), folder.resolve(), (folder.resolve() / "net.md",))
+    ]
+    assert read_golden(folder, "net") == read_golden(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [
+        ("golden.toml", "[net", "golden.toml: "),
+        ("golden.toml", "", "names no set of questions"),
+        ("golden.toml", '[net]\nquestion = "net.jsonl"', "net.questions: Field required"),
+        ("golden.toml", '[net]\nquestions = "net.jsonl"\nfiles = ["*.rst"]', "'net' finds no files below"),
+        ("golden.toml", '[net]\nquestions = "gone.jsonl"', "gone.jsonl cannot be read"),
+        ("net.jsonl", "", "one is needed"),
+        ("net.jsonl", "{", "question 1: it: Invalid JSON"),
+        ("net.jsonl", f"{json.dumps(LINE)}\n{json.dumps(LINE)}", "an id of its own"),
+        ("net.jsonl", json.dumps({**LINE, "max_calls": 3}), "question 1: max_calls: "),
+        ("net.jsonl", json.dumps({**LINE, "reply": "8443"}), "question 1: reply: Extra inputs"),
+    ],
+)
+def test_what_is_malformed_is_named(folder: Path, file: str, text: str, complaint: str) -> None:
+    (folder / file).write_text(text, encoding="utf-8")
+    with pytest.raises(WinnowError) as caught:
+        read_golden(folder)
+    assert (caught.value.reason, complaint in caught.value.message) == ("INVALID_REQUEST", True), caught.value
+
+
+def test_a_set_that_is_not_there_is_told_with_those_that_are(folder: Path) -> None:
+    with pytest.raises(WinnowError, match=r"no set 'gnu'; it has: net"):
+        read_golden(folder, "gnu")
+
+
+# --- judging ----------------------------------------------------------------------------------------------
+
+QUESTION = Question.model_validate(LINE)
+RIGHT = "It listens on\n  port 8443 by default."
+
+
+def _seen(*texts: str, documents: tuple[str, ...] = ("net.md",), tokens: int = 100, size: int = 400) -> Seen:
+    return Seen(texts, documents, tokens, size)
+
+
+@given(st.lists(st.sampled_from(["on", "port", "8443", "\n", "  ", "8080"]), max_size=12))
+def test_an_answer_is_held_by_its_words_in_their_order_and_by_nothing_else(words: list[str]) -> None:
+    said = [word for word in words if word.strip()]
+    stands = any(said[at : at + 3] == ["on", "port", "8443"] for at in range(len(said)))
+    assert holds([" ".join(words)], "on port 8443") is stands
+
+
+def test_words_are_not_put_together_from_two_quotes() -> None:
+    assert not holds(["listens on", "port 8443"], "on port 8443")
+
+
+@pytest.mark.parametrize(
+    ("quoted", "searched", "miss"),
+    [
+        (RIGHT, [("net.md", RIGHT)], None),
+        ("It listens.", [("net.md", RIGHT)], "quote"),
+        ("It listens.", [("net.md", "It listens."), ("other.md", RIGHT)], "chunk"),
+        ("It listens.", [("other.md", RIGHT)], "document"),
+    ],
+)
+def test_what_an_answer_lacked_is_told(quoted: str, searched: list[tuple[str, str]], miss: str | None) -> None:
+    assert miss_of(QUESTION, _seen(quoted), searched) == miss
+
+
+def test_figures_are_shares_and_sizes_of_the_first_answers() -> None:
+    outcomes = [
+        Outcome(QUESTION, _seen(RIGHT, tokens=100, size=400), 1, 400, None),
+        Outcome(QUESTION, _seen("", documents=("a.md", "net.md"), tokens=300, size=900), 2, 5000, "quote"),
+        Outcome(QUESTION, _seen("", documents=(), tokens=200, size=500), None, 500, "document"),
+        Outcome(QUESTION, Seen((RIGHT,), ("net.md",), 200, 500, has_more=True), 1, 500, None),
+    ]
+    assert figures(outcomes) == {
+        "questions": 4,
+        "answered": 0.5,
+        "with_document": 0.75,
+        "top_document": 0.5,
+        "more_offered": 0.25,
+        "tokens": {"p50": 200, "p95": 300, "max": 300},
+        "bytes": {"p50": 500, "p95": 900, "max": 900},
+        "calls": {"1": 2, "2": 1, "not_found": 1},
+    }
+    assert [failed["lacked"] for failed in shortfall(outcomes)["failed"]] == ["quote", "document"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "size", "is_over"), [(1, 6000, False), (1, 6001, True), (2, 400, True), (None, 400, True)]
+)
+def test_a_question_has_a_limit_of_calls_and_of_bytes(calls: int | None, size: int, is_over: bool) -> None:
+    over = shortfall([Outcome(QUESTION, _seen(RIGHT), calls, size, None)])["over_their_limits"]
+    assert over == (["port"] if is_over else [])
