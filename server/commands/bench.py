@@ -9,12 +9,16 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 from sandbox import SandboxUnavailable
+from server.bench import kb as ladder
 from server.bench import sandbox as subject
-from server.commands.output import Json, command, errors_shown, print_json
+from server.commands.output import Json, Project, Store, command, errors_shown, print_json
 from server.errors import WinnowError
+from server.knowledge import KnowledgeBase
+from server.settings import Settings, load_settings
 
 MIB = 1024 * 1024
 
@@ -49,6 +53,52 @@ def sandbox(
         print_json(figures)
     else:
         show(figures)
+
+
+@app.command(
+    epilog="Examples: winnow bench kb --project notes | "
+    "winnow ingest docs/ --store /tmp/b && winnow bench kb --store /tmp/b --json"
+)
+def kb(
+    questions: Annotated[
+        int, typer.Option("--questions", min=20, max=10_000, help="questions behind each figure")
+    ] = 200,
+    project: Project = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """The kb tools over an index that stands: each step of the ladder, for headings of the index as questions."""
+    with errors_shown(as_json=as_json):
+        figures = asyncio.run(_ladder(load_settings(store=store, project=project), questions))
+    if as_json:
+        print_json(figures)
+    else:
+        _show_ladder(figures)
+
+
+async def _ladder(settings: Settings, count: int) -> dict[str, Any]:
+    from server.backends.opening import open_backends
+
+    backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True)
+    base = KnowledgeBase(lambda: backends, settings)
+    try:
+        asked = ladder.questions(backends, settings.project, count)
+        if len(asked) <= ladder.WARMUP:
+            raise WinnowError("INVALID_REQUEST", f"project {settings.project!r} has too few headings to ask about")
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("asking", total=len(asked))
+            measured = await ladder.measure(base, asked, lambda done: bar.update(task, completed=done))
+        chunks = sum(info.chunks for info in backends.catalogue.projects() if info.name == settings.project)
+        return {"chunks": chunks, "model": backends.embedder.state, **measured}
+    finally:
+        base.close()
+
+
+def _show_ladder(figures: Mapping[str, Any]) -> None:
+    table = Table("", "p50", "p95", title=f"{figures['questions']} questions over {figures['chunks']:,} chunks")
+    for name, row in figures["ms"].items():
+        table.add_row(name, f"{row['p50']:.2f} ms", f"{row['p95']:.2f} ms")
+    Console(highlight=False).print(table)
 
 
 def show(figures: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from server.operations.base import Asking
 # How far down a ranking is read for passages of documents that were not seen yet, four times as far each time.
 _DEEPEST = 6_400
 _DEEPER = 4
+_AT_ONCE = 32
 
 BY_ID = "by-id"
 
@@ -73,7 +74,10 @@ def distinct(
         ranking, is_known = _ranking(asking, query, filters, generation, depth, legs)
         cache_hit = cache_hit and is_known
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
-        kept += _at_most(_passages(asking, fresh, filters.project), per_document, seen)
+        for some in _portions(fresh):
+            kept += _at_most(_passages(asking, some, filters.project), per_document, seen)
+            if len(kept) >= wanted:
+                break
         read = frozenset(hit.chunk_id for hit in ranking.hits)
         if len(ranking.hits) < depth:
             break
@@ -132,6 +136,12 @@ def _ranking(
 def _passages(asking: Asking, hits: Sequence[Hit], project: str) -> tuple[Found, ...]:
     known = asking.library.catalogue.passages([hit.chunk_id for hit in hits], project)
     return tuple(Found(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
+
+
+def _portions(hits: Sequence[Hit]) -> Iterator[Sequence[Hit]]:
+    """Most often the first few dozen have passages of enough documents, so no more are read."""
+    for start in range(0, len(hits), _AT_ONCE):
+        yield hits[start : start + _AT_ONCE]
 
 
 def _at_most(found: Sequence[Found], limit: int, seen: dict[str, int]) -> Iterator[Found]:

@@ -1,0 +1,324 @@
+"""The kb ladder as a client climbs it: names, fields, defaults, caps, pages, errors; evidence and excerpts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from mcp import Client
+from mcp_types import CallToolResult, ResourceLink, TextContent
+
+from server.app import Application, running
+from server.contracts.kb import MAX_EXCERPT_TOKENS
+from server.settings import load_settings
+from server.tokens import count_tokens
+from server.transports.dispatch import Dispatcher
+from server.transports.protocol import build_server
+
+pytestmark = pytest.mark.anyio
+
+BACKUPS = "how long are encrypted backups kept"
+EVERYWHERE = "who reads this page first"
+
+
+@pytest.fixture(scope="module")
+async def served(store: Path) -> AsyncIterator[Application]:
+    """One running winnow for all of them; each test has a connection of its own."""
+    settings = load_settings(store=store, project="handbook", execute_code="off")
+    async with running(settings, wait_for_model=True) as application:
+        yield application
+
+
+@pytest.fixture
+async def client(served: Application) -> AsyncIterator[Client]:
+    async with Client(build_server(Dispatcher(served.context, served.settings), served)) as connected:
+        yield connected
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    return dict(result.structured_content)
+
+
+async def refusal(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The error of a call that must fail; it fits the schema as every answer does."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    schema = {listed.name: listed.output_schema for listed in (await client.list_tools()).tools}[tool]
+    jsonschema.validate(result.structured_content, schema or {})
+    assert result.structured_content["error"]["message"] in _text(result)
+    return dict(result.structured_content["error"])
+
+
+def _text(result: CallToolResult) -> str:
+    assert isinstance(result.content[0], TextContent)
+    return result.content[0].text
+
+
+async def test_the_ladder_takes_the_arguments_of_its_contract_with_their_defaults_and_bounds(
+    client: Client,
+) -> None:
+    tools = {tool.name: tool.input_schema["properties"] for tool in (await client.list_tools()).tools}
+    defaults = {
+        tool: {name: value["default"] for name, value in tools[tool].items() if "default" in value}
+        for tool in tools
+        if tool.startswith("kb_")
+    }
+    assert defaults == {
+        "kb_retrieve_evidence": {
+            "top_k": 5,
+            "max_quotes": 6,
+            "max_quote_tokens": 80,
+            "include_context_tokens": 20,
+            "mode": "auto",
+        },
+        "kb_search": {"top_k": 5, "page_size": 5},
+        "kb_extract_evidence": {"max_quotes": 6, "max_quote_tokens": 80, "include_context_tokens": 20},
+        "kb_read_excerpt": {"max_tokens": 300, "start_char": 0},
+        "kb_expand_excerpt": {"before_tokens": 150, "after_tokens": 150},
+    }
+    assert set(tools["kb_search"]) == {"query", "top_k", "cursor", "page_size", "scope", "filters", "options"}
+    options = tools["kb_search"]["options"]["properties"]
+    assert {name: value["default"] for name, value in options.items()} == {
+        "max_snippet_chars": 280,
+        "max_per_doc": 1,
+        "include_scores": False,
+        "include_debug": False,
+        "mode": "auto",
+    }
+    assert options["mode"]["enum"] == ["auto", "vector_only", "hybrid_local"]
+    assert set(tools["kb_read_excerpt"]["options"]["properties"]) == {"format", "include_citation"}
+    assert tools["kb_read_excerpt"]["max_tokens"]["maximum"] == 800
+    for properties in (tools[tool] for tool in defaults):
+        assert set(properties["scope"]["properties"]) == {"project_id", "environment", "doc_tags", "repositories"}
+        assert "session_id" not in properties
+
+
+async def test_a_result_has_the_fields_of_its_contract_and_more_only_on_request(client: Client) -> None:
+    plain = await call(client, "kb_search", query=BACKUPS)
+    assert set(plain) == {"results", "next_cursor", "partial", "limit_reason", "session_id", "meta"}
+    fields = {
+        "passage_id",
+        "section_id",
+        "doc_tag",
+        "title",
+        "rank",
+        "score",
+        "source",
+        "preview",
+        "scratch_uri",
+        "size_bytes",
+        "anchor",
+    }
+    assert [set(row) for row in plain["results"]] == [fields] * 5
+    first = plain["results"][0]
+    assert (first["rank"], first["anchor"], first["source"]) == (1, "backups", "hybrid")
+    assert first["scratch_uri"] == f"winnow://scratch/{plain['session_id']}/{first['passage_id']}"
+    asked = {"include_scores": True, "include_debug": True}
+    told = await call(client, "kb_search", query=BACKUPS, options=asked)
+    assert [set(row) for row in told["results"]] == [fields | {"scores", "debug"}] * 5
+    assert told["results"][0]["debug"]["file"].endswith("backups.md")
+    assert told["debug"]["search_mode"] == "hybrid"
+
+
+async def test_previews_are_the_sentences_that_answer_and_never_the_whole_text(client: Client) -> None:
+    found = await call(client, "kb_search", query=BACKUPS, options={"max_snippet_chars": 120})
+    assert "ninety days" in found["results"][0]["preview"]
+    assert all(len(row["preview"]) <= 120 for row in found["results"])
+    found = await call(client, "kb_search", query="case 28 of the incidents", options={"max_snippet_chars": 120})
+    assert all(len(row["preview"]) <= 120 for row in found["results"])
+    assert max(row["size_bytes"] for row in found["results"]) > 500
+
+
+async def test_a_passage_is_a_resource_link_that_the_same_connection_can_read(client: Client) -> None:
+    result = await client.call_tool("kb_search", {"query": BACKUPS})
+    links = [block for block in result.content if isinstance(block, ResourceLink)]
+    rows = result.structured_content["results"]
+    assert [link.uri for link in links] == [row["scratch_uri"] for row in rows]
+    assert [(link.size, link.mime_type) for link in links] == [(row["size_bytes"], "text/plain") for row in rows]
+    for link in links:
+        assert link.annotations is not None
+        assert (link.annotations.audience, link.annotations.priority) == (["assistant"], 0.1)
+        assert link.annotations.last_modified
+    read = await client.read_resource(links[0].uri)
+    assert "ninety days" in read.contents[0].text  # type: ignore[union-attr]
+
+
+async def test_pages_hold_page_size_rows_one_of_each_document_and_end_at_top_k(client: Client) -> None:
+    asked = {"query": EVERYWHERE, "top_k": 8, "page_size": 3, "options": {"max_per_doc": 2}}
+    sizes, ranks, ids, cursor = [], [], [], None
+    while True:
+        page = await call(client, "kb_search", **asked, cursor=cursor)
+        sizes.append(len(page["results"]))
+        ranks += [row["rank"] for row in page["results"]]
+        ids += [row["section_id"] for row in page["results"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+        assert (page["partial"], page["limit_reason"]) == (True, "page_size")
+    assert (sizes, ranks, len(set(ids))) == ([3, 3, 2], list(range(1, 9)), 8)
+    assert (page["partial"], page["limit_reason"]) == (False, "none")
+
+
+async def test_at_the_defaults_there_is_a_next_page_where_there_is_more(client: Client) -> None:
+    asked: dict[str, Any] = {"query": EVERYWHERE, "options": {"max_per_doc": 4}}
+    first = await call(client, "kb_search", **asked)
+    second = await call(client, "kb_search", **asked, cursor=first["next_cursor"])
+    both = [row["section_id"] for page in (first, second) for row in page["results"]]
+    assert (len(both), len(set(both))) == (10, 10)
+
+
+async def test_dedupe_reads_on_until_the_page_is_full(client: Client) -> None:
+    """Every chunk of a handbook says it, and still each of the five comes once."""
+    found = await call(client, "kb_search", query=EVERYWHERE, options={"include_debug": True})
+    assert len({row["debug"]["document_id"] for row in found["results"]}) == len(found["results"]) == 5
+
+
+async def test_one_call_answers_a_question_with_quotes_and_their_sources(client: Client) -> None:
+    answer = await call(client, "kb_retrieve_evidence", question=BACKUPS)
+    best = answer["quotes"][0]
+    assert set(best) == {"quote", "passage_id", "section_id", "title", "uri", "confidence"}
+    assert "ninety days" in best["quote"]
+    assert best["title"].startswith("Backups handbook")
+    assert answer["diagnostics"] == {"passages": 5, "search_mode": "hybrid"}
+    assert answer["meta"]["usage"]["tokens"] <= 1_000
+    again = await call(client, "kb_retrieve_evidence", question=BACKUPS)
+    assert again["quotes"] == answer["quotes"]
+
+
+async def test_quotes_go_on_with_a_cursor_and_none_comes_twice(client: Client) -> None:
+    asked = {"question": BACKUPS, "max_quotes": 2}
+    pages, cursor = [], None
+    for _ in range(4):
+        page = await call(client, "kb_retrieve_evidence", **asked, cursor=cursor)
+        pages.append([row["quote"] for row in page["quotes"]])
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    told = [quote for page in pages for quote in page]
+    assert len(told) == len(set(told))
+    whole = await call(client, "kb_retrieve_evidence", question=BACKUPS, max_quotes=8)
+    assert told == [row["quote"] for row in whole["quotes"]][: len(told)]
+
+
+async def test_evidence_of_known_passages_names_those_that_are_unknown(client: Client) -> None:
+    found = await call(client, "kb_search", query=BACKUPS)
+    known = found["results"][0]["passage_id"]
+    answer = await call(client, "kb_extract_evidence", question=BACKUPS, passage_ids=[known, "nothing"])
+    assert {row["passage_id"] for row in answer["quotes"]} == {known}
+    assert answer["missing_ids"] == ["nothing"]
+    error = await refusal(client, "kb_extract_evidence", question=BACKUPS, passage_ids=["nothing"])
+    assert error["details"]["reason"] == "NOT_FOUND"
+
+
+async def test_an_excerpt_is_bounded_and_goes_on_to_the_end_of_its_passage(client: Client) -> None:
+    found = await call(client, "kb_search", query=EVERYWHERE)
+    passage = found["results"][0]
+    read, start, pieces = None, 0, []
+    while start is not None:
+        read = await call(
+            client, "kb_read_excerpt", passage_id=passage["passage_id"], max_tokens=40, start_char=start
+        )
+        assert count_tokens(read["excerpt"]) <= 40
+        assert read["truncated"] == (read["next_start_char"] is not None)
+        pieces.append(read["excerpt"])
+        start = read["next_start_char"]
+    whole = (await client.read_resource(passage["scratch_uri"])).contents[0].text  # type: ignore[union-attr]
+    assert len(pieces) > 1
+    assert "".join(pieces) == whole
+    assert read is not None
+    assert read["citation"] == {
+        "section_id": passage["section_id"],
+        "doc_tag": "",
+        "title": passage["title"],
+        "uri": passage["scratch_uri"],
+    }
+
+
+async def test_beyond_a_passage_the_document_is_read_on(client: Client) -> None:
+    passage = (await call(client, "kb_search", query=BACKUPS))["results"][0]["passage_id"]
+    expanded = await call(client, "kb_expand_excerpt", passage_id=passage, before_tokens=0)
+    assert "ninety days" in expanded["excerpt"]
+    assert expanded["truncated"]
+    on = await call(client, "kb_read_excerpt", passage_id=passage, start_char=expanded["next_start_char"])
+    assert on["start_char"] == expanded["next_start_char"]
+    whole = await call(client, "kb_expand_excerpt", passage_id=passage, before_tokens=0, after_tokens=700)
+    assert (expanded["excerpt"] + on["excerpt"])[:1_000] in whole["excerpt"]
+    error = await refusal(client, "kb_read_excerpt", passage_id=passage, start_char=10_000_000)
+    assert "ends at" in error["message"]
+
+
+async def test_expanding_again_does_not_grow_the_excerpt_beyond_its_cap(client: Client) -> None:
+    passage = (await call(client, "kb_search", query=EVERYWHERE))["results"][2]["passage_id"]
+    sizes = set()
+    for _ in range(3):
+        expanded = await call(client, "kb_expand_excerpt", passage_id=passage, before_tokens=800, after_tokens=800)
+        sizes.add(count_tokens(expanded["excerpt"]))
+    assert len(sizes) == 1
+    assert MAX_EXCERPT_TOKENS / 2 < sizes.pop() <= MAX_EXCERPT_TOKENS
+
+
+async def test_bullets_hold_one_span_a_line_within_the_same_cap(client: Client) -> None:
+    passage = (await call(client, "kb_search", query=EVERYWHERE))["results"][0]["passage_id"]
+    read = await call(
+        client,
+        "kb_read_excerpt",
+        passage_id=passage,
+        max_tokens=60,
+        options={"format": "bullets", "include_citation": False},
+    )
+    assert all(line.startswith("- ") for line in read["excerpt"].splitlines())
+    assert count_tokens(read["excerpt"]) <= 60
+    assert read["truncated"]
+    assert "citation" not in read
+
+
+async def test_ids_of_semantic_search_lead_on_to_excerpts_and_evidence(client: Client) -> None:
+    row = (await call(client, "semantic_search", query=BACKUPS))["results"][0]
+    read = await call(client, "kb_read_excerpt", passage_id=row["id"])
+    assert "ninety days" in read["excerpt"]
+    assert read["passage_id"] != row["id"]
+    answer = await call(client, "kb_extract_evidence", question=BACKUPS, passage_ids=[row["id"]])
+    assert "ninety days" in answer["quotes"][0]["quote"]
+
+
+async def test_a_mode_that_needs_a_graph_is_answered_without_one_and_says_so(client: Client) -> None:
+    found = await call(client, "kb_search", query=BACKUPS, options={"mode": "hybrid_local"})
+    assert any("without" in warning for warning in found["meta"]["warnings"])
+    quiet = await call(client, "kb_search", query=BACKUPS, options={"mode": "vector_only"})
+    assert quiet["meta"]["warnings"] == []
+
+
+async def test_a_cursor_belongs_to_its_question(client: Client) -> None:
+    first = await call(client, "kb_search", query=EVERYWHERE, options={"max_per_doc": 4})
+    error = await refusal(client, "kb_search", query=BACKUPS, cursor=first["next_cursor"])
+    assert error["details"]["reason"] == "INVALID_CURSOR"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "field"),
+    [
+        ("kb_search", {"query": "   "}, "query"),
+        ("kb_search", {"query": "ok", "top_k": 101}, "top_k"),
+        ("kb_search", {"query": "ok", "page_size": 0}, "page_size"),
+        ("kb_search", {"query": "ok", "options": {"max_snippet_chars": 501}}, "options.max_snippet_chars"),
+        ("kb_search", {"query": "ok", "options": {"snippet": 1}}, "options.snippet"),
+        ("kb_search", {"query": "ok", "session_id": "abc"}, "session_id"),
+        ("kb_read_excerpt", {"passage_id": "x", "max_tokens": 801}, "max_tokens"),
+        ("kb_read_excerpt", {"passage_id": "x", "start_char": -1}, "start_char"),
+        ("kb_expand_excerpt", {"passage_id": "x", "after_tokens": 801}, "after_tokens"),
+        ("kb_extract_evidence", {"question": "ok", "passage_ids": []}, "passage_ids"),
+        ("kb_extract_evidence", {"question": "ok", "passage_ids": ["x"] * 51}, "passage_ids"),
+        ("kb_retrieve_evidence", {"query": "ok"}, "question"),
+        ("kb_retrieve_evidence", {"question": "ok", "max_quotes": 21}, "max_quotes"),
+        ("kb_retrieve_evidence", {"question": "ok", "max_quote_tokens": 201}, "max_quote_tokens"),
+    ],
+)
+async def test_a_wrong_argument_is_named(client: Client, tool: str, arguments: dict[str, Any], field: str) -> None:
+    error = await refusal(client, tool, **arguments)
+    assert error["code"] == "INVALID_ARGUMENT"
+    assert field in error["details"]["fields"]
