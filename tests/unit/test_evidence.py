@@ -1,0 +1,224 @@
+"""Quotes: which spans are quoted, and what a quote shows of its passage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.evidence import MAX_QUOTE_CHARS, SIMILAR_SPANS, Quote, quotes
+from server.spans import matches, scored_spans, terms
+from server.tokens import count_tokens
+
+PIECES = (
+    *(
+        "```\n",
+        "~~~",
+        "- ",
+        "1. ",
+        "| a | b |",
+        "# ",
+        "\n",
+        "\n\n",
+        "  ",
+        "\t",
+        ". ",
+        "...",
+        "?! ",
+        "。",
+        "؟",
+        '"',
+    ),
+    *("backup ", "backups", "Restore ", "ninety days", "数据库", "नमस्ते", "😀", "\x00", "\ud800", "\ud83d\ude00"),
+    *("word " * 60, "x" * 700, "漢字" * 200, ".", "-" * 90, " " * 40),
+)
+TEXTS = st.one_of(
+    st.text(st.characters(), max_size=200), st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
+)
+PASSAGES = st.lists(TEXTS, max_size=5)
+QUESTIONS = st.one_of(st.just("How long is a backup kept: ninety days? 数据库 xxx"), st.text(max_size=60), TEXTS)
+MANUAL = (
+    "# Backups\n\nBackups are encrypted before they leave the machine. They are kept for ninety days. "
+    "Restores take an hour.\n\n```sh\nbackup --keep 90\n```\n\n- Ask the owner first.\n- Then restore the backup."
+)
+NOTES = "Backups are encrypted before they leave the machine.\n\nNobody restores a backup without the owner."
+
+
+def quoted(question: str, *passages: str, limit: int = 6, max_tokens: int = 80, context: int = 0) -> list[str]:
+    found = quotes(question, passages, limit=limit, max_tokens=max_tokens, context_tokens=context)
+    return [quote.text for quote in found]
+
+
+def without_marks(text: str) -> str:
+    return text.removeprefix("…").removesuffix("…")
+
+
+def test_the_spans_of_all_passages_are_ranked_together() -> None:
+    """By the share of the question's terms, then the shorter, then the earlier one."""
+    assert quoted("Who restores an encrypted backup? The owner?", MANUAL, NOTES) == [
+        "Nobody restores a backup without the owner.",
+        "- Ask the owner first.",
+        "- Then restore the backup.",
+        "Backups are encrypted before they leave the machine.",
+        "Restores take an hour.",
+        "```sh\nbackup --keep 90\n```",
+    ]
+
+
+def test_a_score_is_the_share_of_the_questions_terms_that_the_span_says() -> None:
+    (best,) = quotes("kept ninety years", [MANUAL], limit=1, max_tokens=80, context_tokens=20)
+    assert (best.passage, MANUAL[best.start : best.end], best.score) == (
+        0,
+        "They are kept for ninety days.",
+        pytest.approx(2 / 3),
+    )
+
+
+@pytest.mark.parametrize("question", ["", "of it", "an unheard question about volcanoes", "?!"])
+def test_nothing_is_quoted_that_says_nothing_of_the_question(question: str) -> None:
+    assert quoted(question, MANUAL, NOTES, "", "  \n") == []
+
+
+def test_what_several_passages_say_is_quoted_once() -> None:
+    """Whatever its case and white space, and also where a quote shows it as context."""
+    repeated = "backups ARE encrypted\nbefore they leave the machine."
+    assert quoted("encrypted machine", MANUAL, NOTES, repeated) == [
+        "Backups are encrypted before they leave the machine."
+    ]
+    assert quoted("kept ninety days encrypted", MANUAL, NOTES, context=20)[1:] == []
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"),
+    [
+        (0, "They are kept for ninety days."),
+        (4, "…the machine. They are kept for ninety days. Restores take an…"),
+        (40, MANUAL),
+    ],
+)
+def test_a_quote_shows_its_span_whole_and_some_context(context: int, expected: str) -> None:
+    assert quoted("kept ninety", MANUAL, limit=1, context=context) == [expected]
+
+
+def test_context_never_pushes_the_span_out() -> None:
+    """The room that the span leaves is shared by what stands before it and after it."""
+    long = "alpha " * 90 + "omega. The needle is here, whole. " + "beta " * 90
+    (quote,) = quoted("needle", long, max_tokens=20, context=40)
+    assert "The needle is here, whole." in quote
+    assert quote.startswith("…alpha")
+    assert quote.endswith("beta…")
+    assert quoted("needle", long, max_tokens=7, context=40) == ["The needle is here, whole."]
+
+
+def test_a_span_that_is_too_long_is_cut_around_most_of_its_terms() -> None:
+    long = "backup " + "alpha " * 300 + "an encrypted backup is kept ninety days " + "beta " * 300 + "kept"
+    (quote,) = quoted("How long is an encrypted backup kept?", long, context=20)
+    assert "an encrypted backup is kept ninety days" in quote
+    assert (quote[0], quote[-1]) == ("…", "…")
+
+
+def test_a_long_code_block_is_quoted_around_its_match() -> None:
+    code = "```py\n" + "value = 1\n" * 200 + "needle = open()\n" + "value = 2\n" * 200 + "```"
+    (quote,) = quoted("needle", code)
+    assert "needle = open()" in quote
+    assert code.count("\n") > quote.count("\n") > 3
+
+
+def holds_for(question: str, passages: list[str], limit: int, max_tokens: int, context: int) -> list[Quote]:
+    found = quotes(question, passages, limit=limit, max_tokens=max_tokens, context_tokens=context)
+    assert len(found) <= limit
+    for quote in found:
+        passage = passages[quote.passage]
+        assert count_tokens(quote.text) <= max_tokens
+        assert 0 < len(quote.text) <= MAX_QUOTE_CHARS
+        assert quote.text.strip("…") in passage
+        assert 0 < quote.score <= 1
+        assert quote.score in {span.score for span in scored_spans(passage, terms(question))}
+        span = passage[quote.start : quote.end]
+        assert (span in quote.text) or not (len(span) <= MAX_QUOTE_CHARS and count_tokens(span) <= max_tokens)
+    assert [quote.score for quote in found] == sorted((quote.score for quote in found), reverse=True)
+    return found
+
+
+@given(QUESTIONS, PASSAGES, st.integers(0, 8), st.integers(1, 120), st.integers(0, 60))
+def test_no_quote_of_any_text_exceeds_its_limits_or_loses_its_span(
+    question: str, passages: list[str], limit: int, max_tokens: int, context: int
+) -> None:
+    found = holds_for(question, passages, limit, max_tokens, context)
+    more = quotes(question, passages, limit=limit + 3, max_tokens=max_tokens, context_tokens=context)
+    assert more[:limit] == found
+
+
+@given(QUESTIONS, PASSAGES)
+def test_every_passage_that_says_a_term_can_be_quoted(question: str, passages: list[str]) -> None:
+    """Unless others said the same."""
+    found = quotes(question, passages, limit=10_000, max_tokens=80, context_tokens=0)
+    says = [bool(matches(passage, terms(question))) for passage in passages]
+    assert bool(found) == any(says)
+    assert all(says[quote.passage] for quote in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "backup " * 150_000,
+        "a" * 200_000 + " backup " + "b" * 200_000,
+        "漢字" * 20_000 + "数据库。",
+        " " * 200_000 + "backup" + " " * 200_000,
+        "```\nbackup\n" + "~~~\n" * 50_000,
+        "\ud83d\ude00" * 100_000 + "backup" + "\ud800" * 9,
+        "backup. " * 5_000,
+    ],
+    ids=["words", "two words", "ideographs", "spaces", "fence", "surrogates", "sentences"],
+)
+def test_text_without_an_end_is_quoted_within_the_limits(text: str) -> None:
+    (quote,) = holds_for("backup 数据库", [text], 1, 80, 20)
+    assert matches(quote.text, terms("backup 数据库"))
+
+
+def test_a_cut_never_halves_a_character() -> None:
+    halves = "\ud83d\ude00" * 400
+    for before, after in product(("", "z"), ("", "z")):
+        for quote in quoted("needle", f"{halves}{before} needle {after}{halves}", max_tokens=30, context=10):
+            shown = without_marks(quote).replace("needle", "").replace("z", "").replace(" ", "")
+            assert shown == "\ud83d\ude00" * (len(shown) // 2)
+
+
+def test_a_similarity_is_asked_once_for_the_best_spans_and_reorders_them() -> None:
+    asked: list[list[str]] = []
+
+    def likeness(texts: Sequence[str]) -> list[float]:
+        asked.append([*texts])
+        return [float("hour" in text) for text in asked[-1]]
+
+    found = quotes(
+        "restores backup", [MANUAL, NOTES], limit=3, max_tokens=80, context_tokens=0, similarity=likeness
+    )
+    assert found[0].text == "Restores take an hour."
+    assert len(asked) == 1
+    assert all(matches(text, terms("restores backup")) for text in asked[0])
+
+
+def test_a_similarity_is_asked_for_so_many_spans_and_no_more() -> None:
+    asked: list[int] = []
+    passage = "\n\n".join(f"Backup number {number}." for number in range(3 * SIMILAR_SPANS))
+    found = quotes(
+        "backup number",
+        [passage],
+        limit=100,
+        max_tokens=80,
+        context_tokens=0,
+        similarity=lambda texts: asked.append(len(texts)) or [2.0, -1.0] * (len(texts) // 2),
+    )
+    assert (asked, len(found)) == ([SIMILAR_SPANS], SIMILAR_SPANS)
+    assert all(0 <= quote.score <= 1 for quote in found)
+
+
+def test_no_similarity_is_asked_where_no_span_says_a_term() -> None:
+    def never(texts: Sequence[str]) -> list[float]:
+        raise AssertionError(texts)
+
+    assert quotes("volcanoes", [MANUAL], limit=6, max_tokens=80, context_tokens=0, similarity=never) == []
