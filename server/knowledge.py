@@ -20,9 +20,11 @@ from server.contracts import (
     ExpandExcerpt,
     ExtractEvidence,
     Fetch,
+    GetSectionText,
     KbSearch,
     ReadExcerpt,
     RetrieveEvidence,
+    SearchSections,
     SemanticSearch,
     parse,
 )
@@ -32,6 +34,7 @@ from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Calle
 from server.operations.evidence import extract_evidence, retrieve_evidence
 from server.operations.excerpts import expand_excerpt, read_excerpt
 from server.operations.kb import kb_search
+from server.operations.legacy import get_section_text, search_sections
 from server.operations.search import fetch, semantic_search
 from server.scratch import Scratch
 from server.settings import MIB, Settings
@@ -120,5 +123,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "kb.expand_excerpt": Operation(ExpandExcerpt, expand_excerpt),
         "kb.extract_evidence": Operation(ExtractEvidence, extract_evidence),
         "kb.retrieve_evidence": Operation(RetrieveEvidence, retrieve_evidence),
+        "search_sections": Operation(SearchSections, search_sections),
+        "get_section_text": Operation(GetSectionText, get_section_text),
     }
 )

@@ -29,6 +29,7 @@ from server.contracts.kb import (
     ReadExcerpt,
     RetrieveEvidence,
 )
+from server.contracts.legacy import GetSectionText, SearchSections, SectionsAnswer, SectionTextsAnswer
 from server.contracts.parsing import parse
 from server.contracts.schema import answer_schema, flat_schema
 from server.contracts.scripts import ExecuteCode, OutcomeAnswer
@@ -46,6 +47,7 @@ __all__ = [
     "ExpandExcerpt",
     "ExtractEvidence",
     "Fetch",
+    "GetSectionText",
     "KbSearch",
     "KbSearchAnswer",
     "Limit",
@@ -58,6 +60,9 @@ __all__ = [
     "Scope",
     "SearchAnswer",
     "SearchFilters",
+    "SearchSections",
+    "SectionTextsAnswer",
+    "SectionsAnswer",
     "SemanticSearch",
     "answer_schema",
     "flat_schema",

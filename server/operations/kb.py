@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from server import tiers
@@ -18,21 +20,30 @@ from server.spans import preview, terms
 NO_GRAPH = "mode hybrid_local: this knowledge base has no graph yet, so it was answered without one"
 _TITLE_CHARS = 200
 _SCORE_DIGITS = 4
-# How a ranking came about, in the words of the contract.
 _SOURCES = {"lexical-only": "bm25", "semantic-only": "vector", "convex": "hybrid", "rrf": "rrf_fusion"}
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+
+# One row: of which question, among what was found, at which rank.
+Render = Callable[[Asking, KbSearch, Ranked, int, Found], dict[str, Any]]
 
 
 def kb_search(asking: Asking, request: KbSearch) -> Answer:
     """A page of previews, at most ``max_per_doc`` of each document."""
+    return searched(asking, request, kb_row)
+
+
+def searched(
+    asking: Asking, request: KbSearch, row: Render, beside: Mapping[str, Any] = MappingProxyType({})
+) -> Answer:
+    """The same with rows of another shape, and what else its payload is to hold ``beside`` them."""
     at, options = resume(request.cursor, request), request.options
     filters = filters_of(asking, request.scope, request.filters)
     size, end = _page_size(request), _end(request)
     wanted = min(at.offset + size + 1, end)
     found = distinct(asking, request.query, filters, wanted, options.max_per_doc, at.legs)
     here = found.found[at.offset : at.offset + size]
-    rows = [_row(asking, request, found, number, one) for number, one in enumerate(here, at.offset + 1)]
-    envelope: dict[str, Any] = {"session_id": asking.caller.session.id}
+    rows = [row(asking, request, found, number, one) for number, one in enumerate(here, at.offset + 1)]
+    envelope: dict[str, Any] = {**beside, "session_id": asking.caller.session.id}
     if options.include_debug:
         envelope["debug"] = _how(found)
     cursor = Cursor(at.offset, fingerprint(request), found.generation, found.legs)
@@ -55,6 +66,11 @@ def title_of(passage: Passage) -> str:
     return tiers.clip(" > ".join(parts), _TITLE_CHARS)
 
 
+def source_of(found: Ranked) -> str:
+    """How a ranking came about, in the words of the contract."""
+    return _SOURCES.get(found.legs) or _SOURCES[found.fusion]
+
+
 def _page_size(request: KbSearch) -> int:
     return min(request.page_size, request.top_k)
 
@@ -70,7 +86,7 @@ def _warnings(request: KbSearch, found: Ranked, at: Cursor) -> tuple[str, ...]:
     return (*moved, *graph, *found.warnings)
 
 
-def _row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found) -> dict[str, Any]:
+def kb_row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found) -> dict[str, Any]:
     passage, options = one.passage, request.options
     kept = asking.caller.session.keep(passage, passage.document.project)
     row = {
@@ -80,7 +96,7 @@ def _row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found
         "title": title_of(passage),
         "rank": rank,
         "score": round(one.score or 0.0, 3),
-        "source": _SOURCES.get(found.legs) or _SOURCES[found.fusion],
+        "source": source_of(found),
         "preview": preview(printable(passage.chunk.text), terms(request.query), options.max_snippet_chars),
         "scratch_uri": kept.uri,
         "size_bytes": kept.size_bytes,

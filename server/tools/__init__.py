@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from server.tools import (
     execute_code,
+    get_section_text,
     help,
     kb_expand_excerpt,
     kb_extract_evidence,
     kb_read_excerpt,
     kb_retrieve_evidence,
     kb_search,
+    search_sections,
     semantic_search,
 )
 from server.tools.base import Context, Result, Tool
@@ -21,6 +23,8 @@ _TOOLS: tuple[Tool, ...] = (
     kb_read_excerpt.TOOL,
     kb_expand_excerpt.TOOL,
     semantic_search.TOOL,
+    search_sections.TOOL,
+    get_section_text.TOOL,
     execute_code.TOOL,
 )
 TOOLS = (*_TOOLS, help.tool_over(_TOOLS))

@@ -30,12 +30,13 @@ Example: {"query": "how are backups encrypted", "options": {"max_per_doc": 2}}""
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
-    result = await ask(context, "kb.search", arguments, _lines)
+    result = await ask(context, "kb.search", arguments, lines_of)
     held = (context.caller.session.get(row["passage_id"]) for row in result.payload["results"])
     return replace(result, links=tuple(kept for kept in held if kept is not None))
 
 
-def _lines(payload: dict[str, Any]) -> list[str]:
+def lines_of(payload: dict[str, Any]) -> list[str]:
+    """Results with what they say that answers best, two lines each."""
     headline = f"{len(payload['results'])} results{paged(payload)}; session {payload['session_id']}"
     lines = [headline]
     if "debug" in payload:

@@ -1,0 +1,172 @@
+"""``search_sections`` and ``get_section_text``: what clients of the earlier tools send and read.
+
+Names, defaults and fields are those of the tools that ``kb.*`` replaces. Numbers beyond our caps are accepted, as
+they were there, and count as the cap.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
+
+from server.contracts.base import (
+    MAX_TOP_K,
+    Arguments,
+    ChunkId,
+    CursorText,
+    Label,
+    Limit,
+    Meta,
+    Payload,
+    SearchFilters,
+)
+from server.contracts.kb import (
+    MAX_EXCERPT_BYTES,
+    MAX_PAGE_SIZE,
+    MAX_ROWS,
+    MAX_SNIPPET_CHARS,
+    PassageId,
+    Question,
+    Source,
+    Title,
+    Uri,
+)
+
+MAX_SECTION_BYTES = MAX_EXCERPT_BYTES
+_BEYOND_ANY_CAP = 1_000_000_000
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Labels = Annotated[list[Label], BeforeValidator(_listed)]
+SessionId = Annotated[str, StringConstraints(max_length=200)]
+# What may be null where it is there, and is not there on every row: only a default that the schema does not
+# show keeps both.
+_ABSENT: Any = Field(default_factory=lambda: None)
+_Score = Annotated[float, Field(ge=-1_000_000, le=1_000_000)]
+_Count = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class LegacyFilters(SearchFilters):
+    """A free object of which some keys filter; a single label may stand for a list. The rest is ignored."""
+
+    model_config = ConfigDict(extra="allow")
+
+    doc_tag: Labels = Field(default_factory=list, max_length=50, description="any of these doc tags")
+    tags: Labels = Field(default_factory=list, max_length=50, description="all of these tags")
+
+
+class SearchSections(Arguments):
+    """Arguments of ``search_sections``. A page holds ``page_size`` rows, however small ``top_k`` is."""
+
+    query: Question = Field(description="what to look for, in plain words; 2 to 1000 characters")
+    top_k: int = Field(
+        default=20,
+        ge=1,
+        le=_BEYOND_ANY_CAP,
+        description=f"how many results over all pages, if more than page_size; at most {MAX_TOP_K}",
+    )
+    filters: LegacyFilters | None = Field(default=None, description="narrow the search; other keys are ignored")
+    cursor: CursorText | None = Field(
+        default=None, description="next_cursor of the last answer, with the same other arguments"
+    )
+    page_size: int = Field(
+        default=25, ge=1, le=_BEYOND_ANY_CAP, description=f"results in one answer; at most {MAX_PAGE_SIZE}"
+    )
+    session_id: SessionId | None = Field(default=None, description="ignored; a session is a connection's")
+    include_debug: bool = Field(default=True, description="false: the shorter rows of kb_search, with previews")
+
+
+class GetSectionText(Arguments):
+    """Arguments of ``get_section_text``."""
+
+    section_ids: list[ChunkId] = Field(max_length=MAX_TOP_K, description="section_id of search results")
+    max_bytes_per: int = Field(
+        default=8192,
+        ge=1,
+        le=_BEYOND_ANY_CAP,
+        description=f"bytes of UTF-8 of one section; at most {MAX_SECTION_BYTES:,}",
+    )
+    session_id: SessionId | None = Field(default=None, description="ignored; a session is a connection's")
+
+
+class SectionRow(Payload):
+    """One result: the fields of the earlier tool, or with ``include_debug`` false those of ``kb.search``.
+
+    What this server has no counterpart for is null, 0 or false, as it was where a leg had not answered.
+    """
+
+    section_id: ChunkId
+    title: Title
+    doc_tag: Annotated[str, StringConstraints(max_length=200)]
+    score: float = Field(ge=0, le=1)
+    rank: int = Field(ge=1, le=MAX_ROWS)
+    source: Source
+
+    tokens: _Count | None = None
+    fusion_method: Annotated[str, StringConstraints(max_length=40)] | None = _ABSENT
+    fused_score: _Score | None = _ABSENT
+    title_vec_score: _Score | None = _ABSENT
+    entity_vec_score: _Score | None = _ABSENT
+    doc_title_sparse_score: _Score | None = _ABSENT
+    lexical_vec_score: _Score | None = _ABSENT
+    rerank_score: _Score | None = _ABSENT
+    graph_score: _Score | None = None
+    graph_distance: _Count | None = None
+    connection_count: _Count | None = None
+    mention_count: _Count | None = None
+    entity_boost_applied: bool | None = None
+    entity_metadata: dict[str, Any] | None = _ABSENT
+    rrf_field_contributions: dict[str, _Score] | None = _ABSENT
+
+    passage_id: PassageId | None = None
+    preview: Annotated[str, StringConstraints(max_length=MAX_SNIPPET_CHARS)] | None = None
+    scratch_uri: Uri | None = None
+    size_bytes: int | None = Field(default=None, ge=0, le=100_000_000)
+    anchor: Annotated[str, StringConstraints(max_length=200)] | None = _ABSENT
+
+
+class SectionsAnswer(Payload):
+    """Answer of ``search_sections``. ``cursor`` is the one that was sent."""
+
+    results: list[SectionRow] = Field(max_length=MAX_PAGE_SIZE)
+    cursor: CursorText | None
+    next_cursor: CursorText | None
+    session_id: Annotated[str, StringConstraints(max_length=64)]
+    partial: bool
+    limit_reason: Limit
+    meta: Meta
+
+
+class SectionText(Payload):
+    """The text of one section, or its beginning. ``bytes`` counts the text as it is here."""
+
+    section_id: ChunkId
+    title: Title
+    doc_tag: Annotated[str, StringConstraints(max_length=200)]
+    text_truncated: Annotated[str, StringConstraints(max_length=MAX_SECTION_BYTES)]
+    bytes: int = Field(ge=0, le=MAX_SECTION_BYTES)
+    truncated: bool
+    source_blob_id: Annotated[str, StringConstraints(max_length=64)] | None
+
+
+class Hints(Payload):
+    """What to do next: tools, and the ids that this answer had no room for."""
+
+    next_tools: list[Annotated[str, StringConstraints(max_length=40)]] = Field(max_length=10)
+    next_section_ids: list[ChunkId] | None = Field(default=None, max_length=MAX_TOP_K)
+
+
+class SectionTextsAnswer(Payload):
+    """Answer of ``get_section_text``."""
+
+    results: list[SectionText] = Field(max_length=MAX_TOP_K)
+    hints: Hints
+    missing_ids: list[ChunkId] | None = Field(default=None, max_length=MAX_TOP_K)
+    session_id: Annotated[str, StringConstraints(max_length=64)]
+    partial: bool
+    limit_reason: Limit
+    meta: Meta

@@ -1,0 +1,163 @@
+"""``search_sections`` and ``get_section_text`` of earlier clients, on the operations that replace them.
+
+Answers keep their fields; what they never kept is here as everywhere: scope, pages without a gap, a budget that is
+met before anything is sent, and no session by argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from server import tiers
+from server.contracts.base import MAX_TOP_K, SearchFilters
+from server.contracts.kb import MAX_PAGE_SIZE, KbSearch, KbSearchOptions
+from server.contracts.legacy import MAX_SECTION_BYTES, GetSectionText, LegacyFilters, SearchSections
+from server.models import Passage
+from server.operations.base import Answer, Asking
+from server.operations.kb import kb_row, searched, source_of, title_of
+from server.operations.paging import START, page
+from server.operations.ranking import Found, Ranked, by_id
+from server.operations.scoping import filters_of
+from server.printable import printable
+from server.settings import Settings
+
+_SESSION_IGNORED = "session_id is ignored: a session is the connection's, and nobody joins another's by its name"
+_SCORE_DIGITS = 4
+# What the earlier tool told of legs and of a graph that are not here.
+_NO_COUNTERPART = {
+    "title_vec_score": None,
+    "entity_vec_score": None,
+    "doc_title_sparse_score": None,
+    "rerank_score": None,
+    "graph_score": 0.0,
+    "graph_distance": 0,
+    "connection_count": 0,
+    "mention_count": 0,
+    "entity_boost_applied": False,
+    "entity_metadata": None,
+    "rrf_field_contributions": None,
+}
+
+
+def search_sections(asking: Asking, request: SearchSections) -> Answer:
+    """A page of ``page_size`` rows; cursors lead to ``top_k`` where that is more, else on as in ``kb.search``."""
+    size, page_warnings = _capped("page_size", request.page_size, MAX_PAGE_SIZE)
+    most, top_warnings = _capped("top_k", request.top_k, MAX_TOP_K)
+    filters, filter_warnings = _known(request.filters)
+    # Neither session_id nor ignored filters are part of what was asked: a cursor outlives their change.
+    search = KbSearch(
+        query=request.query,
+        top_k=max(size, most),
+        cursor=request.cursor,
+        page_size=size,
+        filters=filters,
+        options=KbSearchOptions(max_per_doc=MAX_TOP_K, include_scores=request.include_debug),
+    )
+    beside = {"cursor": request.cursor}
+    answer = searched(asking, search, _section if request.include_debug else kb_row, beside)
+    warnings = (*_session(request.session_id), *page_warnings, *top_warnings, *filter_warnings)
+    return replace(answer, warnings=(*warnings, *answer.warnings))
+
+
+def get_section_text(asking: Asking, request: GetSectionText) -> Answer:
+    """The text of these sections in the order given, each up to ``max_bytes_per``, as many as fit."""
+    limit, warnings = _capped("max_bytes_per", request.max_bytes_per, MAX_SECTION_BYTES)
+    found = by_id(asking, list(dict.fromkeys(request.section_ids)), filters_of(asking, None), None, 0.0)
+    passages = {one.passage.chunk.id: one.passage for one in found.found}
+    envelope: dict[str, Any] = {"session_id": asking.caller.session.id}
+    if found.missing:
+        envelope["missing_ids"] = list(found.missing)
+    hints: dict[str, Any] = {"next_tools": _next_tools(asking.settings)}
+    rows = [_text(passage, limit) for passage in passages.values()]
+    # Room is kept for the ids of all of them: which are left over is known only once the rest is in.
+    shown = page(
+        rows,
+        {**envelope, "hints": {**hints, "next_section_ids": list(passages)}},
+        asking.caller.budget.of("full"),
+        START,
+        more=False,
+    )
+    results = [_settled(row, passages) for row in shown.rows if isinstance(row, dict)]
+    if left := list(passages)[len(results) :]:
+        hints["next_section_ids"] = left
+    return Answer(
+        {"results": results, "hints": hints, **envelope, **shown.ending},
+        "full",
+        len(results),
+        shown.tokens,
+        (*_session(request.session_id), *warnings),
+        noted={"excerpts": len(results), "excerpts_truncated": sum(row["truncated"] for row in results)},
+    )
+
+
+def _session(session_id: str | None) -> tuple[str, ...]:
+    return () if session_id is None else (_SESSION_IGNORED,)
+
+
+def _capped(name: str, asked: int, cap: int) -> tuple[int, tuple[str, ...]]:
+    return (asked, ()) if asked <= cap else (cap, (f"{name}: {cap:,} is the most; {asked:,} counts as that",))
+
+
+def _known(filters: LegacyFilters | None) -> tuple[SearchFilters | None, tuple[str, ...]]:
+    """The filters that there are here, and what to say of the others."""
+    if filters is None:
+        return None, ()
+    names = list(SearchFilters.model_fields)
+    known = SearchFilters.model_validate(filters.model_dump(include=set(names)))
+    if not filters.model_extra:
+        return known, ()
+    ignored = ", ".join(sorted(filters.model_extra))[:100]
+    return known, (f"filters: {ignored} ignored; filters here are {', '.join(names)}",)
+
+
+def _section(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found) -> dict[str, Any]:
+    passage, hit = one.passage, one.hit
+    fused = found.fusion != "none"
+    return {
+        **_place(passage),
+        "tokens": passage.chunk.tokens,
+        "score": round(one.score or 0.0, 3),
+        "rank": rank,
+        "source": source_of(found),
+        "fusion_method": found.fusion if fused else None,
+        "fused_score": _rounded(hit.score if hit and fused else None),
+        "lexical_vec_score": _rounded(hit.lexical if hit else None),
+        **_NO_COUNTERPART,
+    }
+
+
+def _place(passage: Passage) -> dict[str, Any]:
+    return {
+        "section_id": passage.chunk.id,
+        "title": title_of(passage),
+        "doc_tag": tiers.clip(passage.document.doc_tag, 200),
+    }
+
+
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, _SCORE_DIGITS)
+
+
+def _text(passage: Passage, max_bytes: int) -> dict[str, Any]:
+    text = printable(passage.chunk.text).encode("utf-8")[:max_bytes].decode("utf-8", "ignore")
+    return {
+        **_place(passage),
+        "text_truncated": text,
+        "bytes": max_bytes,
+        "truncated": False,
+        "source_blob_id": None,
+    }
+
+
+def _settled(row: dict[str, Any], passages: dict[str, Passage]) -> dict[str, Any]:
+    """The row with the figures of its text as it is sent: a row too large for any page was cut once more."""
+    text = row["text_truncated"]
+    whole = printable(passages[row["section_id"]].chunk.text)
+    return {**row, "bytes": len(text.encode("utf-8")), "truncated": text != whole}
+
+
+def _next_tools(settings: Settings) -> list[str]:
+    if not settings.kb_v2_enabled:
+        return ["search_sections"]
+    return ["kb.expand_excerpt" if settings.tool_names == "dotted" else "kb_expand_excerpt"]
