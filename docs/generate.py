@@ -13,23 +13,25 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from server.contracts import flat_schema
-from server.reference.guides import playbook
-from server.reference.schemas import answer_table, arguments_table
+from server.reference.guides import PROMPTS, playbook
+from server.reference.schemas import answer_table, arguments_table, table
 from server.reference.sdk import sdk_reference
 from server.tools import TOOLS, Tool
+from server.transports.resources import PAGES as PAGES_BY_URI
+from server.transports.resources import TEMPLATE
 
 FOLDER = Path(__file__).parent
 GENERATED = "<!-- Written by docs/generate.py from the code. Change it there. -->"
 
 
 def tools_page() -> str:
-    """Every tool with its description, arguments and answer."""
+    """Every tool with its description, arguments and answer; then resources and prompts."""
     opening = [
         "# Tools",
         GENERATED,
         "What an MCP client sees. The names are as they are listed; `.` also works for `_`.",
     ]
-    return _page([*opening, *(part for tool in TOOLS for part in _tool(tool))])
+    return _page([*opening, *(part for tool in TOOLS for part in _tool(tool)), *_resources(), *_prompts()])
 
 
 def _tool(tool: Tool) -> Iterator[str]:
@@ -41,6 +43,19 @@ def _tool(tool: Tool) -> Iterator[str]:
     yield arguments_table(flat_schema(tool.arguments))
     yield "### Answer"
     yield answer_table(flat_schema(tool.answer))
+
+
+def _resources() -> Iterator[str]:
+    yield "## Resources"
+    yield "Only the help pages are listed. A passage is read by the `scratch_uri` of a search result."
+    rows = [(f"`{uri}`", page.description) for uri, page in PAGES_BY_URI.items()]
+    yield table(("URI", "what it is"), [*rows, (f"`{TEMPLATE.uri_template}`", TEMPLATE.description or "")])
+
+
+def _prompts() -> Iterator[str]:
+    yield "## Prompts"
+    rows = ((f"`{p.name}`", f"`{p.argument}`: {p.asks}", p.description) for p in PROMPTS.values())
+    yield table(("name", "argument", "what it does"), rows)
 
 
 def sdk_page() -> str:

@@ -125,7 +125,7 @@ def _answer_question(question: str, tools: Collection[str]) -> str:
     return f"Answer this question from my knowledge base.\n\nQuestion: {question}\n\n{way}\n\n{_RULES}"
 
 
-_CORE = ("search_many", "semantic_search", "kb.search", "fetch")
+_CORE = ("kb.retrieve_evidence", "kb.search", "search_many", "semantic_search", "fetch")
 _SCRIPT = """\
 It may search, read and filter as often as it needs; only what it returns comes back to you, so return the few \
 values that the task asks for, each with its source. Its functions need no import:"""

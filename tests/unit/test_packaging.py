@@ -98,6 +98,11 @@ def test_the_audit_runs_as_installed(wheel: Path, tmp_path: Path) -> None:
     assert (document["attacks"], document["violations"], done.returncode) == (in_tree, [], 0)
 
 
+def test_the_wheel_holds_the_playbook(shipped: set[str]) -> None:
+    """What agents are taught comes with the server, not with its documentation."""
+    assert "server/data/playbook.md" in shipped
+
+
 def test_versions_agree() -> None:
     """The package, its metadata and the newest entry of the changelog name one version."""
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
