@@ -1,0 +1,111 @@
+"""Whatever an agent is told to call or pass exists: instructions, descriptions, playbook, prompts, help."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+import client_sdk
+from client_sdk.rows import FIELDS
+from server.contracts import flat_schema
+from server.errors import REASONS, Code, WinnowError
+from server.reference.guides import PROMPTS, instructions, playbook
+from server.reference.sdk import SDK
+from server.settings import Settings, load_settings
+from server.tools import TOOLS
+
+WIRE = {tool.name.replace(".", "_"): tool for tool in TOOLS}
+# What nobody is taught: these are listed where a flag asks for them.
+LEGACY = {"search_sections", "get_section_text"}
+
+TEXTS = {
+    "instructions": instructions(Settings()),
+    "instructions without the ladder": instructions(load_settings(kb_v2_enabled=False)),
+    "playbook": playbook(),
+    **{f"prompt {name}": prompt.text("QUESTION", list(WIRE)) for name, prompt in PROMPTS.items()},
+    **{f"description of {name}": tool.worded(tool.description, Settings()) for name, tool in WIRE.items()},
+}
+
+
+def _names(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Every property and every choice, however deep."""
+    for name, value in schema.get("properties", {}).items():
+        yield name
+        yield from _names(value)
+    yield from schema.get("enum", ())
+    for inner in (*schema.get("anyOf", ()), *([schema["items"]] if "items" in schema else ())):
+        yield from _names(inner)
+
+
+def _parameters(name: str) -> set[str]:
+    """What the tool of this name takes, and the SDK's function."""
+    taken = set(flat_schema(WIRE[name].arguments)["properties"]) if name in WIRE else set()
+    function = SDK.get(name)
+    return taken | set(inspect.signature(function).parameters) if inspect.isfunction(function) else taken
+
+
+def _vocabulary() -> set[str]:
+    details = WinnowError("RATE_LIMIT", "", retry_after_s=1.0).envelope()["details"]
+    words = {*WIRE, *SDK, *FIELDS, *client_sdk.__all__, *details}
+    for tool in TOOLS:
+        words |= {*_names(flat_schema(tool.arguments)), *_names(flat_schema(tool.answer))}
+    for name in SDK:
+        words |= _parameters(name)
+    return words
+
+
+VOCABULARY = _vocabulary()
+# What is Python's, a host's or an example's.
+ELSEWHERE = {"__result__"}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_name_with_an_underscore_is_a_tool_a_parameter_a_field_or_a_choice(text: str) -> None:
+    named = set(re.findall(r"(?<![\w.])[a-z]+(?:_[a-z]+)+(?!\w)", TEXTS[text]))
+    assert named - VOCABULARY - ELSEWHERE == set()
+
+
+CALL = re.compile(r"\b((?:kb[._])?[a-z][a-z_]*)\(([^()]*)\)")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_call_shown_passes_what_the_tool_takes(text: str) -> None:
+    passed = [
+        (name, argument)
+        for name, arguments in CALL.findall(TEXTS[text])
+        for argument in re.findall(r"(\w+)=", arguments)
+        if _parameters(name)
+    ]
+    assert [f"{name}({argument}=)" for name, argument in passed if argument not in _parameters(name)] == []
+
+
+def test_the_instructions_show_calls_by_their_parameters_alone() -> None:
+    calls = CALL.findall(TEXTS["instructions"])
+    assert {name for name, _ in calls} == set(WIRE) - LEGACY - {"execute_code"}
+    for name, arguments in calls:
+        assert set(arguments.split(", ")) <= _parameters(name)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_code_in_capitals_is_an_error_code_or_reason(text: str) -> None:
+    assert set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", TEXTS[text])) <= {*REASONS, *map(str, Code)}
+
+
+def test_the_playbook_tells_what_to_do_for_each_of_the_six_codes() -> None:
+    assert {code for code in map(str, Code) if f"`{code}`" not in playbook()} == set()
+
+
+def test_the_playbook_and_the_instructions_name_every_tool_that_is_listed_by_default() -> None:
+    taught = set(WIRE) - LEGACY
+    assert {name for name in taught if f"{name}(" not in playbook()} == set()
+    assert {name for name in taught if name not in TEXTS["instructions"]} == set()
+
+
+def test_the_playbook_says_what_to_call_in_place_of_each_old_tool() -> None:
+    table = playbook().partition("## From the old tools")[2]
+    assert {name for name in LEGACY if f"`{name}`" not in table} == set()
+    assert set(WIRE) >= LEGACY
