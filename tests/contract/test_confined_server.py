@@ -1,0 +1,231 @@
+"""A confined server: no operation, script or id leads to a document outside, and no call widens the scope."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from server.app import Application, running
+from server.backends.opening import open_backends
+from server.errors import WinnowError
+from server.ingest.pipeline import RawDocument, Target, ingest_documents
+from server.knowledge import OPERATIONS
+from server.settings import load_settings
+
+pytestmark = pytest.mark.anyio
+
+ENVIRONMENTS, REPOSITORIES, TAGS = ("", "dev", "prod"), ("", "acme/app", "acme/web"), ("", "v1", "v2")
+LABELS = tuple(product(ENVIRONMENTS, REPOSITORIES, TAGS))
+QUESTION = "who keeps the proxy secret"
+# Every document holds one word that is said nowhere else: marker, its number, x.
+Markers = set[int]
+BOUNDS: dict[str, dict[str, Any]] = {
+    "environment": {"environment": "prod"},
+    "repositories": {"repositories": ("acme/app", "nowhere")},
+    "doc tags": {"doc_tags": ("v1",)},
+    "all of them": {"environment": "dev", "repositories": ("acme/web",), "doc_tags": ("v1", "v2")},
+}
+
+
+def document(number: int) -> RawDocument:
+    environment, repository, tag = LABELS[number]
+    return RawDocument(
+        uri=f"{number}.md",
+        type="markdown",
+        title=f"Page {number}",
+        text=f"The proxy keeps the secret marker{number}x in a drawer.",
+        doc_tag=tag,
+        environment=environment,
+        repository=repository,
+    )
+
+
+def inside(scope: Mapping[str, Any]) -> Markers:
+    """The documents that a scope of these labels holds."""
+    return {
+        number
+        for number, (environment, repository, tag) in enumerate(LABELS)
+        if scope.get("environment", "") in ("", environment)
+        and (not scope.get("repositories") or repository in scope["repositories"])
+        and (not scope.get("doc_tags") or tag in scope["doc_tags"])
+    }
+
+
+def said(payload: Any) -> Markers:
+    """The documents that are said anything of, by text, title or name."""
+    return {
+        int(number)
+        for groups in re.findall(r"marker(\d+)x|Page (\d+)|\b(\d+)\.md", json.dumps(payload))
+        for number in groups
+        if number
+    }
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, str]]:
+    """A store of documents with all combinations of labels, and the chunk of each."""
+    folder = tmp_path_factory.mktemp("labelled")
+    backends = open_backends(load_settings(store=folder, project="p", embedding="off"), wait_for_model=False)
+    try:
+        target = Target("p", backends.catalogue, backends.store, None)
+        ingest_documents(target, "made", [document(number) for number in range(len(LABELS))])
+        found = backends.catalogue.passages(backends.catalogue.chunk_ids("p"), "p")
+        return folder, {int(one.document.uri[:-3]): id for id, one in found.items()}
+    finally:
+        backends.close()
+
+
+@pytest.fixture(params=BOUNDS)
+async def confined(
+    request: pytest.FixtureRequest, labelled: tuple[Path, dict[int, str]]
+) -> AsyncIterator[tuple[Application, Markers]]:
+    """A server within each of the bounds, and what is inside."""
+    bound = BOUNDS[request.param]
+    settings = load_settings(store=labelled[0], project="p", embedding="off", **bound)
+    async with running(settings, wait_for_model=False) as application:
+        yield application, inside(bound)
+
+
+@pytest.fixture
+async def open_to_all(labelled: tuple[Path, dict[int, str]]) -> AsyncIterator[Application]:
+    settings = load_settings(store=labelled[0], project="p", embedding="off", execute_code="off")
+    async with running(settings, wait_for_model=False) as application:
+        yield application
+
+
+# What each operation is asked for, given the id of one chunk.
+CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "semantic_search": lambda _: {"query": QUESTION, "top_k": 100, "response_mode": "full"},
+    "fetch": lambda chunk: {"ids": [chunk]},
+    "kb.search": lambda _: {"query": QUESTION, "top_k": 100, "page_size": 100},
+    "kb.read_excerpt": lambda chunk: {"passage_id": chunk},
+    "kb.expand_excerpt": lambda chunk: {"passage_id": chunk},
+    "kb.extract_evidence": lambda chunk: {"question": QUESTION, "passage_ids": [chunk]},
+    "kb.retrieve_evidence": lambda _: {"question": QUESTION, "top_k": 20, "max_quotes": 20},
+}
+
+
+async def answer(application: Application, operation: str, chunk: str, **more: Any) -> Markers | str:
+    """What a call says anything of, or the reason for which it is refused."""
+    arguments = CALLS[operation](chunk) | more
+    try:
+        found = await application.kb.call(operation, arguments, application.caller("test"))
+    except WinnowError as error:
+        return error.reason
+    return said(found.payload)
+
+
+def test_every_operation_is_tried() -> None:
+    assert set(CALLS) == set(OPERATIONS)
+
+
+async def test_searches_show_all_of_what_is_inside_and_nothing_else(
+    confined: tuple[Application, Markers], labelled: tuple[Path, dict[int, str]]
+) -> None:
+    application, within = confined
+    assert await answer(application, "semantic_search", "") == within
+    assert await answer(application, "kb.search", "") == within
+    quoted = await answer(application, "kb.retrieve_evidence", "")
+    assert isinstance(quoted, set)
+    assert quoted
+    assert quoted <= within
+
+
+async def test_an_id_from_outside_is_as_unknown_as_one_that_never_was(
+    confined: tuple[Application, Markers], labelled: tuple[Path, dict[int, str]]
+) -> None:
+    application, within = confined
+    by_id = ("fetch", "kb.read_excerpt", "kb.expand_excerpt", "kb.extract_evidence")
+    for operation in by_id:
+        unknown = await answer(application, operation, "0" * 12)
+        for number, chunk in labelled[1].items():
+            expected = {number} if number in within else unknown
+            assert (operation, number, await answer(application, operation, chunk)) == (
+                operation,
+                number,
+                expected,
+            )
+
+
+async def test_filtering_by_ids_shows_only_what_is_inside(
+    confined: tuple[Application, Markers], labelled: tuple[Path, dict[int, str]]
+) -> None:
+    application, within = confined
+    arguments = {"filter_ids": list(labelled[1].values()), "query": QUESTION, "response_mode": "full"}
+    found = await application.kb.call("semantic_search", arguments, application.caller("test"))
+    assert said(found.payload) == within
+    outside = {chunk for number, chunk in labelled[1].items() if number not in within}
+    assert set(found.payload["missing_ids"]) == outside
+
+
+@pytest.mark.parametrize("operation", CALLS)
+@pytest.mark.parametrize(
+    ("bound", "scope"),
+    [
+        ({"environment": "prod"}, {"environment": "dev"}),
+        ({"repositories": ("acme/app",)}, {"repositories": ["acme/app", "acme/web"]}),
+        ({"doc_tags": ("v1",)}, {"doc_tags": ["v2"]}),
+        ({}, {"project_id": "q"}),
+    ],
+)
+async def test_no_call_reaches_beyond_the_bounds(
+    labelled: tuple[Path, dict[int, str]], operation: str, bound: dict[str, Any], scope: dict[str, Any]
+) -> None:
+    settings = load_settings(store=labelled[0], project="p", embedding="off", **bound)
+    some = labelled[1][min(inside(bound))]
+    async with running(settings, wait_for_model=False) as application:
+        assert await answer(application, operation, some, scope=scope) == "SCOPE_VIOLATION"
+
+
+@hypothesis_settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+)
+@given(
+    scope=st.fixed_dictionaries(
+        {},
+        optional={
+            "environment": st.sampled_from(("dev", "prod", "scratch")),
+            "repositories": st.lists(st.sampled_from(("acme/app", "acme/web", "ACME/APP", "acme")), max_size=3),
+            "doc_tags": st.lists(st.sampled_from(("v1", "v2", "v")), max_size=2),
+        },
+    )
+)
+async def test_a_calls_scope_is_kept_by_every_operation(
+    open_to_all: Application, labelled: tuple[Path, dict[int, str]], scope: dict[str, Any]
+) -> None:
+    within = inside(scope)
+    assert await answer(open_to_all, "semantic_search", "", scope=scope) == within
+    assert await answer(open_to_all, "kb.search", "", scope=scope) == within
+    quoted = await answer(open_to_all, "kb.retrieve_evidence", "", scope=scope)
+    assert isinstance(quoted, set)
+    assert quoted <= within
+    for number in (0, 4, 13, 26):
+        read = await answer(open_to_all, "fetch", labelled[1][number], scope=scope)
+        assert read == ({number} if number in within else set())
+
+
+async def test_a_script_sees_no_more_than_a_call(
+    confined: tuple[Application, Markers], labelled: tuple[Path, dict[int, str]]
+) -> None:
+    application, within = confined
+    await application.ready()
+    if not application.scripts.available:
+        pytest.skip(application.scripts.why_not)
+    code = f"""
+ids = {list(labelled[1].values())!r}
+found = [row.text for row in semantic_search({QUESTION!r}, top_k=100, response_mode="full")]
+return [found, [row.text for row in fetch(ids)]]
+"""
+    outcome = await application.scripts.run(code)
+    assert (outcome.status, outcome.error) == ("ok", None)
+    searched, fetched = outcome.result
+    assert (said(searched), said(fetched)) == (within, within)
