@@ -55,7 +55,7 @@ winnow eval data/hotpot --quotes | winnow eval --golden | winnow eval --golden -
 def evaluate(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="folder of a collection, or of golden questions", show_default=False),
+        typer.Argument(metavar="DIR", help="folder of a collection, or of golden questions", show_default=False),
     ] = None,
     quotes: Annotated[bool, typer.Option("--quotes", help="measure what one call quotes")] = False,
     golden: Annotated[bool, typer.Option("--golden", help="ask golden questions")] = False,
