@@ -71,6 +71,7 @@ _AHEAD = 64
 _UNLABELLED = Labels()
 _ENVIRONMENTS = frozenset(get_args(Environment))
 _TAKEN = "{source} has a document of this name already; ingest this one into another --project"
+_SHOWN_CHARS = 40
 _UNHEARD_OF = (
     "documents whose environment is none of dev, prod and scratch: {count} (first: {uri!r}, {environment!r}); "
     "no scope can name it, so every scope with an environment leaves them out"
@@ -287,7 +288,7 @@ class _Run:
         self._is_marked = False
         self._unchanged = self._deleted = self._skipped = 0
         self._failures: list[Failure] = []
-        self._unheard_of: list[RawDocument] = []
+        self._unheard_of: list[tuple[str, str]] = []
         _check_model(target, self._fingerprint)
         self._by_uri: dict[str, Known] = {}
         self._by_origin: dict[tuple[str, str], list[Known]] = {}
@@ -361,9 +362,9 @@ class _Run:
     def _warnings(self) -> tuple[str, ...]:
         if not self._unheard_of:
             return ()
-        first = self._unheard_of[0]
+        uri, environment = self._unheard_of[0]
         count = len(self._unheard_of)
-        return (_UNHEARD_OF.format(count=count, uri=first.uri, environment=first.environment),)
+        return (_UNHEARD_OF.format(count=count, uri=uri, environment=environment[:_SHOWN_CHARS]),)
 
     # --- reading: in the reader's thread
 
@@ -396,7 +397,7 @@ class _Run:
         else:
             seen.add(raw.uri)
             if raw.environment and raw.environment not in _ENVIRONMENTS:
-                self._unheard_of.append(raw)
+                self._unheard_of.append((raw.uri, raw.environment))
             document = _document(self._target.project, source, raw)
             now = _known(document, origin, self._fingerprint)
             if now == known:
