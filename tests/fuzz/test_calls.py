@@ -25,36 +25,82 @@ pytestmark = pytest.mark.anyio
 LIMITS = Limits()
 _METHODS = [
     *OPERATIONS,
-    "kb.search",
-    "fetch",
+    *OPERATIONS,
     "",
     "__class__",
     "execute_code",
     "semantic_search ",
     "SEMANTIC_SEARCH",
+    "kb_search",
+    "kb.",
 ]
 _TEXTS = ["backups", "ab", "", " ", "x" * 2_000, "\x00", "\x1b[31m", "'; --", "../..", "a\u2028b", "{}", "%s", "*",
           "ü" * 60, '"', "(a OR", "NEAR/2", "2026-01-31", "2026-99-99", "guide/", "acme"]  # fmt: skip
 _NUMBERS: list[Any] = [1, 0, -1, 100, 101, 2**63, -(2**1000), 0.5, 1.0, 1.5, 1e308, -0.0, True, False, None]
 _SCALARS: list[Any] = [*_TEXTS, *_NUMBERS]
+_KNOWN = "a passage that this session was shown"
+_IDS: list[Any] = [
+    *[_KNOWN] * 8,
+    "0123456789",
+    "x" * 64,
+    "x" * 65,
+    "",
+    "\x00",
+    f"{_KNOWN}/{_KNOWN}",
+    1,
+    None,
+    ["x"],
+    {},
+]
+_OPTIONS = ["max_snippet_chars", "max_per_doc", "include_scores", "include_debug", "mode", "format", "x"]
+_SCOPE = ["project_id", "doc_tags", "environment", "repositories", "session_id", "x"]
+_FILTERS = ["doc_tag", "tags", "types", "path_prefix", "updated_after", "project_id", "x"]
+
+
+def _mostly(*usual: Any) -> Callable[[Choices], Any]:
+    """One of these, now and then anything."""
+    return lambda choices: choices.one(_SCALARS if choices.chance(4) else usual)
+
+
 _FIELDS: dict[str, Callable[[Choices], Any]] = {
-    "query": lambda c: c.one(_SCALARS),
-    "top_k": lambda c: c.one([5, *_SCALARS]),
-    "response_mode": lambda c: c.one(["ids", "preview", "full", "metadata", *_SCALARS]),
-    "vendor_filter": lambda c: c.one(["acme", *_SCALARS]),
-    "min_score": lambda c: c.one([0.1, *_SCALARS]),
-    "include_relationships": lambda c: c.one([True, *_SCALARS]),
+    "query": _mostly("backups", "which port", "ab"),
+    "question": _mostly("how are backups kept", "which port", "ab"),
+    "top_k": _mostly(5, 1, 20, 100),
+    "page_size": _mostly(3, 100),
+    "response_mode": _mostly("ids", "preview", "full", "metadata"),
+    "vendor_filter": _mostly("acme"),
+    "min_score": _mostly(0.1, 1),
+    "include_relationships": _mostly(True),
     "filter_ids": lambda c: c.one([["x"], [], ["x"] * 100, ["x"] * 101, [[]], [None], "x", {"0": "x"}]),
     "ids": lambda c: c.one([["x"], ["guide/backups.md#1"], [], ["x"] * 101, [1], "x", [""], ["x" * 65], None]),
-    "level": lambda c: c.one(["full", "ids", "preview", *_SCALARS]),
-    "max_per_doc": lambda c: c.one([1, *_SCALARS]),
+    "level": _mostly("full", "ids", "preview"),
+    "passage_id": lambda c: c.one(_IDS),
+    "passage_ids": lambda c: c.one([*[[_KNOWN]] * 4, [c.one(_IDS), "0123456789"], [], ["x"] * 51, c.one(_IDS)]),
+    "section_ids": lambda c: c.one([["x"], [], ["x"] * 101, [1], "x"]),
+    "max_quotes": _mostly(2, 20, 21),
+    "max_quote_tokens": _mostly(8, 200, 201),
+    "include_context_tokens": _mostly(0, 100, 101),
+    "max_tokens": _mostly(8, 800, 801),
+    "start_char": _mostly(0, 7, 10_000),
+    "before_tokens": _mostly(0, 800, 801),
+    "after_tokens": _mostly(0, 800),
+    "mode": _mostly("auto", "hybrid_local"),
+    "options": lambda c: _object(c, _OPTIONS),
+    "session_id": lambda c: c.one(_IDS),
+    "max_per_doc": _mostly(1),
     "cursor": lambda c: c.one(["W10", "W1swXV0", "bnVsbA", "WzAsICJhIiwgMV0", "e30", "Wy0xLCJhIiwxXQ", *_SCALARS]),
-    "filters": lambda c: _object(
-        c, ["doc_tag", "tags", "types", "path_prefix", "updated_after", "project_id", "x"]
-    ),
-    "scope": lambda c: _object(c, ["project_id", "doc_tags", "session_id", "x"]),
-    "project_id": lambda c: c.one(["handbook", "other", *_SCALARS]),
+    "filters": lambda c: _object(c, _FILTERS),
+    "scope": lambda c: _object(c, _SCOPE),
+    "project_id": _mostly("handbook", "other"),
     "\u202e": lambda c: c.one(_SCALARS),
+}
+
+
+# By operation: the fields that it takes, and those that it cannot do without.
+_TAKES = {name: [*operation.request.model_fields] for name, operation in OPERATIONS.items()}
+_NEEDS = {
+    name: [field for field, info in operation.request.model_fields.items() if info.is_required()]
+    for name, operation in OPERATIONS.items()
 }
 
 
@@ -81,8 +127,18 @@ def call(choices: Choices) -> frames.Call:
             return frames.Call(method, {})
         assert isinstance(decoded, frames.Call)
         return decoded
-    names = [choices.one([*_FIELDS]) for _ in range(choices.below(5))]
-    return frames.Call(method, {name: _FIELDS[name](choices) for name in ["query", *names]})
+    known = [*_FIELDS] if choices.chance(4) else _TAKES.get(method, ["query"])
+    names = [*(_NEEDS.get(method) or ["query"]), *(choices.one(known) for _ in range(choices.below(5)))]
+    return frames.Call(method, {name: _FIELDS.get(name, _item)(choices) for name in names})
+
+
+def _known_as(passage_id: str, value: Any) -> Any:
+    """The same with the id of a passage that the session holds, where there was to be one."""
+    if isinstance(value, dict):
+        return {name: _known_as(passage_id, item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_known_as(passage_id, item) for item in value]
+    return passage_id if value == _KNOWN else value
 
 
 @pytest.mark.parametrize(
@@ -105,8 +161,11 @@ async def test_a_call_is_answered_or_refused_with_a_word_for_the_script(
 ) -> None:
     asked = call(choices)
     told: dict[str, Any]
+    caller = application.kb.caller("test", SCRIPT)
+    found = await application.kb.call("kb.search", {"query": "backups"}, caller)
+    params = _known_as(found.payload["results"][0]["passage_id"], asked.params)
     try:
-        answer = await application.kb.call(asked.method, asked.params, application.kb.caller("test", SCRIPT))
+        answer = await application.kb.call(asked.method, params, caller)
     except WinnowError as refusal:
         told = {"error": refusal.message, "reason": refusal.reason}
     else:
