@@ -82,7 +82,8 @@ def _topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[
 
 
 def _about(tool: Tool, in_scripts: str | None, context: Context) -> str:
-    parts = [f"# {tool.title}", tool.worded(tool.description, context.settings), "## Arguments"]
+    description = spelled(tool.worded(tool.description, context.settings), context.settings)
+    parts = [f"# {tool.title}", description, "## Arguments"]
     parts.append(arguments_table(flat_schema(tool.arguments)))
     if in_scripts is not None:
         parts.append(f"# In a script\n\n{explained(in_scripts)}")

@@ -14,6 +14,7 @@ from server import __version__
 from server.contracts import answer_schema, flat_schema
 from server.errors import WinnowError, internal_error
 from server.logs import hushed, log
+from server.reference.guides import spelled
 from server.scratch import Kept
 from server.settings import Settings
 from server.tiers import clip, dumps, measure
@@ -187,7 +188,7 @@ def _on_the_wire(tool: Tool, name: str, settings: Settings) -> WireTool:
     return WireTool(
         name=name,
         title=tool.title,
-        description=tool.worded(tool.description, settings),
+        description=spelled(tool.worded(tool.description, settings), settings),
         input_schema=dict(flat_schema(tool.arguments)),
         output_schema=dict(answer_schema(tool.answer)) if settings.structured_output_enabled else None,
         annotations=ToolAnnotations(

@@ -23,7 +23,7 @@ from server.errors import WinnowError
 from server.printable import printable
 from server.reference.guides import playbook, spelled
 from server.reference.sdk import sdk_reference
-from server.scratch import URI_TEMPLATE, Session, parse_uri
+from server.scratch import URI_TEMPLATE, Kept, Session, parse_uri
 from server.settings import Settings
 
 MAX_READ_BYTES = 32 * 1024
@@ -94,10 +94,13 @@ def read(uri: str, session: Session, tools: Collection[str], settings: Settings)
     page = PAGES.get(uri)
     if page is not None and page.needs in ("", *tools):
         return _contents(uri, _rendered(page, tools, settings), _MARKDOWN)
-    return _read_passage(uri, session)
+    kept = _passage_at(uri, session)
+    if kept is None:
+        raise WinnowError("NOT_FOUND", f"this passage is unknown or no longer held; {_instead(tools, settings)}")
+    return _contents(uri, _bounded(printable(kept.passage.chunk.text)), _TEXT)
 
 
-def _read_passage(uri: str, session: Session) -> ReadResourceResult:
+def _passage_at(uri: str, session: Session) -> Kept | None:
     parsed = parse_uri(uri)
     if parsed is None:
         raise WinnowError("INVALID_REQUEST", f"{_shown(uri)} is no resource of this server; it has {_known()}")
@@ -106,14 +109,13 @@ def _read_passage(uri: str, session: Session) -> ReadResourceResult:
         raise WinnowError(
             "SCOPE_VIOLATION", "this passage belongs to another session; repeat the search to get it in this one"
         )
-    kept = session.get(passage_id)
-    if kept is None:
-        raise WinnowError(
-            "NOT_FOUND",
-            f"passage {passage_id!r} is unknown or no longer held; repeat kb_search, or pass the result's "
-            "section_id as passage_id to kb_read_excerpt",
-        )
-    return _contents(uri, _bounded(printable(kept.passage.chunk.text)), _TEXT)
+    return session.get(passage_id)
+
+
+def _instead(tools: Collection[str], settings: Settings) -> str:
+    if "kb_search" not in tools:
+        return "repeat the search that showed it"
+    return spelled("repeat kb_search, or pass its section_id as passage_id to kb_read_excerpt", settings)
 
 
 def _contents(uri: str, text: str, mime_type: str) -> ReadResourceResult:

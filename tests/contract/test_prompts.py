@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,24 @@ async def test_a_server_without_scripts_offers_no_prompt_for_them(application: A
         answer = await asked(client)
         assert not {"sdk", "execute_code", "search_many"} & set(answer["topics"])
         assert "execute_code" not in answer["text"]
+
+
+@pytest.mark.parametrize("changed", [{"tool_names": "dotted"}, {"kb_v2_enabled": False}])
+async def test_a_server_speaks_of_the_kb_tools_as_it_lists_them_and_not_at_all_where_they_are_rolled_back(
+    application: Application, changed: dict[str, Any]
+) -> None:
+    settings = application.settings.model_copy(update=changed)
+    async with (
+        running(settings, wait_for_model=False) as app,
+        Client(build_server(Dispatcher(app.context, settings), app)) as client,
+    ):
+        told = [client.instructions or "", *(tool.description or "" for tool in (await client.list_tools()).tools)]
+        for topic in ("playbook", "semantic_search"):
+            told.append((await asked(client, topic=topic))["text"])
+        told.append((await client.read_resource("winnow://help/playbook")).contents[0].text)  # type: ignore[union-attr]
+        prompt = await client.get_prompt("answer_question", {"question": "who is on call"})
+        told.append(prompt.messages[0].content.text)  # type: ignore[union-attr]
+        assert [re.findall(r"\bkb_\w+", text) for text in told] == [[]] * len(told)
 
 
 async def asked(client: Client, **arguments: Any) -> dict[str, Any]:
