@@ -2,7 +2,7 @@
 
 A span is a fenced code block, closed or not; a row of a table; a heading; or a sentence of what is left, which
 blank lines and the items of lists divide first. The score of a span is the share of the question's terms that it
-holds; ties go to the shorter span, then to the earlier one.
+says; ties go to the shorter span, then to the earlier one.
 
 Text can be anything, a megabyte on one line too, so no pattern here looks at a character more often than a fixed
 number of times: repeats are possessive, and nothing looks back without a bound.
@@ -53,7 +53,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Characters ``start`` to ``end`` of a text say ``term``."""
+    """Characters ``start`` to ``end`` of a text say ``term``, alone or within a word."""
 
     start: int
     end: int
@@ -70,12 +70,17 @@ def terms(text: str) -> frozenset[str]:
     >>> sorted(terms("資料庫"))
     ['料庫', '資料']
     """
-    return frozenset(match.term for match in _terms_in(text))
+    return frozenset(word.term for word in _words(text) if word.is_pair or len(word.term) >= _MIN_TERM_CHARS)
 
 
 def matches(text: str, question: frozenset[str]) -> list[Match]:
-    """Where ``text`` says a term of ``question``, in order."""
-    return [match for match in _terms_in(text) if match.term in question]
+    """Where ``text`` says terms of ``question``, in order; once for each word and term.
+
+    A term is said by every word that it is part of: "encrypt" by "encrypted", "port" by "8443/tcp-port".
+    """
+    asked = sorted(question)
+    found = [_match(word, term) for word in _words(text) for term in asked if term in word.term]
+    return sorted(found, key=lambda match: (match.start, match.end))
 
 
 def split_spans(text: str) -> list[Span]:
@@ -86,8 +91,8 @@ def split_spans(text: str) -> list[Span]:
 
 
 def scored_spans(text: str, question: frozenset[str]) -> list[Span]:
-    """Every span of ``text``, in order, with its score: the share of the question's terms among its own."""
-    return [_scored(text, span, question) for span in split_spans(text)]
+    """Every span of ``text``, in order, with its score: the share of the question's terms that it says."""
+    return [span for span, _ in _said(text, question)]
 
 
 def best_spans(text: str, question: frozenset[str], limit: int = 1) -> list[Span]:
@@ -158,29 +163,34 @@ def _rank(span: Span) -> tuple[float, int, int]:
     return (-span.score, span.end - span.start, span.start)
 
 
-def _scored(text: str, span: Span, question: frozenset[str]) -> Span:
-    found = question & terms(text[span.start : span.end])
-    return Span(span.start, span.end, len(found) / max(1, len(question)))
+def _said(text: str, question: frozenset[str]) -> list[tuple[Span, frozenset[str]]]:
+    """Every span of ``text``, scored, and what it says of ``question``."""
+    spans = split_spans(text)
+    said: list[set[str]] = [set() for _ in spans]
+    place = 0
+    for match in matches(text, question):
+        while match.start >= spans[place].end:
+            place += 1
+        said[place].add(match.term)
+    return [
+        (Span(span.start, span.end, len(says) / max(1, len(question))), frozenset(says))
+        for span, says in zip(spans, said, strict=True)
+    ]
 
 
 def _covering(text: str, question: frozenset[str], max_chars: int) -> list[Span]:
     """The best span, and those after it that say more of the question, while all of them fit."""
-    spans = scored_spans(text, question)
-    ranked = [span for span in sorted(spans, key=_rank) if span.score]
+    spans = _said(text, question)
+    ranked = sorted(((span, says) for span, says in spans if says), key=lambda pair: _rank(pair[0]))
     if not ranked:
-        return [Span(spans[0].start, spans[-1].end)] if spans else []
-    chosen, said = ranked[:1], _said(text, ranked[0], question)
-    for span in ranked[1:]:
+        return [Span(spans[0][0].start, spans[-1][0].end)] if spans else []
+    chosen, said = [ranked[0][0]], ranked[0][1]
+    for span, says in ranked[1:]:
         if len(chosen) == _PREVIEW_SPANS:
             break
-        says = _said(text, span, question)
         if not says <= said and len(_joined(text, [*chosen, span])) <= max_chars:
             chosen, said = [*chosen, span], said | says
     return chosen
-
-
-def _said(text: str, span: Span, question: frozenset[str]) -> frozenset[str]:
-    return question & terms(text[span.start : span.end])
 
 
 def _joined(text: str, chosen: Sequence[Span]) -> str:
@@ -191,29 +201,51 @@ def _joined(text: str, chosen: Sequence[Span]) -> str:
     return "".join(part for pair in zip(lines, [*gaps, ""], strict=False) for part in pair)
 
 
-def _terms_in(text: str) -> Iterator[Match]:
-    for word in _WORD.finditer(text):
-        yield from _terms_of(word.group(), word.start())
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """Characters from ``start`` on, folded; ``size`` of them."""
+
+    start: int
+    size: int
+    term: str
+    is_pair: bool = False
 
 
-def _terms_of(word: str, start: int) -> Iterator[Match]:
+def _match(word: _Word, term: str) -> Match:
+    """Where folding changed the length of a word, the whole word is the place."""
+    if len(word.term) != word.size:
+        return Match(word.start, word.start + word.size, term)
+    at = word.start + word.term.index(term)
+    return Match(at, at + len(term), term)
+
+
+def _words(text: str) -> Iterator[_Word]:
+    for found in _WORD.finditer(text):
+        word = found.group()
+        if word.isascii():
+            yield _Word(found.start(), len(word), word.lower())
+        else:
+            yield from _parts(word, found.start())
+
+
+def _parts(word: str, start: int) -> Iterator[_Word]:
+    """The pairs of a script without spaces, and what stands between such runs."""
     last = 0
-    for run in () if word.isascii() else _PAIRED.finditer(word):
+    for run in _PAIRED.finditer(word):
         yield from _folded(word[last : run.start()], start + last)
         yield from _pairs(run.group(), start + run.start())
         last = run.end()
     yield from _folded(word[last:], start + last)
 
 
-def _folded(word: str, start: int) -> Iterator[Match]:
-    term = word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
-    if len(term) >= _MIN_TERM_CHARS:
-        yield Match(start, start + len(word), term)
+def _folded(word: str, start: int) -> Iterator[_Word]:
+    if word:
+        yield _Word(start, len(word), unicodedata.normalize("NFKC", word).casefold())
 
 
-def _pairs(run: str, start: int) -> Iterator[Match]:
+def _pairs(run: str, start: int) -> Iterator[_Word]:
     for at in range(len(run) - 1):
-        yield Match(start + at, start + at + 2, unicodedata.normalize("NFKC", run[at : at + 2]))
+        yield _Word(start + at, 2, unicodedata.normalize("NFKC", run[at : at + 2]), is_pair=True)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:

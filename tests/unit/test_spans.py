@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from itertools import pairwise
 
 import pytest
@@ -163,6 +164,10 @@ def texts_of(text: str, spans: list[Span]) -> list[str]:
     return [text[span.start : span.end] for span in spans]
 
 
+def folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
 def spans_of(text: str) -> list[str]:
     return texts_of(text, split_spans(text))
 
@@ -246,18 +251,43 @@ def test_terms_are_folded_words_of_three_characters_or_pairs_where_no_spaces_are
 
 
 @given(TEXTS, QUESTIONS)
-def test_matches_are_the_places_of_the_terms_that_the_text_shares(text: str, question: str) -> None:
+def test_matches_are_the_places_of_the_questions_terms_in_order(text: str, question: str) -> None:
     found = matches(text, terms(question))
-    assert {match.term for match in found} == terms(text) & terms(question)
-    assert all(match.term in terms(text[match.start : match.end]) for match in found)
+    assert {match.term for match in found} <= terms(question)
+    assert all(match.term in folded(text[match.start : match.end]) for match in found)
+    assert found == sorted(found, key=lambda match: (match.start, match.end))
+
+
+@given(
+    st.text(st.characters(max_codepoint=126), max_size=300), st.text(st.characters(max_codepoint=126), max_size=60)
+)
+def test_a_score_is_the_share_of_the_terms_that_stand_in_the_span(text: str, question: str) -> None:
+    asked = terms(question)
+    assert [span.score for span in scored_spans(text, asked)] == [
+        sum(term in span.lower() for term in asked) / max(1, len(asked)) for span in spans_of(text)
+    ]
 
 
 @given(TEXTS, QUESTIONS)
-def test_a_score_is_the_share_of_the_terms_that_the_span_has(text: str, question: str) -> None:
+def test_a_score_is_the_same_whether_a_span_stands_alone(text: str, question: str) -> None:
     asked = terms(question)
     assert [span.score for span in scored_spans(text, asked)] == [
-        sum(term in terms(span) for term in asked) / max(1, len(asked)) for span in spans_of(text)
+        len({match.term for match in matches(span, asked)}) / max(1, len(asked)) for span in spans_of(text)
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "said"),
+    [
+        ("encrypt", "Backups are Encrypted.", {"Encrypt"}),
+        ("straße", "An der Hauptstraße: HAUPTSTRASSE", {"Hauptstraße", "STRASSE"}),
+        ("数据", "数据库数据", {"数据"}),
+        ("file", "open ﬁles, profile", {"ﬁles", "file"}),
+        ("encrypted", "encrypt", set()),
+    ],
+)
+def test_a_term_is_said_by_each_word_that_it_is_part_of(question: str, text: str, said: set[str]) -> None:
+    assert {text[match.start : match.end] for match in matches(text, terms(question))} == said
 
 
 def test_the_best_span_holds_most_terms_then_is_shorter_then_earlier() -> None:
