@@ -111,7 +111,12 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "kb.expand_excerpt": lambda chunk: {"passage_id": chunk},
     "kb.extract_evidence": lambda chunk: {"question": QUESTION, "passage_ids": [chunk]},
     "kb.retrieve_evidence": lambda _: {"question": QUESTION, "top_k": 20, "max_quotes": 20},
+    "search_sections": lambda _: {"query": QUESTION, "top_k": 100, "page_size": 100},
+    "get_section_text": lambda chunk: {"section_ids": [chunk]},
 }
+SEARCHES = ("semantic_search", "kb.search", "search_sections")
+BY_ID = tuple(name for name, arguments in CALLS.items() if "chunk" in str(arguments("chunk")))
+SCOPED = tuple(name for name, operation in OPERATIONS.items() if "scope" in operation.request.model_fields)
 
 
 async def answer(application: Application, operation: str, chunk: str, **more: Any) -> Markers | str:
@@ -132,8 +137,8 @@ async def test_searches_show_all_of_what_is_inside_and_nothing_else(
     confined: tuple[Application, Markers], labelled: tuple[Path, dict[int, str]]
 ) -> None:
     application, within = confined
-    assert await answer(application, "semantic_search", "") == within
-    assert await answer(application, "kb.search", "") == within
+    for operation in SEARCHES:
+        assert (operation, await answer(application, operation, "")) == (operation, within)
     quoted = await answer(application, "kb.retrieve_evidence", "")
     assert isinstance(quoted, set)
     assert quoted
@@ -144,8 +149,7 @@ async def test_an_id_from_outside_is_as_unknown_as_one_that_never_was(
     confined: tuple[Application, Markers], labelled: tuple[Path, dict[int, str]]
 ) -> None:
     application, within = confined
-    by_id = ("fetch", "kb.read_excerpt", "kb.expand_excerpt", "kb.extract_evidence")
-    for operation in by_id:
+    for operation in BY_ID:
         unknown = await answer(application, operation, "0" * 12)
         for number, chunk in labelled[1].items():
             expected = {number} if number in within else unknown
@@ -167,7 +171,7 @@ async def test_filtering_by_ids_shows_only_what_is_inside(
     assert set(found.payload["missing_ids"]) == outside
 
 
-@pytest.mark.parametrize("operation", CALLS)
+@pytest.mark.parametrize("operation", SCOPED)
 @pytest.mark.parametrize(
     ("bound", "scope"),
     [
@@ -184,6 +188,22 @@ async def test_no_call_reaches_beyond_the_bounds(
     some = labelled[1][min(inside(bound))]
     async with running(settings, wait_for_model=False) as application:
         assert await answer(application, operation, some, scope=scope) == "SCOPE_VIOLATION"
+
+
+async def test_an_earlier_tool_has_no_scope_to_name_and_no_filter_that_leads_outside(
+    labelled: tuple[Path, dict[int, str]],
+) -> None:
+    earlier = ("search_sections", "get_section_text")
+    assert set(earlier) == set(OPERATIONS) - set(SCOPED)
+    settings = load_settings(store=labelled[0], project="p", embedding="off", doc_tags=("v1",), environment="dev")
+    within = inside({"doc_tags": ("v1",), "environment": "dev"})
+    async with running(settings, wait_for_model=False) as application:
+        for operation in earlier:
+            widened = await answer(application, operation, labelled[1][0], scope={"environment": "prod"})
+            assert (operation, widened) == (operation, "INVALID_REQUEST")
+        for ignored in ({"environment": "prod"}, {"project_id": "q"}, {"repositories": ["acme/app"]}):
+            assert await answer(application, "search_sections", "", filters=ignored) == within
+        assert await answer(application, "search_sections", "", filters={"doc_tag": "v2"}) == "SCOPE_VIOLATION"
 
 
 @hypothesis_settings(
