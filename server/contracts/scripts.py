@@ -22,9 +22,9 @@ class ExecuteCode(Arguments):
 
 
 class OutcomeError(Payload):
-    """Why a script did not end well, and the wire's code for it."""
+    """Why a script did not end well, and the wire's code for it. ``type`` is missing where none was started."""
 
-    type: Annotated[str, StringConstraints(max_length=200)]
+    type: Annotated[str, StringConstraints(max_length=200)] | None = None
     message: Annotated[str, StringConstraints(max_length=4000)]
     line: int | None = Field(default=None, ge=0, le=1_000_000)
     column: int | None = Field(default=None, ge=0, le=1_000_000)
