@@ -1,7 +1,7 @@
-"""Clients that others wrote list and call, on stdio and HTTP: the SDK's, its 1.x line and the Inspector.
+"""Clients that others wrote list and call, on stdio and HTTP: SDKs in Python and TypeScript, and the Inspector.
 
-The 1.x client and the Inspector come from package registries. Where one cannot be reached those tests are skipped,
-and say so.
+The Python SDK's 1.x line, the TypeScript SDK and the Inspector come from package registries. Where one cannot be
+reached those tests are skipped, and say so.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ PROJECT = "handbook"
 QUERY = "how are backups encrypted"
 SCRIPT = f"return [row.title for row in semantic_search({QUERY!r}, top_k=1)]"
 TITLE = "Backups handbook"
-TOOLS = ["semantic_search", "execute_code"]
 
 OLD_SDK = "mcp==1.30.0"
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
+TYPESCRIPT_SDK = "@modelcontextprotocol/sdk@1.32.2"
 NODE = "node@22"  # the Inspector needs 22.19; this package carries the program itself
 
 pytestmark = [pytest.mark.slow, pytest.mark.walls, pytest.mark.timeout(300)]
@@ -88,18 +88,20 @@ async def _list_and_call(client: Client) -> tuple[list[str], str, list[str]]:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_the_sdk_s_client_lists_and_calls_over_stdio(stdio: StdioServerParameters, mode: Any) -> None:
+async def test_the_sdk_s_client_lists_and_calls_over_stdio(
+    stdio: StdioServerParameters, mode: Any, listed: list[str]
+) -> None:
     """Both eras of the protocol."""
     async with Client(stdio, mode=mode) as client:
-        assert await _list_and_call(client) == (TOOLS, TITLE, [TITLE])
+        assert await _list_and_call(client) == (listed, TITLE, [TITLE])
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_the_sdk_s_client_lists_and_calls_over_http(url: str, mode: Any) -> None:
+async def test_the_sdk_s_client_lists_and_calls_over_http(url: str, mode: Any, listed: list[str]) -> None:
     """Both eras of the protocol."""
     async with Client(url, mode=mode) as client:
-        assert await _list_and_call(client) == (TOOLS, TITLE, [TITLE])
+        assert await _list_and_call(client) == (listed, TITLE, [TITLE])
 
 
 # What a program on the SDK's 1.x line does; it prints what it got.
@@ -146,15 +148,90 @@ def _old_client(python: Path, target: str | dict[str, Any]) -> list[Any]:
     return answer
 
 
-def test_the_sdk_s_old_line_lists_and_calls_over_stdio(old_python: Path, stdio: StdioServerParameters) -> None:
+def test_the_sdk_s_old_line_lists_and_calls_over_stdio(
+    old_python: Path, stdio: StdioServerParameters, listed: list[str]
+) -> None:
     """Clients stay behind for years."""
-    target = {"command": stdio.command, "args": stdio.args, "env": stdio.env}
-    assert _old_client(old_python, target) == [TOOLS, TITLE, [TITLE], False]
+    assert _old_client(old_python, _started(stdio)) == [listed, TITLE, [TITLE], False]
 
 
-def test_the_sdk_s_old_line_lists_and_calls_over_http(old_python: Path, url: str) -> None:
+def test_the_sdk_s_old_line_lists_and_calls_over_http(old_python: Path, url: str, listed: list[str]) -> None:
     """Clients stay behind for years."""
-    assert _old_client(old_python, url) == [TOOLS, TITLE, [TITLE], False]
+    assert _old_client(old_python, url) == [listed, TITLE, [TITLE], False]
+
+
+def _started(stdio: StdioServerParameters) -> dict[str, Any]:
+    return {"command": stdio.command, "args": stdio.args, "env": stdio.env}
+
+
+# What a program on the TypeScript SDK does. Its client holds every answer, errors included, against the schema of
+# its tool, and throws where one does not fit.
+TYPESCRIPT_CLIENT = """
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const [target, question, script] = JSON.parse(process.argv[1]);
+const client = new Client({ name: "test", version: "1" });
+const [Transport, to] =
+  typeof target === "string" ? [StreamableHTTPClientTransport, new URL(target)] : [StdioClientTransport, target];
+await client.connect(new Transport(to));
+const tools = (await client.listTools()).tools.map((tool) => tool.name);
+const answers = {}, errors = {};
+const call = async (name, args) => {
+  answers[name] = await client.callTool({ name, arguments: args });
+  return answers[name].structuredContent;
+};
+const { quotes } = await call("kb_retrieve_evidence", { question });
+const { results } = await call("kb_search", { query: question });
+await call("kb_extract_evidence", { question, passage_ids: results.map((row) => row.passage_id) });
+await call("kb_read_excerpt", { passage_id: quotes[0].passage_id });
+await call("kb_expand_excerpt", { passage_id: results[0].section_id });
+await call("semantic_search", { query: question, response_mode: "full" });
+await call("execute_code", { code: script });
+await call("help", {});
+for (const name of tools) errors[name] = await client.callTool({ name, arguments: { no_such_argument: 1 } });
+await client.close();
+console.log(JSON.stringify([tools, answers, errors]));
+"""
+
+
+@pytest.fixture(scope="module")
+def typescript(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the TypeScript SDK in it."""
+    if shutil.which("npm") is None or shutil.which("node") is None:
+        pytest.skip("the TypeScript SDK needs node and npm, and they are not both here")
+    folder = tmp_path_factory.mktemp("typescript")
+    install = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", TYPESCRIPT_SDK]
+    installed = subprocess.run(install, capture_output=True, text=True, timeout=240, check=False)
+    if installed.returncode:
+        pytest.skip(f"{TYPESCRIPT_SDK} cannot be had here: {(installed.stderr.strip().splitlines() or ['?'])[-1]}")
+    return folder
+
+
+def _typescript_client(folder: Path, target: str | dict[str, Any]) -> Any:
+    told = json.dumps([target, QUERY, SCRIPT])
+    command = ["node", "--input-type=module", "--eval", TYPESCRIPT_CLIENT, told]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("transport", ["stdio", "url"])
+def test_the_typescript_sdk_calls_every_tool_and_gets_an_error_as_a_result(
+    typescript: Path, listed: list[str], request: pytest.FixtureRequest, transport: str
+) -> None:
+    """A client that validates answers hides what does not fit the schema."""
+    target = request.getfixturevalue(transport)
+    tools, answers, errors = _typescript_client(typescript, target if transport == "url" else _started(target))
+    assert tools == sorted(answers, key=tools.index) == list(errors) == listed
+    assert {name: answer.get("isError", False) for name, answer in answers.items()} == dict.fromkeys(tools, False)
+    assert "AES-256" in answers["kb_retrieve_evidence"]["structuredContent"]["quotes"][0]["quote"]
+    assert answers["execute_code"]["structuredContent"]["result"] == [TITLE]
+    for name, answer in errors.items():
+        assert (name, answer["isError"]) == (name, True)
+        assert answer["structuredContent"]["error"]["code"] == "INVALID_ARGUMENT"
+        assert "no_such_argument" in answer["content"][0]["text"]
 
 
 @dataclass(frozen=True)
@@ -169,7 +246,7 @@ class Inspector:
         environment = {**os.environ, "PATH": self.path}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-        answer: dict[str, Any] = json.loads(done.stdout)["result"]
+        answer: dict[str, Any] = json.loads(done.stdout)
         return answer
 
 
@@ -192,30 +269,53 @@ INSPECTIONS = {
 }
 
 
-def _expect(inspection: str, answer: dict[str, Any]) -> None:
+def _expect(inspection: str, answer: dict[str, Any], tools: list[str]) -> None:
     if inspection == "list":
-        assert [tool["name"] for tool in answer["tools"]] == TOOLS
+        # Errors would end it, warnings would not; it reports what it found, and nothing where it found nothing.
+        assert answer.get("schemaFindings", []) == []
+        assert [tool["name"] for tool in answer["result"]["tools"]] == tools
     elif inspection == "search":
-        assert answer["structuredContent"]["results"][0]["title"] == TITLE
+        assert answer["result"]["structuredContent"]["results"][0]["title"] == TITLE
     else:
-        assert answer["structuredContent"]["result"] == [TITLE]
+        assert answer["result"]["structuredContent"]["result"] == [TITLE]
 
 
 @pytest.mark.parametrize("inspection", INSPECTIONS)
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_finds_nothing_over_stdio(
-    inspector: Inspector, stdio: StdioServerParameters, tmp_path: Path, inspection: str, era: str
+    inspector: Inspector,
+    stdio: StdioServerParameters,
+    tmp_path: Path,
+    inspection: str,
+    era: str,
+    listed: list[str],
 ) -> None:
     """The configuration is the one that the README gives for clients."""
-    config = tmp_path / "mcp.json"
-    server = {"command": stdio.command, "args": stdio.args, "env": stdio.env}
-    config.write_text(json.dumps({"mcpServers": {"winnow": server}}), "utf-8")
-    target = ["--config", str(config), "--server", "winnow", "--protocol-era", era]
-    _expect(inspection, inspector.run(*target, *INSPECTIONS[inspection]))
+    target = [*_configured(stdio, tmp_path), "--protocol-era", era]
+    _expect(inspection, inspector.run(*target, *INSPECTIONS[inspection]), listed)
+
+
+def _configured(stdio: StdioServerParameters, folder: Path) -> list[str]:
+    config = folder / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {"winnow": _started(stdio)}}), "utf-8")
+    return ["--config", str(config), "--server", "winnow"]
+
+
+def test_the_inspector_finds_nothing_in_the_earlier_tools(
+    inspector: Inspector, stdio: StdioServerParameters, tmp_path: Path, listed: list[str]
+) -> None:
+    """They are listed on request."""
+    asked = StdioServerParameters(command=stdio.command, args=[*stdio.args, "--legacy-tools"], env=stdio.env)
+    answer = inspector.run(*_configured(asked, tmp_path), *INSPECTIONS["list"])
+    names = [tool["name"] for tool in answer["result"]["tools"]]
+    assert answer.get("schemaFindings", []) == []
+    assert [name for name in names if name not in listed] == ["search_sections", "get_section_text"]
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_the_inspector_finds_nothing_over_http(inspector: Inspector, url: str, era: str) -> None:
+def test_the_inspector_finds_nothing_over_http(
+    inspector: Inspector, url: str, era: str, listed: list[str]
+) -> None:
     """The same three, against one running server."""
     for inspection, arguments in INSPECTIONS.items():
-        _expect(inspection, inspector.run(url, "--protocol-era", era, *arguments))
+        _expect(inspection, inspector.run(url, "--protocol-era", era, *arguments), listed)

@@ -103,7 +103,7 @@ def pipe(store: Path) -> Iterator[Pipe]:
         yield opened
 
 
-def test_a_client_shakes_hands_lists_and_calls(pipe: Pipe) -> None:
+def test_a_client_shakes_hands_lists_and_calls(pipe: Pipe, listed: list[str]) -> None:
     pipe.send(id=1, method="initialize", params=HANDSHAKE)
     assert pipe.answer(1)["result"]["serverInfo"]["name"] == "winnow"
     pipe.send(method="notifications/initialized")
@@ -120,7 +120,7 @@ def test_a_client_shakes_hands_lists_and_calls(pipe: Pipe) -> None:
     assert pipe.close() == 0
 
 
-def test_a_host_may_discover_first_and_shake_hands_after(pipe: Pipe) -> None:
+def test_a_host_may_discover_first_and_shake_hands_after(pipe: Pipe, listed: list[str]) -> None:
     pipe.send(id=1, method="server/discover", params=MODERN)
     assert "2026-07-28" in json.dumps(pipe.answer(1)["result"])
     pipe.send(id=2, method="initialize", params=HANDSHAKE)
