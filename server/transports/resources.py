@@ -79,8 +79,7 @@ def listed_pages(tools: Collection[str], settings: Settings) -> list[Resource]:
             mime_type=_MARKDOWN,
             size=len(_rendered(page, tools, settings).encode()),
         )
-        for uri, page in PAGES.items()
-        if page.needs in ("", *tools)
+        for uri, page in _pages(tools).items()
     ]
 
 
@@ -91,20 +90,20 @@ def read(uri: str, session: Session, tools: Collection[str], settings: Settings)
         WinnowError: INVALID_REQUEST for what is no URI of ours, SCOPE_VIOLATION for another session's whether or
             not there is one, NOT_FOUND for what is not there (any more).
     """
-    page = PAGES.get(uri)
-    if page is not None and page.needs in ("", *tools):
+    page = _pages(tools).get(uri)
+    if page is not None:
         return _contents(uri, _rendered(page, tools, settings), _MARKDOWN)
-    kept = _passage_at(uri, session)
+    parsed = parse_uri(uri)
+    if parsed is None:
+        known = ", ".join((*_pages(tools), URI_TEMPLATE))
+        raise WinnowError("INVALID_REQUEST", f"{_shown(uri)} is no resource of this server; it has {known}")
+    kept = _passage_of(session, *parsed)
     if kept is None:
         raise WinnowError("NOT_FOUND", f"this passage is unknown or no longer held; {_instead(tools, settings)}")
     return _contents(uri, _bounded(printable(kept.passage.chunk.text)), _TEXT)
 
 
-def _passage_at(uri: str, session: Session) -> Kept | None:
-    parsed = parse_uri(uri)
-    if parsed is None:
-        raise WinnowError("INVALID_REQUEST", f"{_shown(uri)} is no resource of this server; it has {_known()}")
-    session_id, passage_id = parsed
+def _passage_of(session: Session, session_id: str, passage_id: str) -> Kept | None:
     if session_id != session.id:
         raise WinnowError(
             "SCOPE_VIOLATION", "this passage belongs to another session; repeat the search to get it in this one"
@@ -130,8 +129,8 @@ def _bounded(text: str) -> str:
     return text.encode("utf-8")[:MAX_READ_BYTES].decode("utf-8", "ignore")
 
 
-def _known() -> str:
-    return ", ".join((*PAGES, URI_TEMPLATE))
+def _pages(tools: Collection[str]) -> Mapping[str, Page]:
+    return {uri: page for uri, page in PAGES.items() if page.needs in ("", *tools)}
 
 
 def _shown(uri: str) -> str:
