@@ -105,7 +105,7 @@ def read_excerpt(
             print(part.excerpt)
 
     passage_id: an id or a row. max_tokens: 8 to 800. format: "text", or "bullets" with a line for each sentence.
-    After the passage comes what follows it in its document.
+    It ends where the passage ends; a `start_char` beyond reads on in the document.
     """
     given = {"passage_id": passage_id, "max_tokens": max_tokens, "start_char": start_char}
     return to_row(_ask("kb.read_excerpt", {**given, "format": format, "scope": scope}))
@@ -167,6 +167,8 @@ def _passage_ids(passages: Any) -> list[Any]:
 
 def _passage_id(passage: Any) -> Any:
     """Its id in this session; what rows of other calls have is as good."""
+    if isinstance(passage, list):
+        raise TypeError("a passage is one id or one row; for several: [kb.read_excerpt(row) for row in rows]")
     if not isinstance(passage, Mapping):
         return passage
     return passage["passage_id"] if "passage_id" in passage else passage["id"]

@@ -310,7 +310,7 @@ SIZES = [
     "kb.extract_evidence('which rule', [])", "kb.extract_evidence('which rule', [passage] * 51)",
     "kb.extract_evidence('which rule', [passage] * 1_000)",
     "kb.extract_evidence('which rule', [passage] * 100_000)", "kb.extract_evidence('which rule', ['x' * 65])",
-    "kb.extract_evidence('which rule', [''])", "kb.extract_evidence('which rule', [[passage]])",
+    "kb.extract_evidence('which rule', [''])",
     "kb.read_excerpt(passage, max_tokens=801)", "kb.read_excerpt(passage, max_tokens=7)",
     "kb.read_excerpt(passage, start_char=-1)", "kb.read_excerpt(passage, start_char=10**7 + 1)",
     "kb.read_excerpt(passage, start_char=10**7)", "kb.read_excerpt('')", "kb.read_excerpt(None)",

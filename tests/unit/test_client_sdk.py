@@ -199,6 +199,13 @@ def test_one_passage_is_named_by_an_id_or_by_any_row(asked: list[Any]) -> None:
         "p1", "p1", "p1", "a", ["s1", "s2"]]  # fmt: skip
 
 
+def test_a_page_in_place_of_one_passage_is_told_what_to_write(asked: list[Any]) -> None:
+    for call in (kb.read_excerpt, kb.expand_excerpt):
+        with pytest.raises(TypeError, match="one id or one row"):
+            call(Results(PAGE))
+    assert asked == []
+
+
 @pytest.mark.parametrize(
     ("read", "meant"),
     [
