@@ -322,6 +322,20 @@ async def test_http_clients_of_the_handshake_era_have_a_session_each(server: Ser
         assert (await refusal(b, uri)).data["code"] == "SCOPE_VIOLATION"
 
 
+async def test_http_requests_of_the_handshake_era_with_an_invented_session_or_none_read_nothing(
+    server: Server[str],
+) -> None:
+    """Whose call it is rests on the SDK's own check of that header."""
+    async with http(server) as url, Client(url, mode="legacy") as client, httpx2.AsyncClient() as raw:
+        row = (await found(client))["results"][0]
+        request = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": row["scratch_uri"]}}
+        for forged in ({"mcp-session-id": "0" * 32}, {"mcp-session-id": ""}, {}):
+            headers = {"accept": "application/json, text/event-stream", **forged}
+            response = await raw.post(url, json=request, headers=headers)
+            assert "AES-256" not in response.text
+            assert response.status_code in (400, 404), response.text
+
+
 async def test_http_requests_of_the_2026_protocol_share_one_session_and_cannot_name_another(
     server: Server[str],
 ) -> None:
