@@ -1,0 +1,262 @@
+"""Every answer of every tool, errors of all six codes included: as its schema says, and the same as text."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from mcp import Client
+from mcp_types import CallToolResult, TextContent
+
+from server.app import Application, running
+from server.errors import Code
+from server.knowledge import KnowledgeBase, Library
+from server.settings import load_settings
+from server.tools import TOOLS
+from server.transports.dispatch import Dispatcher
+from server.transports.limits import CALLS_PER_MINUTE
+from server.transports.protocol import build_server
+
+pytestmark = [pytest.mark.anyio, pytest.mark.walls]
+
+QUESTION = "how are backups encrypted"
+NAMES = [tool.name.replace(".", "_") for tool in TOOLS]
+# What leads on to another call, and what a result is chosen by: never in one channel alone.
+IDS = frozenset({"id", "passage_id", "section_id", "session_id", "next_cursor", "next_start_char", "topic"})
+LISTS_OF_IDS = frozenset({"ids", "missing_ids", "next_section_ids", "next_tools"})
+SCORES = frozenset({"score", "confidence"})
+FIGURES = frozenset({"fused_score", "lexical_vec_score", "dense", "lexical", "fused"})
+
+
+@pytest.fixture(scope="module")
+async def application(store: Path) -> AsyncIterator[Application]:
+    """One winnow with every tool; each client has a session of its own."""
+    settings = load_settings(store=store, project="handbook", legacy_tools=True)
+    async with running(settings, wait_for_model=True) as app:
+        yield app
+
+
+@pytest.fixture(params=["legacy", "2026-07-28"])
+def era(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture
+async def client(application: Application, era: Any) -> AsyncIterator[Client]:
+    async with Client(_server(application), mode=era) as connected:
+        yield connected
+
+
+def _server(application: Application) -> Any:
+    return build_server(Dispatcher(application.context, application.settings), application)
+
+
+async def checked(client: Client, tool: str, arguments: Mapping[str, Any]) -> CallToolResult:
+    """The answer of a call, held against the schema that the server lists."""
+    result = await client.call_tool(tool, dict(arguments))
+    schemas = {listed.name: listed.output_schema for listed in (await client.list_tools()).tools}
+    validator = jsonschema.Draft202012Validator(schemas[tool] or {})
+    assert [error.message for error in validator.iter_errors(result.structured_content)] == []
+    return result
+
+
+def text_of(result: CallToolResult) -> str:
+    """The one block of text; links to resources may stand beside it."""
+    first, *others = result.content
+    assert isinstance(first, TextContent)
+    assert [other.type for other in others] == ["resource_link"] * len(others)
+    return first.text
+
+
+def told(value: Any) -> Iterator[str]:
+    """What of a payload must stand in its text."""
+    if isinstance(value, list):
+        for part in value:
+            yield from told(part)
+    if not isinstance(value, dict):
+        return
+    for name, part in value.items():
+        if name in LISTS_OF_IDS:
+            yield from part
+        elif name in SCORES:
+            yield f"{part:.3f}"
+        elif (name in IDS or name in FIGURES) and part is not None:
+            yield str(part)
+        elif name != "meta":
+            yield from told(part)
+
+
+@pytest.fixture
+async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
+    """Good calls of every tool: with defaults, and with whatever changes the shape of the answer."""
+    found = await checked(client, "kb_search", {"query": QUESTION})
+    passages = [row["passage_id"] for row in found.structured_content["results"]]
+    sections = [row["section_id"] for row in found.structured_content["results"]]
+    evidence = {"question": QUESTION, "max_quotes": 1}
+    quoted = await checked(client, "kb_retrieve_evidence", evidence)
+    unknown = "0" * 12
+    debug = {"include_scores": True, "include_debug": True, "max_per_doc": 3, "mode": "hybrid_local"}
+    modes = ("ids", "metadata", "preview", "full")
+    return {
+        "kb_retrieve_evidence": [
+            {"question": QUESTION},
+            {"question": "zyxwvut nowhere at all"},
+            {**evidence, "cursor": quoted.structured_content["next_cursor"]},
+        ],
+        "kb_search": [
+            {"query": QUESTION, "options": debug},
+            {"query": QUESTION, "cursor": found.structured_content["next_cursor"]},
+            {"query": QUESTION, "filters": {"tags": ["no such tag"]}},
+        ],
+        "kb_extract_evidence": [{"question": QUESTION, "passage_ids": [*passages, unknown]}],
+        "kb_read_excerpt": [
+            {"passage_id": passages[0]},
+            {
+                "passage_id": sections[1],
+                "max_tokens": 8,
+                "options": {"format": "bullets", "include_citation": False},
+            },
+        ],
+        "kb_expand_excerpt": [{"passage_id": passages[0]}, {"passage_id": sections[0], "before_tokens": 0}],
+        "semantic_search": [
+            *({"query": QUESTION, "response_mode": mode} for mode in modes),
+            {"filter_ids": [*sections, unknown], "response_mode": "full", "include_relationships": True},
+            {"query": QUESTION, "top_k": 100, "response_mode": "full"},
+        ],
+        "search_sections": [
+            {"query": QUESTION},
+            {"query": QUESTION, "page_size": 100, "session_id": "x", "filters": {"colour": "red"}},
+            {"query": QUESTION, "include_debug": False},
+        ],
+        "get_section_text": [
+            {"section_ids": [*sections, unknown]},
+            {"section_ids": sections, "max_bytes_per": 16},
+        ],
+        "execute_code": [{"code": "print('seen')\nreturn {'answer': [1, 2.5, None, 'é']}"}, {"code": "x = 1"}],
+        "help": [{}, {"topic": "sdk"}, {"topic": "kb.search"}],
+    }
+
+
+async def test_every_tool_answers_as_its_schema_says_with_the_same_ids_scores_and_cursors_as_text(
+    client: Client, good: Mapping[str, list[dict[str, Any]]]
+) -> None:
+    assert [tool.name for tool in (await client.list_tools()).tools] == NAMES
+    assert set(good) == set(NAMES)
+    for tool, calls in good.items():
+        for arguments in calls:
+            result = await checked(client, tool, arguments)
+            text, answer = text_of(result), result.structured_content
+            assert not result.is_error, (tool, arguments, text)
+            missing = [part for part in told(answer) if part not in text]
+            assert (tool, arguments, missing) == (tool, arguments, [])
+            assert [warning for warning in answer["meta"]["warnings"] if warning not in text] == []
+
+
+async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], str]]:
+    """What every tool must refuse, by the arguments that it lists; and the code."""
+    required = {"query": QUESTION, "question": QUESTION, "code": "return 1", "passage_id": "0" * 12}
+    required |= {"passage_ids": ["0" * 12], "section_ids": ["0" * 12]}  # type: ignore[dict-item]
+    for tool in (await client.list_tools()).tools:
+        known = tool.input_schema["properties"]
+        fine = {name: required[name] for name in tool.input_schema.get("required", ())}
+        if tool.name == "semantic_search":
+            fine = {"query": QUESTION}
+        yield tool.name, {**fine, "no_such_argument": 1}, "INVALID_ARGUMENT"
+        for name in fine:
+            yield tool.name, {**fine, name: {"not": "this"}}, "INVALID_ARGUMENT"
+            yield tool.name, {**fine, name: None}, "INVALID_ARGUMENT"
+        if "cursor" in known:
+            yield tool.name, {**fine, "cursor": "none of ours"}, "INVALID_ARGUMENT"
+        if "scope" in known:
+            yield tool.name, {**fine, "scope": {"project_id": "other"}}, "SCOPE_VIOLATION"
+        if "passage_id" in known or "passage_ids" in known:
+            yield tool.name, fine, "INVALID_ARGUMENT"  # an id that leads nowhere
+
+
+async def test_every_tool_refuses_as_its_schema_says_and_in_the_same_words_as_text(client: Client) -> None:
+    refused: dict[str, set[str]] = {name: set() for name in NAMES}
+    async for tool, arguments, code in bad_calls(client):
+        result = await checked(client, tool, arguments)
+        assert (tool, arguments, error_code(result)) == (tool, arguments, code)
+        refused[tool].add(code)
+    scoped = {name for name in NAMES if name.startswith("kb_")} | {"semantic_search"}
+    assert {name for name, codes in refused.items() if "SCOPE_VIOLATION" in codes} == scoped
+    assert all("INVALID_ARGUMENT" in codes for codes in refused.values())
+
+
+def error_code(result: CallToolResult) -> str:
+    """The code of an error that is marked as one, and says all that it says in both channels."""
+    error, meta, text = (*map(result.structured_content.get, ("error", "meta")), text_of(result))
+    assert result.is_error
+    assert f"{error['code']}/{error['details']['reason']}: " in text
+    assert error["message"] in text
+    assert meta["trace_id"] in text
+    return str(error["code"])
+
+
+SCRIPTS = {
+    "while True: pass": "TIMEOUT",
+    "return 'word ' * 20_000": "BUDGET_EXCEEDED",
+    "while True: print('x' * 1000)": "BUDGET_EXCEEDED",
+    "'a' * 10**10": "BUDGET_EXCEEDED",
+    "for _ in range(101): semantic_search('port', top_k=1)": "BUDGET_EXCEEDED",
+    "import os": "INVALID_ARGUMENT",
+    "return 1 / 0": "INVALID_ARGUMENT",
+    "raise ValueError('x' * 10_000)": "INVALID_ARGUMENT",
+}
+
+
+async def test_every_end_of_a_script_is_an_answer_as_the_schema_says(client: Client) -> None:
+    for code, expected in SCRIPTS.items():
+        limit = {"timeout": 1} if expected == "TIMEOUT" else {}
+        result = await checked(client, "execute_code", {"code": code, **limit})
+        assert (code, error_code(result)) == (code, expected)
+
+
+async def test_too_many_calls_are_refused_as_the_schema_says(client: Client) -> None:
+    for _ in range(CALLS_PER_MINUTE["direct"]):
+        await client.call_tool("help", {})
+    result = await checked(client, "help", {})
+    assert error_code(result) == "BACKEND_UNAVAILABLE"
+    assert result.structured_content["error"]["details"]["retry_after_s"] > 0
+
+
+@pytest.fixture
+async def broken(request: pytest.FixtureRequest, store: Path, tmp_path: Path) -> AsyncIterator[Application]:
+    """A winnow over a store that is no store, or with a fault of ours in the way to it."""
+    (tmp_path / "catalogue.sqlite3").write_bytes(b"no database " * 400)
+    settings = load_settings(store=tmp_path, project="handbook", legacy_tools=True, embedding="off")
+    async with AsyncExitStack() as stack:
+        if request.param == "store":
+            yield await stack.enter_async_context(running(settings, wait_for_model=False))
+        else:
+            application = Application(settings, KnowledgeBase(_faulty, settings))
+            stack.push_async_callback(application.close)
+            yield application
+
+
+def _faulty() -> Library:
+    raise RuntimeError("secret detail of the inside")
+
+
+@pytest.mark.parametrize(
+    ("broken", "code"),
+    [("store", Code.BACKEND_UNAVAILABLE), ("fault", Code.INTERNAL_ERROR)],
+    indirect=["broken"],
+)
+async def test_what_is_broken_behind_the_tools_is_an_answer_as_the_schema_says(
+    broken: Application, era: Any, code: Code
+) -> None:
+    asked = {"query": QUESTION, "question": QUESTION, "passage_id": "a" * 12, "code": "return 1"}
+    async with Client(_server(broken), mode=era) as client:
+        for tool in (await client.list_tools()).tools:
+            if tool.name in ("help", "execute_code"):
+                continue
+            fine = {name: asked.get(name, ["a" * 12]) for name in tool.input_schema.get("required", ["query"])}
+            result = await checked(client, tool.name, fine)
+            assert (tool.name, error_code(result)) == (tool.name, code)
+            assert "secret" not in text_of(result) + str(result.structured_content)
