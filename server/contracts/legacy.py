@@ -77,7 +77,7 @@ class SearchSections(Arguments):
         default=25, ge=1, le=_BEYOND_ANY_CAP, description=f"results in one answer; at most {MAX_PAGE_SIZE}"
     )
     session_id: SessionId | None = Field(default=None, description="ignored; a session is a connection's")
-    include_debug: bool = Field(default=True, description="false: the shorter rows of kb_search, with previews")
+    include_debug: bool = Field(default=True, description="false: shorter results, with previews")
 
 
 class GetSectionText(Arguments):

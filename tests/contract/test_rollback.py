@@ -1,0 +1,145 @@
+"""Two switches back: ``kb_v2_enabled`` to the earlier tools, ``structured_output_enabled`` to plain JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, TextContent
+
+from server.app import running
+from server.contracts import answer_schema
+from server.settings import load_settings
+from server.tiers import dumps, measure
+from server.tools import TOOLS
+from server.transports.dispatch import Dispatcher
+from server.transports.protocol import build_server
+
+pytestmark = [pytest.mark.anyio, pytest.mark.walls]
+
+QUESTION = "how are backups encrypted"
+BY_NAME = {tool.name.replace(".", "_"): tool for tool in TOOLS}
+KB = [name for name in BY_NAME if name.startswith("kb_")]
+EARLIER = ["search_sections", "get_section_text"]
+UNKNOWN = "0" * 12
+CALLS: Mapping[str, dict[str, Any]] = {
+    "kb_retrieve_evidence": {"question": QUESTION},
+    "kb_search": {"query": QUESTION},
+    "kb_extract_evidence": {"question": QUESTION, "passage_ids": [UNKNOWN]},
+    "kb_read_excerpt": {"passage_id": UNKNOWN},
+    "kb_expand_excerpt": {"passage_id": UNKNOWN},
+    "semantic_search": {"query": QUESTION, "top_k": 100, "response_mode": "full"},
+    "search_sections": {"query": QUESTION, "page_size": 100},
+    "get_section_text": {"section_ids": [UNKNOWN]},
+    "execute_code": {"code": "print('seen')\nreturn semantic_search('backups', top_k=2).ids"},
+    "help": {"topic": "semantic_search"},
+}
+REFUSED = ("kb_extract_evidence", "kb_read_excerpt", "kb_expand_excerpt")  # their id leads nowhere
+# What the text of an answer may take beside its payload.
+META_TOKENS = 400
+
+
+@pytest.fixture(params=["legacy", "auto"])
+def era(request: pytest.FixtureRequest) -> Any:
+    """Both eras of the protocol: "auto" discovers the server of 2026, which also brings its instructions."""
+    return request.param
+
+
+@asynccontextmanager
+async def serving(store: Path, era: Any, **flags: Any) -> AsyncIterator[Client]:
+    """A client of a server with these settings."""
+    settings = load_settings(store=store, project="handbook", **flags)
+    async with running(settings, wait_for_model=True) as app:
+        server = build_server(Dispatcher(app.context, settings), app)
+        async with Client(server, mode=era) as client:
+            yield client
+
+
+async def names_of(client: Client) -> list[str]:
+    return [tool.name for tool in (await client.list_tools()).tools]
+
+
+@pytest.mark.parametrize(
+    ("flags", "absent"),
+    [
+        ({}, EARLIER),
+        ({"legacy_tools": True}, []),
+        ({"kb_v2_enabled": False}, KB),
+        ({"kb_v2_enabled": False, "legacy_tools": True}, KB),
+    ],
+)
+async def test_the_switches_decide_which_tools_are_listed(
+    store: Path, flags: dict[str, bool], absent: list[str]
+) -> None:
+    async with serving(store, "auto", **flags) as client:
+        assert await names_of(client) == [name for name in BY_NAME if name not in absent]
+
+
+async def test_without_the_kb_tools_the_earlier_ones_answer_and_those_are_unknown(store: Path, era: Any) -> None:
+    async with serving(store, era, kb_v2_enabled=False) as client:
+        for name in KB:
+            for spelling in (name, BY_NAME[name].name):
+                with pytest.raises(MCPError) as caught:
+                    await client.call_tool(spelling, CALLS[name])
+                assert caught.value.code == INVALID_PARAMS
+                assert "search_sections, get_section_text" in caught.value.message
+        found = await client.call_tool("search_sections", {"query": QUESTION})
+        section = found.structured_content["results"][0]["section_id"]
+        read = await client.call_tool("get_section_text", {"section_ids": [section]})
+        assert "AES-256" in read.structured_content["results"][0]["text_truncated"]
+        for name in ("semantic_search", "execute_code", "help"):
+            assert not (await client.call_tool(name, CALLS[name])).is_error
+
+
+async def test_without_the_kb_tools_nothing_that_a_client_is_told_names_them(store: Path, era: Any) -> None:
+    async with serving(store, era, kb_v2_enabled=False) as client:
+        tools = (await client.list_tools()).tools
+        texts = {"instructions": client.instructions or ""}
+        texts |= {tool.name: f"{tool.description} {json.dumps(tool.input_schema)}" for tool in tools}
+        for topic in ("playbook", *EARLIER, "semantic_search", "execute_code"):
+            answer = await client.call_tool("help", {"topic": topic})
+            texts[f"help on {topic}"] = answer.structured_content["text"]
+    assert texts["instructions"]
+    assert {place: found for place, text in texts.items() if (found := re.findall(r"\bkb_\w+", text))} == {}
+
+
+async def test_without_structure_every_answer_is_one_block_of_minified_json(store: Path, era: Any) -> None:
+    async with serving(store, era, structured_output_enabled=False, legacy_tools=True) as client:
+        tools = (await client.list_tools()).tools
+        assert {tool.name: tool.output_schema for tool in tools} == dict.fromkeys(CALLS)
+        for name, arguments in CALLS.items():
+            payload = await plain_answer(client, name, arguments, failed=name in REFUSED)
+            assert ("error" in payload) == (name in REFUSED)
+            refused = await plain_answer(client, name, {"no_such_argument": 1}, failed=True)
+            assert refused["error"]["code"] == "INVALID_ARGUMENT"
+
+
+async def plain_answer(client: Client, name: str, arguments: dict[str, Any], *, failed: bool) -> dict[str, Any]:
+    """The payload of an answer that is text alone: minified, bounded, and what the schema would have said."""
+    result = await client.call_tool(name, arguments)
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    assert (name, result.is_error, result.structured_content) == (name, failed, None)
+    payload: dict[str, Any] = json.loads(block.text)
+    assert dumps(payload) == block.text
+    jsonschema.validate(payload, dict(answer_schema(BY_NAME[name].answer)))
+    assert measure(payload).tokens <= BY_NAME[name].most.tokens + META_TOKENS
+    return payload
+
+
+async def test_structure_does_not_change_what_is_answered(store: Path) -> None:
+    asked = {"query": QUESTION, "response_mode": "preview"}
+    async with serving(store, "auto", structured_output_enabled=False) as client:
+        plain = await plain_answer(client, "semantic_search", asked, failed=False)
+    async with serving(store, "auto") as client:
+        structured = (await client.call_tool("semantic_search", asked)).structured_content
+    assert {**plain, "meta": None} == {**structured, "meta": None}
+    assert plain["meta"]["usage"] == structured["meta"]["usage"]
