@@ -1,12 +1,13 @@
 """Quotes: the few spans of some passages that say most of a question. Pure and deterministic, without a model.
 
-A quote is a span whole, with some tokens of its own passage around it while there is room for them. What is cut is
-marked "…". A span that is too long for a quote is cut around the stretch that says most of the question.
+A quote is a span whole with its context: first the neighbours that say something of the question too, then
+what stands around them, in whole spans where there is room, else some tokens of it. What is left out is marked
+"…". A span that is too long for a quote is cut around the stretch that says most of the question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from server.spans import Span, clip, matches, next_word, scored_spans, terms, word_before
@@ -17,7 +18,9 @@ MAX_QUOTE_CHARS = 500
 # Spans that a similarity is asked for, characters of each that it sees (more than its model reads), and its share.
 SIMILAR_SPANS = 24
 _SIMILAR_CHARS = 2000
-SIMILARITY_SHARE = 0.5
+SIMILARITY_SHARE = 0.8
+# Where passages were ranked, how much a place in that ranking counts beside a span's own score.
+PRIOR_SHARE = 0.5
 # What the marks on both sides of a quote cost.
 _MARK_TOKENS = 2
 
@@ -37,8 +40,12 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
+    """Span number ``index`` of a passage; ``worth`` is what it is ranked by."""
+
     passage: int
+    index: int
     span: Span
+    worth: float
 
 
 def quotes(
@@ -48,13 +55,20 @@ def quotes(
     limit: int,
     max_tokens: int,
     context_tokens: int,
+    priors: Sequence[float] | None = None,
     similarity: Similarity | None = None,
 ) -> list[Quote]:
     """At most ``limit`` quotes from ``passages``, best first; none of a span that says no term of ``question``.
 
+    ``priors``, where given, are the passages' scores in the search that found them, 0 to 1. A span is then
+    ranked by its own score and its passage's together, and a passage without any matching span is quoted with
+    its first one: its title may be what matched. Without them, ties go to the shorter, then to the earlier
+    span.
+
     A quote has at most ``max_tokens`` tokens and ``MAX_QUOTE_CHARS`` characters; ``context_tokens`` is how much
-    of its passage may stand before it, and after it. What was quoted is not quoted again, whichever passage
-    repeats it. A smaller ``limit`` gives the first of the same quotes.
+    of its passage stands before it, and after it, rounded up to whole spans where there is room. What was
+    quoted is not quoted again, whichever passage repeats it. A smaller ``limit`` gives the first of the same
+    quotes.
 
     ``similarity``, where given, scores texts by their likeness to the question (1: the same). It is asked once,
     for the ``SIMILAR_SPANS`` spans that score best without it, and only those are quoted.
@@ -64,9 +78,10 @@ def quotes(
     'Backups are kept for ninety days.'
     """
     asked = terms(question)
-    ranked = _ranked(passages, asked)
+    spans = [scored_spans(text, asked) for text in passages]
+    ranked = _ranked(spans, priors)
     if similarity is not None:
-        ranked = _by_similarity(passages, ranked[:SIMILAR_SPANS], similarity)
+        ranked = _by_similarity(passages, ranked[:SIMILAR_SPANS], priors, similarity)
     chosen: list[Quote] = []
     said = _Said()
     for candidate in ranked:
@@ -75,7 +90,7 @@ def quotes(
         text, span = passages[candidate.passage], candidate.span
         if said.includes(text[span.start : span.end]):
             continue
-        quote = _text(text, span, asked, max_tokens, context_tokens)
+        quote = _text(text, spans[candidate.passage], candidate.index, asked, max_tokens, context_tokens)
         if quote:
             said.add(text[span.start : span.end], quote)
             chosen.append(Quote(candidate.passage, span.start, span.end, quote, span.score))
@@ -102,50 +117,109 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _ranked(passages: Sequence[str], asked: frozenset[str]) -> list[_Candidate]:
-    """Every span that says a term of the question, by score, then the shorter, then the earlier one."""
+def _ranked(spans: Sequence[Sequence[Span]], priors: Sequence[float] | None) -> list[_Candidate]:
+    """The spans that may be quoted, best first."""
     found = [
-        _Candidate(number, span)
-        for number, text in enumerate(passages)
-        for span in scored_spans(text, asked)
-        if span.score > 0
+        _Candidate(number, index, span, span.score + _prior(priors, number))
+        for number, ours in enumerate(spans)
+        for index, span in enumerate(ours)
+        if span.score > 0 or (priors is not None and index == 0 and not any(one.score for one in ours))
     ]
     return sorted(found, key=_order)
 
 
+def _prior(priors: Sequence[float] | None, passage: int) -> float:
+    return 0.0 if priors is None else PRIOR_SHARE * priors[passage]
+
+
 def _order(candidate: _Candidate) -> tuple[float, int, int, int]:
     span = candidate.span
-    return (-span.score, span.end - span.start, candidate.passage, span.start)
+    return (-candidate.worth, span.end - span.start, candidate.passage, span.start)
 
 
 def _by_similarity(
-    passages: Sequence[str], ranked: Sequence[_Candidate], similarity: Similarity
+    passages: Sequence[str],
+    ranked: Sequence[_Candidate],
+    priors: Sequence[float] | None,
+    similarity: Similarity,
 ) -> list[_Candidate]:
     texts = [
         passages[candidate.passage][candidate.span.start : candidate.span.end][:_SIMILAR_CHARS]
         for candidate in ranked
     ]
-    scored = [
-        replace(candidate, span=replace(candidate.span, score=_joined(candidate.span.score, likeness)))
-        for candidate, likeness in zip(ranked, similarity(texts) if texts else (), strict=True)
-    ]
-    return sorted(scored, key=_order)
+    found = []
+    for candidate, likeness in zip(ranked, similarity(texts) if texts else (), strict=True):
+        score = _joined(candidate.span.score, likeness)
+        worth = score + _prior(priors, candidate.passage)
+        found.append(replace(candidate, span=replace(candidate.span, score=score), worth=worth))
+    return sorted(found, key=_order)
+
+
+def _grown(text: str, spans: Sequence[Span], index: int, max_tokens: int) -> Span:
+    """The span with the neighbours that match as well, the better side first, as far as a quote has room."""
+    first = last = index
+    while True:
+        sides = [at for at in (first - 1, last + 1) if 0 <= at < len(spans) and spans[at].score > 0]
+        for at in sorted(sides, key=lambda at: -spans[at].score):
+            start, end = spans[min(at, first)].start, spans[max(at, last)].end
+            if _fits(text[start:end], max_tokens):
+                first, last = min(at, first), max(at, last)
+                break
+        else:
+            return Span(spans[first].start, spans[last].end, spans[index].score)
 
 
 def _joined(score: float, likeness: float) -> float:
     return (1 - SIMILARITY_SHARE) * score + SIMILARITY_SHARE * min(1.0, max(0.0, float(likeness)))
 
 
-def _text(text: str, span: Span, asked: frozenset[str], max_tokens: int, context_tokens: int) -> str:
+def _text(
+    text: str, spans: Sequence[Span], index: int, asked: frozenset[str], max_tokens: int, context_tokens: int
+) -> str:
+    span = _grown(text, spans, index, max_tokens) if context_tokens else spans[index]
     body = text[span.start : span.end]
-    if len(body) > MAX_QUOTE_CHARS or count_tokens(body) > max_tokens:
+    if not _fits(body, max_tokens):
         return _shortened(body, asked, max_tokens)
+    if context_tokens:
+        for start, end in _whole_contexts(text, spans, span, context_tokens):
+            quote = _marked(text, start, end)
+            if _fits(quote, max_tokens):
+                return quote
+    return _with_cut_context(text, span, max_tokens, context_tokens)
+
+
+def _fits(quote: str, max_tokens: int) -> bool:
+    return len(quote) <= MAX_QUOTE_CHARS and count_tokens(quote) <= max_tokens
+
+
+def _whole_contexts(
+    text: str, spans: Sequence[Span], span: Span, context_tokens: int
+) -> Iterator[tuple[int, int]]:
+    """The span with the spans that so many tokens on both sides reach into, whole; then one side of it alone."""
+    near = span.start - len(last_tokens(text[max(0, span.start - MAX_QUOTE_CHARS) : span.start], context_tokens))
+    far = span.end + len(first_tokens(text[span.end : span.end + MAX_QUOTE_CHARS], context_tokens))
+    start = min((one.start for one in spans if near < one.end and one.start < span.start), default=span.start)
+    end = max((one.end for one in spans if one.start < far and one.end > span.end), default=span.end)
+    if start < span.start and end > span.end:
+        yield start, end
+    if end > span.end:
+        yield span.start, end
+    if start < span.start:
+        yield start, span.end
+
+
+def _marked(text: str, start: int, end: int) -> str:
+    return f"{'…' if text[:start].strip() else ''}{text[start:end]}{'…' if text[end:].strip() else ''}"
+
+
+def _with_cut_context(text: str, span: Span, max_tokens: int, context_tokens: int) -> str:
+    body = text[span.start : span.end]
     left, right = text[: span.start], text[span.end :]
     room = max_tokens - count_tokens(body) - _MARK_TOKENS
     context = min(context_tokens, room // max(1, bool(left.strip()) + bool(right.strip())))
     while context > 0:
         quote = f"{_before(left, context)}{body}{_after(right, context)}"
-        if len(quote) <= MAX_QUOTE_CHARS and count_tokens(quote) <= max_tokens:
+        if _fits(quote, max_tokens):
             return quote
         context = context * 2 // 3
     return body

@@ -43,9 +43,10 @@ def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
     """A search, and quotes from what it finds."""
     at = resume(request.cursor, request)
     filters = filters_of(asking, request.scope, request.filters)
-    found = distinct(asking, request.question, filters, request.top_k, per_document=1, legs=at.legs)
+    found = distinct(asking, request.question, filters, request.top_k, per_document=request.top_k, legs=at.legs)
     keep = asking.caller.session.keep
     kept = [keep(one.passage, one.passage.document.project) for one in found.found]
+    priors = [one.score or 0.0 for one in found.found]
     here = Cursor(at.offset, fingerprint(request), found.generation, found.legs)
     warnings = [
         *(at.moved(found.generation, found.legs) if at is not START else ()),
@@ -54,7 +55,15 @@ def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
         *(() if kept else unlabelled(filters)),
     ]
     return _answer(
-        asking, request, kept, {}, here, tuple(warnings), duplicates=found.duplicates, cache_hit=found.cache_hit
+        asking,
+        request,
+        kept,
+        {},
+        here,
+        tuple(warnings),
+        priors=priors,
+        duplicates=found.duplicates,
+        cache_hit=found.cache_hit,
     )
 
 
@@ -66,6 +75,7 @@ def _answer(
     here: Cursor,
     warnings: tuple[str, ...] = (),
     *,
+    priors: Sequence[float] | None = None,
     duplicates: int = 0,
     cache_hit: bool = False,
 ) -> Answer:
@@ -76,6 +86,7 @@ def _answer(
         limit=_DEEPEST,
         max_tokens=request.max_quote_tokens,
         context_tokens=request.include_context_tokens,
+        priors=priors,
         similarity=similarity,
     )
     shown = best[here.offset : here.offset + request.max_quotes]
