@@ -14,9 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
+from mcp_types import TextContent
 
 from server.backends.lock import holder
 from server.backends.weights import installed_carrier
+from server.tools import TOOLS
 
 WINNOW = Path(sys.executable).with_name("winnow")
 MODERN = {
@@ -128,6 +132,34 @@ def test_a_host_may_discover_first_and_shake_hands_after(pipe: Pipe, listed: lis
     pipe.send(method="notifications/initialized")
     pipe.send(id=3, method="tools/list")
     assert "execute_code" in [tool["name"] for tool in pipe.answer(3)["result"]["tools"]]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_both_switches_back_are_read_from_the_environment_that_such_servers_share(
+    store: Path, mode: Any
+) -> None:
+    switches = {"MCP_KB_V2_ENABLED": "false", "MCP_STRUCTURED_OUTPUT_ENABLED": "false"}
+    folders = {name: value for name, value in os.environ.items() if name.startswith("WINNOW_")}
+    arguments = ["serve", "--store", str(store), "--project", "handbook"]
+    server = StdioServerParameters(command=str(WINNOW), args=arguments, env={**folders, **switches})
+    async with Client(server, mode=mode) as client:
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == [t.name for t in TOOLS if not t.name.startswith("kb.")]
+        assert {tool.output_schema is None for tool in tools} == {True}
+        found = await client.call_tool("search_sections", {"query": "incident commander"})
+        refused = await client.call_tool("get_section_text", {"ids": []})
+        with pytest.raises(MCPError, match="unknown tool 'kb_search'"):
+            await client.call_tool("kb_search", {"query": "incident commander"})
+    assert (found.structured_content, refused.structured_content) == (None, None)
+    assert _payload(found.content)["results"][0]["title"].startswith("Incidents handbook")
+    assert (refused.is_error, _payload(refused.content)["error"]["code"]) == (True, "INVALID_ARGUMENT")
+
+
+def _payload(content: Any) -> dict[str, Any]:
+    (block,) = content
+    assert isinstance(block, TextContent)
+    return dict(json.loads(block.text))
 
 
 def test_garbage_on_the_pipe_does_not_end_the_server(pipe: Pipe) -> None:
