@@ -19,11 +19,12 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "demo": ("demo", "index this Python's documentation and answer from it through a real MCP client"),
         "ingest": ("ingest", "put files and collections into the index"),
         "search": ("search", "search from the shell"),
+        "quote": ("quote", "quote what answers a question"),
         "exec": ("exec", "run a retrieval script in the sandbox"),
         "serve": ("serve", "serve MCP clients on stdio or HTTP"),
         "doctor": ("doctor", "check this installation and say what to do"),
         "model": ("model", "install or show the embedding model"),
-        "eval": ("eval", "measure retrieval quality on a collection"),
+        "eval": ("eval", "measure how well a collection is searched and quoted"),
         "bench": ("bench", "measure speed"),
         "config": ("config", "show the settings in force and where they came from"),
     }

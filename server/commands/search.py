@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from server.commands.output import Json, Project, Store, command, errors_shown, print_json
-from server.settings import Settings, load_settings
+from server.commands.asking import asked
+from server.commands.output import Json, Project, Store, command, errors_shown
+from server.settings import load_settings
 
 app = command()
 
@@ -37,26 +36,6 @@ def search(
             "min_score": min_score,
             "vendor_filter": vendor,
         }
-        payload, warnings = asyncio.run(_search(settings, arguments))
-        _show(payload, warnings, as_json=as_json)
+        from server.tools.semantic_search import lines
 
-
-async def _search(settings: Settings, arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    from server.app import knowledge_base
-
-    kb = knowledge_base(settings, wait_for_model=True)
-    try:
-        answer = await kb.call("semantic_search", arguments, kb.caller("shell"))
-        return answer.payload, answer.warnings
-    finally:
-        kb.close()
-
-
-def _show(payload: dict[str, Any], warnings: tuple[str, ...], *, as_json: bool) -> None:
-    if as_json:
-        print_json({**payload, "warnings": list(warnings)})
-        return
-    from server.tools.semantic_search import render
-
-    sys.stdout.write(render(payload) + "\n")
-    sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings)
+        asked(settings, "semantic_search", arguments, lines, as_json=as_json)

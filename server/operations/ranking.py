@@ -49,7 +49,7 @@ def ranked(asking: Asking, query: str, filters: Filters, legs: str = "") -> Rank
     generation = asking.library.catalogue.generation(filters.project)
     ranking, cache_hit = _ranking(asking, query, filters, generation, MAX_TOP_K, legs)
     return Ranked(
-        _passages(asking, ranking.hits, filters.project),
+        _passages(asking, ranking.hits, filters),
         ranking.legs,
         ranking.fusion,
         generation,
@@ -75,7 +75,7 @@ def distinct(
         cache_hit = cache_hit and is_known
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
         for some in _portions(fresh):
-            kept += _at_most(_passages(asking, some, filters.project), per_document, seen)
+            kept += _at_most(_passages(asking, some, filters), per_document, seen)
             if len(kept) >= wanted:
                 break
         read = frozenset(hit.chunk_id for hit in ranking.hits)
@@ -133,9 +133,12 @@ def _ranking(
     return ranking, False
 
 
-def _passages(asking: Asking, hits: Sequence[Hit], project: str) -> tuple[Found, ...]:
-    known = asking.library.catalogue.passages([hit.chunk_id for hit in hits], project)
-    return tuple(Found(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
+def _passages(asking: Asking, hits: Sequence[Hit], filters: Filters) -> tuple[Found, ...]:
+    """What the catalogue, which is the truth, still knows and admits: an index may lag behind it by a moment."""
+    known = asking.library.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
+    admits = asking.library.admits
+    found = (Found(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
+    return tuple(one for one in found if admits(filters, one.passage.document))
 
 
 def _portions(hits: Sequence[Hit]) -> Iterator[Sequence[Hit]]:

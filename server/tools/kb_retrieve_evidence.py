@@ -20,7 +20,7 @@ Do not use when: you want to explore what there is (kb_search), or need several 
 Returns at most: max_quotes quotes of max_quote_tokens tokens and 500 characters; about 1,000 tokens by default.
 If you need more, call: kb_expand_excerpt with a quote's passage_id, or this again with next_cursor as cursor, \
 or with other words.
-Defaults: top_k 5 passages of 5 documents, max_quotes 6, max_quote_tokens 80, include_context_tokens 20, mode \
+Defaults: top_k 5 passages, max_quotes 6, max_quote_tokens 80, include_context_tokens 20, mode \
 auto. Max: top_k 20, max_quotes 20, max_quote_tokens 200, include_context_tokens 100.
 
 confidence is the share of the question's words in the quoted sentence: use the words that the documents would \

@@ -28,25 +28,21 @@ Example: {"query": "how are backups encrypted"} then {"filter_ids": ["<id>"], "r
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
-    return await ask(context, "semantic_search", arguments, _lines)
+    return await ask(context, "semantic_search", arguments, lines)
 
 
-def render(payload: dict[str, Any]) -> str:
+def lines(payload: dict[str, Any]) -> list[str]:
     """The payload as dense text: one line a result, then its preview or content."""
-    return "\n".join(_lines(payload))
-
-
-def _lines(payload: dict[str, Any]) -> list[str]:
-    lines = [_headline(payload)]
+    told = [_headline(payload)]
     if "ids" in payload:
-        lines.append(" ".join(payload["ids"]))
+        told.append(" ".join(payload["ids"]))
     for number, row in enumerate(payload.get("results", ()), start=1):
-        lines.extend(_row_lines(number, row))
+        told.extend(_row_lines(number, row))
     if payload.get("missing_ids"):
-        lines.append(f"missing_ids: {' '.join(payload['missing_ids'])}")
+        told.append(f"missing_ids: {' '.join(payload['missing_ids'])}")
     if "next_cursor" in payload:
-        lines.append(f"next_cursor: {payload['next_cursor']}")
-    return lines
+        told.append(f"next_cursor: {payload['next_cursor']}")
+    return told
 
 
 def _headline(payload: dict[str, Any]) -> str:

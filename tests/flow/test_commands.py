@@ -106,3 +106,13 @@ def test_config_shows_every_setting_with_its_source() -> None:
     rows = json.loads(winnow("config", "--json").stdout)
     assert rows["project"] == {"value": "default", "source": "default", "help": "project that is searched"}
     assert rows["store"]["source"] == "WINNOW_STORE"
+
+
+def test_quote_prints_what_answers_and_where_it_stands(store: Path) -> None:
+    asked = ("how long are encrypted backups kept", "--store", str(store), "--project", "handbook")
+    told = winnow("quote", *asked)
+    assert told.returncode == 0, told.stderr
+    assert "kept for ninety days." in told.stdout
+    assert "Backups handbook" in told.stdout
+    payload = json.loads(winnow("quote", *asked, "--quotes", "1", "--json").stdout)
+    assert [row["title"].split(" > ")[0] for row in payload["quotes"]] == ["Backups handbook"]

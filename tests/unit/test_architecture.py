@@ -48,7 +48,8 @@ ROOMS: Mapping[str, str] = {
     "server.backends": "server.backends.base server.models server.errors server.settings server.ids",
     "server.retrieval": "server.backends.base server.models server.errors",
     "server.ingest": "server.backends.base server.retrieval server.models server.errors server.ids server.tokens",
-    "server.backends.opening": "server.backends server.backends.base server.retrieval server.models server.settings",
+    "server.backends.opening": "server.backends server.backends.base server.retrieval server.models "
+    "server.settings",
     # the seam, and what stands on it
     "server.operations": "server.backends.base server.retrieval server.contracts server.tiers server.spans "
     "server.evidence server.scratch server.printable server.tokens server.ids server.models server.errors "
@@ -64,7 +65,7 @@ ROOMS: Mapping[str, str] = {
     "server.app": ANYTHING,
     "server.health": ANYTHING,
     "server.demo": ANYTHING,
-    "server.bench": "sandbox",
+    "server.bench": "sandbox server.knowledge server.operations",
     "server.commands": ANYTHING,
     "server.cli": "server",
 }

@@ -1,0 +1,44 @@
+"""``winnow quote``: a question to the sentences that answer it, on the shell."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from server.commands.asking import asked
+from server.commands.output import Json, Project, Store, command, errors_shown
+from server.settings import load_settings
+
+app = command()
+
+
+@app.command(
+    epilog='Examples: winnow quote "how long are backups kept" | winnow quote "retry limits" --quotes 3 --json',
+)
+def quote(
+    question: Annotated[str, typer.Argument(help="what you want to know")],
+    quotes: Annotated[int, typer.Option("--quotes", help="how many quotes, 1 to 20")] = 6,
+    passages: Annotated[int, typer.Option("--passages", help="how many passages to quote from, 1 to 20")] = 5,
+    evidence: Annotated[
+        Literal["lexical", "dense"] | None,
+        typer.Option("--evidence", help="how quotes are scored (default: the setting)", show_default=False),
+    ] = None,
+    store: Store = None,
+    project: Project = None,
+    as_json: Json = False,
+) -> None:
+    """Quote the sentences that answer a question, with where they stand: kb_retrieve_evidence on the shell."""
+    with errors_shown(as_json=as_json):
+        settings = load_settings(store=store, project=project, evidence=evidence)
+        arguments = {"question": question, "max_quotes": quotes, "top_k": passages}
+        asked(settings, "kb.retrieve_evidence", arguments, _lines, as_json=as_json)
+
+
+def _lines(payload: dict[str, Any]) -> list[str]:
+    """For people: what is said and where. The ids are for agents, whose session they belong to."""
+    looked = payload["diagnostics"]
+    told = [f"{len(payload['quotes'])} quotes from {looked['passages']} passages ({looked['search_mode']})"]
+    for row in payload["quotes"]:
+        told += ["", f"{row['title']} ({row['confidence']:.0%} of the question's words)", row["quote"]]
+    return told
