@@ -21,6 +21,8 @@ _SIMILAR_CHARS = 2000
 SIMILARITY_SHARE = 0.8
 # Where passages were ranked, how much a place in that ranking counts beside a span's own score.
 PRIOR_SHARE = 0.5
+# Texts less alike than this are about something else: then only a term of the question makes a span evidence.
+LEAST_LIKENESS = 0.2
 # What the marks on both sides of a quote cost.
 _MARK_TOKENS = 2
 
@@ -71,7 +73,8 @@ def quotes(
     quotes.
 
     ``similarity``, where given, scores texts by their likeness to the question (1: the same). It is asked once,
-    for the ``SIMILAR_SPANS`` spans that score best without it, and only those are quoted.
+    for the ``SIMILAR_SPANS`` spans that score best without it, and only those are quoted; also such as say no term
+    of the question, if they are like it.
 
     >>> quotes("How long are backups kept?", ["Backups are encrypted. Backups are kept for ninety days."],
     ...        limit=1, max_tokens=80, context_tokens=0)[0].text
@@ -79,7 +82,7 @@ def quotes(
     """
     asked = terms(question)
     spans = [scored_spans(text, asked) for text in passages]
-    ranked = _ranked(spans, priors)
+    ranked = _ranked(spans, priors, needs_terms=similarity is None)
     if similarity is not None:
         ranked = _by_similarity(passages, ranked[:SIMILAR_SPANS], priors, similarity)
     chosen: list[Quote] = []
@@ -90,7 +93,8 @@ def quotes(
         text, span = passages[candidate.passage], candidate.span
         if said.includes(text[span.start : span.end]):
             continue
-        quote = _text(text, spans[candidate.passage], candidate.index, asked, max_tokens, context_tokens)
+        near, index = _unshown(text, spans[candidate.passage], candidate.index, said)
+        quote = _text(text, near, index, asked, max_tokens, context_tokens)
         if quote:
             said.add(text[span.start : span.end], quote)
             chosen.append(Quote(candidate.passage, span.start, span.end, quote, span.score))
@@ -117,13 +121,32 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _ranked(spans: Sequence[Sequence[Span]], priors: Sequence[float] | None) -> list[_Candidate]:
+def _unshown(text: str, spans: Sequence[Span], index: int, said: _Said) -> tuple[Sequence[Span], int]:
+    """Span number ``index`` and those near it up to what a quote shows already, and its number among them."""
+    here = spans[index]
+    first = last = index
+    while first > 0 and here.start - (one := spans[first - 1]).end < MAX_QUOTE_CHARS:
+        if said.includes(text[one.start : one.end]):
+            break
+        first -= 1
+    while last + 1 < len(spans) and (one := spans[last + 1]).start - here.end < MAX_QUOTE_CHARS:
+        if said.includes(text[one.start : one.end]):
+            break
+        last += 1
+    return spans[first : last + 1], index - first
+
+
+def _ranked(
+    spans: Sequence[Sequence[Span]], priors: Sequence[float] | None, *, needs_terms: bool
+) -> list[_Candidate]:
     """The spans that may be quoted, best first."""
     found = [
         _Candidate(number, index, span, span.score + _prior(priors, number))
         for number, ours in enumerate(spans)
         for index, span in enumerate(ours)
-        if span.score > 0 or (priors is not None and index == 0 and not any(one.score for one in ours))
+        if not needs_terms
+        or span.score > 0
+        or (priors is not None and index == 0 and not any(one.score for one in ours))
     ]
     return sorted(found, key=_order)
 
@@ -149,9 +172,10 @@ def _by_similarity(
     ]
     found = []
     for candidate, likeness in zip(ranked, similarity(texts) if texts else (), strict=True):
-        score = _joined(candidate.span.score, likeness)
-        worth = score + _prior(priors, candidate.passage)
-        found.append(replace(candidate, span=replace(candidate.span, score=score), worth=worth))
+        if candidate.span.score or likeness >= LEAST_LIKENESS:
+            score = _joined(candidate.span.score, likeness)
+            worth = score + _prior(priors, candidate.passage)
+            found.append(replace(candidate, span=replace(candidate.span, score=score), worth=worth))
     return sorted(found, key=_order)
 
 
@@ -185,7 +209,7 @@ def _text(
             quote = _marked(text, start, end)
             if _fits(quote, max_tokens):
                 return quote
-    return _with_cut_context(text, span, max_tokens, context_tokens)
+    return _with_cut_context(text, spans, span, max_tokens, context_tokens)
 
 
 def _fits(quote: str, max_tokens: int) -> bool:
@@ -212,17 +236,18 @@ def _marked(text: str, start: int, end: int) -> str:
     return f"{'…' if text[:start].strip() else ''}{text[start:end]}{'…' if text[end:].strip() else ''}"
 
 
-def _with_cut_context(text: str, span: Span, max_tokens: int, context_tokens: int) -> str:
-    body = text[span.start : span.end]
-    left, right = text[: span.start], text[span.end :]
-    room = max_tokens - count_tokens(body) - _MARK_TOKENS
-    context = min(context_tokens, room // max(1, bool(left.strip()) + bool(right.strip())))
+def _with_cut_context(text: str, spans: Sequence[Span], span: Span, max_tokens: int, context_tokens: int) -> str:
+    """The span with so many tokens on both sides, or as many as there is room for; without any, no mark either."""
+    first, last = spans[0].start, spans[-1].end
+    room = max_tokens - count_tokens(text[span.start : span.end]) - _MARK_TOKENS
+    context = min(context_tokens, room // max(1, (first < span.start) + (span.end < last)))
     while context > 0:
-        quote = f"{_before(left, context)}{body}{_after(right, context)}"
-        if _fits(quote, max_tokens):
+        start, end = _before(text, first, span.start, context), _after(text, span.end, last, context)
+        quote = _marked(text, start, end)
+        if (start, end) != (span.start, span.end) and _fits(quote, max_tokens):
             return quote
         context = context * 2 // 3
-    return body
+    return text[span.start : span.end]
 
 
 def _shortened(body: str, asked: frozenset[str], max_tokens: int) -> str:
@@ -238,18 +263,15 @@ def _shortened(body: str, asked: frozenset[str], max_tokens: int) -> str:
     return ""
 
 
-def _before(left: str, context: int) -> str:
-    """The end of what stands before a span, from a word's beginning on; nothing where only white space is."""
-    near = left[-MAX_QUOTE_CHARS:]
-    at = len(near) - len(last_tokens(near, context))
-    cut = len(left) - len(near) + next_word(near, at, len(near))
-    kept = left[cut:].lstrip()
-    return f"{'…' if left[:cut].strip() else ''}{kept}" if kept else ""
+def _before(text: str, first: int, start: int, context: int) -> int:
+    """Where the context before ``start`` begins: with a word, and not before ``first``."""
+    near = text[max(first, start - MAX_QUOTE_CHARS) : start]
+    cut = next_word(near, len(near) - len(last_tokens(near, context)), len(near))
+    return start - len(near[cut:].lstrip())
 
 
-def _after(right: str, context: int) -> str:
-    """The beginning of what stands after a span, up to a word's end; nothing where only white space is."""
-    near = right[:MAX_QUOTE_CHARS]
+def _after(text: str, end: int, last: int, context: int) -> int:
+    """Where the context after ``end`` ends: with a word, and not behind ``last``."""
+    near = text[end : min(last, end + MAX_QUOTE_CHARS)]
     cut = word_before(near, len(first_tokens(near, context)), 0)
-    kept = right[:cut].rstrip()
-    return f"{kept}{'…' if right[cut:].strip() else ''}"
+    return end + len(near[:cut].rstrip())

@@ -58,14 +58,41 @@ def without_marks(text: str) -> str:
 
 def test_the_spans_of_all_passages_are_ranked_together() -> None:
     """By the share of the question's terms, then the shorter, then the earlier one."""
-    assert quoted("Who restores an encrypted backup? The owner?", MANUAL, NOTES) == [
-        "Nobody restores a backup without the owner.",
-        "- Ask the owner first.",
-        "- Then restore the backup.",
-        "Backups are encrypted before they leave the machine.",
+    passages = [
         "Restores take an hour.",
-        "```sh\nbackup --keep 90\n```",
+        "Backups are encrypted.",
+        "Nobody restores a backup.",
+        "A backup exists.",
     ]
+    assert quoted("Who restores an encrypted backup?", *passages, "It restores it.", "It deletes.") == [
+        "Backups are encrypted.",
+        "Nobody restores a backup.",
+        "It restores it.",
+        "A backup exists.",
+        "Restores take an hour.",
+    ]
+
+
+def test_neighbours_that_say_something_of_the_question_are_one_quote() -> None:
+    """As far as a quote has room; where no context is asked for, a quote is one span."""
+    text = "Nothing. Backups are encrypted. Backups are kept. Nothing. Backups are deleted."
+    assert quoted("encrypted backups kept", text, context=1) == [
+        "…Backups are encrypted. Backups are kept. Nothing.…",
+        "Backups are deleted.",
+    ]
+    assert quoted("encrypted backups kept", text, context=1, max_tokens=6) == [
+        "Backups are kept.",
+        "Backups are encrypted.",
+        "Backups are deleted.",
+    ]
+    assert quoted("encrypted backups kept", text, limit=1) == ["Backups are kept."]
+
+
+@pytest.mark.parametrize("max_tokens", [12, 30, 80])
+def test_what_a_quote_shows_no_other_quote_of_the_passage_shows_again(max_tokens: int) -> None:
+    sentences = [f"Backup number {number} is kept." for number in range(100, 140)]
+    found = quoted("backup number kept", " ".join(sentences), limit=100, max_tokens=max_tokens, context=20)
+    assert [sum(sentence in quote for quote in found) for sentence in sentences] == [1] * len(sentences)
 
 
 def test_a_score_is_the_share_of_the_questions_terms_that_the_span_says() -> None:
@@ -95,12 +122,32 @@ def test_what_several_passages_say_is_quoted_once() -> None:
     ("context", "expected"),
     [
         (0, "They are kept for ninety days."),
-        (4, "…the machine. They are kept for ninety days. Restores take an…"),
-        (40, MANUAL),
+        (
+            3,
+            "…Backups are encrypted before they leave the machine. They are kept for ninety days. "
+            "Restores take an hour.…",
+        ),
+        (60, MANUAL),
     ],
 )
 def test_a_quote_shows_its_span_whole_and_some_context(context: int, expected: str) -> None:
+    """Context is rounded up to whole spans where there is room."""
     assert quoted("kept ninety", MANUAL, limit=1, context=context) == [expected]
+
+
+def test_the_span_of_a_better_passage_is_quoted_first() -> None:
+    passages = ["A backup is kept.", "Each backup is kept for days.", "About volcanoes. And more."]
+    found = quotes("backup kept", passages, limit=9, max_tokens=80, context_tokens=0, priors=[0.1, 0.9, 0.8])
+    assert [(quote.passage, quote.text) for quote in found] == [
+        (1, "Each backup is kept for days."),
+        (0, "A backup is kept."),
+        (2, "About volcanoes."),
+    ]
+
+
+def test_a_passage_that_was_found_by_its_title_is_quoted_with_its_first_span() -> None:
+    (found,) = quotes("backup", ["About volcanoes. More."], limit=9, max_tokens=80, context_tokens=0, priors=[1.0])
+    assert (found.text, found.score) == ("About volcanoes.", 0.0)
 
 
 def test_context_never_pushes_the_span_out() -> None:
@@ -194,31 +241,42 @@ def test_a_similarity_is_asked_once_for_the_best_spans_and_reorders_them() -> No
         asked.append([*texts])
         return [float("hour" in text) for text in asked[-1]]
 
-    found = quotes(
-        "restores backup", [MANUAL, NOTES], limit=3, max_tokens=80, context_tokens=0, similarity=likeness
-    )
-    assert found[0].text == "Restores take an hour."
-    assert len(asked) == 1
-    assert all(matches(text, terms("restores backup")) for text in asked[0])
+    passages = ["Nobody restores a backup.", "It restores in an hour."]
+    found = quotes("restores backup", passages, limit=3, max_tokens=80, context_tokens=0, similarity=likeness)
+    assert [quote.text for quote in found] == passages[::-1]
+    assert asked == [passages]
 
 
 def test_a_similarity_is_asked_for_so_many_spans_and_no_more() -> None:
     asked: list[int] = []
-    passage = "\n\n".join(f"Backup number {number}." for number in range(3 * SIMILAR_SPANS))
-    found = quotes(
-        "backup number",
-        [passage],
-        limit=100,
-        max_tokens=80,
-        context_tokens=0,
-        similarity=lambda texts: asked.append(len(texts)) or [2.0, -1.0] * (len(texts) // 2),
-    )
+
+    def likeness(texts: Sequence[str]) -> list[float]:
+        asked.append(len(texts))
+        return [2.0, -1.0] * (len(texts) // 2)
+
+    passages = [f"Backup number {number}." for number in range(100, 100 + 3 * SIMILAR_SPANS)]
+    found = quotes("backup number", passages, limit=100, max_tokens=80, context_tokens=0, similarity=likeness)
     assert (asked, len(found)) == ([SIMILAR_SPANS], SIMILAR_SPANS)
     assert all(0 <= quote.score <= 1 for quote in found)
 
 
-def test_no_similarity_is_asked_where_no_span_says_a_term() -> None:
+@pytest.mark.parametrize(("likeness", "expected"), [(0.5, ["Someone may be faster."]), (0.1, [])])
+def test_a_span_without_a_term_is_quoted_only_where_it_is_like_the_question(
+    likeness: float, expected: list[str]
+) -> None:
+    found = quotes(
+        "Why is mktemp dangerous?",
+        ["Someone may be faster."],
+        limit=6,
+        max_tokens=80,
+        context_tokens=20,
+        similarity=lambda texts: [likeness] * len(texts),
+    )
+    assert [quote.text for quote in found] == expected
+
+
+def test_no_similarity_is_asked_where_there_is_no_text() -> None:
     def never(texts: Sequence[str]) -> list[float]:
         raise AssertionError(texts)
 
-    assert quotes("volcanoes", [MANUAL], limit=6, max_tokens=80, context_tokens=0, similarity=never) == []
+    assert quotes("backup", ["", " "], limit=6, max_tokens=80, context_tokens=0, similarity=never) == []
