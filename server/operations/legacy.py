@@ -6,6 +6,7 @@ met before anything is sent, and no session by argument.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -64,30 +65,23 @@ def get_section_text(asking: Asking, request: GetSectionText) -> Answer:
     """The text of these sections in the order given, each up to ``max_bytes_per``, as many as fit."""
     limit, warnings = _capped("max_bytes_per", request.max_bytes_per, MAX_SECTION_BYTES)
     found = by_id(asking, list(dict.fromkeys(request.section_ids)), filters_of(asking, None), None, 0.0)
-    passages = {one.passage.chunk.id: one.passage for one in found.found}
+    rows = [_text(one.passage, limit) for one in found.found]
+    ids = [row["section_id"] for row in rows]
     envelope: dict[str, Any] = {"session_id": asking.caller.session.id}
     if found.missing:
         envelope["missing_ids"] = list(found.missing)
-    hints: dict[str, Any] = {"next_tools": _next_tools(asking.settings)}
-    rows = [_text(passage, limit) for passage in passages.values()]
-    # Room is kept for the ids of all of them: which are left over is known only once the rest is in.
-    shown = page(
-        rows,
-        {**envelope, "hints": {**hints, "next_section_ids": list(passages)}},
-        asking.caller.budget.of("full"),
-        START,
-        more=False,
-    )
-    results = [_settled(row, passages) for row in shown.rows if isinstance(row, dict)]
-    if left := list(passages)[len(results) :]:
-        hints["next_section_ids"] = left
+    # Room is kept for the ids of all: which are left over is known only once the rest is in.
+    largest = {**envelope, "hints": _hints(asking.settings, ids)}
+    shown = page(rows, largest, asking.caller.budget.of("full"), START, more=False)
+    count = len(shown.rows)
+    hints = _hints(asking.settings, ids[count:])
     return Answer(
-        {"results": results, "hints": hints, **envelope, **shown.ending},
+        {"results": list(shown.rows), "hints": hints, **envelope, **shown.ending},
         "full",
-        len(results),
+        count,
         shown.tokens,
         (*_session(request.session_id), *warnings),
-        noted={"excerpts": len(results), "excerpts_truncated": sum(row["truncated"] for row in results)},
+        noted={"excerpts": count, "excerpts_truncated": sum(row["truncated"] for row in rows[:count])},
     )
 
 
@@ -140,24 +134,19 @@ def _rounded(score: float | None) -> float | None:
 
 
 def _text(passage: Passage, max_bytes: int) -> dict[str, Any]:
-    text = printable(passage.chunk.text).encode("utf-8")[:max_bytes].decode("utf-8", "ignore")
+    whole = printable(passage.chunk.text)
+    text = whole.encode("utf-8")[:max_bytes].decode("utf-8", "ignore")
     return {
         **_place(passage),
         "text_truncated": text,
-        "bytes": max_bytes,
-        "truncated": False,
+        "bytes": len(text.encode("utf-8")),
+        "truncated": text != whole,
         "source_blob_id": None,
     }
 
 
-def _settled(row: dict[str, Any], passages: dict[str, Passage]) -> dict[str, Any]:
-    """The row with the figures of its text as it is sent: a row too large for any page was cut once more."""
-    text = row["text_truncated"]
-    whole = printable(passages[row["section_id"]].chunk.text)
-    return {**row, "bytes": len(text.encode("utf-8")), "truncated": text != whole}
-
-
-def _next_tools(settings: Settings) -> list[str]:
-    if not settings.kb_v2_enabled:
-        return ["search_sections"]
-    return ["kb.expand_excerpt" if settings.tool_names == "dotted" else "kb_expand_excerpt"]
+def _hints(settings: Settings, left: Sequence[str]) -> dict[str, Any]:
+    """Where to go from here, and the sections that are still to come."""
+    following = "kb.expand_excerpt" if settings.kb_v2_enabled else "search_sections"
+    listed = following if settings.tool_names == "dotted" else following.replace(".", "_")
+    return {"next_tools": [listed], **({"next_section_ids": list(left)} if left else {})}
