@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mcp import ClientSession
+from mcp_types import CallToolResult
 
 from server.app import Application, running
 from server.backends.opening import open_backends
@@ -51,6 +54,22 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("WINNOW_CONFIG", str(home / "winnow.toml"))
         patch.setenv("WINNOW_STORE", str(home / "store"))
         patch.setenv("WINNOW_MODELS", str(home / "models"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _errors_fit_their_schema() -> Iterator[None]:
+    """The SDK's client holds each answer against its tool's schema, but no error: here it holds errors as well."""
+    call_tool = ClientSession.call_tool
+
+    async def call_and_hold(self: ClientSession, name: str, *arguments: Any, **options: Any) -> Any:
+        result: Any = await call_tool(self, name, *arguments, **options)
+        if isinstance(result, CallToolResult) and result.is_error:
+            await self.validate_tool_result(name, result)
+        return result
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClientSession, "call_tool", call_and_hold)
         yield
 
 
