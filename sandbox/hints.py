@@ -47,7 +47,25 @@ def for_name(name: str, known: Iterable[str]) -> str | None:
     return close(name, known) or (f"from {homes[0]} import {name} first" if homes else None)
 
 
+# Parameters as scripts call them, and what the SDK's functions call the same thing, whichever of them has it.
+_MEANT: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(("query", "question", "q", "text", "prompt"), ("query", "question", "queries")),
+        **dict.fromkeys(("limit", "k", "n", "size", "page_size", "max_results", "num_results"), ("top_k",)),
+        **dict.fromkeys(
+            ("ids", "passages", "rows", "results", "section_ids"), ("passage_ids", "ids", "filter_ids")
+        ),
+        **dict.fromkeys(("id", "passage", "row", "section_id", "chunk_id"), ("passage_id", "ids")),
+        **dict.fromkeys(("mode", "detail"), ("response_mode", "level")),
+        **dict.fromkeys(("offset", "start"), ("start_char",)),
+        **dict.fromkeys(("max_tokens", "tokens"), ("max_tokens", "max_quote_tokens")),
+    }
+)
+
+
 def for_keyword(given: str, known: Iterable[str]) -> str:
     """For a parameter that a function does not have."""
     listed = list(known)
-    return f"{close(given, listed) or 'no such parameter.'} It takes: {', '.join(listed)}"
+    meant = next((name for name in _MEANT.get(given, ()) if name in listed), None)
+    guess = f"did you mean {meant!r}?" if meant else close(given, listed) or "no such parameter."
+    return f"{guess} It takes: {', '.join(listed)}"

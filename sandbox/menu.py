@@ -145,6 +145,9 @@ WITHHELD_MODULES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# Of the SDK, but not at its top.
+_OF_KB = ("search", "retrieve_evidence", "extract_evidence", "read_excerpt", "expand_excerpt")
+
 # Names of modules that are there without them, and what to do instead.
 WITHHELD_MEMBERS: Mapping[str, str] = MappingProxyType(
     {
@@ -171,6 +174,7 @@ WITHHELD_MEMBERS: Mapping[str, str] = MappingProxyType(
         "random.SystemRandom": "random.Random() is seeded anew in every run",
         "uuid.getnode": "uuid.uuid4() makes identifiers",
         "logging.FileHandler": _NO_FILES,
+        **{f"{home}.{name}": f"write kb.{name}(...)" for home in ("winnow", "client_sdk") for name in _OF_KB},
     }
 )
 

@@ -349,9 +349,10 @@ def test_the_command_runs_a_script_in_it_over_a_real_index(store: Path) -> None:
         check=False,
     )
     told = json.loads(done.stdout)
-    assert (told["status"], told["result"]) == ("ok", {"title": "Billing handbook > Billing", "file": "billing.md"}), (
-        done.stderr
-    )
+    assert (told["status"], told["result"]) == (
+        "ok",
+        {"title": "Billing handbook > Billing", "file": "billing.md"},
+    ), done.stderr
     assert (told["usage"]["sdk_calls"], "interpreter_files" in told["walls"]["stood"]) == (1, True)
 
 

@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from client_sdk import ladder
 from client_sdk.calls import CHOICES
 from client_sdk.rows import FIELDS
 from sandbox import CallError, Reply, policy, precheck
+from sandbox.menu import WITHHELD_MEMBERS
 from server import contracts
 from server.contracts import kb, search
 
@@ -63,6 +65,12 @@ CERTAIN = {
     "kb_search('how')": ("NameError", 1, "write kb.search(...)"),
     "retrieve_evidence('how')": ("NameError", 1, "write kb.retrieve_evidence(...)"),
     "kb.retrieve_evidence('how', max_quote=2)": ("TypeError", 1, "did you mean 'max_quotes'?"),
+    "kb.retrieve_evidence(query='how')": ("TypeError", 1, "did you mean 'question'?"),
+    "kb.search(question='how')": ("TypeError", 1, "did you mean 'query'?"),
+    "kb.search('how', page_size=3)": ("TypeError", 1, "did you mean 'top_k'?"),
+    "kb.extract_evidence('how', rows=[])": ("TypeError", 1, "did you mean 'passage_ids'?"),
+    "kb.read_excerpt(id='x')": ("TypeError", 1, "did you mean 'passage_id'?"),
+    "from winnow import retrieve_evidence": ("CodeRejected", 1, "write kb.retrieve_evidence(...)"),
     "kb.extract_evidence('how')": ("TypeError", 1, "it takes: kb.extract_evidence(question, passage_ids, *"),
     "kb.read_excerpt('x', format='bullet')": ("SDKError", 1, "did you mean 'bullets'?"),
     "for q in kb.retrieve_evidence('how'):\n    print(q.qoute)": ("MissingField", 2, "'quote'"),
@@ -207,6 +215,11 @@ def test_nothing_runs_and_nothing_is_asked_before_it_is_told(bench: Any) -> None
     outcome = bench.run("print('before')\nrows = kb.search('retry')\nprint(rwos)", call=answer)
     assert (outcome.status, outcome.stdout, outcome.error.type, asked) == ("rejected", "", "NameError", [])
     assert (outcome.error.line, outcome.error.column, outcome.error.hint) == (3, 7, "did you mean 'rows'?")
+
+
+def test_every_name_of_the_knowledge_base_that_is_imported_by_itself_has_its_hint() -> None:
+    hints = {name: WITHHELD_MEMBERS.get(f"winnow.{name}") for name in ladder.FUNCTIONS}
+    assert hints == {name: f"write kb.{name}(...)" for name in ladder.FUNCTIONS}
 
 
 def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() -> None:
