@@ -29,6 +29,16 @@ def chunk_id(project: str, uri: str, heading_path: Sequence[str], text: str, rep
     return _digest("chunk", project, uri, *heading_path, text, str(repetition))
 
 
+def section_id(project: str, uri: str, heading_path: Sequence[str]) -> str:
+    """The id of a section of a document: the headings that lead to it, outermost first."""
+    return _digest("section", project, uri, *heading_path)
+
+
+def entity_id(project: str, name: str) -> str:
+    """The id of an entity: its normalised name within its project, whatever its type."""
+    return _digest("entity", project, name)
+
+
 def point_id(chunk: str) -> int:
     """The number under which a vector store holds a chunk."""
     return int(chunk, 32)

@@ -43,9 +43,10 @@ ROOMS: Mapping[str, str] = {
     "server.contracts": "server.errors",
     "server.tiers": "server.contracts server.models server.spans server.printable server.tokens",
     "server.scratch": "server.models server.logs",
+    "server.graph": "server.errors server.ids server.models",
     # the core: over protocols, never over a vendor
     "server.backends.base": "server.models server.errors",
-    "server.backends": "server.backends.base server.models server.errors server.settings server.ids",
+    "server.backends": "server.backends.base server.graph server.models server.errors server.settings server.ids",
     "server.retrieval": "server.backends.base server.models server.errors",
     "server.ingest": "server.backends.base server.retrieval server.models server.errors server.ids server.tokens",
     "server.backends.opening": "server.backends server.backends.base server.retrieval server.models "

@@ -1,0 +1,218 @@
+"""What a graph is made of: nodes, edges, and the graph of one document. Frozen records and the rules they keep.
+
+A project's graph is the union of its documents' graphs. Documents, sections and chunks belong to one document;
+an entity belongs to everyone who names it: it has the title that the first document (by uri) gives it and the
+most telling type that any gives it, and it is there as long as an edge touches it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from server.errors import WinnowError
+from server.ids import is_chunk_id
+
+Label = Literal["Document", "Section", "Chunk", "Entity"]
+EdgeType = Literal[
+    "PART_OF",
+    "NEXT",
+    "LINKS_TO",
+    "MENTIONS",
+    "DEFINES",
+    "TAGGED",
+    "ABOUT",
+    "IMPORTS",
+    "CALLS",
+    "ALIAS_OF",
+    "EXPANDS_TO",
+    "RELATED_TO",
+    "CO_OCCURS",
+]
+
+LABELS: tuple[Label, ...] = get_args(Label)
+EDGE_TYPES: tuple[EdgeType, ...] = get_args(EdgeType)
+# What a store works out itself from the mentions of all documents, and no document may claim.
+DERIVED: EdgeType = "CO_OCCURS"
+
+# What an entity is taken for where documents disagree: the first of these. A type that is not listed is a user's
+# own, who knew best, and comes before all of them.
+ENTITY_TYPES = (
+    "vendor",
+    "product",
+    "person",
+    "acronym",
+    "class",
+    "function",
+    "module",
+    "tag",
+    "identifier",
+    "term",
+    "link",
+)
+
+TITLE_CHARS = 200
+# A path below the ingested folder; file systems allow 4,096 bytes for all of it.
+ANCHOR_CHARS = 4096
+TYPE_CHARS = 40
+EVIDENCE = 8
+_PRIORITY: Mapping[str, int] = MappingProxyType({type: rank for rank, type in enumerate(ENTITY_TYPES, 1)})
+# Control characters, and halves of characters that UTF-8 cannot hold.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_LARGEST_COUNT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A document, a section, a chunk or an entity.
+
+    ``id`` has the form of all our ids: a document's and a chunk's are the catalogue's own, the others come from
+    ``ids.section_id`` and ``ids.entity_id``. ``type`` is a document's type, "section", "chunk", or what kind of
+    thing an entity is. ``title`` is what is shown, at most 200 characters. ``level`` is the depth of a section
+    (1 for a top heading), ``tokens`` the size of a chunk, each 0 elsewhere. ``anchor`` is where it stands: a
+    document's uri, a section's fragment, "" elsewhere. ``document_id`` is "" for an entity.
+    """
+
+    id: str
+    label: Label
+    type: str
+    title: str
+    level: int = 0
+    tokens: int = 0
+    doc_tag: str = ""
+    anchor: str = ""
+    document_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``source`` relates to ``target``, because ``document_id`` says so ("" where it is derived or several do).
+
+    ``weight`` (0 or more) is how strongly, ``confidence`` (0 to 1) how surely, ``evidence`` the ids of the
+    chunks that show it, best first, at most 8.
+    """
+
+    source: str
+    target: str
+    type: EdgeType
+    weight: float = 1.0
+    confidence: float = 1.0
+    evidence: tuple[str, ...] = ()
+    document_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentGraph:
+    """All that one document contributes: its own nodes, the entities that its edges touch, and its edges.
+
+    An edge may point at a node of another document, which need not be there (yet): it counts while both ends
+    are. An entity that an edge of this document touches is among ``nodes``, else the edge does not count. Where
+    two edges agree in source, target and type, the heavier stands.
+    """
+
+    document_id: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+
+def normalised(name: str) -> str:
+    r"""The form under which names are the same: compatibility forms, case and runs of spaces do not count.
+
+    >>> normalised("  Config\u00a0 Map ")
+    'config map'
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def telling(type: str) -> tuple[int, str]:
+    """Sorts the types that documents give one entity: the least is what it is taken for."""
+    return _PRIORITY.get(type, 0), type
+
+
+def check(graph: DocumentGraph) -> None:
+    """Raise ``WinnowError("INVALID_REQUEST")`` where a record breaks a rule of this module."""
+    _hold(is_chunk_id(graph.document_id), "a document_id", graph.document_id)
+    for node in graph.nodes:
+        for name, rule in _NODE_RULES.items():
+            _hold(rule(node, graph), f"the {name} of a node", getattr(node, name))
+    for edge in graph.edges:
+        for name, valid in _EDGE_RULES.items():
+            _hold(valid(edge, graph), f"the {name} of an edge", getattr(edge, name))
+
+
+def by_document(nodes: Iterable[Node], edges: Iterable[Edge]) -> Iterator[DocumentGraph]:
+    """A flat list of nodes and edges as graphs of documents, in the order of their document ids.
+
+    Edges that no document says are left out: a store derives them itself.
+    """
+    entities: dict[str, Node] = {}
+    own: dict[str, list[Node]] = {}
+    said: dict[str, list[Edge]] = {}
+    for node in nodes:
+        if node.label == "Entity":
+            entities[node.id] = node
+        else:
+            own.setdefault(node.document_id, []).append(node)
+    for edge in edges:
+        if edge.document_id:
+            said.setdefault(edge.document_id, []).append(edge)
+    for document_id in sorted(own.keys() | said.keys()):
+        mine = said.get(document_id, [])
+        touched = sorted({end for edge in mine for end in (edge.source, edge.target)} & entities.keys())
+        contributed = (*own.get(document_id, ()), *(entities[id] for id in touched))
+        yield DocumentGraph(document_id, contributed, tuple(mine))
+
+
+def _text(text: object, most: int) -> bool:
+    return isinstance(text, str) and len(text) <= most and not _UNPRINTABLE.search(text)
+
+
+def _count(number: object) -> bool:
+    return isinstance(number, int) and 0 <= number <= _LARGEST_COUNT
+
+
+def _chunk_ids(ids: Sequence[str]) -> bool:
+    return isinstance(ids, tuple) and len(ids) <= EVIDENCE and all(_id(id) for id in ids)
+
+
+def _id(id: object) -> bool:
+    return isinstance(id, str) and is_chunk_id(id)
+
+
+_NODE_RULES: Mapping[str, Callable[[Node, DocumentGraph], bool]] = MappingProxyType(
+    {
+        "id": lambda node, _: _id(node.id),
+        "label": lambda node, _: node.label in LABELS,
+        "type": lambda node, _: bool(node.type) and _text(node.type, TYPE_CHARS),
+        "title": lambda node, _: _text(node.title, TITLE_CHARS),
+        "level": lambda node, _: _count(node.level),
+        "tokens": lambda node, _: _count(node.tokens),
+        "doc_tag": lambda node, _: _text(node.doc_tag, ANCHOR_CHARS),
+        "anchor": lambda node, _: _text(node.anchor, ANCHOR_CHARS),
+        "document_id": lambda node, graph: (
+            node.document_id == ("" if node.label == "Entity" else graph.document_id)
+        ),
+    }
+)
+_EDGE_RULES: Mapping[str, Callable[[Edge, DocumentGraph], bool]] = MappingProxyType(
+    {
+        "source": lambda edge, _: _id(edge.source),
+        "target": lambda edge, _: _id(edge.target),
+        "type": lambda edge, _: edge.type in EDGE_TYPES and edge.type != DERIVED,
+        "weight": lambda edge, _: math.isfinite(edge.weight) and edge.weight >= 0,
+        "confidence": lambda edge, _: 0 <= edge.confidence <= 1,
+        "evidence": lambda edge, _: _chunk_ids(edge.evidence),
+        "document_id": lambda edge, graph: edge.document_id == graph.document_id,
+    }
+)
+
+
+def _hold(holds: bool, what: str, value: object) -> None:
+    if not holds:
+        shown = _UNPRINTABLE.sub("?", str(value)[:40])
+        raise WinnowError("INVALID_REQUEST", f"{what} cannot be {shown!r}; server/graph/records.py has the rules")
