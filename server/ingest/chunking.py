@@ -22,6 +22,7 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 from semantic_text_splitter import TextSplitter
 
+from server.definitions import DEFINITION
 from server.ids import chunk_id
 from server.models import Chunk, Document, DocumentType
 from server.tokens import count_tokens
@@ -42,13 +43,6 @@ _HEADING_MARKS = re.compile(r"\s*\{[#.:][^}]*\}\s*$|[`*]|\[(?P<text>[^\]]*)\]\([
 
 _WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
 _PARAGRAPH = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
-# A definition at the left margin opens a section of source code, in most languages that have a word for it.
-_DEFINITION = re.compile(
-    r"^(?:(?:export|default|public|private|protected|internal|static|abstract|final|async|unsafe|pub(?:\([a-z]+\))?)"
-    r"\s+)*(?:class|def|func|function|fn|interface|struct|enum|trait|impl|type|module|namespace|object|record"
-    r"|message|service|resource)\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_]\w*(?:(?:\.|::)\w+)*)",
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +209,7 @@ def _sections(type: DocumentType, text: str) -> list[_Section]:
 
 
 def _code_sections(text: str) -> list[_Section]:
-    starts = [(0, ""), *((match.start(), match["name"]) for match in _DEFINITION.finditer(text))]
+    starts = [(0, ""), *((match.start(), match["name"]) for match in DEFINITION.finditer(text))]
     ends = [start for start, _ in starts[1:]] + [len(text)]
     return [
         _Section((name,) if name else (), start, end, tuple(_paragraphs(text, start, end, is_prose=False)))

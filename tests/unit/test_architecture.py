@@ -43,12 +43,16 @@ ROOMS: Mapping[str, str] = {
     "server.contracts": "server.errors",
     "server.tiers": "server.contracts server.models server.spans server.printable server.tokens",
     "server.scratch": "server.models server.logs",
+    "server.definitions": "",
     "server.graph": "server.errors server.ids server.models",
+    "server.graph.extraction": "server.graph server.definitions server.retrieval server.errors server.ids "
+    "server.models",
     # the core: over protocols, never over a vendor
     "server.backends.base": "server.models server.errors",
     "server.backends": "server.backends.base server.graph server.models server.errors server.settings server.ids",
     "server.retrieval": "server.backends.base server.models server.errors",
-    "server.ingest": "server.backends.base server.retrieval server.models server.errors server.ids server.tokens",
+    "server.ingest": "server.backends.base server.retrieval server.definitions server.models server.errors "
+    "server.ids server.tokens",
     "server.backends.opening": "server.backends server.backends.base server.retrieval server.models "
     "server.settings",
     # the seam, and what stands on it
@@ -94,6 +98,7 @@ VENDORS: Mapping[str, str] = {
     "onnx": "server.backends.minilm_graph",
     "onnxruntime": "server.backends.minilm server.backends.minilm_graph",
     "tokenizers": "server.backends.minilm",
+    "regex": "server.graph.extraction.gazetteer",
     "snowballstemmer": "server.retrieval.lexical",
     "semantic_text_splitter": "server.ingest.chunking",
     "markdown_it": "server.ingest.chunking",

@@ -1,0 +1,1 @@
+"""Documents to graph, without a model: ``extract`` for one document, ``Ledger`` for a project."""

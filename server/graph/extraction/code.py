@@ -1,0 +1,184 @@
+"""What source code defines, imports and calls: Python by its own parser, other languages by their words. Pure."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from server.definitions import DEFINITION
+from server.graph.extraction.rules import Rule
+
+Kind = Literal["module", "class", "function", "identifier"]
+
+_ROOTS = frozenset({"src", "lib", "python"})  # folders that hold packages and are none
+_PYTHON = re.compile(r"\.pyi?\Z")
+# The word that opens a definition -> what it defines; other words define something else.
+_WORDS: Mapping[Kind, str] = {
+    "class": "class interface struct enum trait",
+    "function": "def func function fn",
+    "module": "module namespace",
+}
+_KINDS: Mapping[str, Kind] = MappingProxyType(
+    {word: kind for kind, words in _WORDS.items() for word in words.split()}
+)
+_MOST_NAMES = 2000  # in one file: more are generated
+
+_Scope = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A module, class or function: its full name, its short name, where it begins."""
+
+    name: str
+    short: str
+    type: Kind
+    start: int
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """``source`` imports or calls ``target`` (full names), a thing of ``type``; ``start`` is where it says so."""
+
+    source: str
+    target: str
+    kind: Literal["IMPORTS", "CALLS"]
+    type: Literal["module", "function"]
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a file of source code says."""
+
+    module: str
+    definitions: tuple[Definition, ...] = ()
+    uses: tuple[Use, ...] = ()
+
+
+def read_code(uri: str, text: str) -> Code:
+    """The definitions of a file and, where it is Python that parses, what it imports and calls."""
+    if _PYTHON.search(uri):
+        module = module_name(uri)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SyntaxWarning)
+                tree = ast.parse(text)
+            return _python(module, tree, text, is_package=uri.endswith("__init__.py"))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass
+    return Code("", tuple(_worded(text)))
+
+
+def module_name(uri: str) -> str:
+    """The dotted name of a Python file.
+
+    >>> module_name("src/pkg/graph/__init__.py")
+    'pkg.graph'
+    """
+    parts = _PYTHON.sub("", uri).split("/")
+    parts = parts[1:] if len(parts) > 1 and parts[0] in _ROOTS else parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def _worded(text: str) -> Iterator[Definition]:
+    for count, found in enumerate(DEFINITION.finditer(text)):
+        if count == _MOST_NAMES:
+            return
+        kind = _KINDS.get(found["word"], "identifier")
+        short = re.split(r"\.|::", found["name"])[-1]
+        yield Definition(found["name"], short, kind, found.start(), "definition")
+
+
+# --- Python
+
+
+def _python(module: str, tree: ast.Module, text: str, *, is_package: bool) -> Code:
+    reader = _Reader(module, _line_starts(text), is_package=is_package)
+    reader.define(tree)
+    reader.walk(tree, ())
+    return Code(module, tuple(reader.definitions[:_MOST_NAMES]), tuple(dict.fromkeys(reader.uses))[:_MOST_NAMES])
+
+
+class _Reader:
+    """One file, read twice: what it binds first, so that a call may come before the definition."""
+
+    def __init__(self, module: str, lines: list[int], *, is_package: bool) -> None:
+        self._module = module
+        self._lines = lines
+        self._package = module if is_package else module.rpartition(".")[0]
+        self._bound: dict[str, str] = {}  # what a name at the top of the file stands for
+        self.definitions = [Definition(module, "", "module", 0, "parsed code")]
+        self.uses: list[Use] = []
+
+    def define(self, tree: ast.Module) -> None:
+        """Bind the imports of the whole file and the definitions at its top."""
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    self._import(alias.name, node)
+                    self._bind(alias.asname or alias.name.partition(".")[0], alias.name if alias.asname else "")
+            elif isinstance(node, ast.ImportFrom) and (origin := self._origin(node)):
+                self._import(origin, node)
+                for alias in node.names:
+                    self._bind(alias.asname or alias.name, f"{origin}.{alias.name}")
+        for statement in tree.body:
+            if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                self._bound[statement.name] = f"{self._module}.{statement.name}"
+
+    def walk(self, node: ast.AST, scope: _Scope) -> None:
+        """Note the definitions below ``node`` and the calls in them."""
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                self._note(child, scope)
+                self.walk(child, (*scope, child.name))
+            else:
+                if isinstance(child, ast.Call) and (target := self._callee(child.func, scope)):
+                    source = ".".join((self._module, *scope))
+                    self.uses.append(Use(source, target, "CALLS", "function", self._start(child)))
+                self.walk(child, scope)
+
+    def _note(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, scope: _Scope) -> None:
+        name = ".".join((self._module, *scope, node.name))
+        kind: Literal["class", "function"] = "class" if isinstance(node, ast.ClassDef) else "function"
+        short = "" if scope or node.name.startswith("_") else node.name
+        self.definitions.append(Definition(name, short, kind, self._start(node), "parsed code"))
+
+    def _callee(self, called: ast.expr, scope: _Scope) -> str:
+        """The full name of what is called, or "" where this file alone does not tell."""
+        names: list[str] = []
+        while isinstance(called, ast.Attribute):
+            names.insert(0, called.attr)
+            called = called.value
+        if not isinstance(called, ast.Name):
+            return ""
+        if called.id in ("self", "cls") and len(scope) > 1 and len(names) == 1:
+            return ".".join((self._module, *scope[:-1], *names))
+        full = self._bound.get(called.id, "")
+        return ".".join((full, *names)) if full else ""
+
+    def _bind(self, name: str, full: str) -> None:
+        self._bound[name] = full or name
+
+    def _import(self, module: str, node: ast.stmt) -> None:
+        self.uses.append(Use(self._module, module, "IMPORTS", "module", self._start(node)))
+
+    def _origin(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        above = self._package.split(".") if self._package else []
+        kept = above[: len(above) - node.level + 1]
+        return ".".join([*kept, *filter(None, [node.module])])
+
+    def _start(self, node: ast.stmt | ast.expr) -> int:
+        return self._lines[min(node.lineno, len(self._lines)) - 1]
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(found.end() for found in re.finditer("\n", text))]

@@ -1,0 +1,198 @@
+"""The user's own names: ``entities.toml``, read once, found in any text.
+
+A name or an alias is found where its words stand, whatever their case; a pattern where it matches. Patterns run
+in an engine that can be stopped: one that takes longer than ``PATTERN_SECONDS`` on a document is left out for that
+document, and said in a warning.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import regex  # type: ignore[import-untyped]
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from server.errors import WinnowError
+from server.graph.extraction.names import normal
+
+# 10,000 names are about a megabyte.
+LARGEST_FILE_BYTES = 2 * 1024 * 1024
+# A pattern that can be right does a megabyte in milliseconds.
+PATTERN_SECONDS = 1.0
+_MOST_MATCHES = 1000  # of one pattern in one document
+_TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
+# Scripts without spaces between words: a name is a run of characters there.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
+Type = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
+Pattern = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Entity(_Strict):
+    name: Name
+    type: Type = "term"
+    aliases: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+    patterns: Annotated[tuple[Pattern, ...], Field(max_length=20)] = ()
+
+
+class _Pattern(_Strict):
+    type: Type
+    pattern: Pattern
+
+
+class _File(_Strict):
+    entity: Annotated[tuple[_Entity, ...], Field(max_length=10_000)] = ()
+    pattern: Annotated[tuple[_Pattern, ...], Field(max_length=100)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entity that the user named. ``alias`` is the alias by which it is found here, or ""."""
+
+    name: str
+    type: str
+    alias: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A name of the user's at [start, end). ``is_pattern`` where a pattern found it."""
+
+    entry: Entry
+    start: int
+    end: int
+    is_pattern: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A compiled pattern; what it matches is ``entry``, or, with ``entry.name`` "", an entity of its own."""
+
+    entry: Entry
+    pattern: regex.Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Gazetteer:
+    """Names by their first word, the longest first; runs of unspaced scripts; patterns."""
+
+    by_first: dict[str, list[tuple[tuple[str, ...], Entry]]] = field(default_factory=dict)
+    unspaced: tuple[tuple[str, Entry], ...] = ()
+    rules: tuple[_Rule, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.by_first or self.unspaced or self.rules)
+
+    def find(self, text: str) -> tuple[list[Found], list[str]]:
+        """What of it is in ``text``, in no particular order, and the patterns that took too long."""
+        if self.is_empty:
+            return [], []
+        found = [*self._names(text), *self._runs(text)]
+        slow = []
+        for rule in self.rules:
+            try:
+                found += _matches(rule, text)
+            except TimeoutError:
+                slow.append(rule.pattern.pattern)
+        return found, slow
+
+    def _names(self, text: str) -> Iterator[Found]:
+        if not self.by_first:
+            return
+        tokens = list(_TOKEN.finditer(text))
+        words = [one.group().casefold() for one in tokens]
+        at = 0
+        while at < len(words):
+            entry, length = self._longest(words, at)
+            if entry:
+                yield Found(entry, tokens[at].start(), tokens[at + length - 1].end())
+            at += length
+
+    def _longest(self, words: Sequence[str], at: int) -> tuple[Entry | None, int]:
+        for name, entry in self.by_first.get(words[at], ()):
+            if tuple(words[at : at + len(name)]) == name:
+                return entry, len(name)
+        return None, 1
+
+    def _runs(self, text: str) -> Iterator[Found]:
+        for name, entry in self.unspaced:
+            at = text.find(name)
+            while at >= 0:
+                yield Found(entry, at, at + len(name))
+                at = text.find(name, at + len(name))
+
+
+NO_GAZETTEER = Gazetteer()
+
+
+def read_gazetteer(path: Path) -> Gazetteer:
+    """The gazetteer in a file.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` where it is not what docs/graph.md describes, and ``OSError``.
+    """
+    if path.stat().st_size > LARGEST_FILE_BYTES:
+        raise _refused(f"it is larger than {LARGEST_FILE_BYTES // 1024 // 1024} MiB")
+    return parsed(path.read_text(encoding="utf-8"))
+
+
+def parsed(text: str) -> Gazetteer:
+    """The gazetteer that ``text`` (TOML) describes. Raises ``WinnowError("INVALID_REQUEST")``."""
+    try:
+        return _compiled(_File.model_validate(tomllib.loads(text)))
+    except tomllib.TOMLDecodeError as error:
+        raise _refused(f"it is not TOML ({error})") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise _refused(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _compiled(file: _File) -> Gazetteer:
+    by_first: dict[str, list[tuple[tuple[str, ...], Entry]]] = {}
+    unspaced: list[tuple[str, Entry]] = []
+    rules = [_rule(Entry("", one.type), one.pattern) for one in file.pattern]
+    for entity in file.entity:
+        entry = Entry(entity.name, entity.type)
+        rules += [_rule(entry, pattern) for pattern in entity.patterns]
+        for name in (entity.name, *entity.aliases):
+            known = entry if name == entity.name else Entry(entity.name, entity.type, name)
+            if not normal(name):
+                raise _refused(f"{name!r} has neither letter nor digit")
+            if _UNSPACED.search(name):
+                unspaced.append((name, known))
+            else:
+                words = tuple(_TOKEN.findall(name.casefold()))
+                by_first.setdefault(words[0], []).append((words, known))
+    for names in by_first.values():
+        names.sort(key=lambda one: (-len(one[0]), one[0], one[1].name))
+    return Gazetteer(by_first, tuple(unspaced), tuple(rules))
+
+
+def _rule(entry: Entry, pattern: str) -> _Rule:
+    try:
+        return _Rule(entry, regex.compile(pattern))
+    except regex.error as error:
+        raise _refused(f"the pattern {pattern!r} is not a regular expression ({error})") from None
+
+
+def _matches(rule: _Rule, text: str) -> list[Found]:
+    found: list[Found] = []
+    for match in rule.pattern.finditer(text, timeout=PATTERN_SECONDS):
+        if match.group() and len(found) < _MOST_MATCHES:
+            entry = rule.entry if rule.entry.name else Entry(match.group(), rule.entry.type)
+            found.append(Found(entry, match.start(), match.end(), is_pattern=True))
+    return found
+
+
+def _refused(why: str) -> WinnowError:
+    return WinnowError("INVALID_REQUEST", f"entities.toml cannot be used: {why}; docs/graph.md describes it")

@@ -1,0 +1,104 @@
+"""What front matter says of a whole document: tags, vendor, product, people, aliases, relations. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from server.models import Document
+
+# Field -> the type of the entity that the document is about.
+ABOUT: Mapping[str, str] = MappingProxyType(
+    {
+        "vendor": "vendor",
+        "vendors": "vendor",
+        "manufacturer": "vendor",
+        "product": "product",
+        "products": "product",
+        "author": "person",
+        "authors": "person",
+        "owner": "person",
+        "owners": "person",
+        "maintainer": "person",
+        "maintainers": "person",
+        "person": "person",
+        "people": "person",
+        "reviewers": "person",
+    }
+)
+# Fields whose values are other names of the document. Hugo keeps former paths under "aliases": those are none.
+ALIASES = ("aka", "aliases", "alias", "synonyms", "also_known_as")
+# Fields whose values are other documents, by path, title or [[name]].
+RELATIONS = (
+    "related",
+    "related_to",
+    "relates_to",
+    "see_also",
+    "depends_on",
+    "requires",
+    "part_of",
+    "parent",
+    "supersedes",
+    "superseded_by",
+    "replaces",
+    "extends",
+    "implements",
+)
+# Where a page is or was published says nothing about another document.
+_OWN_ADDRESSES = frozenset({*ALIASES, "url", "permalink", "slug", "canonical"})
+_PATH = re.compile(r"\.{0,2}/[^\s]{1,300}")
+_MOST_VALUES = 100  # of one field: longer lists are data
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One value of a field: what it says, and the type of the entity it names."""
+
+    value: str
+    type: str
+
+
+def about(document: Document) -> Iterator[Fact]:
+    """Vendors, products and people that the document is about."""
+    if document.vendor:
+        yield Fact(document.vendor, "vendor")
+    for field, type in ABOUT.items():
+        yield from (Fact(value, type) for value in _values(document, field))
+
+
+def tags(document: Document) -> Iterator[Fact]:
+    """Its tags."""
+    return (Fact(tag, "tag") for tag in document.tags[:_MOST_VALUES])
+
+
+def aliases(document: Document) -> Iterator[str]:
+    """Other names of what the document is about."""
+    return (value for field in ALIASES for value in _values(document, field) if not value.startswith("/"))
+
+
+def relations(document: Document) -> Iterator[str]:
+    """What the document says it is related to: paths, titles, or names in double brackets.
+
+    In fields of any other name, values that are paths of their own.
+    """
+    for field in RELATIONS:
+        yield from _values(document, field)
+    for name in document.metadata:
+        if (field := _plain(name)) not in RELATIONS and field not in _OWN_ADDRESSES:
+            yield from (value for value in _values(document, field) if _PATH.fullmatch(value))
+
+
+def _values(document: Document, field: str) -> list[str]:
+    """The values of a field, whichever way its name is spelled: ``see_also``, ``see-also``, ``See also``."""
+    found = []
+    for name, value in document.metadata.items():
+        if _plain(name) == field:
+            values = value if isinstance(value, list | tuple) else [value]
+            found += [one.strip() for one in values[:_MOST_VALUES] if isinstance(one, str) and one.strip()]
+    return found
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("-", "_").replace(" ", "_")

@@ -1,0 +1,386 @@
+"""All that one document says, before it is known what the other documents say. Pure.
+
+Theory of operation. What a document contributes depends on others in two ways only: whether a candidate is a name
+elsewhere too, and which page a link means. So the work is done in two steps::
+
+    mine(document, text, chunks, gazetteer) -> Mined     everything that takes time; of this document alone
+    resolve(mined, known) -> DocumentGraph               look-ups
+
+``Mined`` says which names and pages it depends on (``wants``), which is how an ingest finds the documents that a
+change elsewhere concerns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from server.graph.extraction import matter
+from server.graph.extraction.code import Code, read_code
+from server.graph.extraction.gazetteer import Found, Gazetteer
+from server.graph.extraction.links import STEM, Way, path_way, way_of
+from server.graph.extraction.names import normal, page_key, page_stem
+from server.graph.extraction.prose import Link, Prose, taken_apart
+from server.graph.extraction.rules import CONFIDENCE, Rule
+from server.graph.extraction.spans import Candidate, candidates, expansions, parts
+from server.graph.extraction.structure import Outline, Places, outline, place, shown, skeleton
+from server.graph.records import EVIDENCE, Edge, EdgeType, Node
+from server.ids import entity_id
+from server.models import Chunk, Document
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """``source`` names something: by which edge, under which key and title, how often, as far as ``rule`` goes.
+
+    ``is_firm`` names need nobody else to say them.
+    """
+
+    source: str
+    type: EdgeType
+    key: str
+    title: str
+    entity_type: str
+    rule: Rule
+    count: int
+    evidence: tuple[str, ...]
+    is_firm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """``source`` points somewhere: by which edge, by which ways, how often."""
+
+    source: str
+    type: EdgeType
+    title: str
+    way: Way
+    count: int
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One entity relates to another, both by key: ALIAS_OF, EXPANDS_TO, IMPORTS, CALLS."""
+
+    source: str
+    target: str
+    type: EdgeType
+    rule: Rule
+    count: int
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What others need to know of a document in order to point at it.
+
+    ``keys`` are the page keys it answers to, ``name`` its normalised title, ``anchors`` section ids by fragment.
+    """
+
+    id: str
+    uri: str
+    name: str
+    keys: tuple[str, ...]
+    anchors: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """A document's own part of the graph, and what it says that only others can make sense of.
+
+    ``votes`` are the names it says: two documents make an entity of one. ``wants`` are the names and page keys
+    that its graph depends on. ``entities`` are titles and types by key. ``warnings`` are for people.
+    """
+
+    page: Page
+    project: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    entities: Mapping[str, tuple[str, str]]
+    namings: tuple[Naming, ...]
+    relations: tuple[Relation, ...]
+    references: tuple[Reference, ...]
+    votes: frozenset[str]
+    wants: frozenset[str]
+    warnings: tuple[str, ...] = ()
+
+
+def name_key(name: str) -> str:
+    """How ``wants`` says that a name matters."""
+    return f"name:{name}"
+
+
+def page_want(key: str) -> str:
+    """How ``wants`` says that a page key matters."""
+    return f"page:{key}"
+
+
+def mine(document: Document, text: str, chunks: Sequence[Chunk], gazetteer: Gazetteer) -> Mined:
+    """All that the document says. ``text`` and ``chunks`` are as the chunker made them."""
+    digger = _Digger(document, chunks)
+    if document.type == "code":
+        found = outline(document, ())
+        digger.code(read_code(document.uri, text))
+    else:
+        prose = taken_apart(text)
+        found = outline(document, prose.headings)
+        digger.prose(prose, found)
+    digger.front_matter()
+    slow = digger.gazetteer(gazetteer, text)
+    return digger.mined(found, slow)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """One name in one chunk so far: its best rule and title, how often, where last."""
+
+    title: str
+    entity_type: str
+    rule: Rule
+    count: int
+    at: int
+
+
+@dataclass(slots=True)
+class _Digger:
+    """Collects while a document is read, in an order that is the same each time."""
+
+    document: Document
+    chunks: Sequence[Chunk]
+    places: Places = field(init=False)
+    mentions: dict[tuple[str, str], _Seen] = field(default_factory=dict)
+    firm: set[str] = field(default_factory=set)
+    entities: dict[str, tuple[str, str]] = field(default_factory=dict)
+    namings: list[Naming] = field(default_factory=list)
+    relations: dict[tuple[str, str, EdgeType], Relation] = field(default_factory=dict)
+    references: dict[tuple[str, EdgeType, Way], Reference] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.places = Places(self.chunks)
+
+    # --- prose
+
+    def prose(self, prose: Prose, found: Outline) -> None:
+        for one in candidates(prose):
+            self._mention(one)
+        for link in prose.links:
+            self._link(link, found)
+        for expansion in expansions(prose.text):
+            self._expansion(expansion.short, expansion.long, expansion.start, expansion.end)
+        for heading in prose.headings:
+            if (key := normal(heading.title)) and (path := found.path_at(heading.start)):
+                evidence = tuple(self.places.at(heading.start, heading.start)[:1])
+                section = place(self.document, path)
+                self._naming(section, "DEFINES", key, heading.title, "term", "heading", evidence)
+
+    def _mention(self, one: Candidate, *, is_firm: bool = False) -> None:
+        if is_firm:
+            self.firm.add(one.key)
+        for chunk in self.places.at(one.start, one.end):
+            seen = self.mentions.get((chunk, one.key))
+            if seen is None:
+                self.mentions[chunk, one.key] = _Seen(one.title, one.type, one.rule, 1, one.start)
+                continue
+            if seen.at != one.start:  # two rules often find the same words
+                seen.count, seen.at = seen.count + 1, one.start
+            if CONFIDENCE[one.rule] > CONFIDENCE[seen.rule]:
+                seen.title, seen.entity_type, seen.rule = one.title, one.type, one.rule
+
+    def _link(self, link: Link, found: Outline) -> None:
+        way = way_of(link, self.document.uri)
+        if link.kind != "role" and link.text and (key := normal(link.text)) and way and not way.is_here:
+            self._mention(Candidate(key, link.text, "term", "link text", link.start, link.start))
+        if way is None:
+            return
+        if link.kind == "role" and way.name:
+            title = link.target.removesuffix("()")
+            self._mention(Candidate(way.name, title, "identifier", "role", link.start, link.end))
+            return
+        path = found.path_at(link.start)
+        evidence = tuple(self.places.at(link.start, link.end))
+        if way.is_here:
+            self._own_anchor(path, way, found, evidence)
+        else:
+            self._reference(place(self.document, path), "LINKS_TO", link.target, way, evidence)
+
+    def _own_anchor(self, path: tuple[str, ...], way: Way, found: Outline, evidence: tuple[str, ...]) -> None:
+        target = found.anchors.get(way.anchor)
+        if target and target != path:
+            here = Way((page_key(self.document.uri),), self.document.uri, anchor=way.anchor, rule=way.rule)
+            self._reference(place(self.document, path), "LINKS_TO", "", here, evidence)
+
+    def _expansion(self, short: str, long: str, start: int, end: int) -> None:
+        keys = normal(short), normal(long)
+        if not all(keys) or keys[0] == keys[1]:
+            return
+        self._mention(Candidate(keys[0], short, "acronym", "expansion", start, end), is_firm=True)
+        self._mention(Candidate(keys[1], long, "term", "expansion", start, end), is_firm=True)
+        self._relation(*keys, "EXPANDS_TO", "expansion", tuple(self.places.at(start, end)))
+
+    # --- code
+
+    def code(self, code: Code) -> None:
+        for one in code.definitions:
+            if not (key := normal(one.name)):
+                continue
+            self._entity(key, one.name, one.type)
+            chunks = tuple(self.places.at(one.start, one.start))
+            source = self.document.id if one.name == code.module else next(iter(chunks), self.document.id)
+            self._naming(source, "DEFINES", key, one.name, one.type, one.rule, chunks[:1], is_firm=True)
+            if one.short and (short := normal(one.short)) and short != key:
+                self._entity(short, one.short, one.type)
+                self._relation(short, key, "ALIAS_OF", "short name", chunks[:1])
+        for use in code.uses:
+            source, target = normal(use.source), normal(use.target)
+            if source and target and source != target:
+                self._entity(target, use.target, use.type)
+                self._entity(source, use.source, "module" if use.source == code.module else "function")
+                rule: Rule = "parsed code" if use.kind == "IMPORTS" else "call"
+                self._relation(source, target, use.kind, rule, tuple(self.places.at(use.start, use.start)))
+
+    # --- the document as a whole
+
+    def front_matter(self) -> None:
+        document, first = self.document, self.places.first
+        key = normal(document.title) if _is_written(document) else ""
+        if key:
+            type = "module" if document.type == "code" else "term"
+            self._naming(document.id, "DEFINES", key, document.title, type, "title", first, is_firm=True)
+        for fact in matter.tags(document):
+            self._fact(fact, "TAGGED", first)
+        for fact in matter.about(document):
+            self._fact(fact, "ABOUT", first)
+        for alias in matter.aliases(document):
+            if key and (other := normal(alias)) and other != key:
+                self._entity(other, alias, "term")
+                self._relation(other, key, "ALIAS_OF", "alias", first)
+        for value in matter.relations(document):
+            self._related(value.removeprefix("[[").removesuffix("]]").partition("|")[0], first)
+
+    def _fact(self, fact: matter.Fact, type: EdgeType, evidence: tuple[str, ...]) -> None:
+        if key := normal(fact.value):
+            self._naming(
+                self.document.id, type, key, fact.value, fact.type, "front matter", evidence, is_firm=True
+            )
+
+    def _related(self, value: str, evidence: tuple[str, ...]) -> None:
+        by_path = path_way(value, self.document.uri)
+        name = "" if "/" in value else normal(value)
+        keys = (*(by_path.keys if by_path else ()), STEM + page_stem(value))
+        way = Way(keys, by_path.uri if by_path else "", name, by_path.anchor if by_path else "", rule="relation")
+        self._reference(self.document.id, "RELATED_TO", value, way, evidence)
+
+    def gazetteer(self, gazetteer: Gazetteer, text: str) -> list[str]:
+        """Note what the user's gazetteer finds; the patterns that took too long."""
+        found, slow = gazetteer.find(text)
+        for one in sorted(found, key=lambda one: (one.start, one.end, one.entry.name)):
+            self._own_name(one)
+        return slow
+
+    def _own_name(self, found: Found) -> None:
+        entry = found.entry
+        if not (key := normal(entry.name)):
+            return
+        rule: Rule = "pattern" if found.is_pattern else "gazetteer"
+        self._mention(Candidate(key, entry.name, entry.type, rule, found.start, found.end), is_firm=True)
+        if entry.alias and (alias := normal(entry.alias)) and alias != key:
+            self._entity(alias, entry.alias, entry.type)
+            self._relation(alias, key, "ALIAS_OF", "alias", tuple(self.places.at(found.start, found.end)))
+
+    # --- records
+
+    def _naming(
+        self,
+        source: str,
+        type: EdgeType,
+        key: str,
+        title: str,
+        entity_type: str,
+        rule: Rule,
+        evidence: tuple[str, ...],
+        *,
+        is_firm: bool = False,
+    ) -> None:
+        if is_firm:
+            self._entity(key, title, entity_type)
+        self.namings.append(Naming(source, type, key, title, entity_type, rule, 1, evidence[:EVIDENCE], is_firm))
+
+    def _entity(self, key: str, title: str, type: str) -> None:
+        """The first title and the first type that this document gives a firm name."""
+        self.entities.setdefault(key, (title, type))
+
+    def _relation(self, source: str, target: str, type: EdgeType, rule: Rule, evidence: Iterable[str]) -> None:
+        former = self.relations.get((source, target, type))
+        count, shown_by = (former.count + 1, former.evidence) if former else (1, ())
+        merged = tuple(dict.fromkeys((*shown_by, *evidence)))[:EVIDENCE]
+        self.relations[source, target, type] = Relation(source, target, type, rule, count, merged)
+
+    def _reference(self, source: str, type: EdgeType, title: str, way: Way, evidence: Iterable[str]) -> None:
+        former = self.references.get((source, type, way))
+        count, shown_by = (former.count + 1, former.evidence) if former else (1, ())
+        merged = tuple(dict.fromkeys((*shown_by, *evidence)))[:EVIDENCE]
+        self.references[source, type, way] = Reference(source, type, title, way, count, merged)
+
+    def mined(self, found: Outline, slow: Sequence[str]) -> Mined:
+        document = self.document
+        nodes, edges = skeleton(document, self.chunks, found)
+        for (chunk, key), seen in self.mentions.items():
+            is_firm = key in self.firm
+            if is_firm and seen.rule in ("gazetteer", "pattern", "expansion"):
+                self._entity(key, seen.title, seen.entity_type)
+            self.namings.append(
+                Naming(
+                    chunk, "MENTIONS", key, seen.title, seen.entity_type, seen.rule, seen.count, (chunk,), is_firm
+                )
+            )
+        return Mined(
+            page=self._page(found),
+            project=document.project,
+            nodes=tuple(nodes),
+            edges=tuple(edges),
+            entities=self.entities,
+            namings=tuple(self.namings),
+            relations=tuple(self.relations.values()),
+            references=tuple(self.references.values()),
+            votes=frozenset(self.entities) | {one.key for one in self.namings if one.rule != "heading"},
+            wants=frozenset(self._wants()),
+            warnings=tuple(
+                f"{shown(document.uri)}: the pattern {pattern!r} of entities.toml took too long and was left out"
+                for pattern in slow
+            ),
+        )
+
+    def _page(self, found: Outline) -> Page:
+        document = self.document
+        anchors = {name: place(document, path) for name, path in found.anchors.items() if path}
+        keys = tuple(dict.fromkeys((page_key(document.uri), STEM + page_stem(document.uri))))
+        return Page(document.id, document.uri, normal(document.title), tuple(key for key in keys if key), anchors)
+
+    def _wants(self) -> Iterator[str]:
+        for naming in self.namings:
+            if not naming.is_firm:
+                yield name_key(naming.key)
+                if naming.type == "MENTIONS":
+                    yield from (name_key(key) for key, _ in parts(naming.title))
+        for reference in self.references.values():
+            yield from map(page_want, reference.way.keys)
+            if reference.way.name:
+                yield name_key(reference.way.name)
+
+
+def _is_written(document: Document) -> bool:
+    """Whether somebody gave the document its title: a file name with underscores in it names nothing else."""
+    title = document.title
+    return not ("_" in title and title.lower() == page_stem(document.uri))
+
+
+def weight(count: int) -> float:
+    """What repetition adds: 1 for once, 2 for three times."""
+    return round(1 + math.log(count, 3), 3)
+
+
+def entity(project: str, key: str, title: str, type: str) -> Node:
+    """The node of an entity."""
+    return Node(entity_id(project, key), "Entity", type, shown(title) or shown(key), 0, 0, "", "", "")

@@ -1,0 +1,86 @@
+"""What a name, an anchor and a page are called where spellings differ. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from urllib.parse import unquote
+
+LONGEST_NAME = 120
+_EDGES = " \t\n`*_\"'“”‘’«»()[]{}<>,;:!?.~"
+_IN_PARENTHESES = re.compile(r"(?<=\S) ?\([^()]{0,120}\)\Z")
+_ARTICLE = re.compile(r"(?:the|an?) (?=\S)")
+_POSSESSIVE = re.compile(r"['’]s?\Z")
+_PLURALS = (
+    (re.compile(r"(?<=[a-z]{2})ies\Z"), "y"),
+    (re.compile(r"(?<=ss|sh|ch)es\Z|(?<=x)es\Z"), ""),
+    (re.compile(r"(?<=[a-z]{2}[^sui])s\Z"), ""),
+)
+_LAST_WORD = re.compile(r"(?:\A|(?<=[ -]))[a-z]{4,40}\Z")
+
+_EXTENSION = re.compile(r"\.(?:md|markdown|mdown|mdx|qmd|html?|xhtml|rst|rest|txt|adoc|pyi?)\Z")
+_SEPARATORS = re.compile(r"[/_\\]+")
+_FRONT_PAGES = frozenset({"index", "readme"})
+
+_UNSPOKEN = re.compile(r"[^\w\- ]+")
+
+
+@lru_cache(maxsize=200_000)
+def normal(text: str) -> str:
+    """The name by which two mentions are the same thing; "" for text that names nothing.
+
+    Compatibility forms, case, articles, plurals, possessives and a disambiguation in parentheses do not count.
+
+    >>> normal("The ConfigMaps"), normal("Theodred II (Bishop of Elmham)"), normal("Network Policies")
+    ('configmap', 'theodred ii', 'network policy')
+    """
+    plain = " ".join(unicodedata.normalize("NFKC", text[: 2 * LONGEST_NAME]).casefold().split())
+    plain = _IN_PARENTHESES.sub("", plain).strip(_EDGES)
+    plain = _POSSESSIVE.sub("", _ARTICLE.sub("", plain, count=1))[:LONGEST_NAME].strip(_EDGES)
+    return _singular(plain) if _is_name(plain) else ""
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading as most renderers write it.
+
+    >>> slug("What's next? (v1.2)")
+    'whats-next-v12'
+    """
+    return _UNSPOKEN.sub("", heading.strip().lower()).replace(" ", "-")
+
+
+def page_key(path: str) -> str:
+    """The page that a path means, whatever its extension, and whether or not its folders became part of its name.
+
+    >>> page_key("docs/Concepts/pods/_index.md"), page_key("docs_concepts_pods__index.md")
+    ('docs/concepts/pods', 'docs/concepts/pods')
+    """
+    return "/".join(page_segments(path))
+
+
+def page_stem(path: str) -> str:
+    """The name of the file alone, as a wiki link says it: without folders and extension."""
+    return _EXTENSION.sub("", unquote(path).rpartition("/")[2].strip().lower())
+
+
+def page_segments(path: str) -> list[str]:
+    """The parts of ``page_key``: without extension, empty parts, dots and the name of a folder's front page."""
+    written = _EXTENSION.sub("", unquote(path).strip().lower())
+    segments = [part for part in _SEPARATORS.split(written) if part and part != "."]
+    while segments and segments[-1] in _FRONT_PAGES:
+        segments.pop()
+    return segments
+
+
+def _is_name(text: str) -> bool:
+    return any(character.isalnum() for character in text)
+
+
+def _singular(text: str) -> str:
+    if _LAST_WORD.search(text):
+        for pattern, ending in _PLURALS:
+            changed, count = pattern.subn(ending, text)
+            if count:
+                return changed
+    return text
