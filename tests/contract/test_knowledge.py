@@ -174,6 +174,25 @@ async def test_a_store_that_another_process_holds_is_refused_by_its_name_and_fre
         kb.close()
 
 
+async def test_a_script_has_no_part_in_the_tools_for_old_hosts(application: Application) -> None:
+    """Not even by a frame that it makes itself."""
+    with pytest.raises(WinnowError, match="no operation 'search_sections'") as caught:
+        await application.kb.call("search_sections", {"query": "backups"}, application.kb.caller("test", SCRIPT))
+    assert "get_section_text" not in caught.value.message
+
+
+async def test_a_passage_id_of_the_session_fetches_its_chunk(application: Application) -> None:
+    caller = application.caller("test")
+    found = await application.kb.call("kb.search", {"query": "backups"}, caller)
+    row = found.payload["results"][0]
+    wanted = {"ids": [row["passage_id"], "000000000000"]}
+    fetched = await application.kb.call("fetch", wanted, caller)
+    assert [one["id"] for one in fetched.payload["results"]] == [row["section_id"]]
+    assert fetched.payload["missing_ids"] == ["000000000000"]
+    other = await application.kb.call("fetch", wanted, application.caller("another"))
+    assert other.payload["missing_ids"] == wanted["ids"]
+
+
 async def test_what_one_caller_has_searched_for_is_not_told_to_a_script_by_the_time_it_takes(
     application: Application,
 ) -> None:
