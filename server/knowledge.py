@@ -83,9 +83,10 @@ class KnowledgeBase:
         Raises:
             WinnowError: for everything a caller can act on; the message says how.
         """
-        known = OPERATIONS.get(operation)
+        offered = {name: one for name, one in OPERATIONS.items() if caller.budget.is_direct or one.in_scripts}
+        known = offered.get(operation)
         if known is None:
-            raise WinnowError("INVALID_REQUEST", f"no operation {operation!r}; known: {', '.join(OPERATIONS)}")
+            raise WinnowError("INVALID_REQUEST", f"no operation {operation!r}; known: {', '.join(offered)}")
         request, warnings = parse(known.request, arguments)
         library = await asyncio.shield(asyncio.wrap_future(self._library()))
         try:
@@ -108,10 +109,14 @@ class KnowledgeBase:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked: the model of its arguments and the function that answers."""
+    """One thing that can be asked: the model of its arguments and the function that answers.
+
+    ``in_scripts``: whether scripts may ask it. They have no part in tools that are there for old hosts.
+    """
 
     request: type[BaseModel]
     answer: Callable[[Asking, Any], Answer]
+    in_scripts: bool = True
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
@@ -123,7 +128,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "kb.expand_excerpt": Operation(ExpandExcerpt, expand_excerpt),
         "kb.extract_evidence": Operation(ExtractEvidence, extract_evidence),
         "kb.retrieve_evidence": Operation(RetrieveEvidence, retrieve_evidence),
-        "search_sections": Operation(SearchSections, search_sections),
-        "get_section_text": Operation(GetSectionText, get_section_text),
+        "search_sections": Operation(SearchSections, search_sections, in_scripts=False),
+        "get_section_text": Operation(GetSectionText, get_section_text, in_scripts=False),
     }
 )

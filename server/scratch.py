@@ -190,7 +190,7 @@ class Scratch:
         entry = _Entry(kept, _footprint(kept.passage))
         with self._lock:
             before = self._evictions
-            if kept.session_id in self._ids and entry.bytes <= self._entries.maxsize:
+            if kept.session_id in self._ids:
                 self._replace(kept, entry)
             alarming = self._alarm.rings(self._evictions - before)
         if alarming:
@@ -219,6 +219,8 @@ class Scratch:
 
     def _replace(self, kept: Kept, entry: _Entry) -> None:
         self._remove((kept.session_id, kept.passage_id))
+        if entry.bytes > self._entries.maxsize:
+            return
         self._entries[kept.session_id, kept.passage_id] = entry
         self._ids[kept.session_id][kept.passage_id] = None
         self._kept += 1

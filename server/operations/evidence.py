@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from server.evidence import Quote, quotes
 from server.operations.base import Answer, Asking
 from server.operations.kb import NO_GRAPH, title_of
-from server.operations.paging import START, Cursor, fingerprint, page, resume
+from server.operations.paging import Cursor, fingerprint, page, resume
 from server.operations.passages import find, not_found
 from server.operations.ranking import BY_ID, distinct
 from server.operations.scoping import filters_of, unlabelled
@@ -25,6 +26,19 @@ _SCORE_DIGITS = 3
 _WITHOUT_MODEL = "quotes are scored by words alone: {why}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """The passages to quote from, and how they were found; ``priors`` are their scores where they were ranked."""
+
+    kept: Sequence[Kept]
+    here: Cursor
+    priors: Sequence[float] | None = None
+    missing: Sequence[str] = ()
+    duplicates: int = 0
+    warnings: tuple[str, ...] = ()
+    cache_hit: bool = False
+
+
 def extract_evidence(asking: Asking, request: ExtractEvidence) -> Answer:
     """Quotes from these passages."""
     at = resume(request.cursor, request)
@@ -34,9 +48,9 @@ def extract_evidence(asking: Asking, request: ExtractEvidence) -> Answer:
     missing = [passage_id for passage_id, one in known.items() if one is None]
     if not kept:
         raise not_found(missing)
-    here = Cursor(at.offset, fingerprint(request), 0, BY_ID)
-    envelope = {"missing_ids": missing} if missing else {}
-    return _answer(asking, request, kept, envelope, here)
+    return _answer(
+        asking, request, _Looked(kept, Cursor(at.offset, fingerprint(request), 0, BY_ID), missing=missing)
+    )
 
 
 def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
@@ -44,64 +58,46 @@ def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
     at = resume(request.cursor, request)
     filters = filters_of(asking, request.scope, request.filters)
     found = distinct(asking, request.question, filters, request.top_k, per_document=request.top_k, legs=at.legs)
-    keep = asking.caller.session.keep
-    kept = [keep(one.passage, one.passage.document.project) for one in found.found]
-    priors = [one.score or 0.0 for one in found.found]
-    here = Cursor(at.offset, fingerprint(request), found.generation, found.legs)
-    warnings = [
-        *(at.moved(found.generation, found.legs) if at is not START else ()),
-        *((NO_GRAPH,) if request.mode == "hybrid_local" else ()),
-        *found.warnings,
-        *(() if kept else unlabelled(filters)),
-    ]
-    return _answer(
-        asking,
-        request,
-        kept,
-        {},
-        here,
-        tuple(warnings),
-        priors=priors,
+    looked = _Looked(
+        [asking.caller.session.keep(one.passage, one.passage.document.project) for one in found.found],
+        Cursor(at.offset, fingerprint(request), found.generation, found.legs),
+        priors=[one.score or 0.0 for one in found.found],
         duplicates=found.duplicates,
+        warnings=(
+            *(at.moved(found.generation, found.legs) if request.cursor else ()),
+            *((NO_GRAPH,) if request.mode == "hybrid_local" else ()),
+            *found.warnings,
+            *(() if found.found else unlabelled(filters)),
+        ),
         cache_hit=found.cache_hit,
     )
+    return _answer(asking, request, looked)
 
 
-def _answer(
-    asking: Asking,
-    request: ExtractEvidence | RetrieveEvidence,
-    kept: Sequence[Kept],
-    envelope: dict[str, Any],
-    here: Cursor,
-    warnings: tuple[str, ...] = (),
-    *,
-    priors: Sequence[float] | None = None,
-    duplicates: int = 0,
-    cache_hit: bool = False,
-) -> Answer:
-    similarity, missing_model = _similarity(asking, request.question)
+def _answer(asking: Asking, request: ExtractEvidence | RetrieveEvidence, looked: _Looked) -> Answer:
+    similarity, without_model = _similarity(asking, request.question)
+    offset, end = looked.here.offset, looked.here.offset + request.max_quotes
     best = quotes(
         request.question,
-        [printable(one.passage.chunk.text) for one in kept],
-        limit=_DEEPEST,
+        [printable(one.passage.chunk.text) for one in looked.kept],
+        limit=min(end + 1, _DEEPEST),
         max_tokens=request.max_quote_tokens,
         context_tokens=request.include_context_tokens,
-        priors=priors,
+        priors=looked.priors,
         similarity=similarity,
     )
-    shown = best[here.offset : here.offset + request.max_quotes]
-    rows = [_row(kept[quote.passage], quote) for quote in shown]
-    envelope = {**envelope, "diagnostics": {"passages": len(kept), "search_mode": here.legs}}
-    more = len(best) > here.offset + len(shown)
-    fitted = page(rows, envelope, _allowed(asking, request), here, more=more)
+    rows = [_row(looked.kept[quote.passage], quote) for quote in best[offset:end]]
+    envelope: dict[str, Any] = {"missing_ids": looked.missing} if looked.missing else {}
+    envelope["diagnostics"] = {"passages": len(looked.kept), "search_mode": looked.here.legs}
+    shown = page(rows, envelope, _allowed(asking, request), looked.here, more=len(best) > end)
     return Answer(
-        {"quotes": list(fitted.rows), "next_cursor": fitted.next_cursor, **fitted.ending, **envelope},
+        {"quotes": list(shown.rows), "next_cursor": shown.next_cursor, **shown.ending, **envelope},
         "quotes",
-        len(fitted.rows),
-        fitted.tokens,
-        (*warnings, *missing_model),
-        cache_hit=cache_hit,
-        noted={"cursors": int(here.offset > 0), "duplicates": duplicates, "quotes": len(fitted.rows)},
+        len(shown.rows),
+        shown.tokens,
+        (*looked.warnings, *without_model),
+        cache_hit=looked.cache_hit,
+        noted={"cursors": int(offset > 0), "duplicates": looked.duplicates, "quotes": len(shown.rows)},
     )
 
 

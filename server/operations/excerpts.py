@@ -31,6 +31,7 @@ from server.tokens import count_tokens, first_tokens, last_tokens
 _CHANGED = "the document changed since this passage was found; what stands around it is no longer known"
 # A cut goes back to the last white space if that is not farther than this.
 _WORD_CHARS = 40
+_BULLET = "- "
 _LAST_WORD = re.compile(r"\s\S*\Z")
 
 
@@ -132,8 +133,16 @@ def _is_too_large(text: str) -> bool:
 
 def _first(text: str, tokens: int) -> str:
     """The beginning of a text, cut between words if it is cut, within both caps."""
+    return _at_a_word(_cut(text, tokens), text)
+
+
+def _cut(text: str, tokens: int) -> str:
     cut = first_tokens(text, tokens)
-    cut = cut.encode("utf-8", "replace")[:MAX_EXCERPT_BYTES].decode("utf-8", "ignore")
+    return cut.encode("utf-8", "replace")[:MAX_EXCERPT_BYTES].decode("utf-8", "ignore")
+
+
+def _at_a_word(cut: str, text: str) -> str:
+    """The beginning ``cut`` of ``text``, without the part of a word that it may end with."""
     if len(cut) == len(text) or text[len(cut)].isspace():
         return cut
     word = _LAST_WORD.search(cut[-_WORD_CHARS:])
@@ -152,15 +161,17 @@ def _bullets(text: str, max_tokens: int) -> tuple[str, int]:
     lines: list[str] = []
     length = 0
     for span in split_spans(text):
-        line = f"- {text[span.start : span.end]}"
+        line = f"{_BULLET}{text[span.start : span.end]}"
         if _exceeds("\n".join([*lines, line]), max_tokens):
             break
         lines.append(line)
         length = span.end
     if lines:
         return "\n".join(lines), length
-    cut = _first(text, max(max_tokens - 2, 1))
-    return (f"- {cut.strip()}" if max_tokens > 2 else cut), len(cut)
+    start = len(text) - len(text.lstrip())
+    body = _cut(f"{_BULLET}{text[start:]}", max_tokens)[len(_BULLET) :]
+    body = _at_a_word(body, text[start:])
+    return f"{_BULLET}{body}".rstrip(), start + len(body)
 
 
 def _exceeds(text: str, max_tokens: int) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from server.contracts.base import MAX_TOP_K
+from server.ids import is_chunk_id
 from server.models import Filters, Hit, Legs, Passage, Ranking
 from server.operations.base import Asking
 
@@ -94,23 +95,28 @@ def distinct(
 
 
 def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | None, min_score: float) -> Ranked:
-    """The chunks with these ids that the filters admit, in the order given; with a query, each with its score."""
+    """The chunks with these ids that the filters admit, in the order given; with a query, each with its score.
+
+    A passage id of the caller's session stands for its chunk.
+    """
     library = asking.library
     generation = library.catalogue.generation(filters.project)
-    known = library.catalogue.passages(ids, filters.project)
+    chunk_of = {one: _chunk_of(asking, one) for one in ids}
+    known = library.catalogue.passages(list(chunk_of.values()), filters.project)
     admitted = {chunk: one for chunk, one in known.items() if library.admits(filters, one.document)}
     hits: Mapping[str, Hit] = {}
     if query:
         ranking, _ = _ranking(asking, query, filters, generation, MAX_TOP_K, "")
         hits = {hit.chunk_id: hit for hit in ranking.hits}
     least = min_score if query else 0.0
-    found = [Found(admitted[chunk], hits.get(chunk)) for chunk in ids if chunk in admitted]
+    asked = [(one, chunk_of[one]) for one in ids]
+    found = [Found(admitted[chunk], hits.get(chunk)) for _, chunk in asked if chunk in admitted]
     return Ranked(
         tuple(one for one in found if (one.score or 0.0) >= least),
         BY_ID,
         "none",
         generation,
-        missing=tuple(chunk for chunk in ids if chunk not in admitted),
+        missing=tuple(one for one, chunk in asked if chunk not in admitted),
     )
 
 
@@ -139,6 +145,11 @@ def _passages(asking: Asking, hits: Sequence[Hit], filters: Filters) -> tuple[Fo
     admits = asking.library.admits
     found = (Found(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
     return tuple(one for one in found if admits(filters, one.passage.document))
+
+
+def _chunk_of(asking: Asking, id: str) -> str:
+    kept = None if is_chunk_id(id) else asking.caller.session.get(id)
+    return kept.passage.chunk.id if kept else id
 
 
 def _portions(hits: Sequence[Hit]) -> Iterator[Sequence[Hit]]:

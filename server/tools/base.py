@@ -76,6 +76,17 @@ class Tool:
     worded: Callable[[str, Settings], str] = lambda description, settings: description
 
 
+def without_scripts(*phrases: str) -> Callable[[str, Settings], str]:
+    """A description without these phrases where scripts are switched off: nobody is sent to a missing tool."""
+
+    def worded(description: str, settings: Settings) -> str:
+        for phrase in phrases if settings.execute_code == "off" else ():
+            description = description.replace(phrase, "")
+        return description
+
+    return worded
+
+
 async def ask(
     context: Context, operation: str, arguments: Mapping[str, Any], lines: Callable[[dict[str, Any]], list[str]]
 ) -> Result:

@@ -24,7 +24,7 @@ Do not use when: one semantic_search call answers.
 In the script (sync or await, no import needed):
   semantic_search(query, top_k=10, response_mode="metadata"|"preview"|"full", min_score=0, filter_ids=[...])
   search_many([query, ...], top_k=10)  one Results each, in one round trip
-  kb.search(query, top_k=5)            previews, best passage of each document
+  kb.search(query), kb.retrieve_evidence(question)  row.preview, row.quote
   fetch(ids, level="full")             level: ids, metadata, preview, full
   Results are lists of rows: row.id row.title row.section row.file row.score, row.preview, row.content.
 Return value: a top-level return, __result__, result, or the last expression; plain data (dict, list, str, \

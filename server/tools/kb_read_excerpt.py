@@ -6,7 +6,7 @@ from typing import Any
 
 from server.contracts import ExcerptAnswer, ReadExcerpt
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Result, Tool, ask, without_scripts
 from server.tools.kb import excerpt_lines, offered
 
 DESCRIPTION = """\
@@ -38,4 +38,5 @@ TOOL = Tool(
     handler=_handle,
     most=Size(ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
     offered=offered,
+    worded=without_scripts(", or want to read many passages (execute_code)"),
 )

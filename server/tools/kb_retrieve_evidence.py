@@ -6,7 +6,7 @@ from typing import Any
 
 from server.contracts import EvidenceAnswer, RetrieveEvidence
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Result, Tool, ask, without_scripts
 from server.tools.kb import offered, quote_lines
 
 DESCRIPTION = """\
@@ -41,4 +41,5 @@ TOOL = Tool(
     handler=_handle,
     most=Size(ANSWER_TOKENS["quotes"], ANSWER_BYTES),
     offered=offered,
+    worded=without_scripts(", or need several searches, counts or comparisons (execute_code)"),
 )

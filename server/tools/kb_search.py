@@ -7,7 +7,7 @@ from typing import Any
 
 from server.contracts import KbSearch, KbSearchAnswer
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Result, Tool, ask, without_scripts
 from server.tools.kb import offered, paged
 
 DESCRIPTION = """\
@@ -73,4 +73,5 @@ TOOL = Tool(
     handler=_handle,
     most=Size(ANSWER_TOKENS["preview"], ANSWER_BYTES),
     offered=offered,
+    worded=without_scripts(", or need many searches (execute_code)"),
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.contracts import SearchAnswer, SemanticSearch
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Result, Tool, ask, without_scripts
 
 DESCRIPTION = """\
 Search the user's knowledge base and take only as much of each result as you need. Returns ranked passages with \
@@ -78,4 +78,8 @@ TOOL = Tool(
     answer=SearchAnswer,
     handler=_handle,
     most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
+    worded=without_scripts(
+        "Do not use when: you would call it more than three times and filter the answers; write one execute_code "
+        "script instead.\n"
+    ),
 )

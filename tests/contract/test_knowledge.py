@@ -174,6 +174,49 @@ async def test_a_store_that_another_process_holds_is_refused_by_its_name_and_fre
         kb.close()
 
 
+async def test_a_ranking_by_words_alone_goes_on_by_words_alone_when_the_model_has_come(
+    application: Application,
+) -> None:
+    """Rows would repeat or be lost where two pages are of two rankings."""
+    await application.close()
+    chosen, pages = application.settings, []
+    asked: dict[str, Any] = {"query": "who reads this page first", "top_k": 12, "options": {"max_per_doc": 9}}
+    without = chosen.model_copy(update={"embedding": "off"})
+    for settings, cursor in ((without, False), (chosen, True), (without, False)):
+        kb = knowledge_base(settings, wait_for_model=True)
+        try:
+            if cursor:
+                asked["cursor"] = pages[0].payload["next_cursor"]
+            elif pages:
+                asked = {**asked, "cursor": None, "page_size": 10}
+            pages.append(await kb.call("kb.search", asked, kb.caller("test")))
+        finally:
+            kb.close()
+    first, second, whole = ([row["section_id"] for row in page.payload["results"]] for page in pages)
+    assert first + second == whole
+    assert {row["source"] for page in pages for row in page.payload["results"]} == {"bm25"}
+    assert [warning for warning in pages[1].warnings if "index changed" in warning] == []
+
+
+async def test_a_script_has_no_part_in_the_tools_for_old_hosts(application: Application) -> None:
+    """Not even by a frame that it makes itself."""
+    with pytest.raises(WinnowError, match="no operation 'search_sections'") as caught:
+        await application.kb.call("search_sections", {"query": "backups"}, application.kb.caller("test", SCRIPT))
+    assert "get_section_text" not in caught.value.message
+
+
+async def test_a_passage_id_of_the_session_fetches_its_chunk(application: Application) -> None:
+    caller = application.caller("test")
+    found = await application.kb.call("kb.search", {"query": "backups"}, caller)
+    row = found.payload["results"][0]
+    wanted = {"ids": [row["passage_id"], "000000000000"]}
+    fetched = await application.kb.call("fetch", wanted, caller)
+    assert [one["id"] for one in fetched.payload["results"]] == [row["section_id"]]
+    assert fetched.payload["missing_ids"] == ["000000000000"]
+    other = await application.kb.call("fetch", wanted, application.caller("another"))
+    assert other.payload["missing_ids"] == wanted["ids"]
+
+
 async def test_what_one_caller_has_searched_for_is_not_told_to_a_script_by_the_time_it_takes(
     application: Application,
 ) -> None:

@@ -266,7 +266,9 @@ async def test_a_switched_off_sandbox_is_not_listed(settings: Settings) -> None:
     async with running(off, wait_for_model=False) as app:
         server = build_server(Dispatcher(app.context, off), app)
         async with Client(server) as client:
-            assert "execute_code" not in [tool.name for tool in (await client.list_tools()).tools]
+            tools = (await client.list_tools()).tools
+            assert "execute_code" not in [tool.name for tool in tools]
+            assert [tool.name for tool in tools if "execute_code" in (tool.description or "")] == []
 
 
 BUSY = """
