@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, Protocol
 
+from server.errors import WinnowError
 from server.graph.records import DocumentGraph, Edge, Node
 
 Scope = frozenset[str] | None
@@ -23,11 +25,37 @@ Direction = Literal["out", "in", "both"]
 How = Literal["name", "alias", "prefix"]
 
 MAX_HOPS = 5
+MAX_PATH_HOPS = 6
 MAX_NODES = 200
 MAX_PATHS = 50
+MAX_RANKS = 10_000
+MAX_OFFSET = 1_000_000
 # Among the nodes of one answer; the strongest are kept.
 MAX_EDGES = 1000
 PAGE_SIZE = 25
+# What may be asked for, and its bounds.
+_LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        "hops": (1, MAX_HOPS),
+        "max_hops": (1, MAX_PATH_HOPS),
+        "ids": (0, MAX_NODES),
+        "rows": (1, MAX_NODES),
+        "nodes": (1, MAX_NODES),
+        "paths": (1, MAX_PATHS),
+        "ranks": (1, MAX_RANKS),
+        "offset": (0, MAX_OFFSET),
+        "damping": (0, 1),
+        "iterations": (1, 100),
+    }
+)
+
+
+def hold_limits(**asked: float) -> None:
+    """Raise ``WinnowError("INVALID_REQUEST")`` where what is asked for is beyond its bounds."""
+    for name, value in asked.items():
+        least, most = _LIMITS[name]
+        if not least <= value <= most:
+            raise WinnowError("INVALID_REQUEST", f"{name} must be from {least} to {most}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +201,7 @@ class GraphStore(Protocol):
     ) -> Page:
         """The edges of these nodes with the nodes at their other ends, by (-weight, title, id, type, source).
 
-        An edge between two of ``ids`` is a row for each end; a loop is one row.
+        ``limit`` is at most 200. An edge between two of ``ids`` is a row for each end; a loop is one row.
         """
 
     def expand(
@@ -186,7 +214,7 @@ class GraphStore(Protocol):
         scope: Scope = None,
         limit: int = PAGE_SIZE,
     ) -> Neighbourhood:
-        """What is within ``hops`` (1 to 5) of these nodes; at most ``limit`` (200) nodes are shown."""
+        """What is within ``hops`` (1 to 5) of these nodes, of which ``limit`` (at most 200) are shown."""
 
     def paths(
         self,
@@ -198,10 +226,10 @@ class GraphStore(Protocol):
         scope: Scope = None,
         limit: int = PAGE_SIZE,
     ) -> Paths:
-        """Ways from any source to any target, whichever way the edges point, at most ``limit`` (50).
+        """Ways from any source to any other target, whichever way the edges point, at most ``limit`` (50).
 
-        Shortest first; among equals, step by step from the source, by (-weight, title, id). A path has no
-        source but its first node and no target but its last.
+        Of at most ``max_hops`` (6), shortest first; among equals, step by step from the source, by (-weight,
+        title, id). A path has no source but its first node and no target but its last; what is both is a source.
         """
 
     def ranks(

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from server.errors import WinnowError
 from server.ids import is_chunk_id
@@ -136,13 +137,16 @@ def telling(type: str) -> tuple[int, str]:
 
 def check(graph: DocumentGraph) -> None:
     """Raise ``WinnowError("INVALID_REQUEST")`` where a record breaks a rule of this module."""
-    _hold(is_chunk_id(graph.document_id), "a document_id", graph.document_id)
-    for node in graph.nodes:
-        for name, rule in _NODE_RULES.items():
-            _hold(rule(node, graph), f"the {name} of a node", getattr(node, name))
-    for edge in graph.edges:
-        for name, valid in _EDGE_RULES.items():
-            _hold(valid(edge, graph), f"the {name} of an edge", getattr(edge, name))
+    own = {node.document_id for node in graph.nodes if node.label != "Entity"}
+    everybody = {node.document_id for node in graph.nodes if node.label == "Entity"}
+    _hold("document_id of a graph", _id, {graph.document_id})
+    _hold("document_id of a node", {graph.document_id}.__contains__, own)
+    _hold("document_id of an entity", {""}.__contains__, everybody)
+    _hold("document_id of an edge", {graph.document_id}.__contains__, {edge.document_id for edge in graph.edges})
+    for name, rule in _NODE_RULES.items():
+        _hold(f"{name} of a node", rule, set(map(attrgetter(name), graph.nodes)))
+    for name, rule in _EDGE_RULES.items():
+        _hold(f"{name} of an edge", rule, set(map(attrgetter(name), graph.edges)))
 
 
 def by_document(nodes: Iterable[Node], edges: Iterable[Edge]) -> Iterator[DocumentGraph]:
@@ -168,51 +172,45 @@ def by_document(nodes: Iterable[Node], edges: Iterable[Edge]) -> Iterator[Docume
         yield DocumentGraph(document_id, contributed, tuple(mine))
 
 
-def _text(text: object, most: int) -> bool:
+def _text(text: Any, most: int) -> bool:
     return isinstance(text, str) and len(text) <= most and not _UNPRINTABLE.search(text)
 
 
-def _count(number: object) -> bool:
+def _count(number: Any) -> bool:
     return isinstance(number, int) and 0 <= number <= _LARGEST_COUNT
 
 
-def _chunk_ids(ids: Sequence[str]) -> bool:
-    return isinstance(ids, tuple) and len(ids) <= EVIDENCE and all(_id(id) for id in ids)
-
-
-def _id(id: object) -> bool:
+def _id(id: Any) -> bool:
     return isinstance(id, str) and is_chunk_id(id)
 
 
-_NODE_RULES: Mapping[str, Callable[[Node, DocumentGraph], bool]] = MappingProxyType(
+# Each is asked once for every different value of its field: an ingest checks a million records.
+_NODE_RULES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
-        "id": lambda node, _: _id(node.id),
-        "label": lambda node, _: node.label in LABELS,
-        "type": lambda node, _: bool(node.type) and _text(node.type, TYPE_CHARS),
-        "title": lambda node, _: _text(node.title, TITLE_CHARS),
-        "level": lambda node, _: _count(node.level),
-        "tokens": lambda node, _: _count(node.tokens),
-        "doc_tag": lambda node, _: _text(node.doc_tag, ANCHOR_CHARS),
-        "anchor": lambda node, _: _text(node.anchor, ANCHOR_CHARS),
-        "document_id": lambda node, graph: (
-            node.document_id == ("" if node.label == "Entity" else graph.document_id)
-        ),
+        "id": _id,
+        "label": lambda label: label in LABELS,
+        "type": lambda type: _text(type, TYPE_CHARS) and bool(type.strip()),
+        "title": lambda title: _text(title, TITLE_CHARS),
+        "level": _count,
+        "tokens": _count,
+        "doc_tag": lambda tag: _text(tag, ANCHOR_CHARS),
+        "anchor": lambda anchor: _text(anchor, ANCHOR_CHARS),
     }
 )
-_EDGE_RULES: Mapping[str, Callable[[Edge, DocumentGraph], bool]] = MappingProxyType(
+_EDGE_RULES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
-        "source": lambda edge, _: _id(edge.source),
-        "target": lambda edge, _: _id(edge.target),
-        "type": lambda edge, _: edge.type in EDGE_TYPES and edge.type != DERIVED,
-        "weight": lambda edge, _: math.isfinite(edge.weight) and edge.weight >= 0,
-        "confidence": lambda edge, _: 0 <= edge.confidence <= 1,
-        "evidence": lambda edge, _: _chunk_ids(edge.evidence),
-        "document_id": lambda edge, graph: edge.document_id == graph.document_id,
+        "source": _id,
+        "target": _id,
+        "type": lambda type: type in EDGE_TYPES and type != DERIVED,
+        "weight": lambda weight: math.isfinite(weight) and weight >= 0,
+        "confidence": lambda confidence: 0 <= confidence <= 1,
+        "evidence": lambda ids: isinstance(ids, tuple) and len(ids) <= EVIDENCE and all(map(_id, ids)),
     }
 )
 
 
-def _hold(holds: bool, what: str, value: object) -> None:
-    if not holds:
-        shown = _UNPRINTABLE.sub("?", str(value)[:40])
-        raise WinnowError("INVALID_REQUEST", f"{what} cannot be {shown!r}; server/graph/records.py has the rules")
+def _hold(what: str, rule: Callable[[Any], bool], values: Iterable[Any]) -> None:
+    for value in values:
+        if not rule(value):
+            shown = _UNPRINTABLE.sub("?", str(value)[:40])
+            raise WinnowError("INVALID_REQUEST", f"{shown!r} cannot be the {what}; give the graph a valid one")

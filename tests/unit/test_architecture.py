@@ -88,7 +88,7 @@ VENDORS: Mapping[str, str] = {
     "pydantic_settings": "server.settings",
     "typer": "server.cli server.commands.",
     "rich": "server.commands.",
-    "numpy": "server.backends.",
+    "numpy": "server.backends. server.graph.walk server.graph.parts server.graph.cooccurrence",
     "tiktoken": "server.tokens",
     "cachetools": "server.operations.base server.scratch",
     "psutil": "server.bench. server.health sandbox.spawned security.soak",

@@ -1,0 +1,89 @@
+"""Which entities are named together more often than chance would have it: the derived edges of a graph. Pure.
+
+The weight is the positive pointwise mutual information of two entities over chunks,
+log2(n * both / (one * other)). n is the number of chunks rounded to two significant figures, so that a new file
+does not move every weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.graph.parts import EDGE
+from server.graph.records import DERIVED, EDGE_TYPES, EVIDENCE
+from server.graph.walk import Floats, Ints, slices
+
+# Seen together once is chance: with pairs that share one chunk, the rarest names would be tied most strongly.
+_LEAST_TOGETHER = 2
+# Of one chunk the heaviest entities count: 32 make 496 pairs.
+_PER_CHUNK = 32
+# Edges that one entity keeps, so that no entity becomes a hub by being common.
+_PER_ENTITY = 32
+
+
+def together(chunk: Ints, entity: Ints, weight: Floats, chunks: int) -> tuple[NDArray[np.void], Ints]:
+    """Edges (see ``parts.EDGE``, source before target) and their evidence, from mentions.
+
+    ``chunk``, ``entity`` and ``weight`` are parallel, ids as numbers; ``chunks`` is how many there are in all.
+    """
+    order = np.lexsort((-weight, entity, chunk))
+    chunk, entity, weight = chunk[order], entity[order], weight[order]
+    once = (np.diff(chunk, prepend=-1) != 0) | (np.diff(entity, prepend=-1) != 0)
+    chunk, entity, weight = chunk[once], entity[once], weight[once]
+    names, entity = np.unique(entity, return_inverse=True)
+    seen = np.bincount(entity, minlength=len(names))
+    one, other, where, score = _pairs(chunk, entity, weight)
+    order = np.lexsort((where, -score, other, one))
+    one, other, where = one[order], other[order], where[order]
+    first = np.flatnonzero((np.diff(one, prepend=-1) != 0) | (np.diff(other, prepend=-1) != 0))
+    both = np.diff(np.append(first, len(one)))
+    one, other = one[first], other[first]
+    bits = np.log2(_rounded(chunks) * both / (seen[one] * seen[other]))
+    bits = np.round(bits, 3)
+    kept = np.flatnonzero((both >= _LEAST_TOGETHER) & (bits > 0))
+    kept = kept[_strongest_of_both(one[kept], other[kept], bits[kept], both[kept])]
+    edges = np.zeros(len(kept), EDGE)
+    edges["source"], edges["target"] = names[one[kept]], names[other[kept]]
+    edges["type"] = EDGE_TYPES.index(DERIVED)
+    edges["weight"] = bits[kept]
+    edges["confidence"] = np.round(both[kept] / np.minimum(seen[one[kept]], seen[other[kept]]), 3)
+    edges["shown"] = np.minimum(both[kept], EVIDENCE)
+    return edges, where[slices(first[kept], edges["shown"].astype(np.int64))]
+
+
+def _pairs(chunk: Ints, entity: Ints, weight: Floats) -> tuple[Ints, Ints, Ints, Floats]:
+    """Every two entities of a chunk, smaller number first; the chunk; the weight of the lesser mention."""
+    order = np.lexsort((entity, -weight, chunk))
+    chunk, entity, weight = chunk[order], entity[order], weight[order]
+    start = np.flatnonzero(np.diff(chunk, prepend=-1))
+    length = np.minimum(np.diff(np.append(start, len(chunk))), _PER_CHUNK)
+    place = slices(start, length)
+    chunk, entity, weight = chunk[place], entity[place], weight[place]
+    apart = [_apart(chunk, distance) for distance in range(1, _PER_CHUNK)]
+    left = np.concatenate(apart)
+    right = np.concatenate([at + distance for distance, at in enumerate(apart, 1)])
+    ends = np.sort(np.stack([entity[left], entity[right]]), axis=0)
+    return ends[0], ends[1], chunk[left], np.minimum(weight[left], weight[right])
+
+
+def _apart(chunk: Ints, distance: int) -> Ints:
+    return np.flatnonzero(chunk[:-distance] == chunk[distance:])
+
+
+def _rounded(count: int) -> int:
+    step: int = 10 ** max(len(str(count)) - 2, 0)
+    return round(count / step) * step
+
+
+def _strongest_of_both(one: Ints, other: Ints, bits: Floats, both: Ints) -> Ints:
+    """The places of the edges that are among the strongest of either end's."""
+    places = np.arange(len(one))
+    rank = np.zeros(len(one), np.int64)
+    ends = np.concatenate([one, other])
+    order = np.lexsort((np.tile(places, 2), -np.tile(both, 2), -np.tile(bits, 2), ends))
+    start = np.flatnonzero(np.diff(ends[order], prepend=-1))
+    length = np.diff(np.append(start, len(order)))
+    within = np.arange(len(order)) - np.repeat(start, length)
+    np.maximum.at(rank, np.tile(places, 2)[order], within)
+    return np.flatnonzero(rank < _PER_ENTITY)

@@ -1,0 +1,305 @@
+"""Documents' graphs as compact columns, and what a caller sees of all of them as one graph in memory. Pure.
+
+An id is 60 bits, so a column of ids is a column of integers. Types are stored by their place in ``EDGE_TYPES``:
+new ones go to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.graph.base import Scope
+from server.graph.records import EDGE_TYPES, EVIDENCE, DocumentGraph, Edge, Node, telling
+from server.graph.walk import EdgeColumns, Flags, Floats, Graph, Ints, slices
+from server.ids import chunk_of_point, point_id
+
+# ``shown`` is how many of the evidence numbers that follow belong to the edge.
+EDGE = np.dtype(
+    [
+        ("source", "<i8"),
+        ("target", "<i8"),
+        ("weight", "<f8"),
+        ("confidence", "<f8"),
+        ("type", "u1"),
+        ("shown", "u1"),
+    ]
+)
+_CODES = {type: code for code, type in enumerate(EDGE_TYPES)}
+_BY_ALL = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one document contributes: its own ``nodes``, the entities it names, its edges (as ``EDGE`` has them).
+
+    ``names``, ``titles`` and ``types`` are parallel: an entity's id as a number, what the document calls it, and
+    what it takes it for.
+    """
+
+    document_id: str
+    nodes: tuple[Node, ...]
+    names: Ints
+    titles: list[str]
+    types: list[str]
+    edges: NDArray[np.void]
+    evidence: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All parts of a project, by uri, one after the other, and the derived edges (which no document says) last.
+
+    ``node_of``, ``name_of`` and ``edge_of`` say whose a row is, by place in ``documents``. ``title`` and ``kind``
+    are what a name is called and taken for, by place in ``titles`` and ``kinds``, the most telling kind first.
+    """
+
+    documents: tuple[str, ...]
+    nodes: list[Node]
+    numbers: Ints
+    node_of: Ints
+    names: Ints
+    name_of: Ints
+    titles: list[str]
+    title: Ints
+    kinds: list[str]
+    kind: Ints
+    edges: NDArray[np.void]
+    edge_of: Ints
+    evidence: Ints
+
+
+def part(graph: DocumentGraph) -> Part:
+    """The graph in columns. Of edges that agree in source, target and type the heavier stays."""
+    edges: dict[tuple[str, str, str], Edge] = {}
+    for edge in graph.edges:
+        key = (edge.source, edge.target, edge.type)
+        if key not in edges or edge.weight > edges[key].weight:
+            edges[key] = edge
+    rows = [
+        (
+            point_id(edge.source),
+            point_id(edge.target),
+            edge.weight,
+            edge.confidence,
+            _CODES[edge.type],
+            len(edge.evidence),
+        )
+        for edge in edges.values()
+    ]
+    evidence = [point_id(chunk) for edge in edges.values() for chunk in edge.evidence]
+    entities = [node for node in graph.nodes if node.label == "Entity"]
+    return Part(
+        graph.document_id,
+        tuple([node for node in graph.nodes if node.label != "Entity"]),
+        np.array([point_id(node.id) for node in entities], np.int64),
+        [node.title for node in entities],
+        [node.type for node in entities],
+        np.array(rows, EDGE),
+        np.array(evidence, np.int64),
+    )
+
+
+def document_graph(part: Part) -> DocumentGraph:
+    """The inverse of ``part``."""
+    chunks = [chunk_of_point(number) for number in part.evidence.tolist()]
+    edges = []
+    at = 0
+    for source, target, weight, confidence, type, shown in part.edges.tolist():
+        ends = chunk_of_point(source), chunk_of_point(target)
+        evidence = tuple(chunks[at : at + shown])
+        edges.append(Edge(*ends, EDGE_TYPES[type], weight, confidence, evidence, part.document_id))
+        at += shown
+    named = zip(part.names.tolist(), part.types, part.titles, strict=True)
+    entities = [Node(chunk_of_point(number), "Entity", type, title) for number, type, title in named]
+    return DocumentGraph(part.document_id, (*part.nodes, *entities), tuple(edges))
+
+
+def whole(parts: Sequence[Part], derived: NDArray[np.void], evidence: Ints) -> Whole:
+    """Join the parts of a project, which come by uri."""
+    nodes = [node for part in parts for node in part.nodes]
+    titles, title = _coded([title for part in parts for title in part.titles])
+    kinds, kind = _coded([type for part in parts for type in part.types], telling)
+    return Whole(
+        tuple(part.document_id for part in parts),
+        nodes,
+        np.array([point_id(node.id) for node in nodes], np.int64),
+        _owners([len(part.nodes) for part in parts]),
+        np.concatenate([np.zeros(0, np.int64), *(part.names for part in parts)]),
+        _owners([len(part.names) for part in parts]),
+        titles,
+        title,
+        kinds,
+        kind,
+        np.concatenate([*(part.edges for part in parts), derived]),
+        np.append(_owners([len(part.edges) for part in parts]), np.full(len(derived), _BY_ALL)),
+        np.concatenate([*(part.evidence for part in parts), evidence]),
+    )
+
+
+def seen(all: Whole, scope: Scope) -> Graph:
+    """The graph as a caller with this scope sees it: see ``server.graph.base`` for the rules."""
+    admitted = np.array([scope is None or id in scope for id in all.documents], np.bool_)
+    given = _contributed(all, admitted)
+    edges = _columns(all, admitted, given)
+    there = ~given.entity
+    there[edges.source] = there[edges.target] = True
+    renumbered = np.cumsum(there) - 1
+    return Graph(
+        _nodes(all, given, there),
+        replace(
+            edges,
+            source=renumbered[edges.source],
+            target=renumbered[edges.target],
+            evidence=renumbered[edges.evidence],
+        ),
+        all.documents,
+        _other_titles(all, given, there, renumbered),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Contributed:
+    """The nodes that documents in scope contribute: rows ``own`` of the nodes, rows ``named`` of the names.
+
+    ``numbers`` are their ids, sorted, each once; ``place`` where each row's is among them, own rows before named
+    ones; ``first`` the row that comes first for each, ``entity`` and ``chunk`` what it is.
+    """
+
+    own: Ints
+    named: Ints
+    numbers: Ints
+    place: Ints
+    first: Ints
+    entity: Flags
+    chunk: Flags
+
+
+def _contributed(all: Whole, admitted: Flags) -> _Contributed:
+    own, named = _rows_of(admitted, all.node_of), _rows_of(admitted, all.name_of)
+    rows = np.concatenate([all.numbers[own], all.names[named]])
+    numbers, first, place = np.unique(rows, return_index=True, return_inverse=True)
+    chunk = np.zeros(len(numbers), np.bool_)
+    chunk[place[: len(own)]] = [all.nodes[at].label == "Chunk" for at in own.tolist()]
+    return _Contributed(own, named, numbers, place, first, first >= len(own), chunk)
+
+
+def _nodes(all: Whole, given: _Contributed, there: Flags) -> list[Node]:
+    """Every node that is there; an entity as the first document calls it, and of the most telling kind of all."""
+    kind = np.full(len(given.numbers), len(all.kinds))
+    np.minimum.at(kind, given.place[len(given.own) :], all.kind[given.named])
+    nodes = []
+    for at in np.flatnonzero(there).tolist():
+        row = int(given.first[at])
+        if given.entity[at]:
+            title = all.titles[all.title[given.named[row - len(given.own)]]]
+            nodes.append(Node(chunk_of_point(int(given.numbers[at])), "Entity", all.kinds[kind[at]], title))
+        else:
+            nodes.append(all.nodes[given.own[row]])
+    return nodes
+
+
+def _other_titles(all: Whole, given: _Contributed, there: Flags, renumbered: Ints) -> list[tuple[str, int]]:
+    """What entities are called by documents that come later, with their positions."""
+    place = given.place[len(given.own) :]
+    title = all.title[given.named]
+    first = np.where(given.entity, given.first - len(given.own), 0)
+    other = np.flatnonzero(there[place] & given.entity[place] & (title != title[first[place]]))
+    return [(all.titles[title[row]], int(renumbered[place[row]])) for row in other.tolist()]
+
+
+def _coded(texts: Sequence[str], order: Callable[[str], Any] | None = None) -> tuple[list[str], Ints]:
+    """The texts that occur, sorted, and the place of each of ``texts`` among them."""
+    distinct = sorted(set(texts), key=order)
+    place = {text: at for at, text in enumerate(distinct)}
+    return distinct, np.fromiter((place[text] for text in texts), np.int64, len(texts))
+
+
+def _owners(lengths: Sequence[int]) -> Ints:
+    return np.repeat(np.arange(len(lengths)), np.array(lengths, np.int64))
+
+
+def _rows_of(admitted: Flags, owner: Ints) -> Ints:
+    return np.flatnonzero(admitted[owner]) if len(owner) else np.zeros(0, np.int64)
+
+
+def _columns(all: Whole, admitted: Flags, given: _Contributed) -> EdgeColumns:
+    """The edges in scope between nodes in scope, with the evidence that is; equal ones merged."""
+    numbers = given.numbers
+    shown = all.edges["shown"].astype(np.int64)
+    chunks, known = _places(numbers, all.evidence)
+    if len(numbers):
+        known &= given.chunk[chunks]
+    known_before = np.append(0, np.cumsum(known))
+    last = np.cumsum(shown)
+    proven = known_before[last] - known_before[last - shown]
+    source, source_known = _places(numbers, all.edges["source"])
+    target, target_known = _places(numbers, all.edges["target"])
+    by_all = all.edge_of == _BY_ALL
+    in_scope = np.append(admitted, False)[all.edge_of] | (by_all & (proven > 0))
+    kept = np.flatnonzero(in_scope & source_known & target_known)
+    kept = kept[
+        np.lexsort(
+            (
+                all.edge_of[kept],
+                -all.edges["weight"][kept],
+                all.edges["type"][kept],
+                target[kept],
+                source[kept],
+            )
+        )
+    ]
+    edges, owner = all.edges[kept], all.edge_of[kept]
+    source, target, proven = source[kept], target[kept], proven[kept]
+    start = known_before[last[kept] - shown[kept]]
+    evidence = chunks[known][slices(start, proven)]
+    return _merged(edges, source, target, owner, evidence, proven)
+
+
+def _merged(
+    edges: NDArray[np.void], source: Ints, target: Ints, owner: Ints, evidence: Ints, proven: Ints
+) -> EdgeColumns:
+    """Edges in order of (source, target, type, -weight), those that agree in the first three made one."""
+    type = edges["type"]
+    if not len(edges):
+        empty = np.zeros(0, np.int64)
+        return EdgeColumns(
+            empty, empty, type, edges["weight"], edges["weight"], empty, empty, np.zeros(1, np.int64)
+        )
+    new = (np.diff(source, prepend=-1) != 0) | (np.diff(target, prepend=-1) != 0)
+    new |= np.diff(type.astype(np.int64), prepend=-1) != 0
+    first = np.flatnonzero(new)
+    least, most = np.minimum.reduceat(owner, first), np.maximum.reduceat(owner, first)
+    before = np.append(0, np.cumsum(proven))
+    start = before[first]
+    length = np.minimum(before[np.append(first[1:], len(edges))] - start, EVIDENCE)
+    return EdgeColumns(
+        source[first],
+        target[first],
+        type[first],
+        edges["weight"][first],
+        np.maximum.reduceat(edges["confidence"], first),
+        np.where(least == most, least, _BY_ALL),
+        evidence[slices(start, length)],
+        np.append(0, np.cumsum(length)),
+    )
+
+
+def _places(numbers: Ints, wanted: Ints) -> tuple[Ints, Flags]:
+    """Where each wanted number is among the sorted ``numbers`` (anywhere, if it is not), and whether it is."""
+    place = np.searchsorted(numbers, wanted)
+    if not len(numbers):
+        return place, np.zeros(len(wanted), np.bool_)
+    place[place == len(numbers)] = 0
+    return place, numbers[place] == wanted
+
+
+def mentions(all: Whole) -> tuple[Ints, Ints, Floats, int]:
+    """Every mention of an entity, parallel: its chunk, the entity, the weight; and how many chunks there are."""
+    said = all.edges[(all.edges["type"] == _CODES["MENTIONS"]) & (all.edge_of != _BY_ALL)]
+    chunks = len({node.id for node in all.nodes if node.label == "Chunk"})
+    return said["source"], said["target"], said["weight"], chunks
