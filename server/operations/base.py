@@ -18,6 +18,7 @@ from server.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
     from server.backends.base import DocumentStore, EmbedderSource
+    from server.graph.base import GraphStore
     from server.retrieval.hybrid import Retriever
 
 _CACHED_RANKINGS = 512  # one is about 100 hits: 20 KiB
@@ -34,6 +35,10 @@ class Library(Protocol):
 
     @property
     def embedder(self) -> EmbedderSource: ...
+
+    @property
+    def graph(self) -> GraphStore | None:
+        """What is connected to what; None where graphs are switched off."""
 
     def admits(self, filters: Filters, document: Document) -> bool:
         """Whether a search with these filters could return the document."""
