@@ -84,11 +84,12 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class Gazetteer:
-    """Names by their first word, the longest first; runs of unspaced scripts; patterns."""
+    """Names by first word, the longest first; runs of unspaced scripts; patterns, and their time a document."""
 
     by_first: dict[str, list[tuple[tuple[str, ...], Entry]]] = field(default_factory=dict)
     unspaced: tuple[tuple[str, Entry], ...] = ()
     rules: tuple[_Rule, ...] = ()
+    pattern_seconds: float = PATTERN_SECONDS
 
     @property
     def is_empty(self) -> bool:
@@ -102,7 +103,7 @@ class Gazetteer:
         slow = []
         for rule in self.rules:
             try:
-                found += _matches(rule, text)
+                found += _matches(rule, text, self.pattern_seconds)
             except TimeoutError:
                 slow.append(rule.pattern.pattern)
         return found, slow
@@ -146,10 +147,10 @@ def read_gazetteer(path: Path) -> Gazetteer:
     return parsed(path.read_text(encoding="utf-8"))
 
 
-def parsed(text: str) -> Gazetteer:
+def parsed(text: str, pattern_seconds: float = PATTERN_SECONDS) -> Gazetteer:
     """The gazetteer that ``text`` (TOML) describes. Raises ``WinnowError("INVALID_REQUEST")``."""
     try:
-        return _compiled(_File.model_validate(tomllib.loads(text)))
+        return _compiled(_File.model_validate(tomllib.loads(text)), pattern_seconds)
     except tomllib.TOMLDecodeError as error:
         raise _refused(f"it is not TOML ({error})") from None
     except ValidationError as error:
@@ -157,7 +158,7 @@ def parsed(text: str) -> Gazetteer:
         raise _refused(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def _compiled(file: _File) -> Gazetteer:
+def _compiled(file: _File, pattern_seconds: float) -> Gazetteer:
     by_first: dict[str, list[tuple[tuple[str, ...], Entry]]] = {}
     unspaced: list[tuple[str, Entry]] = []
     rules = [_rule(Entry("", one.type), one.pattern) for one in file.pattern]
@@ -175,7 +176,7 @@ def _compiled(file: _File) -> Gazetteer:
                 by_first.setdefault(words[0], []).append((words, known))
     for names in by_first.values():
         names.sort(key=lambda one: (-len(one[0]), one[0], one[1].name))
-    return Gazetteer(by_first, tuple(unspaced), tuple(rules))
+    return Gazetteer(by_first, tuple(unspaced), tuple(rules), pattern_seconds)
 
 
 def _rule(entry: Entry, pattern: str) -> _Rule:
@@ -185,9 +186,9 @@ def _rule(entry: Entry, pattern: str) -> _Rule:
         raise _refused(f"the pattern {pattern!r} is not a regular expression ({error})") from None
 
 
-def _matches(rule: _Rule, text: str) -> list[Found]:
+def _matches(rule: _Rule, text: str, seconds: float) -> list[Found]:
     found: list[Found] = []
-    for match in rule.pattern.finditer(text, timeout=PATTERN_SECONDS):
+    for match in rule.pattern.finditer(text, timeout=seconds):
         if match.group() and len(found) < _MOST_MATCHES:
             entry = rule.entry if rule.entry.name else Entry(match.group(), rule.entry.type)
             found.append(Found(entry, match.start(), match.end(), is_pattern=True))

@@ -61,7 +61,7 @@ def path_way(target: str, uri: str) -> Way | None:
         return Way(anchor=_anchor(anchor), is_here=True) if anchor else None
     wanted, folder = page_segments(path), page_segments(uri.rpartition("/")[0])
     if path.startswith("/"):
-        keys = [wanted[at:] for at in range(max(len(wanted) - 1, 1))]
+        keys = [wanted[at:] for at in range(max(len(wanted) - 1, min(len(wanted), 2)))]
     else:
         keys = _upward(wanted, folder, page_segments(uri)[:-1])
     joined = tuple(dict.fromkeys("/".join(key) for key in keys if key))

@@ -151,7 +151,6 @@ class _Digger:
     chunks: Sequence[Chunk]
     places: Places = field(init=False)
     mentions: dict[tuple[str, str], _Seen] = field(default_factory=dict)
-    firm: set[str] = field(default_factory=set)
     entities: dict[str, tuple[str, str]] = field(default_factory=dict)
     namings: list[Naming] = field(default_factory=list)
     relations: dict[tuple[str, str, EdgeType], Relation] = field(default_factory=dict)
@@ -177,13 +176,13 @@ class _Digger:
 
     def _mention(self, one: Candidate, *, is_firm: bool = False) -> None:
         if is_firm:
-            self.firm.add(one.key)
+            self._entity(one.key, one.title, one.type)
         for chunk in self.places.at(one.start, one.end):
             seen = self.mentions.get((chunk, one.key))
             if seen is None:
                 self.mentions[chunk, one.key] = _Seen(one.title, one.type, one.rule, 1, one.start)
                 continue
-            if seen.at != one.start:  # two rules often find the same words
+            if seen.at != one.start and one.rule != "term":  # two rules often find the same words
                 seen.count, seen.at = seen.count + 1, one.start
             if CONFIDENCE[one.rule] > CONFIDENCE[seen.rule]:
                 seen.title, seen.entity_type, seen.rule = one.title, one.type, one.rule
@@ -327,14 +326,8 @@ class _Digger:
         document = self.document
         nodes, edges = skeleton(document, self.chunks, found)
         for (chunk, key), seen in self.mentions.items():
-            is_firm = key in self.firm
-            if is_firm and seen.rule in ("gazetteer", "pattern", "expansion"):
-                self._entity(key, seen.title, seen.entity_type)
-            self.namings.append(
-                Naming(
-                    chunk, "MENTIONS", key, seen.title, seen.entity_type, seen.rule, seen.count, (chunk,), is_firm
-                )
-            )
+            how = seen.title, seen.entity_type, seen.rule, seen.count
+            self.namings.append(Naming(chunk, "MENTIONS", key, *how, (chunk,), is_firm=key in self.entities))
         return Mined(
             page=self._page(found),
             project=document.project,
@@ -356,7 +349,8 @@ class _Digger:
         document = self.document
         anchors = {name: place(document, path) for name, path in found.anchors.items() if path}
         keys = tuple(dict.fromkeys((page_key(document.uri), STEM + page_stem(document.uri))))
-        return Page(document.id, document.uri, normal(document.title), tuple(key for key in keys if key), anchors)
+        name = normal(document.title) if _is_written(document) else ""
+        return Page(document.id, document.uri, name, tuple(key for key in keys if key), anchors)
 
     def _wants(self) -> Iterator[str]:
         for naming in self.namings:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 LONGEST_NAME = 120
 _EDGES = " \t\n`*_\"'“”‘’«»()[]{}<>,;:!?.~"
 _IN_PARENTHESES = re.compile(r"(?<=\S) ?\([^()]{0,120}\)\Z")
-_ARTICLE = re.compile(r"(?:the|an?) (?=\S)")
+_ARTICLE = re.compile(r"\A(?:the|an?) (?=\S)")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 _PLURALS = (
     (re.compile(r"(?<=[a-z]{2})ies\Z"), "y"),
@@ -37,7 +37,7 @@ def normal(text: str) -> str:
     """
     plain = " ".join(unicodedata.normalize("NFKC", text[: 2 * LONGEST_NAME]).casefold().split())
     plain = _IN_PARENTHESES.sub("", plain).strip(_EDGES)
-    plain = _POSSESSIVE.sub("", _ARTICLE.sub("", plain, count=1))[:LONGEST_NAME].strip(_EDGES)
+    plain = _POSSESSIVE.sub("", _ARTICLE.sub("", plain))[:LONGEST_NAME].strip(_EDGES)
     return _singular(plain) if _is_name(plain) else ""
 
 

@@ -1,0 +1,72 @@
+"""Graphs of documents that a test writes down: read, cut and extracted as an ingest does it, and told in names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
+from server.graph.extraction.mining import Mined, mine
+from server.graph.extraction.resolving import Ledger, facts_of, resolve
+from server.graph.records import DocumentGraph, Edge, Node, check
+from server.ids import document_id
+from server.ingest.chunking import chunk
+from server.ingest.documents import RawDocument, cleaned
+from server.ingest.readers import READERS, kind_of
+from server.models import Document
+
+PROJECT = "test"
+
+
+def read(uri: str, text: str) -> tuple[Document, str]:
+    """The document that the reader of this kind of file makes of ``text``."""
+    (raw,) = READERS[kind_of(PurePosixPath(uri))](text, uri)  # type: ignore[arg-type]
+    assert isinstance(raw, RawDocument)
+    raw = cleaned(raw)
+    id = document_id(PROJECT, uri)
+    document = Document(
+        id, PROJECT, uri, "/docs", raw.title, raw.type, "", raw.vendor, tags=raw.tags, metadata=raw.metadata
+    )
+    return document, raw.text
+
+
+def mined(uri: str, text: str, gazetteer: Gazetteer = NO_GAZETTEER) -> Mined:
+    document, body = read(uri, text)
+    return mine(document, body, chunk(document, body), gazetteer)
+
+
+class Corpus:
+    """The graphs of some files, each of which knows the others."""
+
+    def __init__(self, files: Mapping[str, str], gazetteer: Gazetteer = NO_GAZETTEER) -> None:
+        found = [mined(uri, text, gazetteer) for uri, text in sorted(files.items())]
+        ledger = Ledger()
+        for one in found:
+            ledger.put(facts_of(one))
+        self.graphs: tuple[DocumentGraph, ...] = tuple(resolve(one, ledger) for one in found)
+        self.warnings = [warning for one in found for warning in one.warnings]
+        self.nodes: dict[str, Node] = {}
+        for graph in self.graphs:
+            check(graph)
+            for node in graph.nodes:
+                self.nodes.setdefault(node.id, node)
+
+    def edges(self, *types: str) -> list[Edge]:
+        return [edge for graph in self.graphs for edge in graph.edges if edge.type in types]
+
+    def told(self, *types: str) -> set[tuple[str, str]]:
+        """The edges of these types as (source, target), each as ``name`` has it."""
+        return {(self.name(edge.source), self.name(edge.target)) for edge in self.edges(*types)}
+
+    def targets(self, *types: str) -> set[str]:
+        return {self.name(edge.target) for edge in self.edges(*types)}
+
+    def types(self) -> dict[str, str]:
+        """The entities by title, with their types."""
+        return {node.title: node.type for node in self.nodes.values() if node.label == "Entity"}
+
+    def name(self, id: str) -> str:
+        """A document's uri, ``§`` and a section's title, ``¶`` and a chunk's title, an entity's title."""
+        node = self.nodes[id]
+        signs = {"Document": node.anchor, "Section": f"§{node.title}", "Chunk": f"¶{node.title}"}
+        return signs.get(node.label, node.title)
