@@ -68,12 +68,18 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One ranked chunk. ``score`` is the fused score; ``dense`` and ``lexical`` are the legs' own, where known."""
+    """One ranked chunk.
+
+    ``score`` is the fused score, joined with the graph's where it was walked; ``dense`` and ``lexical`` are the
+    legs' own, ``graph`` the graph's (0..1), where known. ``is_expanded``: only the graph led here.
+    """
 
     chunk_id: str
     score: float
     dense: float | None = None
     lexical: float | None = None
+    graph: float | None = None
+    is_expanded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +107,15 @@ class Ranking:
     """The answer of one retrieval: hits best first, and how they came about.
 
     ``legs`` says which legs answered, ``fusion`` how they were joined ("convex", "rrf", or "none" for a
-    single leg), ``warnings`` what the reader should know (a leg was down, the model is still loading).
+    single leg), ``warnings`` what the reader should know (a leg was down, the model is still loading), ``walked``
+    whether the graph had its part in it.
     """
 
     hits: tuple[Hit, ...]
     legs: Legs
     fusion: str
     warnings: tuple[str, ...] = ()
+    walked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

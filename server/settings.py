@@ -106,6 +106,17 @@ class Settings(BaseSettings):
     fusion: Literal["convex", "rrf"] = Field(default="convex", description="how the legs are joined")
     qdrant_url: str | None = Field(default=None, description="a Qdrant server instead of the embedded index")
     qdrant_api_key: SecretStr | None = Field(default=None, description="key of that server")
+    graph: Literal["auto", "off"] = Field(
+        default="auto", description="auto: ingests draw a knowledge graph and searches use it; off: neither"
+    )
+    neo4j_url: str | None = Field(
+        default=None, description="a Neo4j server (bolt:// or neo4j://) for the graph instead of the embedded one"
+    )
+    neo4j_user: str = Field(default="neo4j", description="user of that server")
+    neo4j_password: SecretStr | None = Field(default=None, description="password of that user")
+    entities: Path | None = Field(
+        default=None, description="a file of your own names, aliases and patterns (entities.toml)"
+    )
 
     default_response_mode: Literal["ids_only", "metadata", "preview", "full"] = "metadata"
     content: Literal["dense", "summary"] = "dense"

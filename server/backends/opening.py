@@ -1,35 +1,51 @@
-"""Settings to open backends: catalogue, vector store, model, and the retriever over them."""
+"""Settings to open backends: catalogue, vector store, graph, model, and the retriever over them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from server.backends.base import VectorStore, admits
 from server.backends.catalogue import Catalogue
 from server.backends.embedders import LazyEmbedder
+from server.backends.graph_sqlite import SqliteGraph
+from server.backends.ledger import LedgerFile
 from server.backends.weights import DIMENSION
+from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters
 from server.retrieval.hybrid import Retriever
 from server.settings import Settings
 
+# Filters whose documents are remembered: ids of 100,000 documents are about 10 MB.
+_SCOPES = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """Everything that an index consists of, open. Close it to let another process in."""
+    """Everything that an index consists of, open. Close it to let another process in.
+
+    ``graph`` is None where none is kept. ``admitted`` gives the documents that a search with these filters could
+    return, by id; None for all of the project.
+    """
 
     catalogue: Catalogue
     store: VectorStore
+    graph: GraphStore | None
     embedder: LazyEmbedder
     retriever: Retriever
+    admitted: Callable[[Filters], Scope]
 
     def admits(self, filters: Filters, document: Document) -> bool:
         """Whether a search with these filters could return the document."""
         return admits(filters, document)
 
     def close(self) -> None:
-        """Let go of the store and the catalogue."""
+        """Let go of the stores and the catalogue."""
         self.store.close()
+        if self.graph:
+            self.graph.close()
         self.catalogue.close()
 
 
@@ -43,19 +59,48 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     embedder = LazyEmbedder(settings)
     embedder.start()
     catalogue = Catalogue(catalogue_path(settings))
+    graph: GraphStore | None = None
     try:
+        graph = _open_graph(settings)
         store = _open_server(settings, catalogue) if settings.qdrant_url else _open_embedded(settings)
     except BaseException:
         catalogue.close()
+        if graph:
+            graph.close()
         raise
     if wait_for_model:
         embedder.wait()
-    return Backends(catalogue, store, embedder, Retriever(store, embedder, catalogue.embedding, settings.fusion))
+    admitted = _admitting(catalogue)
+    retriever = Retriever(store, embedder, catalogue.embedding, settings.fusion, graph, admitted)
+    return Backends(catalogue, store, graph, embedder, retriever, admitted)
 
 
 def catalogue_path(settings: Settings) -> Path:
     """Where the catalogue lies, whether it exists or not."""
     return settings.store / "catalogue.sqlite3"
+
+
+def ledger_of(settings: Settings) -> LedgerFile:
+    """What the graph of these settings was drawn from."""
+    return LedgerFile(settings.store / "ledger.sqlite3", settings.neo4j_url or "")
+
+
+def _admitting(catalogue: Catalogue) -> Callable[[Filters], Scope]:
+    @lru_cache(maxsize=_SCOPES)
+    def at(filters: Filters, generation: int) -> Scope:
+        return frozenset(one.id for one in catalogue.documents(filters.project) if admits(filters, one))
+
+    def admitted(filters: Filters) -> Scope:
+        is_whole = filters == Filters(filters.project)
+        return None if is_whole else at(filters, catalogue.generation(filters.project))
+
+    return admitted
+
+
+def _open_graph(settings: Settings) -> GraphStore | None:
+    if settings.graph == "off":
+        return None
+    return SqliteGraph(settings.store / "graph.sqlite3")
 
 
 # Each engine takes long to import, and only one is wanted.

@@ -100,11 +100,12 @@ def _demonstrate(settings: Settings, console: Console) -> Demonstration:
 def _index(settings: Settings, documentation: Sequence[ModuleDocs]) -> Report:
     # Engine and model runtime take seconds to import: people see the first lines before that.
     from server.backends.opening import open_backends
-    from server.ingest.pipeline import Target, ingest_documents
+    from server.commands.writing import target_of
+    from server.ingest.pipeline import ingest_documents
 
     backends = open_backends(settings, wait_for_model=True)
     try:
-        target = Target(PROJECT, backends.catalogue, backends.store, backends.embedder.wait())
+        target = target_of(settings, backends, backends.embedder.wait())
         documents = (
             RawDocument(uri=f"{module.name}.md", type="markdown", title=module.name, text=module.markdown())
             for module in documentation

@@ -18,7 +18,7 @@ from server.models import Environment
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from server.ingest.pipeline import Progress, Report
+    from server.ingest.pipeline import GraphReport, Progress, Report
 
 app = command()
 
@@ -80,14 +80,15 @@ def ingest(
 
 def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) -> Report:
     from server.backends.opening import open_backends
-    from server.ingest.pipeline import Labels, Target, ingest_paths
+    from server.commands.writing import target_of
+    from server.ingest.pipeline import Labels, ingest_paths
 
     labels = Labels(**{name: _label(name, text) for name, text in stated.items()})
     backends = open_backends(settings, wait_for_model=True)
     try:
         embedder = backends.embedder.ready()
         warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
-        target = Target(settings.project, backends.catalogue, backends.store, embedder)
+        target = target_of(settings, backends, embedder)
         with progress_shown() as on_progress:
             report = ingest_paths(target, paths, labels=labels, progress=on_progress)
             return replace(report, warnings=warnings + report.warnings)
@@ -177,8 +178,26 @@ def _show(report: Report, settings: Settings, *, as_json: bool) -> None:
         sys.stdout.write(f"not read: {failure.name}: {failure.reason}\n")
     if len(report.failures) > _FAILURES_SHOWN:
         sys.stdout.write(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all\n")
+    if report.graph:
+        sys.stdout.writelines(f"{line}\n" for line in graph_lines(report.graph))
     for warning in report.warnings:
         sys.stdout.write(f"{warning}\n")
+
+
+def graph_lines(graph: GraphReport) -> Iterator[str]:
+    """What became of the graph, and what is in it now."""
+    yield (
+        f"graph: {graph.documents:,} documents drawn, {graph.deleted:,} deleted in {graph.seconds:.1f} s; "
+        f"{sum(graph.nodes.values()):,} nodes, {sum(graph.edges.values()):,} edges"
+    )
+    yield from count_lines(graph.nodes, graph.entities, graph.edges)
+
+
+def count_lines(nodes: Mapping[str, int], entities: Mapping[str, int], edges: Mapping[str, int]) -> Iterator[str]:
+    """What a graph consists of, one line a kind of thing."""
+    for name, counts in (("nodes", nodes), ("entities", entities), ("edges", edges)):
+        most = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        yield f"  {name}: {', '.join(f'{kind} {count:,}' for kind, count in most) or 'none'}"
 
 
 def _as_json(report: Report, settings: Settings) -> dict[str, Any]:
@@ -186,4 +205,6 @@ def _as_json(report: Report, settings: Settings) -> dict[str, Any]:
     facts["seconds"] = round(report.seconds, 3)
     facts["chunks_per_second"] = round(report.chunks / report.seconds, 1) if report.seconds else 0.0
     facts["store"] = str(settings.store)
+    if report.graph:
+        facts["graph"]["seconds"] = round(report.graph.seconds, 3)
     return facts

@@ -15,6 +15,7 @@ from typing import Any
 from server.app import Application, running
 from server.backends.opening import Backends, open_backends
 from server.commands.ingest import progress_shown
+from server.commands.writing import target_of
 from server.demo.stdlib import corpus
 from server.errors import WinnowError
 from server.ingest.documents import RawDocument, Unreadable
@@ -73,7 +74,7 @@ def _indexed(
     try:
         if instead and settings.embedding != "off" and backends.embedder.wait() is None:
             raise WinnowError("MODEL_UNAVAILABLE", f"{backends.embedder.why}; or measure {instead}")
-        target = Target(settings.project, backends.catalogue, backends.store, backends.embedder.ready())
+        target = target_of(settings, backends, backends.embedder.ready())
         with progress_shown(f"indexing {name}") as on_progress:
             report = ingest(target, on_progress)
         if report.failures:

@@ -31,7 +31,7 @@ MAX_PASSAGES = 50
 # A cursor goes on through a ranking as far as anybody has been seen to read.
 MAX_ROWS = 100
 
-SearchMode = Literal["auto", "vector_only", "hybrid_local"]
+SearchMode = Literal["auto", "vector_only", "hybrid_local", "multi_hop"]
 Source = Literal["reranked", "rrf_fusion", "graph_expanded", "vector", "bm25", "hybrid"]
 
 
@@ -60,7 +60,8 @@ class KbSearchOptions(Arguments):
     )
     mode: SearchMode = Field(
         default="auto",
-        description="vector_only: vectors and words; hybrid_local: the graph as well; auto: what the server has",
+        description="vector_only: vectors and words; hybrid_local: the graph as well; multi_hop: the graph first, "
+        "for questions that lead from one page to another; auto: what the server has",
     )
 
 
@@ -140,10 +141,11 @@ class RetrieveEvidence(_Evidence):
 
 
 class LegScores(Payload):
-    """What each leg gave: cosine, BM25, and both joined."""
+    """What each leg gave: cosine, BM25, how near the graph has it, and all joined."""
 
     dense: float | None = Field(default=None, ge=-1, le=1)
     lexical: float | None = Field(default=None, ge=0, le=1_000_000)
+    graph: float | None = Field(default=None, ge=0, le=1)
     fused: float = Field(ge=0, le=1)
 
 
@@ -180,6 +182,7 @@ class SearchDebug(Payload):
 
     search_mode: Literal["hybrid", "lexical-only", "semantic-only"]
     fusion: Literal["convex", "rrf", "none"]
+    walked: bool
     generation: int = Field(ge=0, le=1 << 53)
     duplicates_suppressed: int = Field(ge=0, le=1_000_000)
 

@@ -15,6 +15,8 @@ mark (or a different number of points than of chunks) first compares the two sto
 that nobody knows and writes those that are missing or doubtful. Ids are digests, so whatever is done twice has
 the same result. A file's *stamp* (size, time, what the ingest says of documents without labels) is written
 together with its last document: a stamp that is as before means that the file was read to its end.
+
+The graph follows at the end of the run (see ``server.ingest.graph``); where it cannot, the next run draws it.
 """
 
 from __future__ import annotations
@@ -44,12 +46,15 @@ from server.ingest.ahead import ahead
 from server.ingest.chunking import chunk, indexed_text
 from server.ingest.documents import Labels, RawDocument, Unreadable, cleaned, labelled
 from server.ingest.files import File, Listing, Root, find, roots
+from server.ingest.graph import Graphing, GraphReport, GraphRun
 from server.ingest.readers import Flaw, kind_of, read
 from server.models import Chunk, Document, Environment
 from server.retrieval.lexical import document_vector
 
 __all__ = [
     "Failure",
+    "GraphReport",
+    "Graphing",
     "Labels",
     "Progress",
     "RawDocument",
@@ -76,6 +81,7 @@ _UNHEARD_OF = (
     "documents whose environment is none of dev, prod and scratch: {count} (first: {uri!r}, {environment!r}); "
     "no scope can name it, so every scope with an environment leaves them out"
 )
+_NOT_DRAWN = "the graph is not up to date, the next ingest tries again: {why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,8 @@ class Report:
     """What an ingest did.
 
     ``documents`` were written (new or changed), ``unchanged`` were not, ``deleted`` went; ``chunks`` counts
-    the points that were written. ``skipped`` counts files of unknown kinds.
+    the points that were written. ``skipped`` counts files of unknown kinds. ``graph`` says what became of the
+    graph, None where it is as it was or there is none.
     """
 
     project: str
@@ -119,16 +126,21 @@ class Report:
     skipped: int = 0
     failures: tuple[Failure, ...] = ()
     warnings: tuple[str, ...] = ()
+    graph: GraphReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an ingest writes to. ``embedder`` is None where there is no model: the index is lexical then."""
+    """Where an ingest writes to.
+
+    ``embedder`` is None where there is no model: the index is lexical then. ``graph`` is None where none is kept.
+    """
 
     project: str
     catalogue: DocumentStore
     store: VectorStore
     embedder: Embedder | None
+    graph: Graphing | None = None
 
 
 OnProgress = Callable[[Progress], None]
@@ -290,6 +302,7 @@ class _Run:
         self._failures: list[Failure] = []
         self._unheard_of: list[tuple[str, str]] = []
         _check_model(target, self._fingerprint)
+        self._graph = GraphRun(target.project, target.catalogue, target.graph) if target.graph else None
         self._by_uri: dict[str, Known] = {}
         self._by_origin: dict[tuple[str, str], list[Known]] = {}
         for known in target.catalogue.known(target.project):
@@ -347,6 +360,7 @@ class _Run:
             self._target.store.optimize()
             self._target.store.flush()
             self._target.catalogue.finish(self._target.project)
+        graph, warnings = self._bring_up()
         return Report(
             project=self._target.project,
             documents=self._meter.documents,
@@ -356,8 +370,17 @@ class _Run:
             seconds=self._meter.seconds,
             skipped=self._skipped,
             failures=tuple(self._failures),
-            warnings=self._warnings(),
+            warnings=(*self._warnings(), *warnings),
+            graph=graph,
         )
+
+    def _bring_up(self) -> tuple[GraphReport | None, tuple[str, ...]]:
+        """The graph in line with the catalogue, or why it is not: documents are searched without it, too."""
+        try:
+            graph = self._graph.bring_up() if self._graph else None
+        except WinnowError as error:
+            return None, (_NOT_DRAWN.format(why=error.message),)
+        return graph, graph.warnings if graph else ()
 
     def _warnings(self) -> tuple[str, ...]:
         if not self._unheard_of:
@@ -409,6 +432,8 @@ class _Run:
     def _compared(self, document: Document, text: str, now: Known, known: Known | None) -> _Prepared:
         """The document in chunks, and which of them are not in the store as they should be."""
         chunks = chunk(document, text)
+        if self._graph:
+            self._graph.mine(document, text, chunks)
         entry = Entry(document, text, chunks, now.origin, now.embedding, now.context_hash)
         former = self._chunk_ids(known.id) if known else set()
         is_alike = known and (known.context_hash, known.embedding) == (now.context_hash, now.embedding)

@@ -9,7 +9,7 @@ from typing import Any
 from server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from server.evidence import Quote, quotes
 from server.operations.base import Answer, Asking
-from server.operations.kb import NO_GRAPH, title_of
+from server.operations.kb import title_of
 from server.operations.paging import Cursor, fingerprint, page, resume
 from server.operations.passages import find, not_found
 from server.operations.ranking import BY_ID, distinct
@@ -32,6 +32,7 @@ class _Looked:
 
     kept: Sequence[Kept]
     here: Cursor
+    legs: str
     priors: Sequence[float] | None = None
     missing: Sequence[str] = ()
     duplicates: int = 0
@@ -49,7 +50,7 @@ def extract_evidence(asking: Asking, request: ExtractEvidence) -> Answer:
     if not kept:
         raise not_found(missing)
     return _answer(
-        asking, request, _Looked(kept, Cursor(at.offset, fingerprint(request), 0, BY_ID), missing=missing)
+        asking, request, _Looked(kept, Cursor(at.offset, fingerprint(request), 0, BY_ID), BY_ID, missing=missing)
     )
 
 
@@ -57,15 +58,15 @@ def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
     """A search, and quotes from what it finds."""
     at = resume(request.cursor, request)
     filters = filters_of(asking, request.scope, request.filters)
-    found = distinct(asking, request.question, filters, request.top_k, per_document=request.top_k, legs=at.legs)
+    found = distinct(asking, request.question, filters, request.top_k, request.top_k, at.legs, request.mode)
     looked = _Looked(
         [asking.caller.session.keep(one.passage, one.passage.document.project) for one in found.found],
-        Cursor(at.offset, fingerprint(request), found.generation, found.legs),
+        Cursor(at.offset, fingerprint(request), found.generation, found.way),
+        found.legs,
         priors=[one.score or 0.0 for one in found.found],
         duplicates=found.duplicates,
         warnings=(
-            *(at.moved(found.generation, found.legs) if request.cursor else ()),
-            *((NO_GRAPH,) if request.mode == "hybrid_local" else ()),
+            *(at.moved(found.generation, found.way) if request.cursor else ()),
             *found.warnings,
             *(() if found.found else unlabelled(filters)),
         ),
@@ -88,7 +89,7 @@ def _answer(asking: Asking, request: ExtractEvidence | RetrieveEvidence, looked:
     )
     rows = [_row(looked.kept[quote.passage], quote) for quote in best[offset:end]]
     envelope: dict[str, Any] = {"missing_ids": looked.missing} if looked.missing else {}
-    envelope["diagnostics"] = {"passages": len(looked.kept), "search_mode": looked.here.legs}
+    envelope["diagnostics"] = {"passages": len(looked.kept), "search_mode": looked.legs}
     shown = page(rows, envelope, _allowed(asking, request), looked.here, more=len(best) > end)
     return Answer(
         {"quotes": list(shown.rows), "next_cursor": shown.next_cursor, **shown.ending, **envelope},

@@ -17,7 +17,6 @@ from server.operations.scoping import filters_of, unlabelled
 from server.printable import printable
 from server.spans import preview, terms
 
-NO_GRAPH = "mode hybrid_local: this knowledge base has no graph yet, so it was answered without one"
 _TITLE_CHARS = 200
 _SCORE_DIGITS = 4
 _SOURCES = {"lexical-only": "bm25", "semantic-only": "vector", "convex": "hybrid", "rrf": "rrf_fusion"}
@@ -40,13 +39,13 @@ def searched(
     filters = filters_of(asking, request.scope, request.filters)
     size, end = _page_size(request), _end(request)
     wanted = min(at.offset + size + 1, end)
-    found = distinct(asking, request.query, filters, wanted, options.max_per_doc, at.legs)
+    found = distinct(asking, request.query, filters, wanted, options.max_per_doc, at.legs, options.mode)
     here = found.found[at.offset : at.offset + size]
     rows = [row(asking, request, found, number, one) for number, one in enumerate(here, at.offset + 1)]
     envelope: dict[str, Any] = {**beside, "session_id": asking.caller.session.id}
     if options.include_debug:
         envelope["debug"] = _how(found)
-    cursor = Cursor(at.offset, fingerprint(request), found.generation, found.legs)
+    cursor = Cursor(at.offset, fingerprint(request), found.generation, found.way)
     more = len(found.found) > at.offset + size
     shown = page(rows, envelope, asking.caller.budget.of("preview"), cursor, more=more)
     return Answer(
@@ -66,8 +65,10 @@ def title_of(passage: Passage) -> str:
     return tiers.clip(" > ".join(parts), _TITLE_CHARS)
 
 
-def source_of(found: Ranked) -> str:
-    """How a ranking came about, in the words of the contract."""
+def source_of(found: Ranked, one: Found) -> str:
+    """How a row came about, in the words of the contract."""
+    if one.hit and one.hit.is_expanded:
+        return "graph_expanded"
     return _SOURCES.get(found.legs) or _SOURCES[found.fusion]
 
 
@@ -81,9 +82,8 @@ def _end(request: KbSearch) -> int:
 
 
 def _warnings(request: KbSearch, found: Ranked, at: Cursor) -> tuple[str, ...]:
-    moved = at.moved(found.generation, found.legs) if request.cursor else ()
-    graph = (NO_GRAPH,) if request.options.mode == "hybrid_local" else ()
-    return (*moved, *graph, *found.warnings)
+    moved = at.moved(found.generation, found.way) if request.cursor else ()
+    return (*moved, *found.warnings)
 
 
 def kb_row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def kb_row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Fou
         "title": title_of(passage),
         "rank": rank,
         "score": round(one.score or 0.0, 3),
-        "source": source_of(found),
+        "source": source_of(found, one),
         "preview": preview(printable(passage.chunk.text), terms(request.query), options.max_snippet_chars),
         "scratch_uri": kept.uri,
         "size_bytes": kept.size_bytes,
@@ -125,7 +125,7 @@ def _extras(asking: Asking, options: KbSearchOptions, one: Found) -> dict[str, A
 
 
 def _scores(hit: Hit) -> dict[str, float]:
-    legs = {"dense": hit.dense, "lexical": hit.lexical, "fused": hit.score}
+    legs = {"dense": hit.dense, "lexical": hit.lexical, "graph": hit.graph, "fused": hit.score}
     return {name: round(score, _SCORE_DIGITS) for name, score in legs.items() if score is not None}
 
 
@@ -133,6 +133,7 @@ def _how(found: Ranked) -> dict[str, Any]:
     return {
         "search_mode": found.legs,
         "fusion": found.fusion,
+        "walked": found.walked,
         "generation": found.generation,
         "duplicates_suppressed": found.duplicates,
     }

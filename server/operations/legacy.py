@@ -53,7 +53,7 @@ def search_sections(asking: Asking, request: SearchSections) -> Answer:
         cursor=request.cursor,
         page_size=size,
         filters=filters,
-        options=KbSearchOptions(max_per_doc=MAX_TOP_K, include_scores=request.include_debug),
+        options=KbSearchOptions(max_per_doc=MAX_TOP_K, include_scores=request.include_debug, mode="vector_only"),
     )
     beside = {"cursor": request.cursor}
     answer = searched(asking, search, _section if request.include_debug else kb_row, beside)
@@ -113,7 +113,7 @@ def _section(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: F
         "tokens": passage.chunk.tokens,
         "score": round(one.score or 0.0, 3),
         "rank": rank,
-        "source": source_of(found),
+        "source": source_of(found, one),
         "fusion_method": found.fusion if fused else None,
         "fused_score": _rounded(hit.score if hit and fused else None),
         "lexical_vec_score": _rounded(hit.lexical if hit else None),

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from server.contracts.base import MAX_TOP_K
+from server.contracts.kb import SearchMode
 from server.ids import is_chunk_id
 from server.models import Filters, Hit, Legs, Passage, Ranking
 from server.operations.base import Asking
+
+if TYPE_CHECKING:  # it brings numerical libraries with it, which a handshake does not wait for
+    from server.retrieval.graph import Walk
 
 # How far down a ranking is read for passages of documents that were not seen yet, four times as far each time.
 _DEEPEST = 6_400
@@ -16,6 +22,10 @@ _DEEPER = 4
 _AT_ONCE = 32
 
 BY_ID = "by-id"
+_WALKED = "+graph"
+_WALKS: Mapping[SearchMode, Walk] = MappingProxyType(
+    {"auto": "auto", "vector_only": "none", "hybrid_local": "hybrid_local", "multi_hop": "multi_hop"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Passages in order, and how they were found. ``duplicates`` is how many were left out on the way."""
+    """Passages in order, and how they were found.
+
+    ``walked``: the graph had its part. ``duplicates`` is how many were left out on the way.
+    """
 
     found: tuple[Found, ...]
     legs: Legs | str
@@ -43,12 +56,18 @@ class Ranked:
     missing: tuple[str, ...] | None = None
     duplicates: int = 0
     cache_hit: bool = False
+    walked: bool = False
+
+    @property
+    def way(self) -> str:
+        """How this was ranked, as a cursor says it."""
+        return self.legs + _WALKED if self.walked else self.legs
 
 
-def ranked(asking: Asking, query: str, filters: Filters, legs: str = "") -> Ranked:
-    """The ``MAX_TOP_K`` best chunks. ``legs``: how the page before was ranked, to go on in the same way."""
-    generation = asking.library.catalogue.generation(filters.project)
-    ranking, cache_hit = _ranking(asking, query, filters, generation, MAX_TOP_K, legs)
+def ranked(asking: Asking, query: str, filters: Filters, way: str = "") -> Ranked:
+    """The ``MAX_TOP_K`` best chunks by both legs. ``way``: how the page before was ranked, to go on so."""
+    generation = _generation(asking, filters)
+    ranking, cache_hit = _ranking(asking, query, filters, generation, MAX_TOP_K, way, "vector_only")
     return Ranked(
         _passages(asking, ranking.hits, filters),
         ranking.legs,
@@ -60,19 +79,25 @@ def ranked(asking: Asking, query: str, filters: Filters, legs: str = "") -> Rank
 
 
 def distinct(
-    asking: Asking, query: str, filters: Filters, wanted: int, per_document: int, legs: str = ""
+    asking: Asking,
+    query: str,
+    filters: Filters,
+    wanted: int,
+    per_document: int,
+    way: str = "",
+    mode: SearchMode = "auto",
 ) -> Ranked:
     """The ``wanted`` best chunks, at most ``per_document`` of each document, however deep they lie.
 
     The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
     wanted, it begins in the same way, so that pages neither repeat nor lose a row.
     """
-    generation = asking.library.catalogue.generation(filters.project)
+    generation = _generation(asking, filters)
     seen: dict[str, int] = {}
     kept: list[Found] = []
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
     while len(kept) < wanted and depth <= _DEEPEST:
-        ranking, is_known = _ranking(asking, query, filters, generation, depth, legs)
+        ranking, is_known = _ranking(asking, query, filters, generation, depth, way, mode)
         cache_hit = cache_hit and is_known
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
         for some in _portions(fresh):
@@ -91,6 +116,7 @@ def distinct(
         ranking.warnings,
         duplicates=sum(seen.values()) - len(kept),
         cache_hit=cache_hit,
+        walked=ranking.walked,
     )
 
 
@@ -100,13 +126,13 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
     A passage id of the caller's session stands for its chunk.
     """
     library = asking.library
-    generation = library.catalogue.generation(filters.project)
+    generation = _generation(asking, filters)
     chunk_of = {one: _chunk_of(asking, one) for one in ids}
     known = library.catalogue.passages(list(chunk_of.values()), filters.project)
     admitted = {chunk: one for chunk, one in known.items() if library.admits(filters, one.document)}
     hits: Mapping[str, Hit] = {}
     if query:
-        ranking, _ = _ranking(asking, query, filters, generation, MAX_TOP_K, "")
+        ranking, _ = _ranking(asking, query, filters, generation, MAX_TOP_K, "", "vector_only")
         hits = {hit.chunk_id: hit for hit in ranking.hits}
     least = min_score if query else 0.0
     asked = [(one, chunk_of[one]) for one in ids]
@@ -123,17 +149,25 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
 _EMPTY = Ranking((), "lexical-only", "none")
 
 
+def _generation(asking: Asking, filters: Filters) -> int:
+    """Grows with every change of what a ranking depends on: index or graph."""
+    library = asking.library
+    return library.catalogue.generation(filters.project) + library.retriever.generation(filters.project)
+
+
 def _ranking(
-    asking: Asking, query: str, filters: Filters, generation: int, depth: int, legs: str
+    asking: Asking, query: str, filters: Filters, generation: int, depth: int, way: str, mode: SearchMode
 ) -> tuple[Ranking, bool]:
     """The ranking, and whether it was known."""
     fusion, rankings = asking.settings.fusion, asking.caller.rankings
-    key = (query, filters, fusion, generation, depth)
-    cached = rankings.get(key) if legs != "lexical-only" else None
+    walk: Walk = "none" if way and not way.endswith(_WALKED) else _WALKS[mode]
+    by_words = way.startswith("lexical-only")
+    key = (query, filters, fusion, generation, depth, walk)
+    cached = rankings.get(key) if not by_words else None
     if cached is not None:
         return cached, True
     ranking = asking.library.retriever.search(
-        query, filters, depth, mode="lexical" if legs == "lexical-only" else "hybrid", fusion=fusion
+        query, filters, depth, mode="lexical" if by_words else "hybrid", walk=walk, fusion=fusion
     )
     rankings.put(key, ranking)
     return ranking, False

@@ -1,23 +1,26 @@
-r"""Query to ranking: the lexical and the dense leg, joined; either one alone where the other is down.
+r"""Query to ranking: two legs and the graph, joined; a leg alone where the other is down, legs where the graph is.
 
 ::
 
     query -> terms  -> BM25 over the sparse index  --\
-          -> vector -> cosine over the dense index --- fill in missing scores -> fuse -> cut to the limit
+          -> vector -> cosine over the dense index --- fill in missing scores -> fuse -> walk the graph -> cut
 
 Filters are conditions inside the index, so every leg returns its best chunks *of those that match*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from server.backends.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
 from server.errors import WinnowError
-from server.models import Filters, Hit, Legs, Ranking
+from server.graph.base import GraphStore, Scope
+from server.models import Filters, Hit, Ranking
 from server.retrieval import fusion as fuse
+from server.retrieval.graph import WEIGHTS, Reached, Walk, reached
+from server.retrieval.graph import joined as with_graph
 from server.retrieval.lexical import mostly_latin, query_vector
 
 Mode = Literal["hybrid", "lexical", "dense"]
@@ -36,6 +39,11 @@ _OTHER_MODEL = (
     "project {project!r} was indexed with another embedding model ({theirs}), so it is ranked by words alone; "
     "ingest it into a new project to use {ours}"
 )
+_GRAPH_OFF = "the graph is switched off (setting graph), so this is ranked without it"
+_NO_GRAPH = (
+    "project {project!r} has no graph yet, so this is ranked without it; its next ingest draws one "
+    "(or winnow graph rebuild)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +54,23 @@ class _Leg:
     score: Callable[[list[str]], dict[str, float]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Legs:
+    """The legs that answered: one at least."""
+
+    dense: _Leg | None
+    lexical: _Leg | None
+
+
+def _everything(filters: Filters) -> Scope:
+    return None
+
+
 class Retriever:
     """Ranks the chunks of a store for a query. Safe to call from several threads.
 
-    ``embedding_of`` gives the fingerprint of the model that a project was indexed with, or "".
+    ``embedding_of`` gives the fingerprint of the model that a project was indexed with, or "". ``graph`` is None
+    where none is kept; ``admitted`` gives the documents that filters leave of it.
     """
 
     def __init__(
@@ -58,38 +79,78 @@ class Retriever:
         embedder: EmbedderSource,
         embedding_of: Callable[[str], str],
         fusion: Fusion = "convex",
+        graph: GraphStore | None = None,
+        admitted: Callable[[Filters], Scope] = _everything,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._embedding_of = embedding_of
         self._fusion = fusion
+        self._graph = graph
+        self._admitted = admitted
+
+    def generation(self, project: str) -> int:
+        """Grows with every change of the project's graph; 0 where there is none, or it does not answer."""
+        try:
+            return self._graph.generation(project) if self._graph else 0
+        except WinnowError:
+            return 0
 
     def search(
-        self, query: str, filters: Filters, limit: int, *, mode: Mode = "hybrid", fusion: Fusion | None = None
+        self,
+        query: str,
+        filters: Filters,
+        limit: int,
+        *,
+        mode: Mode = "hybrid",
+        walk: Walk = "none",
+        fusion: Fusion | None = None,
     ) -> Ranking:
         """The ``limit`` best chunks, the same in every run over the same index.
 
-        Scores lie in 0..1: the fused score, or a single leg's own (cosine; BM25 divided by its best). Where a
-        leg cannot answer the other one does, and ``legs`` and ``warnings`` say so, also for ``mode="dense"``.
-        Raises what the store raises where no leg can answer, and ``WinnowError("INVALID_REQUEST")`` for a
-        filter that is none.
+        Scores lie in 0..1: the fused score, or a single leg's own (cosine; BM25 divided by its best), and joined
+        with the graph's unless ``walk`` is "none". "auto" is "hybrid_local" where there is a graph. Where a leg
+        cannot answer the other one does, where the graph cannot the legs do, and ``legs``, ``walked`` and
+        ``warnings`` say so, also for ``mode="dense"``. Raises what the store raises where no leg can answer, and
+        ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
         """
         conditions(filters)
-        depth = max(DEPTH, 2 * limit)
         warnings: list[str] = []
+        legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, warnings)
+        joined = _joined(legs, fusion or self._fusion)
+        found = self._reached(walk, filters, joined, warnings)
+        hits = _walked(legs, joined, found, fusion or self._fusion, WEIGHTS[walk]) if found else joined.hits
+        return Ranking(hits[:limit], joined.legs, joined.fusion, tuple(warnings), found is not None)
+
+    def _legs(self, query: str, filters: Filters, depth: int, mode: Mode, warnings: list[str]) -> _Legs:
+        """What the legs return; at least one of them."""
         dense = self._dense(query, filters, depth, warnings) if mode != "lexical" else None
         if dense is not None and mode == "dense":
-            return _alone("semantic-only", dense.scores, limit, warnings)
+            return _Legs(dense, None)
         try:
-            lexical = self._lexical(query, filters, depth)
+            return _Legs(dense, self._lexical(query, filters, depth))
         except WinnowError as error:
             if dense is None:
                 raise
             warnings.append(f"the lexical leg is down, so this is ranked by meaning alone: {error.message}")
-            return _alone("semantic-only", dense.scores, limit, warnings)
-        if dense is None:
-            return _alone("lexical-only", fuse.normalised(lexical.scores), limit, warnings)
-        return _joined(dense, lexical, fusion or self._fusion, limit, warnings)
+            return _Legs(dense, None)
+
+    def _reached(self, walk: Walk, filters: Filters, joined: Ranking, warnings: list[str]) -> Reached | None:
+        """Where the graph leads from the best hits; None where it was not asked, or has nothing to say."""
+        if walk == "none":
+            return None
+        if self._graph is None:
+            warnings.extend((_GRAPH_OFF,) if walk != "auto" else ())
+            return None
+        try:
+            if self._graph.generation(filters.project) == 0:
+                warnings.extend((_NO_GRAPH.format(project=filters.project),) if walk != "auto" else ())
+                return None
+            fused = {hit.chunk_id: hit.score for hit in joined.hits}
+            return reached(self._graph, filters.project, fused, self._admitted(filters))
+        except WinnowError as error:
+            warnings.append(f"the graph is down, so this is ranked without it: {error.message}")
+            return None
 
     def _lexical(self, query: str, filters: Filters, depth: int) -> _Leg:
         vector = query_vector(query)
@@ -126,31 +187,47 @@ class Retriever:
         return embedder
 
 
-def _alone(legs: Legs, scores: Mapping[str, float], limit: int, warnings: Iterable[str]) -> Ranking:
-    is_dense = legs == "semantic-only"
-    hits = [
-        Hit(
-            chunk,
-            min(max(score, 0.0), 1.0),
-            dense=score if is_dense else None,
-            lexical=None if is_dense else score,
-        )
-        for chunk, score in fuse.ranked(scores.items())[:limit]
-    ]
-    return Ranking(tuple(hits), legs, "none", tuple(warnings))
-
-
-def _joined(dense: _Leg, lexical: _Leg, fusion: Fusion, limit: int, warnings: Iterable[str]) -> Ranking:
+def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = ()) -> Ranking:
+    """All that the legs returned, and what they say of ``more``, best first."""
+    if legs.dense is None or legs.lexical is None:
+        return _alone(legs, more)
     if fusion == "rrf":
-        far, near = dict(dense.scores), dict(lexical.scores)
+        far, near = dict(legs.dense.scores), dict(legs.lexical.scores)
         joined = fuse.reciprocal_rank_fusion([list(far), list(near)])
     else:
-        far, near = _filled(dense, lexical.scores), _filled(lexical, dense.scores)
+        far = _filled(legs.dense, [*legs.lexical.scores, *more])
+        near = _filled(legs.lexical, [*legs.dense.scores, *more])
         joined = fuse.convex(far, near)
-    hits = [Hit(chunk, score, far.get(chunk), near.get(chunk)) for chunk, score in joined[:limit]]
-    return Ranking(tuple(hits), "hybrid", fusion, tuple(warnings))
+    hits = [Hit(chunk, score, far.get(chunk), near.get(chunk)) for chunk, score in joined]
+    return Ranking(tuple(hits), "hybrid", fusion)
+
+
+def _alone(legs: _Legs, more: Sequence[str]) -> Ranking:
+    if legs.dense is not None:
+        far = fuse.ranked(_filled(legs.dense, more).items())
+        hits = [Hit(chunk, min(max(score, 0.0), 1.0), dense=score) for chunk, score in far]
+        return Ranking(tuple(hits), "semantic-only", "none")
+    near = fuse.normalised(_filled(legs.lexical, more)) if legs.lexical else {}
+    hits = [Hit(chunk, min(score, 1.0), lexical=score) for chunk, score in fuse.ranked(near.items())]
+    return Ranking(tuple(hits), "lexical-only", "none")
+
+
+def _walked(legs: _Legs, before: Ranking, found: Reached, fusion: Fusion, weight: float) -> tuple[Hit, ...]:
+    """The hits with what the graph brings and says, best first."""
+    known = {hit.chunk_id for hit in before.hits}
+    brought = found.candidates(known)
+    hits = {chunk: Hit(chunk, 0.0) for chunk in brought}
+    hits |= {hit.chunk_id: hit for hit in _joined(legs, fusion, brought).hits}
+    worth = found.worth({chunk: hit.score for chunk, hit in hits.items()})
+    scores = fuse.ranked(
+        (chunk, with_graph(hit.score, worth.get(chunk, 0.0), weight)) for chunk, hit in hits.items()
+    )
+    return tuple(
+        replace(hits[chunk], score=score, graph=worth.get(chunk), is_expanded=chunk not in known)
+        for chunk, score in scores
+    )
 
 
 def _filled(leg: _Leg, others: Iterable[str]) -> dict[str, float]:
     missing = [chunk for chunk in others if chunk not in leg.scores]
-    return {**leg.scores, **leg.score(missing)}
+    return {**leg.scores, **leg.score(missing)} if missing else dict(leg.scores)

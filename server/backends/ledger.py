@@ -1,0 +1,67 @@
+"""What the graph's ingest has to know of every document to bring in one more, in one SQLite file.
+
+A row is written last, after the graph that it stands for: what is here is in the graph. ``store`` tells several
+graph stores apart that were filled from one catalogue.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from server.errors import WinnowError
+
+_BUSY_SECONDS = 10.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS ledger (
+    store TEXT NOT NULL, project TEXT NOT NULL, document_id TEXT NOT NULL,
+    stamp TEXT NOT NULL, facts BLOB NOT NULL,
+    PRIMARY KEY (store, project, document_id)
+) WITHOUT ROWID
+"""
+
+
+class LedgerFile:
+    """Stamps and facts of documents by project. ``store`` names the graph store that they belong to.
+
+    The file is made with the first row. Methods raise ``WinnowError("INDEX_UNAVAILABLE")`` where it is not ours.
+    """
+
+    def __init__(self, path: Path, store: str) -> None:
+        self._path = path
+        self._store = store
+
+    def stamps(self, project: str) -> dict[str, str]:
+        """What each document was like, by id, when its graph was written."""
+        query = "SELECT document_id, stamp FROM ledger WHERE store = ? AND project = ?"
+        with self._open() as connection:
+            return dict(connection.execute(query, (self._store, project)))
+
+    def facts(self, project: str) -> Iterator[bytes]:
+        """What was kept of each document."""
+        query = "SELECT facts FROM ledger WHERE store = ? AND project = ? ORDER BY document_id"
+        with self._open() as connection:
+            yield from (facts for (facts,) in connection.execute(query, (self._store, project)))
+
+    def apply(self, project: str, written: Mapping[str, tuple[str, bytes]], deleted: Sequence[str] = ()) -> None:
+        """Keep stamp and facts of some documents and forget others, in one transaction."""
+        rows = [(self._store, project, id, stamp, facts) for id, (stamp, facts) in written.items()]
+        gone = [(self._store, project, id) for id in deleted]
+        with self._open() as connection, connection:
+            connection.executemany("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?)", rows)
+            connection.executemany("DELETE FROM ledger WHERE store = ? AND project = ? AND document_id = ?", gone)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute(_SCHEMA)
+                yield connection
+        except sqlite3.Error as error:
+            raise WinnowError(
+                "INDEX_UNAVAILABLE", f"{self._path} cannot be used: {error}; ingest into another --store"
+            ) from error

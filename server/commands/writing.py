@@ -1,0 +1,36 @@
+"""Settings and open backends to what an ingest writes to."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from pathlib import Path
+
+from server.backends.base import Embedder
+from server.backends.opening import Backends, ledger_of
+from server.errors import WinnowError
+from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer, read_gazetteer
+from server.ingest.pipeline import Graphing, Target
+from server.settings import Settings
+
+
+def target_of(settings: Settings, backends: Backends, embedder: Embedder | None) -> Target:
+    """Where the project of these settings is written to.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` where the user's own names (setting ``entities``) cannot be read.
+    """
+    return Target(settings.project, backends.catalogue, backends.store, embedder, graphing_of(settings, backends))
+
+
+def graphing_of(settings: Settings, backends: Backends) -> Graphing | None:
+    """Where the graph goes; None where none is kept. Raises as ``target_of`` does."""
+    if backends.graph is None:
+        return None
+    gazetteer, digest = _own_names(settings.entities) if settings.entities else (NO_GAZETTEER, "")
+    return Graphing(backends.graph, ledger_of(settings), gazetteer, digest)
+
+
+def _own_names(path: Path) -> tuple[Gazetteer, str]:
+    try:
+        return read_gazetteer(path), blake2b(path.read_bytes(), digest_size=8).hexdigest()
+    except OSError as error:
+        raise WinnowError("INVALID_REQUEST", f"entities: {path} cannot be read: {error.strerror}") from None

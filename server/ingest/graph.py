@@ -1,0 +1,185 @@
+"""The graph follows the catalogue: after an ingest it says what the documents say as they are now.
+
+Theory of operation. What a document contributes depends on the others (a name needs two who say it, a link needs
+its page), so graphs are drawn at the end of a run, when all of them are known::
+
+    while documents are read         mine each one; this runs beside the embedding
+    compare catalogue and ledger     documents that are new, changed or gone since the graph was last brought up
+    enter them in the ledger         which says what other documents the change concerns
+    graphs of all these -> store     killed here: some are new, and the ledger does not know
+    derived edges -> store           killed here: the same
+    ledger -> disk                   one transaction; from here on it is done
+
+Whatever a killed run left, the ledger on disk still tells what changed since the graph was whole, so the next run
+draws the same graphs again. A graph is a function of the documents: doing it twice has the same result.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from server.backends.base import DocumentStore
+from server.graph.base import GraphStore
+from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
+from server.graph.extraction.mining import Mined, Page, mine
+from server.graph.extraction.resolving import Facts, Ledger, facts_of, resolve
+from server.models import Chunk, Document
+
+# Grows when another graph would be drawn from the same documents: all are drawn again.
+GRAPH_VERSION = 1
+# Documents in one change of the store.
+_AT_ONCE = 200
+# Names and places that are kept from reading to drawing, about 100 MB; documents beyond are mined again.
+_KEPT = 300_000
+_FAST = 1
+
+
+class Book(Protocol):
+    """Where the ledger is kept: a stamp and facts for each document. See ``server.backends.ledger``."""
+
+    def stamps(self, project: str) -> dict[str, str]: ...
+
+    def facts(self, project: str) -> Iterator[bytes]: ...
+
+    def apply(
+        self, project: str, written: Mapping[str, tuple[str, bytes]], deleted: Sequence[str] = ()
+    ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Graphing:
+    """Where graphs go, the book beside them, the user's own names and a digest of the file that has them."""
+
+    store: GraphStore
+    book: Book
+    gazetteer: Gazetteer = NO_GAZETTEER
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphReport:
+    """What became of the graph: ``documents`` were drawn, ``deleted`` went.
+
+    ``nodes`` counts the whole project's nodes by label, ``entities`` by type, ``edges`` by type.
+    """
+
+    documents: int
+    deleted: int
+    nodes: Mapping[str, int]
+    entities: Mapping[str, int]
+    edges: Mapping[str, int]
+    seconds: float
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class GraphRun:
+    """One ingest's way with the graph of one project."""
+
+    project: str
+    catalogue: DocumentStore
+    graphing: Graphing
+    _kept: dict[str, tuple[str, Mined]] = field(default_factory=dict)
+    _size: int = 0
+
+    def mine(self, document: Document, text: str, chunks: Sequence[Chunk]) -> None:
+        """Take from a document what can be taken before the others are known."""
+        if self._size < _KEPT:
+            mined = mine(document, text, chunks, self.graphing.gazetteer)
+            self._size += len(mined.namings) + len(mined.references) + len(mined.nodes)
+            self._kept[document.id] = self._stamp(document.content_hash), mined
+
+    def bring_up(self) -> GraphReport | None:
+        """Make the graph agree with the catalogue; None where it did already. Raises what the store raises."""
+        began = time.monotonic()
+        store, book = self.graphing.store, self.graphing.book
+        now = {one.id: self._stamp(one.content_hash) for one in self.catalogue.known(self.project)}
+        before, held = book.stamps(self.project), store.documents(self.project)
+        changed = [id for id, stamp in now.items() if before.get(id) != stamp]
+        gone = sorted((before.keys() | held) - now.keys())
+        missing = now.keys() - held
+        if not (changed or gone or missing):
+            return None
+        reader = _Reader(self.project, self.catalogue, self.graphing.gazetteer, now, self._kept)
+        ledger = Ledger()
+        for facts in book.facts(self.project):
+            ledger.put(_decoded(facts))
+        concerned = set(missing).union(changed, _entered(ledger, gone, changed, reader))
+        self._draw(sorted(concerned), gone, ledger, reader)
+        written = {id: (now[id], _encoded(ledger.facts[id])) for id in changed}
+        book.apply(self.project, written, gone)
+        counts = store.counts(self.project)
+        return GraphReport(
+            len(concerned),
+            len(gone),
+            counts.labels,
+            counts.entity_types,
+            counts.edge_types,
+            time.monotonic() - began,
+            tuple(reader.warnings),
+        )
+
+    def _draw(self, documents: Sequence[str], gone: Sequence[str], ledger: Ledger, reader: _Reader) -> None:
+        store = self.graphing.store
+        if gone:
+            store.apply(self.project, deleted=gone)
+        for start in range(0, len(documents), _AT_ONCE):
+            some = documents[start : start + _AT_ONCE]
+            store.apply(self.project, [resolve(reader.mined(id), ledger) for id in some])
+        store.derive(self.project)
+
+    def _stamp(self, content_hash: str) -> str:
+        return f"{GRAPH_VERSION}:{self.graphing.digest}:{content_hash}"
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Documents mined: those that were kept from reading, the others from the catalogue."""
+
+    project: str
+    catalogue: DocumentStore
+    gazetteer: Gazetteer
+    stamps: Mapping[str, str]
+    kept: Mapping[str, tuple[str, Mined]]
+    warnings: dict[str, None] = field(default_factory=dict)
+    _documents: dict[str, Document] = field(default_factory=dict)
+
+    def mined(self, id: str) -> Mined:
+        """What the document says, as the catalogue has it now."""
+        stamp, mined = self.kept.get(id, ("", None))
+        if mined is None or stamp != self.stamps[id]:
+            document, text = self._document(id), self.catalogue.text(id, self.project) or ""
+            mined = mine(document, text, self.catalogue.chunks(id, self.project), self.gazetteer)
+        self.warnings |= dict.fromkeys(mined.warnings)
+        return mined
+
+    def _document(self, id: str) -> Document:
+        if not self._documents:
+            self._documents = {one.id: one for one in self.catalogue.documents(self.project)}
+        return self._documents[id]
+
+
+def _entered(ledger: Ledger, gone: Sequence[str], changed: Sequence[str], reader: _Reader) -> set[str]:
+    """Bring the ledger up to date; the documents that are concerned, which are all still there."""
+    answers: set[str] = set()
+    for id in gone:
+        answers |= ledger.drop(id)
+    for id in changed:
+        answers |= ledger.put(facts_of(reader.mined(id)))
+    return set(ledger.concerned(answers))
+
+
+def _encoded(facts: Facts) -> bytes:
+    page = facts.page
+    row = [page.id, page.uri, page.name, page.keys, page.anchors, sorted(facts.votes), sorted(facts.wants)]
+    return zlib.compress(json.dumps(row, separators=(",", ":")).encode(), _FAST)
+
+
+def _decoded(data: bytes) -> Facts:
+    id, uri, name, keys, anchors, votes, wants = json.loads(zlib.decompress(data))
+    return Facts(Page(id, uri, name, tuple(keys), anchors), frozenset(votes), frozenset(wants))

@@ -1,0 +1,97 @@
+"""What the graph adds to a ranking: a walk from the best hits over what they mention, link to and belong to.
+
+Theory of operation. A personalised PageRank starts at the best chunk of each of the five best documents. A chunk
+is worth what the walk leaves at it; the best chunk of a document also gets what is left at the document and its
+sections, so that a page that is linked to as a whole counts with the piece that answers. The worth w of the best
+is 1, and joins the fused score s as (s + weight * sqrt(w)) / (1 + weight): a small weight in ``hybrid_local``,
+where a question about one page must lose nothing, a large one in ``multi_hop``, where the way is the question.
+
+What the walk reaches and the legs did not return gets its own fused score, as every other candidate has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from types import MappingProxyType
+from typing import Literal
+
+from server.graph.base import GraphStore, Scope, Types
+from server.graph.records import EDGE_TYPES
+
+Walk = Literal["none", "auto", "hybrid_local", "multi_hop"]
+
+# docs/decisions/0009-hybrid-local.md has what was measured.
+WEIGHTS: Mapping[Walk, float] = MappingProxyType({"auto": 0.5, "hybrid_local": 0.5, "multi_hop": 4.0})
+# The order of reading is no relation: it would lead from every passage to all of its page.
+_WALKED: Types = frozenset(EDGE_TYPES) - {"NEXT"}
+_SEEDS = 5
+# Among so many hits the best documents are looked for.
+_SEEDS_AMONG = 50
+# Nodes that a walk brings back, and chunks that it adds to the candidates, of one document and in all.
+_REACHED = 2_000
+_BROUGHT = 100
+_BROUGHT_PER_DOCUMENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Where the walk ended: worth by chunk, worth of document and sections by document, document by chunk."""
+
+    chunks: Mapping[str, float]
+    documents: Mapping[str, float]
+    document_of: Mapping[str, str]
+
+    def candidates(self, known: Iterable[str]) -> list[str]:
+        """Chunks that are none of the known ones, those of the documents first that the walk led to most."""
+        known, room = set(known), dict.fromkeys(self.document_of.values(), _BROUGHT_PER_DOCUMENT)
+        whole = dict(self.documents)
+        for chunk, worth in self.chunks.items():
+            whole[self.document_of[chunk]] = whole.get(self.document_of[chunk], 0.0) + worth
+        order = sorted(self.chunks, key=lambda one: (-whole[self.document_of[one]], -self.chunks[one], one))
+        brought = []
+        for chunk in order:
+            document = self.document_of[chunk]
+            if chunk not in known and room[document]:
+                room[document] -= 1
+                brought.append(chunk)
+        return brought[:_BROUGHT]
+
+    def worth(self, fused: Mapping[str, float]) -> dict[str, float]:
+        """The worth of each of these chunks that was reached, the best 1. ``fused``: their scores."""
+        worth = {chunk: self.chunks[chunk] for chunk in fused if chunk in self.chunks}
+        best: dict[str, str] = {}
+        for chunk in sorted(worth, key=lambda one: (-fused[one], -worth[one], one)):
+            best.setdefault(self.document_of[chunk], chunk)
+        for document, chunk in best.items():
+            worth[chunk] += self.documents.get(document, 0.0)
+        most = max(worth.values(), default=0.0)
+        return {chunk: one / most for chunk, one in worth.items()} if most > 0 else {}
+
+
+def reached(store: GraphStore, project: str, fused: Mapping[str, float], scope: Scope) -> Reached | None:
+    """Where the walk from the best of these chunks (best first) ends; None where none is in the graph."""
+    first = [chunk for chunk, _ in zip(fused, range(_SEEDS_AMONG), strict=False)]
+    seeds: dict[str, str] = {}
+    for id, node in store.nodes(project, first, scope).items():
+        if len(seeds) < _SEEDS:
+            seeds.setdefault(node.document_id, id)
+    weights = {id: fused[id] for id in seeds.values() if fused[id] > 0}
+    if not weights:
+        return None
+    found = dict(store.ranks(project, weights, _WALKED, scope, limit=_REACHED))
+    chunks: dict[str, float] = {}
+    documents: dict[str, float] = {}
+    document_of: dict[str, str] = {}
+    for id, node in store.nodes(project, list(found), scope).items():
+        if node.label == "Chunk":
+            chunks[id], document_of[id] = found[id], node.document_id
+        elif node.document_id:
+            documents[node.document_id] = documents.get(node.document_id, 0.0) + found[id]
+    return Reached(chunks, documents, document_of)
+
+
+def joined(fused: float, worth: float, weight: float) -> float:
+    """A fused score and what the graph says of the chunk, as one score from 0 to 1."""
+    return (fused + weight * sqrt(worth)) / (1 + weight)
