@@ -13,6 +13,11 @@ from server.ingest.documents import Unreadable
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SPACE = re.compile(r"[ \t\r\f\v\n]+")
+# Links within the site are kept: they say which pages belong together. Addresses of other sites, and of places on
+# the same page, would only be in the way of the words.
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\Z")
+_LONGEST_TARGET = 300
+_IN_TARGETS = {ord(one): f"%{ord(one):02X}" for one in " ()<>"}
 
 # --- HTML
 
@@ -63,6 +68,8 @@ def _html(node: LexborNode) -> Iterator[str]:
         yield "\n" if tag == "li" else "\n\n"
     elif tag == "code":
         yield f"`{_inline(node)}`"
+    elif tag == "a":
+        yield _linked("".join(_children(node)), node.attributes.get("href") or "")
     elif not tag.startswith("-") and not tag.startswith("_"):
         yield from _children(node)
 
@@ -83,6 +90,14 @@ def _table(node: LexborNode) -> str:
 
 def _inline(node: LexborNode) -> str:
     return _SPACE.sub(" ", node.text()).strip()
+
+
+def _linked(text: str, target: str) -> str:
+    """``text``, as a link where it is one line and ``target`` is another page of the same site."""
+    words, target = text.strip(), target.strip()
+    if not words or re.search(r"[\[\]\n]", text) or _ELSEWHERE.match(target) or len(target) > _LONGEST_TARGET:
+        return text
+    return text.replace(words, f"[{words}]({target.translate(_IN_TARGETS)})")
 
 
 # --- reStructuredText
@@ -137,7 +152,7 @@ def _rst(node: nodes.Node, depth: int) -> Iterator[str]:
         case nodes.comment() | nodes.substitution_definition() | nodes.target() | nodes.Invisible():
             return
         case nodes.TextElement():
-            yield node.astext()
+            yield _words(node)
         case _:
             yield from _rst_children(node, depth)
 
@@ -145,6 +160,16 @@ def _rst(node: nodes.Node, depth: int) -> Iterator[str]:
 def _rst_children(node: nodes.Node, depth: int) -> Iterator[str]:
     for child in node.children:
         yield from _rst(child, depth)
+
+
+def _words(node: nodes.Node) -> str:
+    match node:
+        case nodes.reference():
+            return _linked(node.astext(), node.get("refuri", ""))
+        case nodes.TextElement():
+            return "".join(map(_words, node.children))
+        case _:
+            return str(node.astext())
 
 
 def _one_line(node: nodes.Node) -> str:

@@ -91,6 +91,16 @@ def test_what_leads_out_of_the_project_or_to_no_page_in_particular_is_no_link(te
     assert corpus.targets("LINKS_TO") & set(FILES) == set()
 
 
+def test_pages_of_html_and_restructured_text_are_linked_as_those_of_markdown_are() -> None:
+    files = {
+        "a.html": "<title>A</title><p>See <a href='sub/b.rst#ports'>ports</a>.</p>",
+        "sub/b.rst": "B\n=\n\nWords and `a <../a.html>`_.\n\nPorts\n-----\n\nSee :doc:`/c`.\n",
+        "c.md": "# C\n\nWords.",
+    }
+    links = {("a.html", "§Ports"), ("sub/b.rst", "a.html"), ("§Ports", "c.md")}
+    assert Corpus(files).told("LINKS_TO") == links
+
+
 def test_a_link_says_from_which_section_and_in_which_chunk_it_leads() -> None:
     text = "# A\n\n## Near\n\n" + "Words. " * 300 + "[b](b.md) and [b](b.md)\n\n## Far\n\nWords."
     corpus = Corpus({**FILES, "guide/a.md": text})

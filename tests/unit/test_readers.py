@@ -95,6 +95,23 @@ def test_html_keeps_headings_lists_tables_and_code_and_drops_the_rest(tmp_path: 
     )
 
 
+def test_links_to_other_pages_of_the_site_are_kept_and_others_are_words(tmp_path: Path) -> None:
+    page = """<p>See <a href="b (1).html#part">page <code>b</code></a>, <a href="https://example.com">a site</a>,
+      <a href="#down">below</a>, <a href="c.html"></a><a href="d.html">[d]</a>, <a>none</a>.</p>
+      <a href="card.html"><p>A card</p></a>"""
+    assert only(written(tmp_path, "a.html", page)).text.split("\n\n") == [
+        "See [page `b`](b%20%281%29.html#part), a site, below, [d], none.",
+        "A card",
+    ]
+    text = (
+        "See `page b <b.html>`_, `a site <https://example.com>`_, Below_ and :doc:`c`.\n\n.. _Below:\n\nWords.\n"
+    )
+    assert only(written(tmp_path, "a.rst", text)).text.split("\n\n") == [
+        "See [page b](b.html), a site, Below and :doc:`c`.",
+        "Words.",
+    ]
+
+
 def test_rst_keeps_sections_lists_tables_and_code(tmp_path: Path) -> None:
     page = (
         "Guide\n=====\n\nIntro *here*.\n\nPorts\n-----\n\n- one\n- two\n\n.. code-block:: python\n\n   x = 1\n\n"
