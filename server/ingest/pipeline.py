@@ -68,7 +68,7 @@ __all__ = [
 # again.
 INDEX_VERSION = 1
 # Grows when readers would make another document of the same file: all is read again, and written where it differs.
-READERS_VERSION = 2
+READERS_VERSION = 3
 # One transaction, one progress report: about two seconds of embedding.
 _BATCH_CHUNKS = 128
 # Documents that are read and cut while a batch is embedded.
