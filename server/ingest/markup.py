@@ -135,7 +135,7 @@ def _rst(node: nodes.Node, depth: int) -> Iterator[str]:
         case nodes.section():
             yield from _rst_children(node, depth + 1)
         case nodes.literal_block() | nodes.doctest_block() | nodes.math_block():
-            yield f"```\n{node.astext()}\n```"
+            yield _written(node)
         case nodes.list_item():
             yield "- " + "\n\n".join(_rst_children(node, depth)).replace("\n", "\n  ")
         case nodes.definition_list_item() | nodes.field():
@@ -149,6 +149,8 @@ def _rst(node: nodes.Node, depth: int) -> Iterator[str]:
             yield "\n".join(_rst_children(node, depth))
         case nodes.tbody():
             yield "\n".join(_rst_children(node, depth))
+        case nodes.system_message():  # the parser's complaint is not the page's, what it complains of is
+            yield from (_written(child) for child in node.children if isinstance(child, nodes.literal_block))
         case nodes.comment() | nodes.substitution_definition() | nodes.target() | nodes.Invisible():
             return
         case nodes.TextElement():
@@ -160,6 +162,10 @@ def _rst(node: nodes.Node, depth: int) -> Iterator[str]:
 def _rst_children(node: nodes.Node, depth: int) -> Iterator[str]:
     for child in node.children:
         yield from _rst(child, depth)
+
+
+def _written(node: nodes.Node) -> str:
+    return f"```\n{node.astext()}\n```"
 
 
 def _words(node: nodes.Node) -> str:
