@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,7 +16,7 @@ from server.graph.extraction.mining import mine
 from server.graph.extraction.names import normal
 from server.graph.extraction.prose import GAP, taken_apart
 from server.graph.extraction.resolving import Known, Ledger, extract, facts_of, resolve
-from server.graph.extraction.rules import CONFIDENCE
+from server.graph.extraction.rules import CONFIDENCE, Rule
 from server.graph.extraction.spans import candidates
 from server.graph.records import DocumentGraph, check
 from server.ingest.chunking import chunk
@@ -93,8 +96,10 @@ def test_a_mention_counts_how_often_and_says_where() -> None:
     assert [(edge.weight, edge.confidence, edge.evidence) for edge in here] == [(2.0, 0.6, (here[0].source,))]
 
 
-def test_every_rule_has_a_confidence_that_is_a_probability() -> None:
-    assert [rule for rule, confidence in CONFIDENCE.items() if not 0 < confidence <= 1] == []
+def test_every_rule_has_the_confidence_that_the_documentation_states() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "graph.md").read_text("utf-8")
+    stated = {rule: float(number) for rule, number in re.findall(r"\| ([a-z ]+) \| (\d\.\d) (?=\|)", page)}
+    assert (stated, set(stated)) == (dict(CONFIDENCE), set(get_args(Rule)))
 
 
 def test_a_file_name_that_nobody_wrote_as_a_title_names_nothing() -> None:

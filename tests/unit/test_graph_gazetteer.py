@@ -10,6 +10,7 @@ from server.errors import WinnowError
 from server.graph.extraction.gazetteer import NO_GAZETTEER, parsed, read_gazetteer
 from tests.graphs import Corpus
 
+ROOT = Path(__file__).parents[2]
 ENTITIES = r"""
 [[entity]]
 name = "Acme Gateway"
@@ -101,3 +102,12 @@ def test_a_file_is_read_from_disk_and_an_empty_one_names_nothing(tmp_path: Path)
     path.write_bytes(b"# " + b"x" * 2 * 1024 * 1024)
     with pytest.raises(WinnowError, match="larger than 2 MiB"):
         read_gazetteer(path)
+
+
+def test_the_example_of_the_documentation_is_a_gazetteer() -> None:
+    example = (ROOT / "docs" / "graph.md").read_text("utf-8").partition("```toml\n")[2].partition("```")[0]
+    found, slow = parsed(example).find("EGW, egw-1234, EGW-1234 of acme: OPS-5")
+    assert (sorted({(one.entry.name, one.entry.type) for one in found}), slow) == (
+        [("Acme", "vendor"), ("Edge Gateway", "product"), ("OPS-5", "ticket")],
+        [],
+    )
