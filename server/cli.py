@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "serve": ("serve", "serve MCP clients on stdio or HTTP"),
         "doctor": ("doctor", "check this installation and say what to do"),
         "model": ("model", "install or show the embedding model"),
+        "graph": ("graph", "look at the knowledge graph, draw it again, move it elsewhere"),
         "eval": ("eval", "measure how well a collection is searched and quoted"),
         "bench": ("bench", "measure speed"),
         "config": ("config", "show the settings in force and where they came from"),

@@ -26,8 +26,7 @@ _SCOPES = 16
 class Backends:
     """Everything that an index consists of, open. Close it to let another process in.
 
-    ``graph`` is None where none is kept. ``admitted`` gives the documents that a search with these filters could
-    return, by id; None for all of the project.
+    ``graph`` is None where none is kept. ``scope_of`` is ``admitted`` as a function that remembers.
     """
 
     catalogue: Catalogue
@@ -35,11 +34,15 @@ class Backends:
     graph: GraphStore | None
     embedder: LazyEmbedder
     retriever: Retriever
-    admitted: Callable[[Filters], Scope]
+    scope_of: Callable[[Filters], Scope]
 
     def admits(self, filters: Filters, document: Document) -> bool:
         """Whether a search with these filters could return the document."""
         return admits(filters, document)
+
+    def admitted(self, filters: Filters) -> Scope:
+        """The documents that a search with these filters could return, by id; None for all of the project."""
+        return self.scope_of(filters)
 
     def close(self) -> None:
         """Let go of the stores and the catalogue."""
@@ -61,7 +64,7 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     catalogue = Catalogue(catalogue_path(settings))
     graph: GraphStore | None = None
     try:
-        graph = _open_graph(settings)
+        graph = open_graph(settings)
         store = _open_server(settings, catalogue) if settings.qdrant_url else _open_embedded(settings)
     except BaseException:
         catalogue.close()
@@ -70,9 +73,9 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
         raise
     if wait_for_model:
         embedder.wait()
-    admitted = _admitting(catalogue)
-    retriever = Retriever(store, embedder, catalogue.embedding, settings.fusion, graph, admitted)
-    return Backends(catalogue, store, graph, embedder, retriever, admitted)
+    scope_of = scopes(catalogue)
+    retriever = Retriever(store, embedder, catalogue.embedding, settings.fusion, graph, scope_of)
+    return Backends(catalogue, store, graph, embedder, retriever, scope_of)
 
 
 def catalogue_path(settings: Settings) -> Path:
@@ -85,7 +88,9 @@ def ledger_of(settings: Settings) -> LedgerFile:
     return LedgerFile(settings.store / "ledger.sqlite3", settings.neo4j_url or "")
 
 
-def _admitting(catalogue: Catalogue) -> Callable[[Filters], Scope]:
+def scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
+    """The documents of a catalogue that filters admit, by id; None for all of the project."""
+
     @lru_cache(maxsize=_SCOPES)
     def at(filters: Filters, generation: int) -> Scope:
         return frozenset(one.id for one in catalogue.documents(filters.project) if admits(filters, one))
@@ -97,7 +102,11 @@ def _admitting(catalogue: Catalogue) -> Callable[[Filters], Scope]:
     return admitted
 
 
-def _open_graph(settings: Settings) -> GraphStore | None:
+def open_graph(settings: Settings) -> GraphStore | None:
+    """The graph that ``settings`` name, made where there is none; None where it is switched off.
+
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where it cannot be opened or reached.
+    """
     if settings.graph == "off":
         return None
     return SqliteGraph(settings.store / "graph.sqlite3")

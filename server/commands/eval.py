@@ -47,7 +47,8 @@ working folder unless given; its golden.toml names the sets. Exit code: 0 when t
 --at-least, 1 when not.
 
 Examples: winnow eval data/scifact | winnow eval data/scifact --mode hybrid --fusion rrf --json |
-winnow eval data/hotpot --quotes | winnow eval --golden | winnow eval --golden --set documentation --evidence dense
+winnow eval data/2wiki --mode graph | winnow eval data/hotpot --quotes | winnow eval --golden |
+winnow eval --golden --set documentation --evidence dense
 """
 
 
@@ -60,8 +61,13 @@ def evaluate(
     quotes: Annotated[bool, typer.Option("--quotes", help="measure what one call quotes")] = False,
     golden: Annotated[bool, typer.Option("--golden", help="ask golden questions")] = False,
     mode: Annotated[
-        Literal["hybrid", "lexical", "dense", "all"] | None,
-        typer.Option("--mode", help="which legs are measured (default: all)", show_default=False),
+        Literal["hybrid", "lexical", "dense", "graph", "all"] | None,
+        typer.Option(
+            "--mode",
+            help="what is measured: lexical, dense, hybrid (both legs joined), graph (hybrid, hybrid_local and "
+            "multi_hop) or all (default)",
+            show_default=False,
+        ),
     ] = None,
     fusion: Annotated[
         Literal["convex", "rrf"] | None,
@@ -138,9 +144,9 @@ def _measured(kind: Kind, folder: Path | None, settings: Settings, mode: str, on
 def _ranking_lines(figures: dict[str, Any]) -> Iterator[str]:
     names = list(next(iter(figures["legs"].values())))
     yield from (_collection_line(figures), "")
-    yield f"{'':<8}{''.join(f'{name:>12}' for name in names)}"
+    yield f"{'':<14}{''.join(f'{name:>12}' for name in names)}"
     for leg, row in figures["legs"].items():
-        yield f"{leg:<8}{''.join(f'{row[name]:>12.4f}' for name in names)}"
+        yield f"{leg:<14}{''.join(f'{row[name]:>12.4f}' for name in names)}"
     latency = figures["latency_ms"]
     yield f"\na query takes {latency['p50']} ms (p50), {latency['p95']} ms (p95)"
 

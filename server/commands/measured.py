@@ -45,6 +45,7 @@ from server.retrieval.golden import (
     read_golden,
     shortfall,
 )
+from server.retrieval.graph import Walk
 from server.retrieval.hybrid import Mode
 from server.settings import Settings
 from server.tiers import measure as size_of
@@ -53,9 +54,16 @@ _LEGS: dict[str, tuple[str, ...]] = {
     "lexical": ("lexical",),
     "dense": ("dense",),
     "hybrid": ("fused",),
-    "all": ("lexical", "dense", "fused"),
+    "graph": ("fused", "hybrid_local", "multi_hop"),
+    "all": ("lexical", "dense", "fused", "hybrid_local", "multi_hop"),
 }
-_MODES: dict[str, Mode] = {"lexical": "lexical", "dense": "dense", "fused": "hybrid"}
+_MODES: dict[str, tuple[Mode, Walk]] = {
+    "lexical": ("lexical", "none"),
+    "dense": ("dense", "none"),
+    "fused": ("hybrid", "none"),
+    "hybrid_local": ("hybrid", "hybrid_local"),
+    "multi_hop": ("hybrid", "multi_hop"),
+}
 _TOP = 10  # what a user asks for: latency is measured with this limit
 # Documents are ranked by their best chunk, so enough chunks are fetched that 100 documents come out.
 _CHUNKS_PER_DOCUMENT_MARGIN = 2
@@ -98,14 +106,15 @@ def ranking(folder: Path, settings: Settings, mode: str) -> dict[str, Any]:
     collection = read_collection(folder)
     instead = "" if mode == "lexical" else "with --mode lexical"
     with _indexed(settings, collection.name, _of_collection(collection), instead) as (backends, counts):
+        legs = [leg for leg in _LEGS[mode] if backends.graph or _MODES[leg][1] == "none"]
         ranker = _Ranker(backends, settings.project, _documents(backends, settings.project))
         depth = DEEPEST * _CHUNKS_PER_DOCUMENT_MARGIN * -(-counts["chunks"] // counts["documents"])
         return {
             "collection": collection.name,
             **counts,
             "queries": len(collection.queries),
-            "legs": {leg: ranker.leg(collection, depth, _MODES[leg]) for leg in _LEGS[mode]},
-            "latency_ms": ranker.latency(collection, _MODES[_LEGS[mode][-1]]),
+            "legs": {leg: ranker.leg(collection, depth, leg) for leg in legs},
+            "latency_ms": ranker.latency(collection, legs[-1]),
         }
 
 
@@ -117,23 +126,24 @@ class _Ranker:
     project: str
     records: Mapping[str, str]
 
-    def leg(self, collection: Collection, depth: int, mode: Mode) -> dict[str, float]:
+    def leg(self, collection: Collection, depth: int, leg: str) -> dict[str, float]:
         run = {}
         for query, text in collection.queries.items():
-            hits = self._hits(text, depth, mode)
+            hits = self._hits(text, depth, leg)
             run[query] = by_document((self.records[hit.chunk_id], hit.score) for hit in hits)
         return measure(run, collection.judgements)
 
-    def latency(self, collection: Collection, mode: Mode) -> dict[str, float]:
+    def latency(self, collection: Collection, leg: str) -> dict[str, float]:
         taken = []
         for text in collection.queries.values():
             began = time.perf_counter()
-            self._hits(text, _TOP, mode)
+            self._hits(text, _TOP, leg)
             taken.append((time.perf_counter() - began) * 1000)
         return {"p50": round(percentile(taken, 0.5), 2), "p95": round(percentile(taken, 0.95), 2)}
 
-    def _hits(self, text: str, limit: int, mode: Mode) -> Sequence[Hit]:
-        return self.backends.retriever.search(text, Filters(self.project), limit, mode=mode).hits
+    def _hits(self, text: str, limit: int, leg: str) -> Sequence[Hit]:
+        mode, walk = _MODES[leg]
+        return self.backends.retriever.search(text, Filters(self.project), limit, mode=mode, walk=walk).hits
 
 
 def _documents(backends: Backends, project: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from server.backends.base import Embedder
 from server.backends.opening import Backends, ledger_of
 from server.errors import WinnowError
+from server.graph.base import GraphStore
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer, read_gazetteer
 from server.ingest.pipeline import Graphing, Target
 from server.settings import Settings
@@ -18,15 +19,14 @@ def target_of(settings: Settings, backends: Backends, embedder: Embedder | None)
 
     Raises ``WinnowError("INVALID_REQUEST")`` where the user's own names (setting ``entities``) cannot be read.
     """
-    return Target(settings.project, backends.catalogue, backends.store, embedder, graphing_of(settings, backends))
+    graph = graphing_of(settings, backends.graph) if backends.graph else None
+    return Target(settings.project, backends.catalogue, backends.store, embedder, graph)
 
 
-def graphing_of(settings: Settings, backends: Backends) -> Graphing | None:
-    """Where the graph goes; None where none is kept. Raises as ``target_of`` does."""
-    if backends.graph is None:
-        return None
+def graphing_of(settings: Settings, graph: GraphStore) -> Graphing:
+    """How the graph is written to. Raises as ``target_of`` does."""
     gazetteer, digest = _own_names(settings.entities) if settings.entities else (NO_GAZETTEER, "")
-    return Graphing(backends.graph, ledger_of(settings), gazetteer, digest)
+    return Graphing(graph, ledger_of(settings), gazetteer, digest)
 
 
 def _own_names(path: Path) -> tuple[Gazetteer, str]:

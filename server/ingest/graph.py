@@ -94,6 +94,10 @@ class GraphRun:
             self._size += len(mined.namings) + len(mined.references) + len(mined.nodes)
             self._kept[document.id] = self._stamp(document.content_hash), mined
 
+    def forget(self) -> None:
+        """Have ``bring_up`` draw every document again."""
+        self.graphing.book.apply(self.project, {}, list(self.graphing.book.stamps(self.project)))
+
     def bring_up(self) -> GraphReport | None:
         """Make the graph agree with the catalogue; None where it did already. Raises what the store raises."""
         began = time.monotonic()

@@ -40,7 +40,7 @@ ROOMS: Mapping[str, str] = {
     "server.printable": "",
     "server.tokens": "",
     "server.settings": "server.models server.errors",
-    "server.contracts": "server.errors",
+    "server.contracts": "server.errors server.graph",
     "server.tiers": "server.contracts server.models server.spans server.printable server.tokens",
     "server.scratch": "server.models server.logs",
     "server.definitions": "",
@@ -50,13 +50,13 @@ ROOMS: Mapping[str, str] = {
     # the core: over protocols, never over a vendor
     "server.backends.base": "server.models server.errors",
     "server.backends": "server.backends.base server.graph server.models server.errors server.settings server.ids",
-    "server.retrieval": "server.backends.base server.models server.errors",
-    "server.ingest": "server.backends.base server.retrieval server.definitions server.models server.errors "
-    "server.ids server.tokens",
-    "server.backends.opening": "server.backends server.backends.base server.retrieval server.models "
+    "server.retrieval": "server.backends.base server.graph server.models server.errors",
+    "server.ingest": "server.backends.base server.graph server.graph.extraction server.retrieval "
+    "server.definitions server.models server.errors server.ids server.tokens",
+    "server.backends.opening": "server.backends server.backends.base server.graph server.retrieval server.models "
     "server.settings",
     # the seam, and what stands on it
-    "server.operations": "server.backends.base server.retrieval server.contracts server.tiers server.spans "
+    "server.operations": "server.backends.base server.graph server.retrieval server.contracts server.tiers server.spans "
     "server.evidence server.scratch server.printable server.tokens server.ids server.models server.errors "
     "server.settings",
     "server.knowledge": "server.operations server.contracts server.scratch server.figures server.errors "
@@ -95,6 +95,7 @@ VENDORS: Mapping[str, str] = {
     "packaging": "server.health",
     "qdrant_edge": "server.backends.edge",
     "qdrant_client": "server.backends.qdrant",
+    "neo4j": "server.backends.neo4j",
     "onnx": "server.backends.minilm_graph",
     "onnxruntime": "server.backends.minilm server.backends.minilm_graph",
     "tokenizers": "server.backends.minilm",

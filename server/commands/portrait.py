@@ -1,0 +1,198 @@
+"""What is around one thing of the graph, in a few lines: the kinds of relations, and the strongest of each.
+
+A passage says little by its name, so relations to passages are told by document: where, and in how many passages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal
+
+from server.errors import WinnowError
+from server.graph.base import MAX_NODES, Degree, GraphStore, Neighbour, Scope
+from server.graph.records import EdgeType, Node
+
+# Relations to passages that are counted by document; the strongest come first.
+_MOST_COUNTED = 2_000
+_OTHERS = 5
+
+# Relation and direction -> how it reads from the thing that is looked at, in the order in which they are told:
+# what it is, what it is to others, where it stands.
+PHRASES: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("ALIAS_OF", "out"): "alias of",
+        ("ALIAS_OF", "in"): "also called",
+        ("EXPANDS_TO", "out"): "stands for",
+        ("EXPANDS_TO", "in"): "abbreviated",
+        ("DEFINES", "out"): "defines",
+        ("DEFINES", "in"): "defined in",
+        ("ABOUT", "out"): "about",
+        ("ABOUT", "in"): "subject of",
+        ("TAGGED", "out"): "tagged",
+        ("TAGGED", "in"): "tag of",
+        ("PART_OF", "out"): "part of",
+        ("PART_OF", "in"): "consists of",
+        ("NEXT", "out"): "followed by",
+        ("NEXT", "in"): "preceded by",
+        ("RELATED_TO", "out"): "related to",
+        ("RELATED_TO", "in"): "related from",
+        ("LINKS_TO", "out"): "links to",
+        ("LINKS_TO", "in"): "linked from",
+        ("IMPORTS", "out"): "imports",
+        ("IMPORTS", "in"): "imported by",
+        ("CALLS", "out"): "calls",
+        ("CALLS", "in"): "called by",
+        ("CO_OCCURS", "out"): "named together with",
+        ("CO_OCCURS", "in"): "named together with",
+        ("MENTIONS", "out"): "mentions",
+        ("MENTIONS", "in"): "mentioned in",
+    }
+)
+_ORDER = list(PHRASES)
+# What is told of the thing itself only: of its neighbours it would be a table of contents.
+_STRUCTURE = frozenset({"PART_OF", "NEXT"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One neighbour: what it is and where it stands ("" for entities), the weight, how many passages say so."""
+
+    node: Node
+    where: str
+    weight: float
+    passages: int
+    groups: tuple[Group, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One kind of relation: its name as it reads, the strongest rows, and how many there are in all."""
+
+    type: EdgeType
+    direction: Literal["out", "in", "both"]
+    phrase: str
+    rows: tuple[Row, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait:
+    """A node with what is around it; ``others`` are further nodes that the name could have meant."""
+
+    node: Node
+    groups: tuple[Group, ...]
+    others: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """Where one looks: a project of a store, as far as a scope goes; ``rows`` of each kind of relation."""
+
+    graph: GraphStore
+    project: str
+    scope: Scope
+    rows: int
+
+
+def portrait(looking: Looking, name: str, hops: int) -> Portrait:
+    """What is around the thing of this name (or id), up to ``hops`` (1 or 2) away.
+
+    Raises ``WinnowError("NOT_FOUND")`` where nothing has the name.
+    """
+    found = [match.node for match in looking.graph.find(looking.project, name, scope=looking.scope)]
+    found = [*looking.graph.nodes(looking.project, [name], looking.scope).values(), *found]
+    if not found:
+        raise WinnowError(
+            "NOT_FOUND",
+            f"nothing in the graph of project {looking.project!r} is called {name[:80]!r}; "
+            "winnow graph stats shows what there is, winnow search finds by meaning",
+        )
+    node, *others = found
+    return Portrait(node, _groups(looking, node, hops, frozenset({node.id})), tuple(others[:_OTHERS]))
+
+
+def _groups(looking: Looking, node: Node, hops: int, seen: frozenset[str]) -> tuple[Group, ...]:
+    degrees = _both_ways(looking.graph.degrees(looking.project, node.id, looking.scope))
+    degrees.sort(key=lambda one: _ORDER.index((one[0], _read_as(one[1]))))
+    groups = [_group(looking, node, *one, hops, seen) for one in degrees]
+    return tuple(group for group in groups if group.rows)
+
+
+def _both_ways(degrees: list[Degree]) -> list[tuple[EdgeType, Literal["out", "in", "both"], int]]:
+    """Relations by direction; what has none, being named together, as one."""
+    found: dict[tuple[str, str], int] = {}
+    for one in degrees:
+        direction = "both" if one.type == "CO_OCCURS" else one.direction
+        found[one.type, direction] = found.get((one.type, direction), 0) + one.count
+    return [(type, direction, count) for (type, direction), count in found.items()]  # type: ignore[misc]
+
+
+def _group(
+    looking: Looking,
+    node: Node,
+    type: EdgeType,
+    direction: Literal["out", "in", "both"],
+    count: int,
+    hops: int,
+    seen: frozenset[str],
+) -> Group:
+    phrase = PHRASES[type, _read_as(direction)]
+    around = list(_neighbours(looking, node, type, direction))
+    rows = _rows(looking, [one for one in around if one.node.id not in seen])
+    total = len(rows) if len(around) == count else count
+    shown = rows[: looking.rows]
+    if hops > 1:
+        known = seen | {row.node.id for row in shown}
+        nearer = replace(looking, rows=max(looking.rows // 2, 1))
+        shown = [replace(row, groups=_told(_groups(nearer, row.node, hops - 1, known))) for row in shown]
+    return Group(type, direction, phrase, tuple(shown), total)
+
+
+def _told(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+    return tuple(group for group in groups if group.type not in _STRUCTURE)
+
+
+def _read_as(direction: Literal["out", "in", "both"]) -> Literal["out", "in"]:
+    return "in" if direction == "in" else "out"
+
+
+def _neighbours(
+    looking: Looking, node: Node, type: EdgeType, direction: Literal["out", "in", "both"]
+) -> Iterator[Neighbour]:
+    for offset in range(0, _MOST_COUNTED, MAX_NODES):
+        page = looking.graph.neighbours(
+            looking.project, [node.id], direction, frozenset({type}), looking.scope, MAX_NODES, offset
+        )
+        yield from page.rows
+        if offset + len(page.rows) >= page.total:
+            break
+
+
+def _rows(looking: Looking, around: list[Neighbour]) -> list[Row]:
+    """A row each, passages joined by document, the most and strongest first."""
+    homes = sorted({one.node.document_id for one in around if one.node.document_id})
+    documents = {
+        id: home
+        for at in range(0, len(homes), MAX_NODES)
+        for id, home in looking.graph.nodes(looking.project, homes[at : at + MAX_NODES], looking.scope).items()
+    }
+    rows: dict[str, Row] = {}
+    for one in around:
+        home = documents.get(one.node.document_id)
+        node = home if one.node.label == "Chunk" and home else one.node
+        where = home.anchor if home else ""
+        passages = 1 if one.node.label == "Chunk" else len(one.edge.evidence)
+        former = rows.get(node.id)
+        if former:
+            weight = max(former.weight, one.edge.weight)
+            rows[node.id] = replace(former, passages=former.passages + passages, weight=weight)
+        else:
+            rows[node.id] = Row(node, where, one.edge.weight, passages)
+    return sorted(rows.values(), key=_strongest)
+
+
+def _strongest(row: Row) -> tuple[float, float, str, str]:
+    by_passages = row.passages if row.node.label != "Entity" else 0
+    return -by_passages, -row.weight, row.node.title, row.node.id

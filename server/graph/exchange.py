@@ -1,0 +1,165 @@
+"""A graph as files: JSON lines, one a document, or the two CSV files that ``neo4j-admin database import`` reads.
+
+JSON lines hold all that the documents say. CSV has every entity once, under its first title and its most telling
+type, as it is shown; derived edges are in neither, because a store works them out itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from server.errors import WinnowError
+from server.graph.records import DocumentGraph, Edge, Node, by_document, telling
+
+Format = Literal["csv", "jsonl"]
+
+NODES, EDGES = "nodes.csv", "relationships.csv"
+# Column as neo4j-admin wants it -> field.
+_NODE_COLUMNS: Mapping[str, str] = MappingProxyType(
+    {
+        "id:ID": "id",
+        ":LABEL": "label",
+        "type": "type",
+        "title": "title",
+        "level:int": "level",
+        "tokens:int": "tokens",
+        "doc_tag": "doc_tag",
+        "anchor": "anchor",
+        "document_id": "document_id",
+    }
+)
+_EDGE_COLUMNS: Mapping[str, str] = MappingProxyType(
+    {
+        ":START_ID": "source",
+        ":END_ID": "target",
+        ":TYPE": "type",
+        "weight:double": "weight",
+        "confidence:double": "confidence",
+        "evidence:string[]": "evidence",
+        "document_id": "document_id",
+    }
+)
+_NUMBERS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {"level": int, "tokens": int, "weight": float, "confidence": float}
+)
+_FROM_JSON = MappingProxyType({**_NUMBERS, "evidence": tuple})
+_FROM_CSV = MappingProxyType({**_NUMBERS, "evidence": lambda cell: tuple(filter(None, cell.split(";")))})
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How much went into the files: nodes and edges as they stand there."""
+
+    documents: int
+    nodes: int
+    edges: int
+
+
+def write(path: Path, graphs: Iterable[DocumentGraph], format: Format) -> Written:
+    """Write the graphs (by uri): to the folder ``path`` as CSV, or to the file ``path`` as JSON lines."""
+    return _write_csv(path, graphs) if format == "csv" else _write_lines(path, graphs)
+
+
+def read(path: Path) -> Iterator[DocumentGraph]:
+    """What ``write`` wrote: a folder of CSV files, or a file of JSON lines.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` that names the place where a file is not what ``write`` writes.
+    """
+    return _read_csv(path) if path.is_dir() else _read_lines(path)
+
+
+def _write_lines(path: Path, graphs: Iterable[DocumentGraph]) -> Written:
+    documents = nodes = edges = 0
+    with path.open("w", encoding="utf-8") as file:
+        for graph in graphs:
+            file.write(json.dumps(asdict(graph), ensure_ascii=False, separators=(",", ":")) + "\n")
+            documents, nodes, edges = documents + 1, nodes + len(graph.nodes), edges + len(graph.edges)
+    return Written(documents, nodes, edges)
+
+
+def _read_lines(path: Path) -> Iterator[DocumentGraph]:
+    with _opened(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                row = json.loads(line)
+                nodes = tuple([Node(**_converted(one, _FROM_JSON)) for one in row["nodes"]])
+                edges = tuple([Edge(**_converted(one, _FROM_JSON)) for one in row["edges"]])
+                graph = DocumentGraph(row["document_id"], nodes, edges)
+            except (ValueError, KeyError, TypeError) as error:
+                raise _malformed(path, number, error) from None
+            yield graph
+
+
+def _write_csv(folder: Path, graphs: Iterable[DocumentGraph]) -> Written:
+    folder.mkdir(parents=True, exist_ok=True)
+    entities: dict[str, Node] = {}
+    documents = nodes = edges = 0
+    with ExitStack() as stack:
+        node_rows = _writer(stack, folder / NODES, _NODE_COLUMNS)
+        edge_rows = _writer(stack, folder / EDGES, _EDGE_COLUMNS)
+        for graph in graphs:
+            documents, edges = documents + 1, edges + len(graph.edges)
+            for node in graph.nodes:
+                if node.label == "Entity":
+                    entities[node.id] = _shown(entities.get(node.id, node), node)
+                else:
+                    nodes += 1
+                    node_rows.writerow(_cells(node, _NODE_COLUMNS))
+            edge_rows.writerows(_cells(edge, _EDGE_COLUMNS) for edge in graph.edges)
+        node_rows.writerows(_cells(node, _NODE_COLUMNS) for _, node in sorted(entities.items()))
+    return Written(documents, nodes + len(entities), edges)
+
+
+def _read_csv(folder: Path) -> Iterator[DocumentGraph]:
+    nodes = [Node(**row) for row in _rows(folder / NODES, _NODE_COLUMNS)]
+    edges = [Edge(**row) for row in _rows(folder / EDGES, _EDGE_COLUMNS)]
+    return by_document(nodes, edges)
+
+
+def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    with _opened(path) as file:
+        rows = csv.reader(file, strict=True)
+        if next(rows, None) != list(columns):
+            raise WinnowError("INVALID_REQUEST", f"{path}: its first line must be {','.join(columns)}")
+        try:
+            for cells in rows:
+                yield _converted(dict(zip(columns.values(), cells, strict=True)), _FROM_CSV)
+        except (ValueError, csv.Error) as error:
+            raise _malformed(path, rows.line_num, error) from None
+
+
+def _converted(row: Mapping[str, Any], by: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
+    return {field: by[field](value) if field in by else value for field, value in row.items()}
+
+
+def _writer(stack: ExitStack, path: Path, columns: Mapping[str, str]) -> Any:
+    rows = csv.writer(stack.enter_context(path.open("w", encoding="utf-8", newline="")), lineterminator="\n")
+    rows.writerow(columns)
+    return rows
+
+
+def _cells(record: Node | Edge, columns: Mapping[str, str]) -> Sequence[str | int | float]:
+    cells = (getattr(record, field) for field in columns.values())
+    return [";".join(cell) if isinstance(cell, tuple) else cell for cell in cells]
+
+
+def _shown(first: Node, other: Node) -> Node:
+    return replace(first, type=min(first.type, other.type, key=telling))
+
+
+def _opened(path: Path) -> Any:
+    try:
+        return path.open(encoding="utf-8", errors="surrogateescape", newline="")
+    except OSError as error:
+        raise WinnowError("INVALID_REQUEST", f"{path} cannot be read: {error.strerror}") from None
+
+
+def _malformed(path: Path, line: int, error: Exception) -> WinnowError:
+    return WinnowError("INVALID_REQUEST", f"{path}, line {line}, is not what winnow graph export writes: {error}")
