@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -17,14 +17,22 @@ from typing import Any
 from pydantic import BaseModel
 
 from server.contracts import (
+    EntitiesForSections,
     ExpandExcerpt,
     ExtractEvidence,
     Fetch,
+    FindVendorInfo,
     GetSectionText,
+    GraphChildren,
+    GraphDescribe,
+    GraphExpand,
+    GraphParents,
+    GraphPaths,
     KbSearch,
     ReadExcerpt,
     RetrieveEvidence,
     SearchSections,
+    SectionsForEntities,
     SemanticSearch,
     parse,
 )
@@ -33,15 +41,27 @@ from server.figures import Figures
 from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caller, Library, Rankings
 from server.operations.evidence import extract_evidence, retrieve_evidence
 from server.operations.excerpts import expand_excerpt, read_excerpt
+from server.operations.graph import (
+    graph_children,
+    graph_describe,
+    graph_entities_for_sections,
+    graph_expand,
+    graph_parents,
+    graph_paths,
+    graph_sections_for_entities,
+)
 from server.operations.kb import kb_search
 from server.operations.legacy import get_section_text, search_sections
+from server.operations.nodes import is_there
 from server.operations.search import fetch, semantic_search
+from server.operations.vendors import find_vendor_info
 from server.scratch import Scratch
 from server.settings import MIB, Settings
 
 __all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "KnowledgeBase", "Library", "Rankings"]
 
 SEARCH_SECONDS = 15.0
+GRAPH_SECONDS = 5.0
 _SECONDS_PER_MINUTE = 60
 
 
@@ -59,13 +79,24 @@ class KnowledgeBase:
         self._settings = settings
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="winnow-open")
         self._opening: Future[Library] | None = None
+        self._has_graph = False
         self._rankings = Rankings()
         self.scratch = Scratch(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
 
+    @property
+    def has_graph(self) -> bool:
+        """Whether a project in reach had a graph when the store was opened; False as long as it is not."""
+        return self._has_graph
+
     def start(self) -> None:
         """Begin to open the store; returns at once."""
         self._library()
+
+    async def opened(self, seconds: float) -> None:
+        """Wait until the store that is being opened is open or known not to open, at most this long."""
+        if self._opening is not None:
+            await asyncio.to_thread(wait, [self._opening], seconds)
 
     def close(self) -> None:
         """Close the store, if it was ever opened."""
@@ -90,12 +121,12 @@ class KnowledgeBase:
         request, warnings = parse(known.request, arguments)
         library = await asyncio.shield(asyncio.wrap_future(self._library()))
         try:
-            async with asyncio.timeout(SEARCH_SECONDS):
+            async with asyncio.timeout(known.seconds):
                 asking = Asking(library, self._settings, caller)
                 answer = await asyncio.to_thread(known.answer, asking, request)
         except TimeoutError:
             raise WinnowError(
-                "TIMEOUT", f"no answer within {SEARCH_SECONDS:.0f} s; try again with fewer results", retryable=True
+                "TIMEOUT", f"no answer within {known.seconds:.0f} s; try again with fewer results", retryable=True
             ) from None
         self.figures.note(answer.noted)
         return replace(answer, warnings=warnings + answer.warnings) if warnings else answer
@@ -103,8 +134,13 @@ class KnowledgeBase:
     def _library(self) -> Future[Library]:
         failed = self._opening is not None and self._opening.done() and self._opening.exception() is not None
         if self._opening is None or failed:
-            self._opening = self._opener.submit(self._open_library)
+            self._opening = self._opener.submit(self._open)
         return self._opening
+
+    def _open(self) -> Library:
+        library = self._open_library()
+        self._has_graph = is_there(library, self._settings)
+        return library
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +148,17 @@ class Operation:
     """One thing that can be asked: the model of its arguments and the function that answers.
 
     ``in_scripts``: whether scripts may ask it. They have no part in tools that are there for old hosts.
+    ``seconds``: how long an answer may take.
     """
 
     request: type[BaseModel]
     answer: Callable[[Asking, Any], Answer]
     in_scripts: bool = True
+    seconds: float = SEARCH_SECONDS
+
+
+def _over_graph(request: type[BaseModel], answer: Callable[[Asking, Any], Answer]) -> Operation:
+    return Operation(request, answer, seconds=GRAPH_SECONDS)
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
@@ -128,6 +170,14 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "kb.expand_excerpt": Operation(ExpandExcerpt, expand_excerpt),
         "kb.extract_evidence": Operation(ExtractEvidence, extract_evidence),
         "kb.retrieve_evidence": Operation(RetrieveEvidence, retrieve_evidence),
+        "graph.describe": _over_graph(GraphDescribe, graph_describe),
+        "graph.expand": _over_graph(GraphExpand, graph_expand),
+        "graph.paths": _over_graph(GraphPaths, graph_paths),
+        "graph.parents": _over_graph(GraphParents, graph_parents),
+        "graph.children": _over_graph(GraphChildren, graph_children),
+        "graph.entities_for_sections": _over_graph(EntitiesForSections, graph_entities_for_sections),
+        "graph.sections_for_entities": _over_graph(SectionsForEntities, graph_sections_for_entities),
+        "find_vendor_info": _over_graph(FindVendorInfo, find_vendor_info),
         "search_sections": Operation(SearchSections, search_sections, in_scripts=False),
         "get_section_text": Operation(GetSectionText, get_section_text, in_scripts=False),
     }

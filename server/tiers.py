@@ -33,6 +33,9 @@ ANSWER_TOKENS: Mapping[Tier, int] = MappingProxyType(
     }
 )
 ANSWER_BYTES = 256 * 1024
+# Of the graph, whose answers are names; the ceiling is for whoever asks for larger pages.
+GRAPH_TOKENS = 2_000
+MOST_GRAPH_TOKENS = 8_000
 SCRIPT_ANSWER_BYTES = 900 * 1024
 _ROW_TEXT_CHARS = 500  # titles, sections and file names longer than this are noise
 _TAG_CHARS, _TAGS = 80, 20

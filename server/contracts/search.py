@@ -34,7 +34,9 @@ class SemanticSearch(Arguments):
     )
     vendor_filter: Label | None = Field(default=None, description="only documents of this vendor")
     min_score: float = Field(default=0.0, ge=0.0, le=1.0, description="drop results that score below this")
-    include_relationships: bool = Field(default=False, description="add graph relationships to full results")
+    include_relationships: bool = Field(
+        default=False, description="add what each result speaks of, from the graph, to preview and full results"
+    )
     filter_ids: list[ChunkId] = Field(
         default_factory=list,
         max_length=MAX_TOP_K,
@@ -102,7 +104,7 @@ class Row(Payload):
     has_more: bool | None = None
     content: Annotated[str, StringConstraints(max_length=200_000)] | None = None
     tokens: int | None = Field(default=None, ge=0, le=1_000_000)
-    relationships: list[Relationship] | None = Field(default=None, max_length=100)
+    relationships: list[Relationship] | None = Field(default=None, max_length=10)
 
 
 class SearchAnswer(Payload):

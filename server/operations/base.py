@@ -19,6 +19,7 @@ from server.settings import Settings
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
     from server.backends.base import DocumentStore, EmbedderSource
     from server.graph.base import GraphStore
+    from server.graph.base import Scope as GraphScope
     from server.retrieval.hybrid import Retriever
 
 _CACHED_RANKINGS = 512  # one is about 100 hits: 20 KiB
@@ -42,6 +43,9 @@ class Library(Protocol):
 
     def admits(self, filters: Filters, document: Document) -> bool:
         """Whether a search with these filters could return the document."""
+
+    def admitted(self, filters: Filters) -> GraphScope:
+        """The documents that a search with these filters could return, by id; None for all of the project."""
 
     def close(self) -> None: ...
 

@@ -11,10 +11,9 @@ from server.contracts.search import Fetch, SemanticSearch
 from server.operations.base import Answer, Asking
 from server.operations.paging import Cursor, fingerprint, page, resume
 from server.operations.ranking import Ranked, by_id, ranked
+from server.operations.relationships import with_relationships
 from server.operations.scoping import filters_of, unlabelled
 from server.spans import terms
-
-_NO_GRAPH = "include_relationships: this knowledge base has no graph yet, so there are no relationships"
 
 
 def semantic_search(asking: Asking, request: SemanticSearch) -> Answer:
@@ -27,8 +26,6 @@ def semantic_search(asking: Asking, request: SemanticSearch) -> Answer:
         found = _best(ranked(asking, request.query or "", filters, at.legs), request)
         if not found.found:
             found = replace(found, warnings=(*found.warnings, *unlabelled(filters)))
-    if request.include_relationships:
-        found = replace(found, warnings=(*found.warnings, _NO_GRAPH))
     return _answer(asking, request, found, at)
 
 
@@ -52,6 +49,9 @@ def _answer(asking: Asking, request: SemanticSearch, found: Ranked, at: Cursor) 
     mode, budget, question = _mode(asking, request), asking.caller.budget, terms(request.query or "")
     rest = found.found[at.offset :]
     rows = [tiers.row(one.passage, mode, one.score, question) for one in rest]
+    related: tuple[str, ...] = ()
+    if request.include_relationships:
+        rows, related = with_relationships(asking, request.scope, mode, [one.passage for one in rest], rows)
     envelope = _envelope(found, mode)
     here = Cursor(at.offset, fingerprint(request), found.generation, found.legs)
     shown = page(rows, envelope, budget.of(mode), here, more=False)
@@ -66,7 +66,7 @@ def _answer(asking: Asking, request: SemanticSearch, found: Ranked, at: Cursor) 
         mode,
         len(shown.rows),
         shown.tokens,
-        (*moved, *found.warnings),
+        (*moved, *found.warnings, *related),
         cache_hit=found.cache_hit,
         noted={"cursors": int(request.cursor is not None)},
     )
