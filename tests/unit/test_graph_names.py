@@ -96,6 +96,9 @@ SAID_TWICE = {
     "a value in a code span": ("it is `true` or `null`", set()),
     "a command line in a code span": ("it runs `rm -rf /tmp/x` there", set()),
     "an acronym": ("it speaks TLS now", {"TLS"}),
+    "an acronym in the plural": ("it has CRDs now", {"CRD"}),
+    "a value in capitals": ("it is FALSE or NULL", set()),
+    "a version": ("it needs Apache Kafka 1.24 now", {"Apache Kafka 1.24"}),
     "a role": ("it is a :class:`~pkg.Walker` now", {"pkg.Walker"}),
     "a phrase said again and again": ("the cold start; a cold start; one cold start", {"cold start"}),
     "a link's text": ("see [the walker](https://example.com)", set()),
@@ -119,7 +122,18 @@ def test_what_one_document_says_is_no_entity_until_another_is_titled_so() -> Non
     files = {"a.md": "# A\n\nIt runs on Apache Kafka today."}
     assert Corpus(files).targets("MENTIONS") == set()
     files["b.md"] = "# Apache Kafka (software)\n\nWords."
-    assert Corpus(files).told("MENTIONS") == {("¶A", "Apache Kafka")}
+    assert Corpus(files).told("MENTIONS") == {("¶A", "Apache Kafka (software)")}
+
+
+def test_a_name_is_shown_as_the_page_of_that_title_writes_it() -> None:
+    files = {
+        "a.md": "# A\n\nit runs `configmaps`",
+        "b.md": "# B\n\nSome ConfigMaps run.",
+        "c.md": "# ConfigMap (v1)\n\nWords.",
+    }
+    assert set(Corpus(files).types()) == {"A", "B", "ConfigMap (v1)"}
+    files["d.md"] = "# ConfigMap\n\nWords."
+    assert set(Corpus(files).types()) == {"A", "B", "ConfigMap"}
 
 
 def test_a_known_name_is_found_within_a_longer_span() -> None:

@@ -76,7 +76,8 @@ class Relation:
 class Page:
     """What others need to know of a document in order to point at it.
 
-    ``keys`` are the page keys it answers to, ``name`` its normalised title, ``anchors`` section ids by fragment.
+    ``keys`` are the page keys it answers to, ``name`` is its title ("" where nobody gave it one), ``anchors`` are
+    section ids by fragment.
     """
 
     id: str
@@ -349,15 +350,15 @@ class _Digger:
         document = self.document
         anchors = {name: place(document, path) for name, path in found.anchors.items() if path}
         keys = tuple(dict.fromkeys((page_key(document.uri), STEM + page_stem(document.uri))))
-        name = normal(document.title) if _is_written(document) else ""
+        name = shown(document.title) if _is_written(document) else ""
         return Page(document.id, document.uri, name, tuple(key for key in keys if key), anchors)
 
     def _wants(self) -> Iterator[str]:
+        yield from map(name_key, self.entities)
         for naming in self.namings:
-            if not naming.is_firm:
-                yield name_key(naming.key)
-                if naming.type == "MENTIONS":
-                    yield from (name_key(key) for key, _ in parts(naming.title))
+            yield name_key(naming.key)
+            if naming.type == "MENTIONS" and not naming.is_firm:
+                yield from (name_key(key) for key, _ in parts(naming.title))
         for reference in self.references.values():
             yield from map(page_want, reference.way.keys)
             if reference.way.name:

@@ -24,6 +24,7 @@ from server.graph.extraction.mining import (
     page_want,
     weight,
 )
+from server.graph.extraction.names import normal
 from server.graph.extraction.rules import CONFIDENCE, Rule
 from server.graph.extraction.spans import parts
 from server.graph.records import EVIDENCE, DocumentGraph, Edge, EdgeType, Node
@@ -73,6 +74,10 @@ class Ledger:
         """The documents of this title, by uri."""
         return self._pages(self._by_name.get(key, ()))
 
+    def title(self, key: str) -> str:
+        """How the documents that are titled so write it (the shortest spelling), or ""."""
+        return min((page.name for page in self.titled(key)), key=lambda name: (len(name), name), default="")
+
     def pages(self, key: str) -> list[Page]:
         """The documents that answer to this page key, by uri."""
         return self._pages(self._by_key.get(key, ()))
@@ -83,7 +88,7 @@ class Ledger:
     def _change(self, id: str, facts: Facts | None) -> frozenset[str]:
         former = self.facts.get(id)
         names = {*(former.votes if former else ()), *(facts.votes if facts else ())}
-        names |= {one.page.name for one in (former, facts) if one}
+        names |= {normal(one.page.name) for one in (former, facts) if one}
         before = {name for name in names if self.is_name(name)}
         if former:
             self._count(former, -1)
@@ -95,7 +100,7 @@ class Ledger:
         pages = [one.page for one in (former, facts) if one]
         if len(pages) < 2 or pages[0] != pages[1]:
             changed |= {page_want(key) for page in pages for key in page.keys}
-            changed |= {name_key(page.name) for page in pages}
+            changed |= {name_key(normal(page.name)) for page in pages}
         return frozenset(changed)
 
     def _count(self, facts: Facts, step: int) -> None:
@@ -106,8 +111,8 @@ class Ledger:
                 self._votes[name] = votes
             else:
                 del self._votes[name]
-        if facts.page.name:
-            _enter(self._by_name, facts.page.name, id, step)
+        if name := normal(facts.page.name):
+            _enter(self._by_name, name, id, step)
         for key in facts.page.keys:
             _enter(self._by_key, key, id, step)
         for want in facts.wants:
@@ -171,7 +176,7 @@ class _Drawing:
         page, rule = self._page(one.way)
         if page is not None:
             target = page.anchors.get(one.way.anchor, page.id)
-        elif one.way.name and self.mined.page.name != one.way.name:
+        elif one.way.name and normal(self.mined.page.name) != one.way.name:
             target = self._entity(one.way.name, one.title.partition("#")[0], "term")
         else:
             return
@@ -200,10 +205,14 @@ class _Drawing:
         return (_one_of(self.ledger.titled(way.name), "") if way.name else None), way.rule
 
     def _entity(self, key: str, title: str, type: str) -> str:
-        """The node's id; where this document gives a name several types, the firm one stands."""
+        """The node's id. Where this document gives a name several titles or types, the firm ones stand.
+
+        A page that is titled so knows best how the name is written.
+        """
         id = entity_id(self.mined.project, key)
         if id not in self.entities:
-            self.entities[id] = entity(self.mined.project, key, *self.mined.entities.get(key, (title, type)))
+            title, type = self.mined.entities.get(key, (title, type))
+            self.entities[id] = entity(self.mined.project, key, self.ledger.title(key) or title, type)
         return id
 
     def _draw(

@@ -23,7 +23,7 @@ from server.retrieval.stopwords import STOPWORDS
 _CAPITALS = "".join(one for one in map(chr, range(0x0590)) if one.isupper()) + "\u1e9e\u10a0-\u10c5\u1f08-\u1f0f"
 _CAPITAL = f"[{_CAPITALS}]"
 _WORD = rf"(?:{_CAPITAL}\.(?!\w)|(?:St|Dr|Mr|Mrs|Ms|Jr|Sr)\.|{_CAPITAL}[\w'’&-]{{0,60}}+)"
-_NEXT_WORD = rf"(?:{_WORD}|\d[\w-]{{0,20}}+)"
+_NEXT_WORD = rf"(?:{_WORD}|\d(?:[\w-]|\.(?=\d)){{0,20}}+)"
 _JOINING = r"(?:of|the|de|del|della|di|da|du|des|la|le|van|von|der|den|zu|al|el|bin|ibn|y|e)"
 _SPAN = re.compile(
     rf"(?<![\w.@#$/\\-]){_WORD}(?:[ \n](?:{_JOINING}[ \n](?:{_JOINING}[ \n])?)?{_NEXT_WORD}){{0,7}}+(?![\w@/\\])"
@@ -36,7 +36,7 @@ _CODE_NAME = re.compile(r"(?P<name>-{0,2}[A-Za-z_@][\w@-]{0,60}(?:(?:\.|::|/)[\w
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9&]{1,7}s?")
 _POSSESSIVE = re.compile(r"['’]s\Z")
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\d")
-# Code spans that say a value and no thing.
+# What is marked up as code, or shouted, and is a value and no thing.
 _VALUES = frozenset(("true", "false", "null", "none", "nil", "undefined", "yes", "no", "on", "off"))
 _STARTS_SENTENCE = frozenset(f'.!?:;|*>•·"“”‘«({GAP}')
 _LONGEST_PART = 5  # words: longer names within a name are too rare to be looked for
@@ -80,7 +80,7 @@ def candidates(prose: Prose) -> Iterator[Candidate]:
     """Every candidate of a document, in no particular order."""
     yield from _capitalised(prose.text)
     for one in prose.code_spans:
-        if (found := _CODE_NAME.fullmatch(one.text)) and found["name"].lower() not in _VALUES:
+        if found := _CODE_NAME.fullmatch(one.text):
             type = "acronym" if _ACRONYM.fullmatch(found["name"]) else "identifier"
             yield from _candidate(found["name"], type, "code span", one.start, one.start + len(one.text))
     for found in _IDENTIFIER.finditer(prose.text):
@@ -162,8 +162,8 @@ def _starts_sentence(text: str, at: int) -> bool:
 
 def _candidate(title: str, type: str, rule: Rule, start: int, end: int) -> Iterator[Candidate]:
     title = _POSSESSIVE.sub("", title.removesuffix("()"))
-    key = normal(title)
-    if len(key) > 1 and key not in STOPWORDS:
+    key, title = normal(title), _one(title)
+    if len(key) > 1 and key not in STOPWORDS and key not in _VALUES:
         yield Candidate(sys.intern(key), title, type, rule, start, end)
 
 
@@ -184,7 +184,8 @@ def _abbreviates(short: str, long: str) -> bool:
 
 def _one(short: str) -> str:
     """CRDs -> CRD."""
-    return short[:-1] if short.endswith("s") and short[:-1].isupper() else short
+    is_plural = short.endswith("s") and short[:-1].isalpha() and short[:-1].isupper()
+    return short[:-1] if is_plural and len(short) > 2 else short
 
 
 def _long_form(short: str, before: str) -> str:
