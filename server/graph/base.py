@@ -250,6 +250,9 @@ class GraphStore(Protocol):
         """
 
     def export(self, project: str) -> Iterator[DocumentGraph]:
-        """Every document's graph as it was applied, by uri; ``apply`` and ``derive`` make the same of them."""
+        """Every document's graph, by uri, its nodes by id, its edges by (source, target, type).
+
+        ``apply`` and ``derive`` make the same graph of them.
+        """
 
     def close(self) -> None: ...

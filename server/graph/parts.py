@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.graph.base import Scope
-from server.graph.records import EDGE_TYPES, EVIDENCE, DocumentGraph, Edge, Node, telling
+from server.graph.records import EDGE_TYPES, EVIDENCE, DocumentGraph, Edge, Node, by_ends, telling
 from server.graph.walk import EdgeColumns, Flags, Floats, Graph, Ints, slices
 from server.ids import chunk_of_point, point_id
 
@@ -104,19 +104,26 @@ def part(graph: DocumentGraph) -> Part:
     )
 
 
-def document_graph(part: Part) -> DocumentGraph:
-    """The inverse of ``part``."""
-    chunks = [chunk_of_point(number) for number in part.evidence.tolist()]
-    edges = []
+def edge_records(edges: NDArray[np.void], evidence: Ints, document_id: str = "") -> list[Edge]:
+    """Columns of edges, all said by one document (or derived), as records."""
+    chunks = [chunk_of_point(number) for number in evidence.tolist()]
+    records = []
     at = 0
-    for source, target, weight, confidence, type, shown in part.edges.tolist():
+    for source, target, weight, confidence, type, shown in edges.tolist():
         ends = chunk_of_point(source), chunk_of_point(target)
-        evidence = tuple(chunks[at : at + shown])
-        edges.append(Edge(*ends, EDGE_TYPES[type], weight, confidence, evidence, part.document_id))
+        proof = tuple(chunks[at : at + shown])
+        records.append(Edge(*ends, EDGE_TYPES[type], weight, confidence, proof, document_id))
         at += shown
+    return records
+
+
+def document_graph(part: Part) -> DocumentGraph:
+    """The inverse of ``part``: nodes by id, edges by (source, target, type)."""
     named = zip(part.names.tolist(), part.types, part.titles, strict=True)
     entities = [Node(chunk_of_point(number), "Entity", type, title) for number, type, title in named]
-    return DocumentGraph(part.document_id, (*part.nodes, *entities), tuple(edges))
+    nodes = sorted((*part.nodes, *entities), key=lambda node: node.id)
+    edges = sorted(edge_records(part.edges, part.evidence, part.document_id), key=by_ends)
+    return DocumentGraph(part.document_id, tuple(nodes), tuple(edges))
 
 
 def whole(parts: Sequence[Part], derived: NDArray[np.void], evidence: Ints) -> Whole:
@@ -299,7 +306,7 @@ def _places(numbers: Ints, wanted: Ints) -> tuple[Ints, Flags]:
 
 
 def mentions(all: Whole) -> tuple[Ints, Ints, Floats, int]:
-    """Every mention of an entity, parallel: its chunk, the entity, the weight; and how many chunks there are."""
-    said = all.edges[(all.edges["type"] == _CODES["MENTIONS"]) & (all.edge_of != _BY_ALL)]
-    chunks = len({node.id for node in all.nodes if node.label == "Chunk"})
-    return said["source"], said["target"], said["weight"], chunks
+    """Every mention by a chunk, parallel: the chunk, the entity, the weight; and how many chunks there are."""
+    chunks = np.unique(all.numbers[[node.label == "Chunk" for node in all.nodes]])
+    said = all.edges[(all.edges["type"] == _CODES["MENTIONS"]) & np.isin(all.edges["source"], chunks)]
+    return said["source"], said["target"], said["weight"], len(chunks)

@@ -135,6 +135,11 @@ def telling(type: str) -> tuple[int, str]:
     return _PRIORITY.get(type, 0), type
 
 
+def by_ends(edge: Edge) -> tuple[str, str, int]:
+    """Sorts edges by source, target and type."""
+    return edge.source, edge.target, EDGE_TYPES.index(edge.type)
+
+
 def check(graph: DocumentGraph) -> None:
     """Raise ``WinnowError("INVALID_REQUEST")`` where a record breaks a rule of this module."""
     own = {node.document_id for node in graph.nodes if node.label != "Entity"}

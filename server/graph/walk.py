@@ -365,17 +365,31 @@ def ranks(
     graph: Graph, seeds: Mapping[str, float], types: Types, damping: float, iterations: int, limit: int
 ) -> list[tuple[str, float]]:
     """See ``GraphStore.ranks``."""
-    known = {graph.positions[id]: share for id, share in seeds.items() if id in graph.positions and share > 0}
-    whole = sum(known.values())
-    if not whole:
-        return []
+    scores, _ = walked(graph, seeds, types, damping, iterations)
+    scores = scores.round(9)
+    found = np.flatnonzero(scores > 0)
+    order = found[np.lexsort((graph.title_rank[found], -scores[found]))][:limit]
+    return [(graph.nodes[at].id, float(scores[at])) for at in order.tolist()]
+
+
+def walked(
+    graph: Graph, seeds: Mapping[str, float], types: Types, damping: float, iterations: int
+) -> tuple[Floats, Flags]:
+    """Where the walk is likely to be, and the nodes whose rows it read to find out."""
+    read = np.zeros(len(graph.nodes), np.bool_)
     restart = np.zeros(len(graph.nodes))
-    restart[list(known)] = np.array(list(known.values())) / whole
+    for id, share in seeds.items():
+        if id in graph.positions and share > 0:
+            restart[graph.positions[id]] = share
+    if not restart.sum():
+        return restart, read
+    restart /= restart.sum()
     scores = restart
     for _ in range(iterations):
-        walked = _step(graph, scores, types)
-        scores = damping * walked + (1 - damping * walked.sum()) * restart
-    return _best(graph, scores.round(9), limit)
+        read |= scores >= _NEGLIGIBLE
+        moved = _step(graph, scores, types)
+        scores = damping * moved + (1 - damping * moved.sum()) * restart
+    return scores, read
 
 
 def _step(graph: Graph, scores: Floats, types: Types) -> Floats:
@@ -387,16 +401,8 @@ def _step(graph: Graph, scores: Floats, types: Types) -> Floats:
     weight = graph.edges.weight[rows.edge[entries]]
     out = np.bincount(row, weights=weight, minlength=len(scores))
     share = np.divide(scores, out, out=np.zeros_like(scores), where=out > 0)
-    walked: Floats = np.bincount(rows.other[entries], weights=weight * share[row], minlength=len(scores)).astype(
-        np.float64, copy=False
-    )
-    return walked
-
-
-def _best(graph: Graph, scores: Floats, limit: int) -> list[tuple[str, float]]:
-    found = np.flatnonzero(scores > 0)
-    order = found[np.lexsort((graph.title_rank[found], -scores[found]))][:limit]
-    return [(graph.nodes[at].id, float(scores[at])) for at in order.tolist()]
+    moved = np.bincount(rows.other[entries], weights=weight * share[row], minlength=len(scores))
+    return moved.astype(np.float64, copy=False)
 
 
 def find(graph: Graph, name: str, types: Types, limit: int) -> list[Match]:

@@ -1,0 +1,830 @@
+"""The graph on a Neo4j server, by URL: the same answers in the same order as ``graph_sqlite``.
+
+What is stored::
+
+    (:Winnow:Document|Section|Chunk|Entity)     a node; without the second label it is only pointed at
+    (:Winnow)-[:PART_OF|NEXT|...]->(:Winnow)    an edge, once for each document that says so
+    (:WinnowSource)-[:NAMES]->(:Winnow:Entity)  what a document calls an entity, and what it takes it for
+    (:WinnowProject)                            the generation
+
+Theory of operation. Statements are constants, values are parameters, and the names of labels and relations come
+from the closed lists of ``server.graph.records``. Rows and counts are worked out by the server; what is a walk
+(expansion, paths, ranks) fetches hop by hop the edges around what it has reached and leaves the rest to
+``server.graph.walk``. Neo4j reads what is committed at each statement, so a read that saw the generation move is
+done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+from neo4j import READ_ACCESS, WRITE_ACCESS, GraphDatabase, ManagedTransaction, unit_of_work
+from neo4j.exceptions import DriverError, Neo4jError
+
+from server.errors import WinnowError
+from server.graph import walk
+from server.graph.base import (
+    MAX_EDGES,
+    PAGE_SIZE,
+    Counts,
+    Degree,
+    Direction,
+    How,
+    Match,
+    Neighbour,
+    Neighbourhood,
+    Page,
+    Path,
+    Paths,
+    Reached,
+    Scope,
+    Types,
+    hold_limits,
+)
+from server.graph.cooccurrence import together
+from server.graph.parts import document_graph, edge_records, part
+from server.graph.records import (
+    DERIVED,
+    EDGE_TYPES,
+    EVIDENCE,
+    LABELS,
+    TITLE_CHARS,
+    DocumentGraph,
+    Edge,
+    Label,
+    Node,
+    by_ends,
+    check,
+    normalised,
+    telling,
+)
+from server.ids import point_id
+
+CONNECT_SECONDS = 1.5
+QUERY_SECONDS = 2.0
+# One document replaced is milliseconds; the derived edges of a large project are the longest.
+_WRITE_SECONDS = 120.0
+# Records in one statement; Neo4j advises thousands.
+_AT_ONCE = 5000
+# Edges that one walk may fetch: about half of the two seconds. Beyond, paths say that they are not complete.
+_MOST_EDGES = 100_000
+_ATTEMPTS = 3
+
+Key = tuple[str, str, str]
+T = TypeVar("T")
+
+_ORDER: Mapping[str, int] = {type: at for at, type in enumerate(EDGE_TYPES)}
+_INDEXES = (
+    "CREATE CONSTRAINT winnow_node IF NOT EXISTS FOR (n:Winnow) REQUIRE (n.project, n.id) IS UNIQUE",
+    "CREATE CONSTRAINT winnow_source IF NOT EXISTS FOR (n:WinnowSource)"
+    " REQUIRE (n.project, n.document_id) IS UNIQUE",
+    "CREATE CONSTRAINT winnow_project IF NOT EXISTS FOR (n:WinnowProject) REQUIRE n.name IS UNIQUE",
+    "CREATE INDEX winnow_owner IF NOT EXISTS FOR (n:Winnow) ON (n.project, n.document_id)",
+    "CREATE INDEX winnow_name IF NOT EXISTS FOR (n:Winnow) ON (n.project, n.name)",
+    "CREATE INDEX winnow_names IF NOT EXISTS FOR ()-[r:NAMES]-() ON (r.project, r.name)",
+    *(
+        f"CREATE INDEX winnow_{type.lower()} IF NOT EXISTS FOR ()-[r:{type}]-() ON (r.project, r.document_id)"
+        for type in EDGE_TYPES
+    ),
+)
+_PATTERNS: Mapping[Direction, str] = MappingProxyType(
+    {
+        "out": "(n:Winnow)-[r]->(m:Winnow)",
+        "in": "(n:Winnow)<-[r]-(m:Winnow)",
+        "both": "(n:Winnow)-[r]-(m:Winnow)",
+    }
+)
+_GENERATION = "MATCH (p:WinnowProject {name: $project}) RETURN p.generation"
+
+
+def _there(node: str) -> str:
+    """Whether a document in scope contributes the node."""
+    return (
+        f"(CASE WHEN {node}:Entity"
+        f" THEN $scope IS NULL OR EXISTS {{ MATCH ({node})<-[k:NAMES]-() WHERE k.document_id IN $scope }}"
+        f" ELSE {node}.document_id IS NOT NULL AND ($scope IS NULL OR {node}.document_id IN $scope) END)"
+    )
+
+
+_CHUNK_THERE = (
+    "(c:Winnow) WHERE c.project = $project AND c.id IN {ids} AND c:Chunk"
+    " AND ($scope IS NULL OR c.document_id IN $scope)"
+)
+# Whether a document in scope says the edge r; a derived one has nothing but its evidence.
+_SAID = (
+    "(CASE WHEN r.document_id = '' THEN EXISTS { MATCH " + _CHUNK_THERE.format(ids="r.evidence") + " }"
+    " ELSE $scope IS NULL OR r.document_id IN $scope END)"
+)
+_TITLE = (
+    "CASE WHEN $scope IS NULL OR NOT m:Entity THEN m.title ELSE COLLECT { MATCH (m)<-[k:NAMES]-()"
+    " WHERE k.document_id IN $scope RETURN k.title ORDER BY k.uri, k.document_id LIMIT 1 }[0] END AS title"
+)
+_TYPE = (
+    "CASE WHEN $scope IS NULL OR NOT m:Entity THEN m.type ELSE substring(COLLECT { MATCH (m)<-[k:NAMES]-()"
+    " WHERE k.document_id IN $scope RETURN min(k.told) }[0], 3) END AS type"
+)
+_NODE_SEEN = (
+    f"m.project = $project AND {_there('m')} AND (NOT m:Entity"
+    f" OR EXISTS {{ MATCH (m)-[r]-(o:Winnow) WHERE {_SAID} AND {_there('o')} }})"
+)
+_FIELDS = f"m.id, m.label, {_TYPE}, {_TITLE}, m.level, m.tokens, m.doc_tag, m.anchor, m.document_id"
+_NODES = f"MATCH (m:Winnow) WHERE m.id IN $ids AND {_NODE_SEEN} RETURN {_FIELDS}"
+_EVIDENCE_SEEN = f"MATCH {_CHUNK_THERE.format(ids='$ids')} RETURN c.id"
+_EDGES = (
+    "UNWIND $keys AS key MATCH (n:Winnow {project: $project, id: key[0]})-[r]->(m:Winnow {project: $project,"
+    f" id: key[1]}}) WHERE type(r) = key[2] AND {_SAID} RETURN n.id, m.id, type(r), r.weight, r.confidence,"
+    " r.evidence, r.document_id ORDER BY r.weight DESC, r.uri, r.document_id"
+)
+
+
+def _around(direction: Direction) -> str:
+    """The edges n-r-m of the nodes $ids; edges that agree in both ends and type are not yet one."""
+    return (
+        f"MATCH {_PATTERNS[direction]} WHERE n.project = $project AND n.id IN $ids AND type(r) IN $types"
+        f" AND {_there('n')} AND {_there('m')} AND {_SAID}"
+    )
+
+
+_ENDS = "startNode(r).id AS source, endNode(r).id AS target, type(r) AS relation"
+_ROWS = {
+    direction: f"{_around(direction)} WITH n, m, {_ENDS}, max(r.weight) AS weight"
+    f" WITH m.id AS id, {_TITLE}, source, target, relation, weight"
+    " ORDER BY weight DESC, title, id, $order[relation], source, target SKIP $offset LIMIT $limit"
+    " RETURN id, source, target, relation"
+    for direction in _PATTERNS
+}
+_ROW_COUNT = {
+    direction: f"{_around(direction)} WITH DISTINCT n, m, {_ENDS} RETURN count(*)" for direction in _PATTERNS
+}
+_LEVEL = {
+    direction: f"{_around(direction)} AND NOT m.id IN $seen WITH m, max(r.weight) AS weight"
+    f" RETURN m.id, {_TITLE}, {_TYPE}, weight"
+    for direction in _PATTERNS
+}
+_AMONG = (
+    f"{_around('out')} AND m.id IN $ids WITH n, m, type(r) AS relation, max(r.weight) AS weight"
+    " ORDER BY weight DESC, $order[relation], n.id, m.id RETURN n.id, m.id, relation"
+)
+_FETCH = (
+    f"{_around('both')} WITH DISTINCT m, {_ENDS}, r.weight AS weight WITH m, source, target, relation,"
+    f" max(weight) AS weight RETURN source, target, relation, weight, m.id, {_TITLE} LIMIT $limit"
+)
+_DEGREES = {
+    direction: f"{_around(direction)} WITH DISTINCT m, type(r) AS relation RETURN relation, count(*)"
+    for direction in _PATTERNS
+}
+_COUNT_NODES = f"MATCH (m:Winnow) WHERE {_NODE_SEEN} RETURN m.label, {_TYPE}, count(*)"
+_COUNT_EDGES = (
+    f"MATCH (n:Winnow)-[r]->(m:Winnow) WHERE n.project = $project AND {_there('n')} AND {_there('m')} AND {_SAID}"
+    " WITH DISTINCT n, m, type(r) AS relation RETURN relation, count(*)"
+)
+_NAMED = (
+    "CALL { MATCH (m:Winnow) WHERE m.project = $project AND m.name STARTS WITH $name RETURN m, m.name AS name"
+    " UNION MATCH ()-[k:NAMES]->(m:Winnow) WHERE k.project = $project AND k.name STARTS WITH $name"
+    " AND ($scope IS NULL OR k.document_id IN $scope) RETURN m, k.name AS name }"
+    f" WITH m, name WHERE {_NODE_SEEN} RETURN m.id, max(name = $name)"
+)
+
+_ALIASED = f"{_around('out')} RETURN DISTINCT m.id"
+
+_BEGUN = "MERGE (p:WinnowProject {name: $project}) SET p.generation = coalesce(p.generation, 0) + 1"
+_UNSAID = {
+    type: f"UNWIND $ids AS id MATCH ()-[r:{type} {{project: $project, document_id: id}}]->()"
+    " WITH r, [startNode(r).id, endNode(r).id] AS ends DELETE r"
+    " WITH ends UNWIND ends AS end RETURN collect(DISTINCT end)"
+    for type in EDGE_TYPES
+}
+_UNNAMED = (
+    "UNWIND $ids AS id MATCH (s:WinnowSource {project: $project, document_id: id})"
+    " OPTIONAL MATCH (s)-[:NAMES]->(m) WITH s, m.id AS id DETACH DELETE s RETURN collect(DISTINCT id)"
+)
+# What other documents point at stays as a node without a label.
+_DISOWNED = (
+    "UNWIND $ids AS id MATCH (m:Winnow {project: $project, document_id: id}) WITH m, m.id AS id"
+    " REMOVE m:Document:Section:Chunk SET m = {project: $project, id: id} RETURN collect(id)"
+)
+_SOURCES = "UNWIND $rows AS row CREATE (s:WinnowSource {project: $project}) SET s += row"
+_OWNED = {
+    label: f"UNWIND $rows AS row MERGE (m:Winnow {{project: $project, id: row.id}}) SET m:{label}, m += row"
+    for label in LABELS
+    if label != "Entity"
+}
+_NAMING = (
+    "UNWIND $rows AS row MATCH (s:WinnowSource {project: $project, document_id: row.document_id})"
+    " MERGE (m:Winnow {project: $project, id: row.id}) CREATE (s)-[k:NAMES {project: $project}]->(m)"
+    " SET k.document_id = row.document_id, k.uri = row.uri, k.title = row.title, k.name = row.name,"
+    " k.told = row.told"
+)
+_SAYING: Mapping[str, str] = {
+    type: "UNWIND $rows AS row MERGE (n:Winnow {project: $project, id: row.source})"
+    f" MERGE (m:Winnow {{project: $project, id: row.target}}) CREATE (n)-[r:{type} {{project: $project}}]->(m)"
+    " SET r += row.fields"
+    for type in EDGE_TYPES
+}
+_RESOLVED = (
+    "UNWIND $ids AS id MATCH (m:Winnow {project: $project, id: id})<-[k:NAMES]-()"
+    " WITH m, k ORDER BY k.uri, k.document_id WITH m, collect(k.title)[0] AS title, min(k.told) AS told"
+    " SET m:Entity, m += {label: 'Entity', title: title, type: substring(told, 3), level: 0, tokens: 0,"
+    " doc_tag: '', anchor: ''}"
+)
+_UNRESOLVED = (
+    "UNWIND $ids AS id MATCH (m:Winnow:Entity {project: $project, id: id}) WHERE NOT (m)<-[:NAMES]-()"
+    " REMOVE m:Entity SET m = {project: $project, id: id}"
+)
+_SWEPT = (
+    "UNWIND $ids AS id MATCH (m:Winnow {project: $project, id: id}) WHERE m.label IS NULL AND NOT (m)--() DELETE m"
+)
+_MENTIONS = (
+    "MATCH (n:Winnow:Chunk)-[r:MENTIONS]->(m:Winnow) WHERE n.project = $project RETURN n.id, m.id, r.weight"
+)
+_CHUNKS = "MATCH (m:Winnow:Chunk) WHERE m.project = $project RETURN count(m)"
+_DOCUMENTS = "MATCH (s:WinnowSource) WHERE s.project = $project RETURN s.document_id ORDER BY s.uri, s.document_id"
+_OWN_NODES = (
+    "MATCH (m:Winnow {project: $project, document_id: $id}) RETURN m.id, m.label, m.type, m.title, m.level,"
+    " m.tokens, m.doc_tag, m.anchor, m.document_id"
+)
+_OWN_NAMES = (
+    "MATCH (s:WinnowSource {project: $project, document_id: $id})-[k:NAMES]->(m)"
+    " RETURN m.id, 'Entity', substring(k.told, 3), k.title"
+)
+_OWN_EDGES = {
+    type: f"MATCH (n)-[r:{type} {{project: $project, document_id: $id}}]->(m)"
+    " RETURN n.id, m.id, type(r), r.weight, r.confidence, r.evidence, r.document_id"
+    for type in EDGE_TYPES
+}
+
+
+class Neo4jGraph:
+    """The ``GraphStore`` on the server at ``url``; indexes are made with the first change.
+
+    Every method raises ``WinnowError``: "INDEX_UNAVAILABLE" where the server does not answer within
+    ``connect_seconds``, "TIMEOUT" where it works on a read for longer than ``query_seconds``.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        user: str = "",
+        password: str = "",
+        *,
+        database: str | None = None,
+        connect_seconds: float = CONNECT_SECONDS,
+        query_seconds: float = QUERY_SECONDS,
+    ) -> None:
+        self._url = url
+        self._database = database
+        self._query_seconds = query_seconds
+        self._prepared = False
+        with self._mapped():
+            self._driver = GraphDatabase.driver(
+                url,
+                auth=(user, password) if user else None,
+                connection_timeout=connect_seconds,
+                connection_acquisition_timeout=2 * connect_seconds,
+                max_transaction_retry_time=query_seconds,
+                notifications_min_severity="OFF",
+                user_agent="winnow",
+            )
+
+    def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
+        """See ``GraphStore.apply``."""
+        for graph in replaced:
+            check(graph)
+        self._prepare()
+        graphs = list({graph.document_id: graph for graph in replaced}.values())
+        gone = sorted({*deleted, *(graph.document_id for graph in graphs)})
+
+        def change(transaction: ManagedTransaction) -> None:
+            writer = _Writer(transaction, project)
+            writer.run(_BEGUN)
+            touched = writer.take_out(gone)
+            writer.put_in(graphs)
+            touched |= {node.id for graph in graphs for node in graph.nodes if node.label == "Entity"}
+            writer.settle(sorted(touched))
+
+        self._write(change)
+
+    def derive(self, project: str) -> None:
+        """See ``GraphStore.derive``."""
+        self._prepare()
+
+        def change(transaction: ManagedTransaction) -> None:
+            writer = _Writer(transaction, project)
+            writer.run(_BEGUN)
+            said = writer.run(_MENTIONS)
+            ((chunks,),) = writer.run(_CHUNKS)
+            edges = edge_records(
+                *together(
+                    np.array([point_id(chunk) for chunk, _, _ in said], np.int64),
+                    np.array([point_id(entity) for _, entity, _ in said], np.int64),
+                    np.array([weight for _, _, weight in said], np.float64),
+                    chunks,
+                )
+            )
+            ((untied,),) = writer.run(_UNSAID[DERIVED], ids=[""])
+            writer.say((edge, "") for edge in edges)
+            writer.settle(untied)
+
+        self._write(change)
+
+    def generation(self, project: str) -> int:
+        """Grows with every change; 0 where there never was one."""
+        return self._read(project, None, lambda reader: reader.generation())
+
+    def documents(self, project: str) -> frozenset[str]:
+        """The ids of the documents whose graphs are held."""
+        return self._read(project, None, lambda reader: frozenset(id for (id,) in reader.rows(_DOCUMENTS)))
+
+    def nodes(self, project: str, ids: Sequence[str], scope: Scope = None) -> dict[str, Node]:
+        """See ``GraphStore.nodes``."""
+        return self._read(project, scope, lambda reader: reader.nodes(ids))
+
+    def find(
+        self, project: str, name: str, types: Types = None, scope: Scope = None, limit: int = PAGE_SIZE
+    ) -> list[Match]:
+        """See ``GraphStore.find``."""
+        hold_limits(rows=limit)
+        wanted = normalised(name) if len(name) <= TITLE_CHARS else ""
+        return self._read(project, scope, lambda reader: _found(reader, wanted, types, limit)) if wanted else []
+
+    def counts(self, project: str, scope: Scope = None) -> Counts:
+        """See ``GraphStore.counts``."""
+        return self._read(project, scope, _counted)
+
+    def degrees(self, project: str, id: str, scope: Scope = None) -> list[Degree]:
+        """See ``GraphStore.degrees``."""
+
+        def count(reader: _Reader) -> list[Degree]:
+            out = dict(reader.rows(_DEGREES["out"], ids=[id], types=EDGE_TYPES))
+            into = dict(reader.rows(_DEGREES["in"], ids=[id], types=EDGE_TYPES))
+            both = [(Degree(t, "out", out.get(t, 0)), Degree(t, "in", into.get(t, 0))) for t in EDGE_TYPES]
+            return [degree for pair in both for degree in pair if degree.count]
+
+        return self._read(project, scope, count)
+
+    def neighbours(
+        self,
+        project: str,
+        ids: Sequence[str],
+        direction: Direction = "both",
+        types: Types = None,
+        scope: Scope = None,
+        limit: int = PAGE_SIZE,
+        offset: int = 0,
+    ) -> Page:
+        """See ``GraphStore.neighbours``."""
+        hold_limits(ids=len(ids), rows=limit, offset=offset)
+
+        def page(reader: _Reader) -> Page:
+            asked = {"ids": list(ids), "types": _listed(types)}
+            ((total,),) = reader.rows(_ROW_COUNT[direction], **asked)
+            rows = reader.rows(_ROWS[direction], **asked, order=_ORDER, offset=offset, limit=limit)
+            nodes = reader.nodes([id for id, *_ in rows])
+            edges = reader.edges([tuple(key) for _, *key in rows])
+            return Page(tuple(Neighbour(nodes[id], edges[*key]) for id, *key in rows), total)
+
+        return self._read(project, scope, page)
+
+    def expand(
+        self,
+        project: str,
+        ids: Sequence[str],
+        hops: int = 1,
+        types: Types = None,
+        direction: Direction = "both",
+        scope: Scope = None,
+        limit: int = PAGE_SIZE,
+    ) -> Neighbourhood:
+        """See ``GraphStore.expand``."""
+        hold_limits(ids=len(ids), hops=hops, nodes=limit)
+        return self._read(project, scope, lambda reader: _expanded(reader, ids, hops, types, direction, limit))
+
+    def paths(
+        self,
+        project: str,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        max_hops: int = 3,
+        types: Types = None,
+        scope: Scope = None,
+        limit: int = PAGE_SIZE,
+    ) -> Paths:
+        """See ``GraphStore.paths``."""
+        hold_limits(ids=max(len(sources), len(targets)), max_hops=max_hops, paths=limit)
+        return self._read(
+            project, scope, lambda reader: _connected(reader, sources, targets, max_hops, types, limit)
+        )
+
+    def ranks(
+        self,
+        project: str,
+        seeds: Mapping[str, float],
+        types: Types = None,
+        scope: Scope = None,
+        damping: float = 0.5,
+        iterations: int = 12,
+        limit: int = 1000,
+    ) -> list[tuple[str, float]]:
+        """See ``GraphStore.ranks``."""
+        hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
+
+        def rank(reader: _Reader) -> list[tuple[str, float]]:
+            part = _Fetched(reader, types)
+            part.start(list(seeds))
+            while True:
+                graph = part.graph()
+                _, read = walk.walked(graph, seeds, None, damping, iterations)
+                wanted = {graph.nodes[at].id for at in np.flatnonzero(read).tolist()} - part.complete
+                if not wanted or part.full:
+                    return walk.ranks(graph, seeds, None, damping, iterations, limit)
+                part.fetch(wanted)
+
+        return self._read(project, scope, rank)
+
+    def export(self, project: str) -> Iterator[DocumentGraph]:
+        """See ``GraphStore.export``."""
+        for (id,) in self._read(project, None, lambda reader: reader.rows(_DOCUMENTS)):
+            yield self._read(project, None, lambda reader, id=id: _document(reader, id))  # type: ignore[misc]
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._driver.close()
+
+    def _prepare(self) -> None:
+        if self._prepared:
+            return
+        with self._mapped(), self._driver.session(database=self._database) as session:
+            for statement in _INDEXES:
+                session.run(statement).consume()
+            session.run("CALL db.awaitIndexes(60)").consume()
+        self._prepared = True
+
+    def _write(self, change: Callable[[ManagedTransaction], None]) -> None:
+        with self._mapped(), self._session(WRITE_ACCESS) as session:
+            session.execute_write(unit_of_work(timeout=_WRITE_SECONDS)(change))
+
+    def _read(self, project: str, scope: Scope, work: Callable[[_Reader], T]) -> T:
+        admitted = None if scope is None else sorted(scope)
+
+        @unit_of_work(timeout=self._query_seconds)
+        def attempt(transaction: ManagedTransaction) -> list[T]:
+            reader = _Reader(transaction, project, admitted)
+            before = reader.generation()
+            try:
+                answer = work(reader)
+                return [answer] if before == reader.generation() else []
+            except KeyError:
+                # a node was there at one statement and gone at the next
+                if before == reader.generation():
+                    raise
+                return []
+
+        for _ in range(_ATTEMPTS):
+            with self._mapped(), self._session(READ_ACCESS) as session:
+                answers: list[T] = session.execute_read(attempt)
+            if answers:
+                return answers[0]
+        raise WinnowError("INDEX_UNAVAILABLE", "the graph is being written; ask again in a moment", retryable=True)
+
+    def _session(self, access: str) -> Any:
+        return self._driver.session(database=self._database, default_access_mode=access)
+
+    @contextmanager
+    def _mapped(self) -> Iterator[None]:
+        try:
+            yield
+        except Neo4jError as error:
+            if "TimedOut" in (error.code or ""):
+                message = f"the graph took longer than {self._query_seconds} s; ask for fewer hops or types"
+                raise WinnowError("TIMEOUT", message) from error
+            raise _unusable(self._url, error.code or "an error without a code") from error
+        except (DriverError, ValueError) as error:
+            raise _unusable(self._url, type(error).__name__) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """One read: statements see this project, and of it what ``scope`` (document ids, None for all) admits."""
+
+    transaction: ManagedTransaction
+    project: str
+    scope: list[str] | None
+
+    def rows(self, statement: str, **values: Any) -> list[Any]:
+        """What the statement returns, row by row."""
+        return self.transaction.run(statement, project=self.project, scope=self.scope, **values).values()
+
+    def generation(self) -> int:
+        """Grows with every change."""
+        found = self.rows(_GENERATION)
+        return int(found[0][0]) if found else 0
+
+    def nodes(self, ids: Sequence[str]) -> dict[str, Node]:
+        """Those of these nodes that exist, by id, in the order asked for."""
+        found = {}
+        for some in _portions(sorted(set(ids))):
+            for *fields, document_id in self.rows(_NODES, ids=some):
+                found[fields[0]] = Node(*(*fields, document_id or ""))
+        return {id: found[id] for id in ids if id in found}
+
+    def edges(self, keys: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Edge]:
+        """The edges with these sources, targets and types; what several documents say as one."""
+        same: dict[tuple[str, ...], list[Edge]] = {}
+        for some in _portions(sorted(set(keys))):
+            for row in self.rows(_EDGES, keys=[list(key) for key in some]):
+                same.setdefault(tuple(row[:3]), []).append(_edge(row))
+        evidence = sorted({chunk for edges in same.values() for edge in edges for chunk in edge.evidence})
+        shown = {id for some in _portions(evidence) for (id,) in self.rows(_EVIDENCE_SEEN, ids=some)}
+        return {key: _merged(edges, shown) for key, edges in same.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """One change of a project."""
+
+    transaction: ManagedTransaction
+    project: str
+
+    def run(self, statement: str, **values: Any) -> list[Any]:
+        """What the statement returns, row by row."""
+        return self.transaction.run(statement, project=self.project, **values).values()
+
+    def take_out(self, ids: Sequence[str]) -> set[str]:
+        """All that these documents contribute; returns the ids of the nodes that may have lost their reason."""
+        statements = [*_UNSAID.values(), _UNNAMED, _DISOWNED]
+        return {id for each in statements for (those,) in self.run(each, ids=ids) for id in those}
+
+    def put_in(self, graphs: Sequence[DocumentGraph]) -> None:
+        """All that these documents contribute."""
+        uris = {graph.document_id: _uri(graph) for graph in graphs}
+        self._many(_SOURCES, [{"document_id": id, "uri": uri} for id, uri in uris.items()])
+        nodes = [node for graph in graphs for node in graph.nodes]
+        for label, statement in _OWNED.items():
+            self._many(statement, [_properties(node) for node in nodes if node.label == label])
+        self._many(
+            _NAMING,
+            [
+                _naming(node, graph.document_id, uris[graph.document_id])
+                for graph in graphs
+                for node in graph.nodes
+                if node.label == "Entity"
+            ],
+        )
+        self.say((edge, uris[graph.document_id]) for graph in graphs for edge in document_graph(part(graph)).edges)
+
+    def say(self, edges: Iterable[tuple[Edge, str]]) -> None:
+        """Edges, each with the uri of its document, no two of which agree in all of document, ends and type."""
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for edge, uri in edges:
+            rows.setdefault(edge.type, []).append(_relation(edge, uri))
+        for type, those in rows.items():
+            self._many(_SAYING[type], those)
+
+    def settle(self, ids: Sequence[str]) -> None:
+        """Give entities their titles and types; drop nodes that nobody contributes and nothing points at."""
+        for some in _portions(ids):
+            for statement in (_RESOLVED, _UNRESOLVED, _SWEPT):
+                self.run(statement, ids=some)
+
+    def _many(self, statement: str, rows: Sequence[Any]) -> None:
+        for some in _portions(rows):
+            self.run(statement, rows=some)
+
+
+@dataclass(slots=True)
+class _Fetched:
+    """The part of a graph that a walk has come to, with edges of these types.
+
+    ``complete`` has the nodes whose edges are all there; ``full`` says that the walk was not let fetch them all.
+    """
+
+    reader: _Reader
+    types: Types
+    titles: dict[str, str] = field(default_factory=dict)
+    edges: dict[Key, float] = field(default_factory=dict)
+    ends: dict[str, set[str]] = field(default_factory=dict)
+    complete: set[str] = field(default_factory=set)
+    full: bool = False
+
+    def start(self, ids: Sequence[str]) -> list[str]:
+        """Begin at those of these nodes that exist."""
+        nodes = self.reader.nodes(ids)
+        self.titles |= {id: node.title for id, node in nodes.items()}
+        return list(nodes)
+
+    def fetch(self, ids: Iterable[str]) -> None:
+        """The edges of these nodes."""
+        for some in _portions(sorted(set(ids) - self.complete)):
+            room = max(_MOST_EDGES - len(self.edges), 0)
+            rows = self.reader.rows(_FETCH, ids=some, types=_listed(self.types), limit=room + 1)
+            self.full = self.full or len(rows) > room
+            for source, target, type, weight, id, title in rows:
+                self.edges[source, target, type] = weight
+                self.titles[id] = title
+                self.ends.setdefault(source, set()).add(target)
+                self.ends.setdefault(target, set()).add(source)
+            self.complete |= set(some)
+
+    def around(self, ids: Iterable[str]) -> set[str]:
+        """What is next to any of these nodes."""
+        self.fetch(ids)
+        return {end for id in ids for end in self.ends.get(id, ())}
+
+    def graph(self) -> walk.Graph:
+        """What is there so far, without evidence."""
+        nodes = [Node(id, "Entity", "", title) for id, title in sorted(self.titles.items())]
+        place = {node.id: at for at, node in enumerate(nodes)}
+        size = len(self.edges)
+        ends = [(place[source], place[target], _ORDER[type]) for source, target, type in self.edges]
+        columns = np.array(ends, np.int64).reshape(size, 3)
+        none = np.zeros(size + 1, np.int64)
+        return walk.Graph(
+            nodes,
+            walk.EdgeColumns(
+                columns[:, 0],
+                columns[:, 1],
+                columns[:, 2].astype(np.uint8),
+                np.array(list(self.edges.values()), np.float64),
+                np.zeros(size),
+                none[:size] - 1,
+                none[:0],
+                none,
+            ),
+        )
+
+
+def _expanded(
+    reader: _Reader, ids: Sequence[str], hops: int, types: Types, direction: Direction, limit: int
+) -> Neighbourhood:
+    seeds = reader.nodes(ids)
+    found = [(0, 0.0, node.title, id, node.type) for id, node in seeds.items()]
+    frontier, seen = list(seeds), set(seeds)
+    for distance in range(1, hops + 1):
+        asked = {"ids": frontier, "seen": list(seen), "types": _listed(types)}
+        level = reader.rows(_LEVEL[direction], **asked) if frontier else []
+        found += [(distance, -weight, title, id, type) for id, title, type, weight in level]
+        frontier = [id for id, *_ in level]
+        seen.update(frontier)
+    found.sort()
+    shown = [id for _, _, _, id, _ in found[:limit]]
+    among = reader.rows(_AMONG, ids=shown, types=_listed(types), order=_ORDER)
+    nodes = reader.nodes(shown)
+    edges = reader.edges([tuple(key) for key in among[:MAX_EDGES]])
+    by_type: dict[str, int] = {}
+    for *_, type in found:
+        by_type[type] = by_type.get(type, 0) + 1
+    return Neighbourhood(
+        tuple(Reached(nodes[id], distance, abs(weight)) for distance, weight, _, id, _ in found[:limit]),
+        tuple(edges[tuple(key)] for key in among[:MAX_EDGES]),
+        len(found),
+        dict(sorted(by_type.items())),
+        len(among),
+    )
+
+
+def _connected(
+    reader: _Reader, sources: Sequence[str], targets: Sequence[str], max_hops: int, types: Types, limit: int
+) -> Paths:
+    part = _Fetched(reader, types)
+    starts = part.start(sources)
+    ends = [id for id in part.start(targets) if id not in starts]
+    frontiers, balls = [set(starts), set(ends)], [set(starts), set(ends)]
+    for hops in range(1, max_hops + 1):
+        near = 0 if len(frontiers[0]) <= len(frontiers[1]) else 1
+        if not frontiers[near]:
+            break  # all that one side can reach is known
+        frontiers[near] = part.around(frontiers[near]) - balls[near]
+        balls[near] |= frontiers[near]
+        frontiers[near] -= balls[1 - near] & set((ends, starts)[near])
+        found = walk.paths(part.graph(), starts, ends, hops, None, limit)
+        if not found.complete or part.full:
+            return _told(reader, found, False)
+    found = walk.paths(part.graph(), starts, ends, max_hops, None, limit)
+    return _told(reader, found, found.complete)
+
+
+def _told(reader: _Reader, found: Paths, complete: bool) -> Paths:
+    """The paths with whole records in the place of what a walk needs of them."""
+    nodes = reader.nodes([node.id for path in found.paths for node in path.nodes])
+    edges = reader.edges([_key(edge) for path in found.paths for edge in path.edges])
+    return Paths(
+        tuple(
+            Path(tuple(nodes[node.id] for node in path.nodes), tuple(edges[_key(edge)] for edge in path.edges))
+            for path in found.paths
+        ),
+        complete,
+    )
+
+
+def _found(reader: _Reader, wanted: str, types: Types, limit: int) -> list[Match]:
+    named: dict[str, bool] = dict(reader.rows(_NAMED, name=wanted))
+    exact = [id for id, same in named.items() if same]
+    aliased = [id for (id,) in reader.rows(_ALIASED, ids=exact, types=["ALIAS_OF"])]
+    kinds: Sequence[tuple[How, Iterable[str]]] = (("name", exact), ("alias", aliased), ("prefix", named))
+    nodes = reader.nodes([id for _, ids in kinds for id in ids])
+    matches: dict[str, Match] = {}
+    for how, ids in kinds:
+        for node in sorted((nodes[id] for id in ids), key=lambda node: (node.title, node.id)):
+            if types is None or node.type in types:
+                matches.setdefault(node.id, Match(node, how))
+    return list(matches.values())[:limit]
+
+
+def _counted(reader: _Reader) -> Counts:
+    labels: dict[Label, int] = dict.fromkeys(LABELS, 0)
+    entity_types: dict[str, int] = {}
+    for label, type, count in reader.rows(_COUNT_NODES):
+        labels[label] += count
+        if label == "Entity":
+            entity_types[type] = count
+    edges = dict(reader.rows(_COUNT_EDGES))
+    return Counts(
+        {label: count for label, count in labels.items() if count},
+        dict(sorted(entity_types.items())),
+        {type: edges[type] for type in EDGE_TYPES if type in edges},
+    )
+
+
+def _document(reader: _Reader, id: str) -> DocumentGraph:
+    own = [Node(*row) for row in reader.rows(_OWN_NODES, id=id)]
+    named = [Node(*row) for row in reader.rows(_OWN_NAMES, id=id)]
+    edges = [_edge(row) for statement in _OWN_EDGES.values() for row in reader.rows(statement, id=id)]
+    nodes = sorted((*own, *named), key=lambda node: node.id)
+    return DocumentGraph(id, tuple(nodes), tuple(sorted(edges, key=by_ends)))
+
+
+def _edge(row: Sequence[Any]) -> Edge:
+    source, target, type, weight, confidence, evidence, document_id = row
+    return Edge(source, target, type, weight, confidence, tuple(evidence), document_id)
+
+
+def _merged(same: Sequence[Edge], shown: set[str]) -> Edge:
+    """Edges that agree in ends and type, heavier first, as one, with the evidence that is ``shown``."""
+    evidence = [chunk for edge in same for chunk in edge.evidence if chunk in shown]
+    return replace(
+        same[0],
+        confidence=max(edge.confidence for edge in same),
+        evidence=tuple(evidence[:EVIDENCE]),
+        document_id=same[0].document_id if len(same) == 1 else "",
+    )
+
+
+def _key(edge: Edge) -> tuple[str, ...]:
+    return edge.source, edge.target, edge.type
+
+
+def _uri(graph: DocumentGraph) -> str:
+    return next((node.anchor for node in graph.nodes if node.id == graph.document_id), "")
+
+
+def _properties(node: Node) -> dict[str, str | int]:
+    names = {} if node.label == "Chunk" else {"name": normalised(node.title)}
+    return asdict(node) | names
+
+
+def _naming(node: Node, document_id: str, uri: str) -> dict[str, str]:
+    place, type = telling(node.type)
+    return {
+        "id": node.id,
+        "document_id": document_id,
+        "uri": uri,
+        "title": node.title,
+        "name": normalised(node.title),
+        "told": f"{place:02} {type}",
+    }
+
+
+def _relation(edge: Edge, uri: str) -> dict[str, Any]:
+    fields = {
+        "document_id": edge.document_id,
+        "uri": uri,
+        "weight": float(edge.weight),
+        "confidence": float(edge.confidence),
+        "evidence": list(edge.evidence),
+    }
+    return {"source": edge.source, "target": edge.target, "fields": fields}
+
+
+def _listed(types: Types) -> list[str]:
+    return list(EDGE_TYPES) if types is None else sorted(types)
+
+
+def _portions(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(values), _AT_ONCE):
+        yield values[start : start + _AT_ONCE]
+
+
+def _unusable(url: str, why: str) -> WinnowError:
+    return WinnowError(
+        "INDEX_UNAVAILABLE", f"the graph at {_shown(url)} cannot be used ({why}); is Neo4j running there?"
+    )
+
+
+def _shown(url: str) -> str:
+    # user and password may stand before the host
+    return url.rpartition("@")[2] if "@" in url else url
