@@ -287,3 +287,12 @@ def test_a_change_concerns_only_the_documents_whose_graph_it_changes() -> None:
         {ids["a.md"]},
         {ids["c.md"]},
     ]
+
+
+def test_a_page_of_that_title_concerns_those_who_use_the_name_as_another_one() -> None:
+    ledger = Ledger()
+    alias = mined("a.md", "---\ntitle: A\naka: [door]\n---\n\nWords.")
+    ledger.put(facts_of(alias))
+    titled = mined("b.md", "# Door\n\nWords.")
+    assert ledger.concerned(ledger.put(facts_of(titled))) - {titled.page.id} == {alias.page.id}
+    assert "Door" in {node.title for node in resolve(alias, ledger).nodes}
