@@ -59,6 +59,11 @@ def test_one_mention_makes_an_entity_and_an_alias_leads_to_it() -> None:
     }
 
 
+def test_the_users_type_counts_more_than_what_else_a_document_makes_of_a_name() -> None:
+    corpus = Corpus({"a.md": "---\ntitle: Acme\ntags: [acme]\n---\n\nThe ACME gateway of Acme."}, parsed(ENTITIES))
+    assert corpus.types() == {"Acme": "vendor", "Acme Gateway": "product"}
+
+
 def test_a_user_means_code_too() -> None:
     corpus = Corpus({"a.md": "# A\n\n```\nagw --start\n```\n", "b.py": "# see OPS-9\nx = 1\n"}, parsed(ENTITIES))
     assert corpus.targets("MENTIONS") == {"Acme Gateway", "OPS-9"}

@@ -25,7 +25,7 @@ from server.graph.extraction.prose import Link, Prose, taken_apart
 from server.graph.extraction.rules import CONFIDENCE, Rule
 from server.graph.extraction.spans import Candidate, candidates, expansions, parts
 from server.graph.extraction.structure import Outline, Places, outline, place, shown, skeleton
-from server.graph.records import EVIDENCE, Edge, EdgeType, Node
+from server.graph.records import EVIDENCE, Edge, EdgeType, Node, telling
 from server.ids import entity_id
 from server.models import Chunk, Document
 
@@ -308,8 +308,9 @@ class _Digger:
         self.namings.append(Naming(source, type, key, title, entity_type, rule, 1, evidence[:EVIDENCE], is_firm))
 
     def _entity(self, key: str, title: str, type: str) -> None:
-        """The first title and the first type that this document gives a firm name."""
-        self.entities.setdefault(key, (title, type))
+        """A firm name: the first title that this document gives it, and the most telling type."""
+        first, other = self.entities.get(key, (title, type))
+        self.entities[key] = first, min(type, other, key=telling)
 
     def _relation(self, source: str, target: str, type: EdgeType, rule: Rule, evidence: Iterable[str]) -> None:
         former = self.relations.get((source, target, type))
