@@ -109,7 +109,7 @@ def open_graph(settings: Settings) -> GraphStore | None:
     """
     if settings.graph == "off":
         return None
-    return SqliteGraph(settings.store / "graph.sqlite3")
+    return _open_neo4j(settings) if settings.neo4j_url else SqliteGraph(settings.store / "graph.sqlite3")
 
 
 # Each engine takes long to import, and only one is wanted.
@@ -119,6 +119,14 @@ def _open_embedded(settings: Settings) -> VectorStore:
     from server.backends.edge import EdgeStore
 
     return EdgeStore(settings.store, DIMENSION)
+
+
+def _open_neo4j(settings: Settings) -> GraphStore:
+    from server.backends.neo4j import Neo4jGraph
+
+    password = settings.neo4j_password
+    user = settings.neo4j_user if password else ""
+    return Neo4jGraph(str(settings.neo4j_url), user, password.get_secret_value() if password else "")
 
 
 def _open_server(settings: Settings, catalogue: Catalogue) -> VectorStore:

@@ -11,15 +11,18 @@ What the walk reaches and the legs did not return gets its own fused score, as e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
+from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope, Types
 from server.graph.records import EDGE_TYPES
 
+T = TypeVar("T")
 Walk = Literal["none", "auto", "hybrid_local", "multi_hop"]
 
 # docs/decisions/0009-hybrid-local.md has what was measured.
@@ -33,6 +36,26 @@ _SEEDS_AMONG = 50
 _REACHED = 2_000
 _BROUGHT = 100
 _BROUGHT_PER_DOCUMENT = 3
+# A server that does not answer costs a search seconds, so it is left alone for a while.
+_REST_SECONDS = 10.0
+
+
+class Patient:
+    """A graph store that is not asked again for ``_REST_SECONDS`` after it did not answer."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+        self._failed: tuple[float, WinnowError] | None = None
+
+    def ask(self, question: Callable[[GraphStore], T]) -> T:
+        """What the store answers. Raises what it raises, or what it last raised."""
+        if self._failed and time.monotonic() - self._failed[0] < _REST_SECONDS:
+            raise self._failed[1]
+        try:
+            return question(self._store)
+        except WinnowError as error:
+            self._failed = time.monotonic(), error
+            raise
 
 
 @dataclass(frozen=True, slots=True)

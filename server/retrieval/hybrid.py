@@ -19,7 +19,7 @@ from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Filters, Hit, Ranking
 from server.retrieval import fusion as fuse
-from server.retrieval.graph import WEIGHTS, Reached, Walk, reached
+from server.retrieval.graph import WEIGHTS, Patient, Reached, Walk, reached
 from server.retrieval.graph import joined as with_graph
 from server.retrieval.lexical import mostly_latin, query_vector
 
@@ -86,13 +86,13 @@ class Retriever:
         self._embedder = embedder
         self._embedding_of = embedding_of
         self._fusion = fusion
-        self._graph = graph
+        self._graph = Patient(graph) if graph else None
         self._admitted = admitted
 
     def generation(self, project: str) -> int:
         """Grows with every change of the project's graph; 0 where there is none, or it does not answer."""
         try:
-            return self._graph.generation(project) if self._graph else 0
+            return self._graph.ask(lambda graph: graph.generation(project)) if self._graph else 0
         except WinnowError:
             return 0
 
@@ -143,11 +143,12 @@ class Retriever:
             warnings.extend((_GRAPH_OFF,) if walk != "auto" else ())
             return None
         try:
-            if self._graph.generation(filters.project) == 0:
+            if self._graph.ask(lambda graph: graph.generation(filters.project)) == 0:
                 warnings.extend((_NO_GRAPH.format(project=filters.project),) if walk != "auto" else ())
                 return None
             fused = {hit.chunk_id: hit.score for hit in joined.hits}
-            return reached(self._graph, filters.project, fused, self._admitted(filters))
+            scope = self._admitted(filters)
+            return self._graph.ask(lambda graph: reached(graph, filters.project, fused, scope))
         except WinnowError as error:
             warnings.append(f"the graph is down, so this is ranked without it: {error.message}")
             return None

@@ -1,0 +1,279 @@
+"""The graph follows an ingest: whatever happened on the way, it ends as if all had been drawn at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from server.backends.graph_sqlite import SqliteGraph
+from server.backends.ledger import LedgerFile
+from server.backends.opening import Backends, open_backends
+from server.commands.writing import target_of
+from server.errors import WinnowError
+from server.graph.records import DocumentGraph
+from server.ingest.graph import GraphReport, GraphRun
+from server.ingest.pipeline import Graphing, Target, ingest_paths
+from server.settings import Settings, load_settings
+
+PAGES = {
+    "gateway.md": "# Alpha Gateway\n\nThe Alpha Gateway asks the [server](server.md#limits). Jane Doe built it.\n",
+    "server.md": "# Beta Server\n\n## Limits\n\nThe Beta Server takes ten requests, says Jane Doe.\n",
+    "people.md": "# Jane Doe\n\nShe works on the Alpha Gateway and reads Ada Lovelace.\n",
+    "notes.md": "# Notes\n\nAda Lovelace wrote the first ones. See [[Beta Server]].\n",
+}
+
+
+class Stopped(BaseException):
+    """What a test ends an ingest with, in place of a signal."""
+
+
+class Stopping(SqliteGraph):
+    """A store whose process dies at the call of this name."""
+
+    dies_at = ""
+
+    def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
+        super().apply(project, replaced, deleted)
+        self._die("apply")
+
+    def derive(self, project: str) -> None:
+        self._die("derive")
+        super().derive(project)
+
+    def _die(self, at: str) -> None:
+        if at == self.dies_at:
+            raise Stopped
+
+
+class Unwritten(LedgerFile):
+    """A ledger whose process dies before it is written."""
+
+    def apply(self, project: str, written: Mapping[str, tuple[str, bytes]], deleted: Sequence[str] = ()) -> None:
+        raise Stopped
+
+
+class Closed(SqliteGraph):
+    """A store that takes no change, as a server that is down does."""
+
+    def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
+        raise WinnowError("INDEX_UNAVAILABLE", "the graph's server does not answer")
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return written(tmp_path / "docs", PAGES)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One store for all, since opening one is most of a test's time; each test has a project of its own in it."""
+    return tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture(scope="module")
+def backends(store: Path) -> Iterator[Backends]:
+    opened = open_backends(load_settings(store=store, embedding="off"), wait_for_model=True)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def settings(store: Path, tmp_path: Path) -> Settings:
+    return load_settings(store=store, project=tmp_path.name, embedding="off")
+
+
+@pytest.fixture
+def target(settings: Settings, backends: Backends) -> Target:
+    return target_of(settings, backends, None)
+
+
+def written(folder: Path, pages: dict[str, str]) -> Path:
+    folder.mkdir()
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def drawn(target: Target, docs: Path) -> GraphReport | None:
+    report = ingest_paths(target, [docs])
+    assert (report.failures, report.warnings) == ((), ())
+    return report.graph
+
+
+def graph(target: Target) -> list[DocumentGraph]:
+    assert target.graph
+    return list(target.graph.store.export(target.project))
+
+
+def fresh(target: Target, tmp_path: Path) -> list[DocumentGraph]:
+    """The same documents drawn into a store of its own."""
+    store = SqliteGraph(tmp_path / "fresh.sqlite3")
+    graphing = Graphing(store, LedgerFile(tmp_path / "ledger.sqlite3", ""))
+    GraphRun(target.project, target.catalogue, graphing).bring_up()
+    found = list(store.export(target.project))
+    store.close()
+    return found
+
+
+def test_an_ingest_draws_every_document_and_counts_what_it_drew(target: Target, docs: Path) -> None:
+    report = drawn(target, docs)
+    assert report
+    assert (report.documents, report.deleted, report.nodes["Document"]) == (4, 0, 4)
+    assert target.graph
+    counts = target.graph.store.counts(target.project)
+    assert (report.nodes, report.entities, report.edges) == (counts.labels, counts.entity_types, counts.edge_types)
+    assert report.edges["LINKS_TO"] == 2
+    assert [match.how for match in target.graph.store.find(target.project, "jane doe", frozenset({"term"}))] == [
+        "name"
+    ]
+
+
+def test_a_run_that_changes_nothing_leaves_the_graph_alone(target: Target, docs: Path) -> None:
+    drawn(target, docs)
+    assert target.graph
+    generation = target.graph.store.generation(target.project)
+    assert drawn(target, docs) is None
+    assert target.graph.store.generation(target.project) == generation
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"people.md": "# Somebody else\n\nNobody of note.\n"},
+        {"notes.md": None},
+        {"server.md": None, "later.md": "# Beta Server\n\nAn Alpha Gateway without limits.\n"},
+        {"later.md": "# Ada Lovelace\n\nJane Doe wrote about her.\n"},
+        {"gateway.md": "# Alpha Gateway\n\nSee [the people](people.md).\n", "people.md": None},
+    ],
+    ids=["changed", "deleted", "replaced", "added", "a link to what goes"],
+)
+def test_a_change_ends_where_a_fresh_ingest_would(
+    target: Target, docs: Path, tmp_path: Path, change: dict[str, str | None]
+) -> None:
+    drawn(target, docs)
+    for name, text in change.items():
+        if text is None:
+            (docs / name).unlink()
+        else:
+            (docs / name).write_text(text, encoding="utf-8")
+    assert drawn(target, docs)
+    assert graph(target) == fresh(target, tmp_path)
+
+
+def test_a_change_that_concerns_nobody_else_draws_one_document(target: Target, docs: Path) -> None:
+    drawn(target, docs)
+    (docs / "notes.md").write_text(f"{PAGES['notes.md']}\nNothing more.\n", encoding="utf-8")
+    report = drawn(target, docs)
+    assert report
+    assert (report.documents, report.deleted) == (1, 0)
+
+
+@pytest.mark.parametrize("dies_at", ["apply", "derive", "ledger"])
+def test_a_run_that_dies_while_it_draws_is_put_right_by_the_next(
+    settings: Settings, target: Target, docs: Path, tmp_path: Path, dies_at: str
+) -> None:
+    drawn(target, docs)
+    (docs / "people.md").write_text("# Somebody else\n\nThe Alpha Gateway is hers.\n", encoding="utf-8")
+    (docs / "notes.md").unlink()
+    assert target.graph
+    stopping = Stopping(settings.store / "graph.sqlite3")
+    stopping.dies_at = dies_at
+    torn = replace(target.graph, store=stopping)
+    if dies_at == "ledger":
+        torn = replace(torn, book=Unwritten(settings.store / "ledger.sqlite3", ""))
+    with pytest.raises(Stopped):
+        ingest_paths(replace(target, graph=torn), [docs])
+    stopping.close()
+    assert drawn(target, docs)
+    assert graph(target) == fresh(target, tmp_path)
+
+
+def test_a_graph_that_takes_no_change_is_said_and_drawn_by_the_next_run(
+    settings: Settings, target: Target, docs: Path, tmp_path: Path
+) -> None:
+    assert target.graph
+    closed = Closed(settings.store / "graph.sqlite3")
+    report = ingest_paths(replace(target, graph=replace(target.graph, store=closed)), [docs])
+    closed.close()
+    assert (report.documents, report.graph) == (4, None)
+    assert report.warnings == (
+        "the graph is not up to date, the next ingest tries again: the graph's server does not answer",
+    )
+    assert len(target.catalogue.documents(target.project)) == 4
+    assert drawn(target, docs)
+    assert graph(target) == fresh(target, tmp_path)
+
+
+def test_an_index_without_a_graph_gets_one_from_the_catalogue(target: Target, docs: Path, tmp_path: Path) -> None:
+    ingest_paths(replace(target, graph=None), [docs])
+    report = ingest_paths(target, [docs])
+    assert (report.documents, report.unchanged) == (0, 4)
+    assert graph(target) == fresh(target, tmp_path)
+
+
+def test_more_documents_than_are_kept_are_taken_from_the_catalogue(
+    target: Target, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.ingest.graph._KEPT", 1)
+    drawn(target, docs)
+    monkeypatch.undo()
+    assert graph(target) == fresh(target, tmp_path)
+
+
+def test_a_rebuild_draws_all_of_it_again_and_ends_the_same(target: Target, docs: Path) -> None:
+    drawn(target, docs)
+    before = graph(target)
+    assert target.graph
+    run = GraphRun(target.project, target.catalogue, target.graph)
+    run.forget()
+    report = run.bring_up()
+    assert report
+    assert (report.documents, graph(target)) == (4, before)
+
+
+def test_names_of_the_users_own_are_found_and_a_new_file_of_them_draws_all_again(
+    settings: Settings, backends: Backends, docs: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "entities.toml"
+    own.write_text('[[entity]]\nname = "Request"\ntype = "unit"\naliases = ["requests"]\n', encoding="utf-8")
+    settings = settings.model_copy(update={"entities": own})
+    drawn(target_of(settings, backends, None), docs)
+    assert backends.graph
+    assert backends.graph.counts(settings.project).entity_types["unit"] == 1
+    own.write_text('[[entity]]\nname = "Request"\ntype = "measure"\n', encoding="utf-8")
+    report = drawn(target_of(settings, backends, None), docs)
+    assert report
+    assert (report.documents, "unit" in report.entities) == (4, False)
+
+
+@pytest.mark.parametrize("text", [None, "entity = 1"])
+def test_a_file_of_names_that_cannot_be_used_ends_the_ingest_before_it_begins(
+    settings: Settings, backends: Backends, tmp_path: Path, text: str | None
+) -> None:
+    if text is not None:
+        (tmp_path / "entities.toml").write_text(text, encoding="utf-8")
+    settings = settings.model_copy(update={"entities": tmp_path / "entities.toml"})
+    with pytest.raises(WinnowError, match=r"entities"):
+        target_of(settings, backends, None)
+
+
+def test_what_one_graph_store_holds_says_nothing_of_another(
+    store: Path, target: Target, docs: Path, tmp_path: Path
+) -> None:
+    """Whoever moves to a server and back finds each graph as it was left, and brought up to date."""
+    drawn(target, docs)
+    assert target.graph
+    other = Graphing(SqliteGraph(tmp_path / "other.sqlite3"), LedgerFile(store / "ledger.sqlite3", "bolt:"))
+    report = drawn(replace(target, graph=other), docs)
+    assert report
+    assert (report.documents, list(other.store.export(target.project))) == (4, graph(target))
+    other.store.close()
+
+
+def test_a_report_is_told_as_json_data(target: Target, docs: Path) -> None:
+    report = drawn(target, docs)
+    assert report
+    assert set(asdict(report)) == {"documents", "deleted", "nodes", "entities", "edges", "seconds", "warnings"}
