@@ -93,7 +93,7 @@ def test_a_mention_counts_how_often_and_says_where() -> None:
     )
     corpus = Corpus({"a.md": text, "b.md": "# B\n\nThere is Apache Kafka."})
     here = [edge for edge in corpus.edges("MENTIONS") if corpus.nodes[edge.source].title == "Near"]
-    assert [(edge.weight, edge.confidence, edge.evidence) for edge in here] == [(2.0, 0.6, (here[0].source,))]
+    assert [(edge.weight, edge.confidence, edge.evidence) for edge in here] == [(1.2, 0.6, (here[0].source,))]
 
 
 def test_every_rule_has_the_confidence_that_the_documentation_states() -> None:

@@ -372,9 +372,9 @@ def _is_written(document: Document) -> bool:
     return not ("_" in title and title.lower() == page_stem(document.uri))
 
 
-def weight(count: int) -> float:
-    """What repetition adds: 1 for once, 2 for three times."""
-    return round(1 + math.log(count, 3), 3)
+def weight(count: int, rule: Rule) -> float:
+    """How strongly: repetition adds (2 for three times where once is 1), and a rule of little trust takes off."""
+    return round((1 + math.log(count, 3)) * CONFIDENCE[rule], 3)
 
 
 def entity(project: str, key: str, title: str, type: str) -> Node:

@@ -220,7 +220,7 @@ class _Drawing:
     ) -> None:
         if source == target:
             return
-        confidence, strength = CONFIDENCE[rule], weight(count)
+        confidence, strength = CONFIDENCE[rule], weight(count, rule)
         if former := self.edges.get((source, target, type)):
             confidence, strength = max(confidence, former.confidence), max(strength, former.weight)
             evidence = tuple(dict.fromkeys((*former.evidence, *evidence)))[:EVIDENCE]
