@@ -67,7 +67,13 @@ def _row_lines(number: int, row: dict[str, Any]) -> list[str]:
         lines.append(f"   {row['preview']}{more}")
     if "content" in row:
         lines.append(row["content"])
+    if row.get("relationships"):
+        lines.append(f"   speaks of: {'; '.join(map(_related, row['relationships']))}")
     return lines
+
+
+def _related(one: dict[str, Any]) -> str:
+    return f"{one['entity_name']} [{one['entity_id']}] {one['relationship_type']} {one['confidence']}"
 
 
 TOOL = Tool(
