@@ -60,10 +60,11 @@ from server.graph.records import (
     Node,
     by_ends,
     check,
+    is_text,
     normalised,
     telling,
 )
-from server.ids import point_id
+from server.ids import is_chunk_id, point_id
 
 CONNECT_SECONDS = 1.5
 QUERY_SECONDS = 2.0
@@ -262,6 +263,8 @@ _OWN_EDGES = {
 class Neo4jGraph:
     """The ``GraphStore`` on the server at ``url``; indexes are made with the first change.
 
+    Those who share a server need a ``space`` each, which tells their projects apart.
+
     Every method raises ``WinnowError``: "INDEX_UNAVAILABLE" where the server does not answer within
     ``connect_seconds``, "TIMEOUT" where it works on a read for longer than ``query_seconds``.
     """
@@ -273,11 +276,13 @@ class Neo4jGraph:
         password: str = "",
         *,
         database: str | None = None,
+        space: str = "",
         connect_seconds: float = CONNECT_SECONDS,
         query_seconds: float = QUERY_SECONDS,
     ) -> None:
         self._url = url
         self._database = database
+        self._space = space
         self._query_seconds = query_seconds
         self._prepared = False
         with self._mapped():
@@ -297,10 +302,10 @@ class Neo4jGraph:
             check(graph)
         self._prepare()
         graphs = list({graph.document_id: graph for graph in replaced}.values())
-        gone = sorted({*deleted, *(graph.document_id for graph in graphs)})
+        gone = _ids({*deleted, *(graph.document_id for graph in graphs)})
 
         def change(transaction: ManagedTransaction) -> None:
-            writer = _Writer(transaction, project)
+            writer = _Writer(transaction, self._space + project)
             writer.run(_BEGUN)
             touched = writer.take_out(gone)
             writer.put_in(graphs)
@@ -314,7 +319,7 @@ class Neo4jGraph:
         self._prepare()
 
         def change(transaction: ManagedTransaction) -> None:
-            writer = _Writer(transaction, project)
+            writer = _Writer(transaction, self._space + project)
             writer.run(_BEGUN)
             said = writer.run(_MENTIONS)
             ((chunks,),) = writer.run(_CHUNKS)
@@ -349,7 +354,7 @@ class Neo4jGraph:
     ) -> list[Match]:
         """See ``GraphStore.find``."""
         hold_limits(rows=limit)
-        wanted = normalised(name) if len(name) <= TITLE_CHARS else ""
+        wanted = normalised(name) if is_text(name, TITLE_CHARS) else ""
         return self._read(project, scope, lambda reader: _found(reader, wanted, types, limit)) if wanted else []
 
     def counts(self, project: str, scope: Scope = None) -> Counts:
@@ -360,8 +365,8 @@ class Neo4jGraph:
         """See ``GraphStore.degrees``."""
 
         def count(reader: _Reader) -> list[Degree]:
-            out = dict(reader.rows(_DEGREES["out"], ids=[id], types=EDGE_TYPES))
-            into = dict(reader.rows(_DEGREES["in"], ids=[id], types=EDGE_TYPES))
+            out = dict(reader.rows(_DEGREES["out"], ids=_ids([id]), types=EDGE_TYPES))
+            into = dict(reader.rows(_DEGREES["in"], ids=_ids([id]), types=EDGE_TYPES))
             both = [(Degree(t, "out", out.get(t, 0)), Degree(t, "in", into.get(t, 0))) for t in EDGE_TYPES]
             return [degree for pair in both for degree in pair if degree.count]
 
@@ -381,7 +386,7 @@ class Neo4jGraph:
         hold_limits(ids=len(ids), rows=limit, offset=offset)
 
         def page(reader: _Reader) -> Page:
-            asked = {"ids": list(ids), "types": _listed(types)}
+            asked = {"ids": _ids(ids), "types": _listed(types)}
             ((total,),) = reader.rows(_ROW_COUNT[direction], **asked)
             rows = reader.rows(_ROWS[direction], **asked, order=_ORDER, offset=offset, limit=limit)
             nodes = reader.nodes([id for id, *_ in rows])
@@ -469,11 +474,11 @@ class Neo4jGraph:
             session.execute_write(unit_of_work(timeout=_WRITE_SECONDS)(change))
 
     def _read(self, project: str, scope: Scope, work: Callable[[_Reader], T]) -> T:
-        admitted = None if scope is None else sorted(scope)
+        admitted = None if scope is None else _ids(scope)
 
         @unit_of_work(timeout=self._query_seconds)
         def attempt(transaction: ManagedTransaction) -> list[T]:
-            reader = _Reader(transaction, project, admitted)
+            reader = _Reader(transaction, self._space + project, admitted)
             before = reader.generation()
             try:
                 answer = work(reader)
@@ -527,7 +532,7 @@ class _Reader:
     def nodes(self, ids: Sequence[str]) -> dict[str, Node]:
         """Those of these nodes that exist, by id, in the order asked for."""
         found = {}
-        for some in _portions(sorted(set(ids))):
+        for some in _portions(_ids(ids)):
             for *fields, document_id in self.rows(_NODES, ids=some):
                 found[fields[0]] = Node(*(*fields, document_id or ""))
         return {id: found[id] for id in ids if id in found}
@@ -810,8 +815,13 @@ def _relation(edge: Edge, uri: str) -> dict[str, Any]:
     return {"source": edge.source, "target": edge.target, "fields": fields}
 
 
+def _ids(ids: Iterable[str]) -> list[str]:
+    """Those that can be ids, each once: nothing else is sent, because not everything can be."""
+    return sorted({id for id in ids if is_chunk_id(id)})
+
+
 def _listed(types: Types) -> list[str]:
-    return list(EDGE_TYPES) if types is None else sorted(types)
+    return [type for type in EDGE_TYPES if types is None or type in types]
 
 
 def _portions(values: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -177,7 +177,8 @@ def by_document(nodes: Iterable[Node], edges: Iterable[Edge]) -> Iterator[Docume
         yield DocumentGraph(document_id, contributed, tuple(mine))
 
 
-def _text(text: Any, most: int) -> bool:
+def is_text(text: Any, most: int) -> bool:
+    """Whether this is text of at most ``most`` characters that can be stored and shown: no control characters."""
     return isinstance(text, str) and len(text) <= most and not _UNPRINTABLE.search(text)
 
 
@@ -194,12 +195,12 @@ _NODE_RULES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
         "id": _id,
         "label": lambda label: label in LABELS,
-        "type": lambda type: _text(type, TYPE_CHARS) and bool(type.strip()),
-        "title": lambda title: _text(title, TITLE_CHARS),
+        "type": lambda type: is_text(type, TYPE_CHARS) and bool(type.strip()),
+        "title": lambda title: is_text(title, TITLE_CHARS),
         "level": _count,
         "tokens": _count,
-        "doc_tag": lambda tag: _text(tag, ANCHOR_CHARS),
-        "anchor": lambda anchor: _text(anchor, ANCHOR_CHARS),
+        "doc_tag": lambda tag: is_text(tag, ANCHOR_CHARS),
+        "anchor": lambda anchor: is_text(anchor, ANCHOR_CHARS),
     }
 )
 _EDGE_RULES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(

@@ -32,7 +32,7 @@ from server.graph.base import (
     Reached,
     Types,
 )
-from server.graph.records import EDGE_TYPES, LABELS, TITLE_CHARS, Edge, Node, normalised
+from server.graph.records import EDGE_TYPES, LABELS, TITLE_CHARS, Edge, Node, is_text, normalised
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -128,7 +128,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Row i is ``[start[i], start[i + 1])`` of the rest: the other end, the edge, whether it leaves i, how heavy.
+    """Row i is ``[start[i], start[i + 1])`` of the rest: i, the other end, the edge, does it leave i, how heavy.
 
     ``heavy`` is the rank of the edge's weight among ``weights``, heaviest first; ``key`` orders entries of any
     rows by (-weight, title, id).
@@ -160,7 +160,9 @@ def _rows(graph: Graph) -> Rows:
     start = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(here, minlength=size), out=start[1:])
     edge = edge[order]
-    return Rows(-heaviest, start, other[order], edge, leaves[order], edges.type[edge], rank[edge], key[order])
+    return Rows(
+        -heaviest, start, here[order], other[order], edge, leaves[order], edges.type[edge], rank[edge], key[order]
+    )
 
 
 def _ordered(row: Ints, key: Ints, last: Ints, keys: int) -> Ints:
@@ -397,8 +399,7 @@ def _step(graph: Graph, scores: Floats, types: Types) -> Floats:
     rows = graph.rows
     here = np.flatnonzero(scores >= _NEGLIGIBLE)
     entries = _entries(graph, here, "both", types)
-    row = np.searchsorted(rows.start, entries, side="right") - 1
-    weight = graph.edges.weight[rows.edge[entries]]
+    row, weight = rows.here[entries], rows.weights[rows.heavy[entries]]
     out = np.bincount(row, weights=weight, minlength=len(scores))
     share = np.divide(scores, out, out=np.zeros_like(scores), where=out > 0)
     moved = np.bincount(rows.other[entries], weights=weight * share[row], minlength=len(scores))
@@ -407,7 +408,7 @@ def _step(graph: Graph, scores: Floats, types: Types) -> Floats:
 
 def find(graph: Graph, name: str, types: Types, limit: int) -> list[Match]:
     """See ``GraphStore.find``."""
-    wanted = normalised(name) if len(name) <= TITLE_CHARS else ""
+    wanted = normalised(name) if is_text(name, TITLE_CHARS) else ""
     if not wanted:
         return []
     named = _starting(graph, wanted)

@@ -1,9 +1,9 @@
 """How fast are the graph stores? A power-law graph, imported and walked; prints JSON, asserts nothing.
 
-    python tests/bench/graph.py [--nodes 100000] [--edges 1000000] [--asked 500] [--neo4j bolt://127.0.0.1:7687]
+    python -m tests.bench.graph [--nodes 100000] [--edges 1000000] [--asked 500] [--neo4j]
 
 Figures are milliseconds (p50 and p95 over random starts, warm). "import" is apply, derive and the first read, in
-seconds. With ``--neo4j`` the same graph and the same questions go to that server, into a project of their own.
+seconds. With ``--neo4j`` the same graph and the same questions go to a Neo4j server as well (see tests/neo4j).
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 
 from server.backends.graph_sqlite import SqliteGraph
+from server.backends.neo4j import Neo4jGraph
 from server.graph.base import GraphStore
 from server.graph.records import DocumentGraph, Edge, Node
 from server.ids import chunk_id, document_id, entity_id
 from server.retrieval.evaluation import percentile
+from tests.neo4j.running import neo4j_server
 
 PROJECT = "bench"
 CHUNKS_EACH = 24
@@ -38,7 +40,7 @@ def main() -> None:
     asked.add_argument("--nodes", type=int, default=100_000)
     asked.add_argument("--edges", type=int, default=1_000_000)
     asked.add_argument("--asked", type=int, default=500)
-    asked.add_argument("--neo4j", default="")
+    asked.add_argument("--neo4j", action="store_true")
     options = asked.parse_args()
     graphs = list(_graphs(options.nodes, options.edges))
     figures: dict[str, Any] = {
@@ -53,6 +55,11 @@ def main() -> None:
         figures["embedded"]["disk_mb"] = round(path.stat().st_size / 1e6, 1)
         store.close()
     figures["embedded"]["peak_rss_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    if options.neo4j:
+        with neo4j_server(("-Xmx4g",)) as url:
+            server = Neo4jGraph(url, query_seconds=120)
+            figures["neo4j"] = _measured(server, graphs, options.asked // 5)
+            server.close()
     print(json.dumps(figures, indent=2))
 
 

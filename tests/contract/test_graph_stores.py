@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+import socket
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,32 +16,82 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server.backends.graph_sqlite import SqliteGraph
+from server.backends.neo4j import Neo4jGraph
 from server.errors import WinnowError
-from server.graph.base import GraphStore
-from server.graph.records import DocumentGraph, Edge, Node
+from server.graph.base import Degree, GraphStore
+from server.graph.records import DocumentGraph, Edge, Node, by_document, normalised
 from server.ids import chunk_id, document_id, entity_id
 from tests.contract import graph_worlds as worlds
 from tests.contract.graph_oracle import Oracle, oracle
+from tests.neo4j.running import neo4j_server
 
-P = worlds.PROJECT
+# A server that somebody runs already may hold other graphs.
+P = f"winnow-test-{secrets.token_hex(4)}"
+COPY = f"{P}-copy"
 
 
-@pytest.fixture(scope="module", params=["embedded"])
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
     opened = SqliteGraph(tmp_path_factory.mktemp("graph") / "graph.sqlite3")
     yield opened
     opened.close()
 
 
-def fill(store: GraphStore, graphs: list[DocumentGraph], project: str = P) -> None:
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[str, str, str]]:
+    """URL, user and password."""
+    with neo4j_server() as url:
+        yield url, os.environ.get("WINNOW_NEO4J_USER", ""), os.environ.get("WINNOW_NEO4J_PASSWORD", "")
+
+
+@pytest.fixture(scope="module")
+def neo4j(server: tuple[str, str, str]) -> Iterator[Neo4jGraph]:
+    opened = Neo4jGraph(*server, query_seconds=30)
+    yield opened
+    for project in (P, COPY):
+        opened.apply(project, (), sorted(opened.documents(project)))
+    opened.close()
+
+
+@pytest.fixture(params=["embedded", "neo4j"])
+def store(request: pytest.FixtureRequest) -> GraphStore:
+    opened: GraphStore = request.getfixturevalue(request.param)
+    return opened
+
+
+def fill(store: GraphStore, graphs: Sequence[DocumentGraph], project: str = P) -> None:
+    """Make the project hold these graphs and no others."""
     store.apply(project, graphs, sorted(store.documents(project)))
     store.derive(project)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+# --- against the definitions -----------------------------------------------------------------------------------
+
+lightly = settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+thoroughly = settings(lightly, max_examples=80)
+
+
+@thoroughly
 @given(st.data())
-def test_every_answer_is_what_the_definitions_say(store: GraphStore, data: st.DataObject) -> None:
-    """One graph, every operation, against loops and networkx."""
+def test_every_answer_of_the_embedded_store_is_what_the_definitions_say(
+    embedded: GraphStore, data: st.DataObject
+) -> None:
+    """Any graph, every operation, against loops and networkx."""
+    _every_answer(embedded, data)
+
+
+@lightly
+@given(st.data())
+def test_every_answer_of_neo4j_is_what_the_definitions_say(neo4j: GraphStore, data: st.DataObject) -> None:
+    """The same on a server: fewer graphs, because each costs some hundred statements."""
+    _every_answer(neo4j, data)
+
+
+def _every_answer(store: GraphStore, data: st.DataObject) -> None:
     graphs = data.draw(worlds.graphs())
     fill(store, graphs)
     for _ in range(2):
@@ -47,26 +99,346 @@ def test_every_answer_is_what_the_definitions_say(store: GraphStore, data: st.Da
         expected = oracle(graphs, scope)
         assert store.nodes(P, worlds.IDS, scope) == expected.nodes
         assert store.counts(P, scope) == expected.counts()
-        _compare(store, expected, scope, data)
+        _answers_like(store, expected, scope, data)
 
 
-def _compare(store: GraphStore, expected: Oracle, scope: Any, data: st.DataObject) -> None:
+def _answers_like(store: GraphStore, expected: Oracle, scope: Any, data: st.DataObject) -> None:
     ids, other = data.draw(worlds.ids), data.draw(worlds.ids)
     types, direction = data.draw(worlds.types), data.draw(worlds.directions)
     limit, hops = data.draw(st.sampled_from((1, 3, 50))), data.draw(st.integers(1, 4))
     offset = data.draw(st.integers(0, 3))
-    name = data.draw(worlds.titles)
+    name = data.draw(worlds.titles)[: data.draw(st.sampled_from((3, 40)))]
     kinds = data.draw(st.none() | st.frozensets(st.sampled_from((*worlds.KINDS, "markdown"))))
     assert [store.degrees(P, id, scope) for id in ids] == [expected.degrees(id) for id in ids]
-    assert store.find(P, name[:9], kinds, scope, limit) == expected.find(name[:9], kinds, limit)
+    assert store.find(P, name, kinds, scope, limit) == expected.find(name, kinds, limit)
     asked = (ids, direction, types)
     assert store.neighbours(P, *asked, scope, limit, offset) == expected.neighbours(*asked, limit, offset)
-    assert store.expand(P, ids, hops, types, direction, scope, limit) == expected.expand(
-        ids, hops, types, direction, limit
-    )
-    assert store.paths(P, ids, other, hops, types, scope, limit) == expected.paths(ids, other, hops, types, limit)
+    around = expected.expand(ids, hops, types, direction, limit)
+    assert store.expand(P, ids, hops, types, direction, scope, limit) == around
+    ways = expected.paths(ids, other, hops, types, limit)
+    assert store.paths(P, ids, other, hops, types, scope, limit) == ways
     seeds = {id: 1.0 + at for at, id in enumerate(ids)}
     ranks = store.ranks(P, seeds, types, scope, iterations=60)
     found = dict.fromkeys(expected.nodes, 0.0) | dict(ranks)
     assert found == pytest.approx(expected.ranks(seeds, types, 0.5), abs=1e-4)
     assert ranks == sorted(ranks, key=lambda rank: (-rank[1], expected.nodes[rank[0]].title, rank[0]))
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(worlds.URIS), st.booleans()).flatmap(
+        lambda step: st.tuples(st.just(step[0]), worlds.graph(step[0]) if step[1] else st.none())
+    ),
+    min_size=2,
+    max_size=6,
+)
+
+
+@lightly
+@given(steps, worlds.scopes)
+def test_changed_document_by_document_a_graph_ends_where_it_would_have_been_at_once(
+    embedded: GraphStore, neo4j: GraphStore, changes: list[tuple[str, DocumentGraph | None]], scope: Any
+) -> None:
+    """Replacing a document replaces exactly what it said, and taking it out leaves nothing of it."""
+    held: dict[str, DocumentGraph] = {}
+    for store in (embedded, neo4j):
+        fill(store, ())
+        for uri, graph in changes:
+            id = document_id(worlds.PROJECT, uri)
+            store.apply(P, [graph] if graph else [], [] if graph else [id])
+            held = {key: value for key, value in held.items() if key != id} | ({id: graph} if graph else {})
+        store.derive(P)
+        expected = oracle(list(held.values()), scope)
+        assert store.documents(P) == held.keys()
+        assert store.nodes(P, worlds.IDS, scope) == expected.nodes
+        assert store.neighbours(P, worlds.IDS, scope=scope, limit=200) == expected.neighbours(
+            worlds.IDS, "both", None, 200, 0
+        )
+    assert list(embedded.export(P)) == list(neo4j.export(P))
+
+
+@lightly
+@given(worlds.graphs())
+def test_what_one_store_exports_the_other_takes_for_the_same_graph(
+    embedded: GraphStore, neo4j: GraphStore, graphs: list[DocumentGraph]
+) -> None:
+    """Out of one and into the other, document by document or as flat lists of nodes and edges."""
+    fill(embedded, graphs)
+    exported = list(embedded.export(P))
+    fill(neo4j, exported, COPY)
+    assert list(neo4j.export(COPY)) == exported
+    assert neo4j.counts(COPY) == embedded.counts(P)
+    everything = {node.id: node for graph in graphs for node in graph.nodes}.values()
+    flat = by_document(everything, [edge for graph in graphs for edge in graph.edges])
+    assert {graph.document_id: graph.edges for graph in flat} == {
+        graph.document_id: graph.edges for graph in graphs
+    }
+
+
+# --- small worlds, by hand -------------------------------------------------------------------------------------
+
+
+def document(uri: str, *parts: Node | Edge) -> DocumentGraph:
+    """A document with these entities and edges; its chunks are those that its edges speak of as 1, 2, 3."""
+    id = document_id(P, uri)
+    own = (
+        Node(id, "Document", "markdown", uri, anchor=uri, document_id=id),
+        *(Node(chunk(uri, at), "Chunk", "chunk", f"{uri} {at}", document_id=id) for at in range(1, 4)),
+    )
+    edges = tuple(replace(part, document_id=id) for part in parts if isinstance(part, Edge))
+    return DocumentGraph(id, (*own, *(part for part in parts if isinstance(part, Node))), edges)
+
+
+def chunk(uri: str, number: int) -> str:
+    return chunk_id(P, uri, (), "", number)
+
+
+def entity(title: str, type: str = "term") -> Node:
+    return Node(entity_id(P, normalised(title)), "Entity", type, title)
+
+
+def mention(uri: str, number: int, what: Node, weight: float = 1.0) -> Edge:
+    return Edge(chunk(uri, number), what.id, "MENTIONS", weight, 0.5, (chunk(uri, number),))
+
+
+def test_a_scope_hides_what_only_others_say_of_an_entity(store: GraphStore) -> None:
+    """Its title, its type, its edges: as if their documents had never been read."""
+    secret, spoken = entity("ACME", "vendor"), entity("Acme")
+    fill(
+        store,
+        [
+            document("a.md", secret, mention("a.md", 1, secret)),
+            document("b.md", spoken, mention("b.md", 1, spoken)),
+        ],
+    )
+    alone = frozenset({document_id(P, "b.md")})
+    assert [store.nodes(P, [spoken.id], scope)[spoken.id] for scope in (None, alone)] == [secret, spoken]
+    assert store.degrees(P, spoken.id, alone) == [Degree("MENTIONS", "in", 1)]
+    assert store.find(P, "acme", frozenset({"vendor"}), alone) == []
+    assert store.nodes(P, [spoken.id], frozenset()) == {}
+
+
+def test_an_entity_goes_with_the_last_edge_that_touches_it(store: GraphStore) -> None:
+    """Named without an edge it is not there, and neither is what nobody names any more."""
+    kept, lost = entity("Kept"), entity("Lost")
+    fill(store, [document("a.md", kept, lost, mention("a.md", 1, kept), mention("a.md", 2, lost))])
+    assert list(store.nodes(P, [kept.id, lost.id])) == [kept.id, lost.id]
+    store.apply(P, [document("a.md", kept, lost, mention("a.md", 1, kept))])
+    assert list(store.nodes(P, [kept.id, lost.id])) == [kept.id]
+    store.apply(P, (), [document_id(P, "a.md")])
+    assert store.nodes(P, [kept.id, lost.id]) == {}
+
+
+def test_what_is_named_together_twice_is_tied_by_mutual_information(store: GraphStore) -> None:
+    """Three chunks, two of them name both: log2(3 * 2 / (2 * 2)) bits, shown by the two."""
+    one, other, rare = entity("One"), entity("Other"), entity("Rare")
+    said = [mention("a.md", at, what) for at in (1, 2) for what in (one, other)]
+    fill(store, [document("a.md", one, other, rare, *said, mention("a.md", 1, rare))])
+    ends = sorted((one.id, other.id))
+    proof = tuple(sorted((chunk("a.md", 1), chunk("a.md", 2))))
+    (row,) = store.neighbours(P, [one.id], types=frozenset({"CO_OCCURS"})).rows
+    assert row.edge == Edge(*ends, "CO_OCCURS", 0.585, 1.0, proof)
+    assert store.neighbours(P, [rare.id], types=frozenset({"CO_OCCURS"})).total == 0
+
+
+def test_a_hub_of_fifty_thousand_neighbours_answers_in_pages(store: GraphStore) -> None:
+    """Counts tell the whole, rows never more than were asked for."""
+    hub = entity("Hub")
+    own = document("hub.md", hub, *(Edge(hub.id, entity_id(P, f"n{at}"), "CALLS") for at in range(50_000)))
+    around = tuple(Node(entity_id(P, f"n{at}"), "Entity", "function", f"n{at:05}") for at in range(50_000))
+    fill(store, [replace(own, nodes=own.nodes + around)])
+    page = store.neighbours(P, [hub.id], offset=49_990)
+    assert (page.total, [row.node.title for row in page.rows]) == (
+        50_000,
+        [f"n{at}" for at in range(49_990, 50_000)],
+    )
+    found = store.expand(P, [hub.id], 2, limit=200)
+    assert (found.total, found.by_type, found.cut) == (50_001, {"function": 50_000, "term": 1}, 49_801)
+    assert [each.node.title for each in found.nodes] == ["Hub", *(f"n{at:05}" for at in range(199))]
+    ends = around[7].id, around[49_999].id
+    (way,) = store.paths(P, ends[:1], ends[1:]).paths
+    assert [node.id for node in way.nodes] == [ends[0], hub.id, ends[1]]
+    assert len(store.find(P, "n", limit=200)) == 200
+    fill(store, ())
+
+
+# --- what is hostile -------------------------------------------------------------------------------------------
+
+ID, NAME = document_id(P, "a.md"), entity("Name")
+EDGE = mention("a.md", 1, NAME)
+MEGABYTE = "x" * 1_000_000
+REFUSED: dict[str, tuple[Node | Edge, ...]] = {
+    "an id that is Cypher": (replace(NAME, id="n) DETACH DELETE n //"),),
+    "an id of a megabyte": (replace(NAME, id=MEGABYTE),),
+    "a label that is Cypher": (replace(NAME, label="Entity) DETACH DELETE (n"),),  # type: ignore[arg-type]
+    "a label that is ours but no node's": (replace(NAME, label="WinnowProject"),),  # type: ignore[arg-type]
+    "a type of a megabyte": (replace(NAME, type=MEGABYTE),),
+    "a type that is empty": (replace(NAME, type=" "),),
+    "a title of a megabyte": (replace(NAME, title=MEGABYTE),),
+    "a title with a control character": (replace(NAME, title="a\x1b[31mb"),),
+    "a title with a NUL": (replace(NAME, title="a\0b"),),
+    "a title that UTF-8 cannot hold": (replace(NAME, title="\ud800"),),
+    "a level below 0": (replace(NAME, level=-1),),
+    "tokens beyond 32 bits": (replace(NAME, tokens=2**31),),
+    "an entity that a document owns": (replace(NAME, document_id=ID),),
+    "a chunk of another document": (Node(chunk("b.md", 1), "Chunk", "chunk", "", document_id="0" * 12),),
+    "a relation that is Cypher": (replace(EDGE, type="X]->() DELETE r //"),),  # type: ignore[arg-type]
+    "a relation that only a store may derive": (replace(EDGE, type="CO_OCCURS"),),
+    "a source that is no id": (replace(EDGE, source="' OR 1=1"),),
+    "a target that is no id": (replace(EDGE, target=""),),
+    "a weight that is no number": (replace(EDGE, weight=float("nan")),),
+    "a weight below 0": (replace(EDGE, weight=-0.1),),
+    "a confidence above 1": (replace(EDGE, confidence=1.1),),
+    "evidence that is no id": (replace(EDGE, evidence=("$project",)),),
+    "nine pieces of evidence": (replace(EDGE, evidence=(chunk("a.md", 1),) * 9),),
+}
+
+
+@pytest.mark.parametrize("parts", REFUSED.values(), ids=REFUSED)
+def test_a_hostile_record_is_refused_and_changes_nothing(
+    store: GraphStore, parts: tuple[Node | Edge, ...]
+) -> None:
+    """Not the graph, not the documents that came with it, not the generation."""
+    fill(store, [document("a.md", NAME, EDGE)])
+    before = store.generation(P), list(store.export(P))
+    with pytest.raises(WinnowError) as refused:
+        store.apply(P, [document("b.md"), document("a.md", *parts)])
+    assert refused.value.reason == "INVALID_REQUEST"
+    assert len(refused.value.message) < 300
+    assert (store.generation(P), list(store.export(P))) == before
+
+
+HOSTILE = ("n) DETACH DELETE n //", "' OR 1=1 --", "`", "\0", "\x1b[2J", "\ud800", "$project", "", MEGABYTE)
+
+
+def test_a_hostile_question_finds_nothing_and_changes_nothing(store: GraphStore) -> None:
+    """Ids, names and types are data wherever they come from."""
+    fill(store, [document("a.md", NAME, EDGE)])
+    before = store.generation(P), list(store.export(P))
+    types = frozenset(HOSTILE)
+    for text in HOSTILE:
+        assert store.nodes(P, [text]) == {}
+        assert store.find(P, text) == []
+        assert store.find(P, "name", types) == []
+        assert store.degrees(P, text) == []
+        assert store.neighbours(P, [text]).total == 0
+        assert store.expand(P, [text]).total == 0
+        assert store.paths(P, [text], [NAME.id]).paths == ()
+        assert store.ranks(P, {text: 1.0}) == []
+        assert store.nodes(P, [NAME.id], frozenset({text})) == {}
+    assert store.neighbours(P, [NAME.id], types=types).total == 0
+    assert (store.generation(P), list(store.export(P))) == before
+
+
+BEYOND: dict[str, Any] = {
+    "no hops": lambda store: store.expand(P, [ID], 0),
+    "six hops": lambda store: store.expand(P, [ID], 6),
+    "201 nodes": lambda store: store.expand(P, [ID], limit=201),
+    "201 ids": lambda store: store.neighbours(P, [ID] * 201),
+    "a page of 201": lambda store: store.neighbours(P, [ID], limit=201),
+    "an offset below 0": lambda store: store.neighbours(P, [ID], offset=-1),
+    "seven hops of a path": lambda store: store.paths(P, [ID], [ID], 7),
+    "51 paths": lambda store: store.paths(P, [ID], [ID], limit=51),
+    "no match": lambda store: store.find(P, "name", limit=0),
+    "a damping above 1": lambda store: store.ranks(P, {ID: 1.0}, damping=1.5),
+}
+
+
+@pytest.mark.parametrize("ask", BEYOND.values(), ids=BEYOND)
+def test_what_is_beyond_the_limits_is_refused_with_the_limits(store: GraphStore, ask: Any) -> None:
+    """Told from what to what, rather than cut in silence."""
+    with pytest.raises(WinnowError, match=r"must be from \d+ to \d+") as refused:
+        ask(store)
+    assert refused.value.reason == "INVALID_REQUEST"
+
+
+# --- who else is there -----------------------------------------------------------------------------------------
+
+
+def test_readers_see_whole_changes_while_one_writes(store: GraphStore) -> None:
+    """Version n of the document names n entities with weight n each: never some of one and some of another."""
+    hub = entity("Hub")
+
+    def version(number: int) -> DocumentGraph:
+        names = [entity(f"name {at}") for at in range(number)]
+        calls = [Edge(hub.id, name.id, "CALLS", float(number)) for name in names]
+        return document("a.md", hub, *names, *calls)
+
+    fill(store, [version(1)])
+    done, torn = threading.Event(), []
+
+    def read() -> None:
+        while not done.is_set():
+            page = store.neighbours(P, [hub.id], limit=200)
+            if {row.edge.weight for row in page.rows} != {float(page.total)} or len(page.rows) != page.total:
+                torn.append(page)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for number in range(2, 12):
+        store.apply(P, [version(number)])
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert torn == []
+    assert store.neighbours(P, [hub.id]).total == 11
+
+
+def test_projects_do_not_see_each_other(store: GraphStore) -> None:
+    """Neither by id nor by name, and a change of one is no change of the other."""
+    fill(store, [document("a.md", NAME, EDGE)])
+    fill(store, (), COPY)
+    before = store.generation(P)
+    store.apply(COPY, (), [ID])
+    assert store.nodes(COPY, [NAME.id]) == {}
+    assert store.find(COPY, "name") == []
+    assert (store.generation(P), store.documents(P)) == (before, {ID})
+    assert store.generation("nowhere") == 0
+
+
+def test_another_process_sees_what_was_applied(tmp_path: Path) -> None:
+    """Two handles on one file: the generation tells the second that what it holds in memory is old."""
+    one, other = (SqliteGraph(tmp_path / "graph.sqlite3") for _ in range(2))
+    assert other.nodes(P, [NAME.id]) == {}
+    one.apply(P, [document("a.md", NAME, EDGE)])
+    assert other.nodes(P, [NAME.id]) == {NAME.id: NAME}
+    one.close()
+    other.close()
+
+
+def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
+    """Said, not overwritten."""
+    path = tmp_path / "graph.sqlite3"
+    path.write_bytes(b"something else entirely, and longer than a header of a hundred bytes" * 4)
+    before = path.read_bytes()
+    with pytest.raises(WinnowError) as refused:
+        SqliteGraph(path)
+    assert (refused.value.reason, path.read_bytes()) == ("INDEX_UNAVAILABLE", before)
+
+
+def test_no_server_and_a_silent_server_are_unavailable() -> None:
+    """The caller is told within the time that connecting may take; user and password are not repeated."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        quiet = f"bolt://127.0.0.1:{silent.getsockname()[1]}"
+        for url in ("bolt://127.0.0.1:1", quiet, "bolt://user:secret@127.0.0.1:1", "nonsense"):
+            with pytest.raises(WinnowError) as refused:
+                _ask(url)
+            assert refused.value.reason == "INDEX_UNAVAILABLE"
+            assert "secret" not in refused.value.message
+
+
+def _ask(url: str) -> int:
+    store = Neo4jGraph(url, "somebody", "secret", connect_seconds=0.3, query_seconds=0.3)
+    try:
+        return store.generation(P)
+    finally:
+        store.close()
+
+
+def test_a_read_that_takes_too_long_is_a_timeout(server: tuple[str, str, str]) -> None:
+    """The server ends the statement; the message says what to ask for instead."""
+    hurried = Neo4jGraph(*server, query_seconds=0.2)
+    with pytest.raises(WinnowError) as refused:
+        hurried._read(P, None, lambda reader: reader.rows("UNWIND range(1, 10000000000) AS n RETURN count(n)"))
+    hurried.close()
+    assert (refused.value.reason, "fewer hops" in refused.value.message) == ("TIMEOUT", True)

@@ -1,8 +1,8 @@
 """A real Neo4j server for the tests: the community edition from Maven Central, on this machine's own Java.
 
-``WINNOW_NEO4J_URL`` (with ``WINNOW_NEO4J_USER`` and ``WINNOW_NEO4J_PASSWORD``) names one that runs already. Otherwise
-``pom.xml`` says what a server consists of, Maven brings it into the user's own repository (133 MB, once), and
-``Server.java`` starts it on a free port of the loopback with an empty database.
+``WINNOW_NEO4J_URL`` (with ``WINNOW_NEO4J_USER`` and ``WINNOW_NEO4J_PASSWORD``) names one that runs already.
+Otherwise ``pom.xml`` says what a server consists of, Maven brings it into the user's own repository (133 MB,
+once), and ``Server.java`` starts it on a free port of the loopback with an empty database.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,11 +26,11 @@ _FETCH_SECONDS = 300
 _START_SECONDS = 60
 _STOP_SECONDS = 20
 # Started for seconds, not for days: the quick compiler alone, and the collector without threads.
-_JVM = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 @contextmanager
-def neo4j_server() -> Iterator[str]:
+def neo4j_server(jvm: Sequence[str] = _QUICK) -> Iterator[str]:
     """The URL of a server that answers; skips, with the reason, where there can be none."""
     if url := os.environ.get("WINNOW_NEO4J_URL", ""):
         yield url
@@ -41,7 +41,7 @@ def neo4j_server() -> Iterator[str]:
     if not os.access(home, os.W_OK):
         pytest.skip("this user has no home folder for what Maven brings; or set WINNOW_NEO4J_URL")
     with tempfile.TemporaryDirectory(prefix="winnow-neo4j-") as folder:
-        yield from _running(_classpath(Path(folder)), Path(folder))
+        yield from _running(["java", *jvm, "-cp", _classpath(Path(folder))], Path(folder))
 
 
 def _classpath(folder: Path) -> str:
@@ -55,8 +55,8 @@ def _classpath(folder: Path) -> str:
     pytest.skip(f"Maven cannot bring Neo4j: {done.stdout.strip()[-300:]}")
 
 
-def _running(classpath: str, folder: Path) -> Iterator[str]:
-    command = ["java", *_JVM, "-cp", classpath, str(HERE / "Server.java"), str(folder / "data")]
+def _running(java: Sequence[str], folder: Path) -> Iterator[str]:
+    command = [*java, str(HERE / "Server.java"), str(folder / "data")]
     with (
         (folder / "log").open("w") as log,
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True) as process,
