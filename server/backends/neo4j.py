@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
 from neo4j import READ_ACCESS, WRITE_ACCESS, GraphDatabase, ManagedTransaction, unit_of_work
 from neo4j.exceptions import DriverError, Neo4jError
 
+from server.backends import cypher
 from server.errors import WinnowError
 from server.graph import walk
 from server.graph.base import (
@@ -79,186 +79,6 @@ _ATTEMPTS = 3
 Key = tuple[str, str, str]
 T = TypeVar("T")
 
-_ORDER: Mapping[str, int] = {type: at for at, type in enumerate(EDGE_TYPES)}
-_INDEXES = (
-    "CREATE CONSTRAINT winnow_node IF NOT EXISTS FOR (n:Winnow) REQUIRE (n.project, n.id) IS UNIQUE",
-    "CREATE CONSTRAINT winnow_source IF NOT EXISTS FOR (n:WinnowSource)"
-    " REQUIRE (n.project, n.document_id) IS UNIQUE",
-    "CREATE CONSTRAINT winnow_project IF NOT EXISTS FOR (n:WinnowProject) REQUIRE n.name IS UNIQUE",
-    "CREATE INDEX winnow_owner IF NOT EXISTS FOR (n:Winnow) ON (n.project, n.document_id)",
-    "CREATE INDEX winnow_name IF NOT EXISTS FOR (n:Winnow) ON (n.project, n.name)",
-    "CREATE INDEX winnow_names IF NOT EXISTS FOR ()-[r:NAMES]-() ON (r.project, r.name)",
-    *(
-        f"CREATE INDEX winnow_{type.lower()} IF NOT EXISTS FOR ()-[r:{type}]-() ON (r.project, r.document_id)"
-        for type in EDGE_TYPES
-    ),
-)
-_PATTERNS: Mapping[Direction, str] = MappingProxyType(
-    {
-        "out": "(n:Winnow)-[r]->(m:Winnow)",
-        "in": "(n:Winnow)<-[r]-(m:Winnow)",
-        "both": "(n:Winnow)-[r]-(m:Winnow)",
-    }
-)
-_GENERATION = "MATCH (p:WinnowProject {name: $project}) RETURN p.generation"
-
-
-def _there(node: str) -> str:
-    """Whether a document in scope contributes the node."""
-    return (
-        f"(CASE WHEN {node}:Entity"
-        f" THEN $scope IS NULL OR EXISTS {{ MATCH ({node})<-[k:NAMES]-() WHERE k.document_id IN $scope }}"
-        f" ELSE {node}.document_id IS NOT NULL AND ($scope IS NULL OR {node}.document_id IN $scope) END)"
-    )
-
-
-_CHUNK_THERE = (
-    "(c:Winnow) WHERE c.project = $project AND c.id IN {ids} AND c:Chunk"
-    " AND ($scope IS NULL OR c.document_id IN $scope)"
-)
-# Whether a document in scope says the edge r; a derived one has nothing but its evidence.
-_SAID = (
-    "(CASE WHEN r.document_id = '' THEN EXISTS { MATCH " + _CHUNK_THERE.format(ids="r.evidence") + " }"
-    " ELSE $scope IS NULL OR r.document_id IN $scope END)"
-)
-_TITLE = (
-    "CASE WHEN $scope IS NULL OR NOT m:Entity THEN m.title ELSE COLLECT { MATCH (m)<-[k:NAMES]-()"
-    " WHERE k.document_id IN $scope RETURN k.title ORDER BY k.uri, k.document_id LIMIT 1 }[0] END AS title"
-)
-_TYPE = (
-    "CASE WHEN $scope IS NULL OR NOT m:Entity THEN m.type ELSE substring(COLLECT { MATCH (m)<-[k:NAMES]-()"
-    " WHERE k.document_id IN $scope RETURN min(k.told) }[0], 3) END AS type"
-)
-_NODE_SEEN = (
-    f"m.project = $project AND {_there('m')} AND (NOT m:Entity"
-    f" OR EXISTS {{ MATCH (m)-[r]-(o:Winnow) WHERE {_SAID} AND {_there('o')} }})"
-)
-_FIELDS = f"m.id, m.label, {_TYPE}, {_TITLE}, m.level, m.tokens, m.doc_tag, m.anchor, m.document_id"
-_NODES = f"MATCH (m:Winnow) WHERE m.id IN $ids AND {_NODE_SEEN} RETURN {_FIELDS}"
-_EVIDENCE_SEEN = f"MATCH {_CHUNK_THERE.format(ids='$ids')} RETURN c.id"
-_EDGES = (
-    "UNWIND $keys AS key MATCH (n:Winnow {project: $project, id: key[0]})-[r]->(m:Winnow {project: $project,"
-    f" id: key[1]}}) WHERE type(r) = key[2] AND {_SAID} RETURN n.id, m.id, type(r), r.weight, r.confidence,"
-    " r.evidence, r.document_id ORDER BY r.weight DESC, r.uri, r.document_id"
-)
-
-
-def _around(direction: Direction) -> str:
-    """The edges n-r-m of the nodes $ids; edges that agree in both ends and type are not yet one."""
-    return (
-        f"MATCH {_PATTERNS[direction]} WHERE n.project = $project AND n.id IN $ids AND type(r) IN $types"
-        f" AND {_there('n')} AND {_there('m')} AND {_SAID}"
-    )
-
-
-_ENDS = "startNode(r).id AS source, endNode(r).id AS target, type(r) AS relation"
-_ROWS = {
-    direction: f"{_around(direction)} WITH n, m, {_ENDS}, max(r.weight) AS weight"
-    f" WITH m.id AS id, {_TITLE}, source, target, relation, weight"
-    " ORDER BY weight DESC, title, id, $order[relation], source, target SKIP $offset LIMIT $limit"
-    " RETURN id, source, target, relation"
-    for direction in _PATTERNS
-}
-_ROW_COUNT = {
-    direction: f"{_around(direction)} WITH DISTINCT n, m, {_ENDS} RETURN count(*)" for direction in _PATTERNS
-}
-_LEVEL = {
-    direction: f"{_around(direction)} AND NOT m.id IN $seen WITH m, max(r.weight) AS weight"
-    f" RETURN m.id, {_TITLE}, {_TYPE}, weight"
-    for direction in _PATTERNS
-}
-_AMONG = (
-    f"{_around('out')} AND m.id IN $ids WITH n, m, type(r) AS relation, max(r.weight) AS weight"
-    " ORDER BY weight DESC, $order[relation], n.id, m.id RETURN n.id, m.id, relation"
-)
-_FETCH = (
-    f"{_around('both')} WITH DISTINCT m, {_ENDS}, r.weight AS weight WITH m, source, target, relation,"
-    f" max(weight) AS weight RETURN source, target, relation, weight, m.id, {_TITLE} LIMIT $limit"
-)
-_DEGREES = {
-    direction: f"{_around(direction)} WITH DISTINCT m, type(r) AS relation RETURN relation, count(*)"
-    for direction in _PATTERNS
-}
-_COUNT_NODES = f"MATCH (m:Winnow) WHERE {_NODE_SEEN} RETURN m.label, {_TYPE}, count(*)"
-_COUNT_EDGES = (
-    f"MATCH (n:Winnow)-[r]->(m:Winnow) WHERE n.project = $project AND {_there('n')} AND {_there('m')} AND {_SAID}"
-    " WITH DISTINCT n, m, type(r) AS relation RETURN relation, count(*)"
-)
-_NAMED = (
-    "CALL { MATCH (m:Winnow) WHERE m.project = $project AND m.name STARTS WITH $name RETURN m, m.name AS name"
-    " UNION MATCH ()-[k:NAMES]->(m:Winnow) WHERE k.project = $project AND k.name STARTS WITH $name"
-    " AND ($scope IS NULL OR k.document_id IN $scope) RETURN m, k.name AS name }"
-    f" WITH m, name WHERE {_NODE_SEEN} RETURN m.id, max(name = $name)"
-)
-
-_ALIASED = f"{_around('out')} RETURN DISTINCT m.id"
-
-_BEGUN = "MERGE (p:WinnowProject {name: $project}) SET p.generation = coalesce(p.generation, 0) + 1"
-_UNSAID = {
-    type: f"UNWIND $ids AS id MATCH ()-[r:{type} {{project: $project, document_id: id}}]->()"
-    " WITH r, [startNode(r).id, endNode(r).id] AS ends DELETE r"
-    " WITH ends UNWIND ends AS end RETURN collect(DISTINCT end)"
-    for type in EDGE_TYPES
-}
-_UNNAMED = (
-    "UNWIND $ids AS id MATCH (s:WinnowSource {project: $project, document_id: id})"
-    " OPTIONAL MATCH (s)-[:NAMES]->(m) WITH s, m.id AS id DETACH DELETE s RETURN collect(DISTINCT id)"
-)
-# What other documents point at stays as a node without a label.
-_DISOWNED = (
-    "UNWIND $ids AS id MATCH (m:Winnow {project: $project, document_id: id}) WITH m, m.id AS id"
-    " REMOVE m:Document:Section:Chunk SET m = {project: $project, id: id} RETURN collect(id)"
-)
-_SOURCES = "UNWIND $rows AS row CREATE (s:WinnowSource {project: $project}) SET s += row"
-_OWNED = {
-    label: f"UNWIND $rows AS row MERGE (m:Winnow {{project: $project, id: row.id}}) SET m:{label}, m += row"
-    for label in LABELS
-    if label != "Entity"
-}
-_NAMING = (
-    "UNWIND $rows AS row MATCH (s:WinnowSource {project: $project, document_id: row.document_id})"
-    " MERGE (m:Winnow {project: $project, id: row.id}) CREATE (s)-[k:NAMES {project: $project}]->(m)"
-    " SET k.document_id = row.document_id, k.uri = row.uri, k.title = row.title, k.name = row.name,"
-    " k.told = row.told"
-)
-_SAYING: Mapping[str, str] = {
-    type: "UNWIND $rows AS row MERGE (n:Winnow {project: $project, id: row.source})"
-    f" MERGE (m:Winnow {{project: $project, id: row.target}}) CREATE (n)-[r:{type} {{project: $project}}]->(m)"
-    " SET r += row.fields"
-    for type in EDGE_TYPES
-}
-_RESOLVED = (
-    "UNWIND $ids AS id MATCH (m:Winnow {project: $project, id: id})<-[k:NAMES]-()"
-    " WITH m, k ORDER BY k.uri, k.document_id WITH m, collect(k.title)[0] AS title, min(k.told) AS told"
-    " SET m:Entity, m += {label: 'Entity', title: title, type: substring(told, 3), level: 0, tokens: 0,"
-    " doc_tag: '', anchor: ''}"
-)
-_UNRESOLVED = (
-    "UNWIND $ids AS id MATCH (m:Winnow:Entity {project: $project, id: id}) WHERE NOT (m)<-[:NAMES]-()"
-    " REMOVE m:Entity SET m = {project: $project, id: id}"
-)
-_SWEPT = (
-    "UNWIND $ids AS id MATCH (m:Winnow {project: $project, id: id}) WHERE m.label IS NULL AND NOT (m)--() DELETE m"
-)
-_MENTIONS = (
-    "MATCH (n:Winnow:Chunk)-[r:MENTIONS]->(m:Winnow) WHERE n.project = $project RETURN n.id, m.id, r.weight"
-)
-_CHUNKS = "MATCH (m:Winnow:Chunk) WHERE m.project = $project RETURN count(m)"
-_DOCUMENTS = "MATCH (s:WinnowSource) WHERE s.project = $project RETURN s.document_id ORDER BY s.uri, s.document_id"
-_OWN_NODES = (
-    "MATCH (m:Winnow {project: $project, document_id: $id}) RETURN m.id, m.label, m.type, m.title, m.level,"
-    " m.tokens, m.doc_tag, m.anchor, m.document_id"
-)
-_OWN_NAMES = (
-    "MATCH (s:WinnowSource {project: $project, document_id: $id})-[k:NAMES]->(m)"
-    " RETURN m.id, 'Entity', substring(k.told, 3), k.title"
-)
-_OWN_EDGES = {
-    type: f"MATCH (n)-[r:{type} {{project: $project, document_id: $id}}]->(m)"
-    " RETURN n.id, m.id, type(r), r.weight, r.confidence, r.evidence, r.document_id"
-    for type in EDGE_TYPES
-}
-
 
 class Neo4jGraph:
     """The ``GraphStore`` on the server at ``url``; indexes are made with the first change.
@@ -306,7 +126,7 @@ class Neo4jGraph:
 
         def change(transaction: ManagedTransaction) -> None:
             writer = _Writer(transaction, self._space + project)
-            writer.run(_BEGUN)
+            writer.run(cypher.BEGUN)
             touched = writer.take_out(gone)
             writer.put_in(graphs)
             touched |= {node.id for graph in graphs for node in graph.nodes if node.label == "Entity"}
@@ -320,9 +140,9 @@ class Neo4jGraph:
 
         def change(transaction: ManagedTransaction) -> None:
             writer = _Writer(transaction, self._space + project)
-            writer.run(_BEGUN)
-            said = writer.run(_MENTIONS)
-            ((chunks,),) = writer.run(_CHUNKS)
+            writer.run(cypher.BEGUN)
+            said = writer.run(cypher.MENTIONS)
+            ((chunks,),) = writer.run(cypher.CHUNKS)
             edges = edge_records(
                 *together(
                     np.array([point_id(chunk) for chunk, _, _ in said], np.int64),
@@ -331,7 +151,7 @@ class Neo4jGraph:
                     chunks,
                 )
             )
-            ((untied,),) = writer.run(_UNSAID[DERIVED], ids=[""])
+            ((untied,),) = writer.run(cypher.UNSAID[DERIVED], ids=[""])
             writer.say((edge, "") for edge in edges)
             writer.settle(untied)
 
@@ -343,7 +163,7 @@ class Neo4jGraph:
 
     def documents(self, project: str) -> frozenset[str]:
         """The ids of the documents whose graphs are held."""
-        return self._read(project, None, lambda reader: frozenset(id for (id,) in reader.rows(_DOCUMENTS)))
+        return self._read(project, None, lambda reader: frozenset(id for (id,) in reader.rows(cypher.DOCUMENTS)))
 
     def nodes(self, project: str, ids: Sequence[str], scope: Scope = None) -> dict[str, Node]:
         """See ``GraphStore.nodes``."""
@@ -365,8 +185,8 @@ class Neo4jGraph:
         """See ``GraphStore.degrees``."""
 
         def count(reader: _Reader) -> list[Degree]:
-            out = dict(reader.rows(_DEGREES["out"], ids=_ids([id]), types=EDGE_TYPES))
-            into = dict(reader.rows(_DEGREES["in"], ids=_ids([id]), types=EDGE_TYPES))
+            out = dict(reader.rows(cypher.DEGREES["out"], ids=_ids([id]), types=EDGE_TYPES))
+            into = dict(reader.rows(cypher.DEGREES["in"], ids=_ids([id]), types=EDGE_TYPES))
             both = [(Degree(t, "out", out.get(t, 0)), Degree(t, "in", into.get(t, 0))) for t in EDGE_TYPES]
             return [degree for pair in both for degree in pair if degree.count]
 
@@ -387,8 +207,8 @@ class Neo4jGraph:
 
         def page(reader: _Reader) -> Page:
             asked = {"ids": _ids(ids), "types": _listed(types)}
-            ((total,),) = reader.rows(_ROW_COUNT[direction], **asked)
-            rows = reader.rows(_ROWS[direction], **asked, order=_ORDER, offset=offset, limit=limit)
+            ((total,),) = reader.rows(cypher.ROW_COUNT[direction], **asked)
+            rows = reader.rows(cypher.ROWS[direction], **asked, order=cypher.ORDER, offset=offset, limit=limit)
             nodes = reader.nodes([id for id, *_ in rows])
             edges = reader.edges([tuple(key) for _, *key in rows])
             return Page(tuple(Neighbour(nodes[id], edges[*key]) for id, *key in rows), total)
@@ -453,7 +273,7 @@ class Neo4jGraph:
 
     def export(self, project: str) -> Iterator[DocumentGraph]:
         """See ``GraphStore.export``."""
-        for (id,) in self._read(project, None, lambda reader: reader.rows(_DOCUMENTS)):
+        for (id,) in self._read(project, None, lambda reader: reader.rows(cypher.DOCUMENTS)):
             yield self._read(project, None, lambda reader, id=id: _document(reader, id))  # type: ignore[misc]
 
     def close(self) -> None:
@@ -464,7 +284,7 @@ class Neo4jGraph:
         if self._prepared:
             return
         with self._mapped(), self._driver.session(database=self._database) as session:
-            for statement in _INDEXES:
+            for statement in cypher.INDEXES:
                 session.run(statement).consume()
             session.run("CALL db.awaitIndexes(60)").consume()
         self._prepared = True
@@ -526,14 +346,14 @@ class _Reader:
 
     def generation(self) -> int:
         """Grows with every change."""
-        found = self.rows(_GENERATION)
+        found = self.rows(cypher.GENERATION)
         return int(found[0][0]) if found else 0
 
     def nodes(self, ids: Sequence[str]) -> dict[str, Node]:
         """Those of these nodes that exist, by id, in the order asked for."""
         found = {}
         for some in _portions(_ids(ids)):
-            for *fields, document_id in self.rows(_NODES, ids=some):
+            for *fields, document_id in self.rows(cypher.NODES, ids=some):
                 found[fields[0]] = Node(*(*fields, document_id or ""))
         return {id: found[id] for id in ids if id in found}
 
@@ -541,10 +361,10 @@ class _Reader:
         """The edges with these sources, targets and types; what several documents say as one."""
         same: dict[tuple[str, ...], list[Edge]] = {}
         for some in _portions(sorted(set(keys))):
-            for row in self.rows(_EDGES, keys=[list(key) for key in some]):
+            for row in self.rows(cypher.EDGES, keys=[list(key) for key in some]):
                 same.setdefault(tuple(row[:3]), []).append(_edge(row))
         evidence = sorted({chunk for edges in same.values() for edge in edges for chunk in edge.evidence})
-        shown = {id for some in _portions(evidence) for (id,) in self.rows(_EVIDENCE_SEEN, ids=some)}
+        shown = {id for some in _portions(evidence) for (id,) in self.rows(cypher.EVIDENCE_SEEN, ids=some)}
         return {key: _merged(edges, shown) for key, edges in same.items()}
 
 
@@ -561,18 +381,18 @@ class _Writer:
 
     def take_out(self, ids: Sequence[str]) -> set[str]:
         """All that these documents contribute; returns the ids of the nodes that may have lost their reason."""
-        statements = [*_UNSAID.values(), _UNNAMED, _DISOWNED]
+        statements = [*cypher.UNSAID.values(), cypher.UNNAMED, cypher.DISOWNED]
         return {id for each in statements for (those,) in self.run(each, ids=ids) for id in those}
 
     def put_in(self, graphs: Sequence[DocumentGraph]) -> None:
         """All that these documents contribute."""
         uris = {graph.document_id: _uri(graph) for graph in graphs}
-        self._many(_SOURCES, [{"document_id": id, "uri": uri} for id, uri in uris.items()])
+        self._many(cypher.SOURCES, [{"document_id": id, "uri": uri} for id, uri in uris.items()])
         nodes = [node for graph in graphs for node in graph.nodes]
-        for label, statement in _OWNED.items():
+        for label, statement in cypher.OWNED.items():
             self._many(statement, [_properties(node) for node in nodes if node.label == label])
         self._many(
-            _NAMING,
+            cypher.NAMING,
             [
                 _naming(node, graph.document_id, uris[graph.document_id])
                 for graph in graphs
@@ -588,12 +408,12 @@ class _Writer:
         for edge, uri in edges:
             rows.setdefault(edge.type, []).append(_relation(edge, uri))
         for type, those in rows.items():
-            self._many(_SAYING[type], those)
+            self._many(cypher.SAYING[type], those)
 
     def settle(self, ids: Sequence[str]) -> None:
         """Give entities their titles and types; drop nodes that nobody contributes and nothing points at."""
         for some in _portions(ids):
-            for statement in (_RESOLVED, _UNRESOLVED, _SWEPT):
+            for statement in (cypher.RESOLVED, cypher.UNRESOLVED, cypher.SWEPT):
                 self.run(statement, ids=some)
 
     def _many(self, statement: str, rows: Sequence[Any]) -> None:
@@ -626,7 +446,7 @@ class _Fetched:
         """The edges of these nodes."""
         for some in _portions(sorted(set(ids) - self.complete)):
             room = max(_MOST_EDGES - len(self.edges), 0)
-            rows = self.reader.rows(_FETCH, ids=some, types=_listed(self.types), limit=room + 1)
+            rows = self.reader.rows(cypher.FETCH, ids=some, types=_listed(self.types), limit=room + 1)
             self.full = self.full or len(rows) > room
             for source, target, type, weight, id, title in rows:
                 self.edges[source, target, type] = weight
@@ -645,7 +465,7 @@ class _Fetched:
         nodes = [Node(id, "Entity", "", title) for id, title in sorted(self.titles.items())]
         place = {node.id: at for at, node in enumerate(nodes)}
         size = len(self.edges)
-        ends = [(place[source], place[target], _ORDER[type]) for source, target, type in self.edges]
+        ends = [(place[source], place[target], cypher.ORDER[type]) for source, target, type in self.edges]
         columns = np.array(ends, np.int64).reshape(size, 3)
         none = np.zeros(size + 1, np.int64)
         return walk.Graph(
@@ -671,13 +491,13 @@ def _expanded(
     frontier, seen = list(seeds), set(seeds)
     for distance in range(1, hops + 1):
         asked = {"ids": frontier, "seen": list(seen), "types": _listed(types)}
-        level = reader.rows(_LEVEL[direction], **asked) if frontier else []
+        level = reader.rows(cypher.LEVEL[direction], **asked) if frontier else []
         found += [(distance, -weight, title, id, type) for id, title, type, weight in level]
         frontier = [id for id, *_ in level]
         seen.update(frontier)
     found.sort()
     shown = [id for _, _, _, id, _ in found[:limit]]
-    among = reader.rows(_AMONG, ids=shown, types=_listed(types), order=_ORDER)
+    among = reader.rows(cypher.AMONG, ids=shown, types=_listed(types), order=cypher.ORDER)
     nodes = reader.nodes(shown)
     edges = reader.edges([tuple(key) for key in among[:MAX_EDGES]])
     by_type: dict[str, int] = {}
@@ -727,9 +547,9 @@ def _told(reader: _Reader, found: Paths, complete: bool) -> Paths:
 
 
 def _found(reader: _Reader, wanted: str, types: Types, limit: int) -> list[Match]:
-    named: dict[str, bool] = dict(reader.rows(_NAMED, name=wanted))
+    named: dict[str, bool] = dict(reader.rows(cypher.NAMED, name=wanted))
     exact = [id for id, same in named.items() if same]
-    aliased = [id for (id,) in reader.rows(_ALIASED, ids=exact, types=["ALIAS_OF"])]
+    aliased = [id for (id,) in reader.rows(cypher.ALIASED, ids=exact, types=["ALIAS_OF"])]
     kinds: Sequence[tuple[How, Iterable[str]]] = (("name", exact), ("alias", aliased), ("prefix", named))
     nodes = reader.nodes([id for _, ids in kinds for id in ids])
     matches: dict[str, Match] = {}
@@ -743,11 +563,11 @@ def _found(reader: _Reader, wanted: str, types: Types, limit: int) -> list[Match
 def _counted(reader: _Reader) -> Counts:
     labels: dict[Label, int] = dict.fromkeys(LABELS, 0)
     entity_types: dict[str, int] = {}
-    for label, type, count in reader.rows(_COUNT_NODES):
+    for label, type, count in reader.rows(cypher.COUNT_NODES):
         labels[label] += count
         if label == "Entity":
             entity_types[type] = count
-    edges = dict(reader.rows(_COUNT_EDGES))
+    edges = dict(reader.rows(cypher.COUNT_EDGES))
     return Counts(
         {label: count for label, count in labels.items() if count},
         dict(sorted(entity_types.items())),
@@ -756,9 +576,9 @@ def _counted(reader: _Reader) -> Counts:
 
 
 def _document(reader: _Reader, id: str) -> DocumentGraph:
-    own = [Node(*row) for row in reader.rows(_OWN_NODES, id=id)]
-    named = [Node(*row) for row in reader.rows(_OWN_NAMES, id=id)]
-    edges = [_edge(row) for statement in _OWN_EDGES.values() for row in reader.rows(statement, id=id)]
+    own = [Node(*row) for row in reader.rows(cypher.OWN_NODES, id=id)]
+    named = [Node(*row) for row in reader.rows(cypher.OWN_NAMES, id=id)]
+    edges = [_edge(row) for statement in cypher.OWN_EDGES.values() for row in reader.rows(statement, id=id)]
     nodes = sorted((*own, *named), key=lambda node: node.id)
     return DocumentGraph(id, tuple(nodes), tuple(sorted(edges, key=by_ends)))
 

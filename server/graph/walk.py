@@ -135,8 +135,8 @@ class Rows:
     """
 
     weights: Floats
-
     start: Ints
+    here: Ints
     other: Ints
     edge: Ints
     leaves: Flags
