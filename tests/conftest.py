@@ -12,7 +12,8 @@ from mcp_types import CallToolResult
 
 from server.app import Application, running
 from server.backends.opening import open_backends
-from server.ingest.pipeline import Target, ingest_paths
+from server.commands.writing import target_of
+from server.ingest.pipeline import ingest_paths
 from server.settings import Settings, load_settings
 
 TOPICS = {
@@ -82,10 +83,10 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path, _own_folders: None) -> Path:
     """An index of the corpus as project "handbook"; nobody holds it."""
     folder = tmp_path_factory.mktemp("store")
-    backends = open_backends(load_settings(store=folder, project="handbook"), wait_for_model=True)
+    settings = load_settings(store=folder, project="handbook")
+    backends = open_backends(settings, wait_for_model=True)
     try:
-        target = Target("handbook", backends.catalogue, backends.store, backends.embedder.ready())
-        report = ingest_paths(target, [corpus])
+        report = ingest_paths(target_of(settings, backends, backends.embedder.ready()), [corpus])
         assert (report.documents, report.failures) == (len(TOPICS), ())
     finally:
         backends.close()

@@ -203,7 +203,11 @@ def _confined(settings: Settings) -> Any:
 
 
 def _imported(opened: _Opened, graphs: list[Any]) -> dict[str, int]:
-    """Put them in the place of what was there; how much that is."""
+    """Put them in the place of what was there, if all of them can be; how much that is."""
+    from server.graph.records import check
+
+    for graph in graphs:
+        check(graph)
     gone = opened.graph.documents(opened.project) - {graph.document_id for graph in graphs}
     opened.graph.apply(opened.project, deleted=sorted(gone))
     for start in range(0, len(graphs), _AT_ONCE):

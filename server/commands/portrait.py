@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 from server.errors import WinnowError
-from server.graph.base import MAX_NODES, Degree, GraphStore, Neighbour, Scope
+from server.graph.base import MAX_NODES, Degree, GraphStore, How, Neighbour, Scope
 from server.graph.records import EdgeType, Node
 
 # Relations to passages that are counted by document; the strongest come first.
 _MOST_COUNTED = 2_000
 _OTHERS = 5
+_HOW = get_args(How)
 
 # Relation and direction -> how it reads from the thing that is looked at, in the order in which they are told:
 # what it is, what it is to others, where it stands.
@@ -101,8 +102,11 @@ def portrait(looking: Looking, name: str, hops: int) -> Portrait:
 
     Raises ``WinnowError("NOT_FOUND")`` where nothing has the name.
     """
-    found = [match.node for match in looking.graph.find(looking.project, name, scope=looking.scope)]
-    found = [*looking.graph.nodes(looking.project, [name], looking.scope).values(), *found]
+    matches = looking.graph.find(looking.project, name, scope=looking.scope)
+    # A page often has the name of what it is about, which is more to look at than the page.
+    matches.sort(key=lambda match: (_HOW.index(match.how), match.node.label != "Entity"))
+    by_id = looking.graph.nodes(looking.project, [name], looking.scope)
+    found = [*by_id.values(), *(match.node for match in matches)]
     if not found:
         raise WinnowError(
             "NOT_FOUND",
