@@ -317,7 +317,7 @@ class Neo4jGraph:
         raise WinnowError("INDEX_UNAVAILABLE", "the graph is being written; ask again in a moment", retryable=True)
 
     def _session(self, access: str) -> Any:
-        return self._driver.session(database=self._database, default_access_mode=access)
+        return self._driver.session(database=self._database, default_access_mode=access, fetch_size=_AT_ONCE)
 
     @contextmanager
     def _mapped(self) -> Iterator[None]:

@@ -33,15 +33,15 @@ def together(chunk: Ints, entity: Ints, weight: Floats, chunks: int) -> tuple[ND
     chunk, entity, weight = chunk[once], entity[once], weight[once]
     names, entity = np.unique(entity, return_inverse=True)
     seen = np.bincount(entity, minlength=len(names))
-    one, other, where, score = _pairs(chunk, entity, weight)
-    order = np.lexsort((where, -score, other, one))
-    one, other, where = one[order], other[order], where[order]
-    first = np.flatnonzero((np.diff(one, prepend=-1) != 0) | (np.diff(other, prepend=-1) != 0))
-    both = np.diff(np.append(first, len(one)))
-    one, other = one[first], other[first]
+    pair, where, score = _pairs(chunk, entity, weight, len(names))
+    order = np.lexsort((where, -score, pair))
+    pair, where = pair[order], where[order]
+    first = np.flatnonzero(np.diff(pair, prepend=-1))
+    both = np.diff(np.append(first, len(pair)))
+    one, other = pair[first] // len(names), pair[first] % len(names)
     bits = np.log2(_rounded(chunks) * both / (seen[one] * seen[other]))
     bits = np.round(bits, 3)
-    kept = np.flatnonzero((both >= _LEAST_TOGETHER) & (bits > 0))
+    kept = np.flatnonzero(bits > 0)
     kept = kept[_strongest_of_both(one[kept], other[kept], bits[kept], both[kept])]
     edges = np.zeros(len(kept), EDGE)
     edges["source"], edges["target"] = names[one[kept]], names[other[kept]]
@@ -52,8 +52,11 @@ def together(chunk: Ints, entity: Ints, weight: Floats, chunks: int) -> tuple[ND
     return edges, where[slices(first[kept], edges["shown"].astype(np.int64))]
 
 
-def _pairs(chunk: Ints, entity: Ints, weight: Floats) -> tuple[Ints, Ints, Ints, Floats]:
-    """Every two entities of a chunk, smaller number first; the chunk; the weight of the lesser mention."""
+def _pairs(chunk: Ints, entity: Ints, weight: Floats, names: int) -> tuple[Ints, Ints, Floats]:
+    """Every two entities that share two chunks or more, once for each chunk.
+
+    The pair as one number, lesser * names + greater; the chunk; the weight of the lesser mention.
+    """
     order = np.lexsort((entity, -weight, chunk))
     chunk, entity, weight = chunk[order], entity[order], weight[order]
     start = np.flatnonzero(np.diff(chunk, prepend=-1))
@@ -63,8 +66,10 @@ def _pairs(chunk: Ints, entity: Ints, weight: Floats) -> tuple[Ints, Ints, Ints,
     apart = [_apart(chunk, distance) for distance in range(1, _PER_CHUNK)]
     left = np.concatenate(apart)
     right = np.concatenate([at + distance for distance, at in enumerate(apart, 1)])
-    ends = np.sort(np.stack([entity[left], entity[right]]), axis=0)
-    return ends[0], ends[1], chunk[left], np.minimum(weight[left], weight[right])
+    pair = np.minimum(entity[left], entity[right]) * names + np.maximum(entity[left], entity[right])
+    _, place, shared = np.unique(pair, return_inverse=True, return_counts=True)
+    kept = np.flatnonzero(shared[place] >= _LEAST_TOGETHER)
+    return pair[kept], chunk[left[kept]], np.minimum(weight[left[kept]], weight[right[kept]])
 
 
 def _apart(chunk: Ints, distance: int) -> Ints:

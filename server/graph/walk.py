@@ -105,20 +105,26 @@ class Graph:
         place = {type: at for at, type in enumerate(types)}
         return types, np.fromiter((place[node.type] for node in self.nodes), np.int64, len(self.nodes))
 
-    def edge(self, at: int) -> Edge:
-        """The edge at this position, as a record."""
-        edges = self.edges
-        owner = int(edges.owner[at])
-        evidence = edges.evidence[edges.bounds[at] : edges.bounds[at + 1]].tolist()
-        return Edge(
-            self.nodes[edges.source[at]].id,
-            self.nodes[edges.target[at]].id,
-            EDGE_TYPES[edges.type[at]],
-            float(edges.weight[at]),
-            float(edges.confidence[at]),
-            tuple([self.nodes[chunk].id for chunk in evidence]),
-            self.documents[owner] if owner >= 0 else "",
-        )
+    def records(self, at: Ints) -> list[Edge]:
+        """The edges at these positions, as records."""
+        edges, nodes = self.edges, self.nodes
+        start = edges.bounds[at]
+        shown = (edges.bounds[at + 1] - start).tolist()
+        chunks = iter(edges.evidence[slices(start, edges.bounds[at + 1] - start)].tolist())
+        columns = (edges.source, edges.target, edges.type, edges.weight, edges.confidence, edges.owner)
+        rows = zip(*(column[at].tolist() for column in columns), shown, strict=True)
+        return [
+            Edge(
+                nodes[source].id,
+                nodes[target].id,
+                EDGE_TYPES[type],
+                weight,
+                confidence,
+                tuple([nodes[chunk].id for chunk in islice(chunks, proofs)]),
+                self.documents[owner] if owner >= 0 else "",
+            )
+            for source, target, type, weight, confidence, owner, proofs in rows
+        ]
 
     def where(self, ids: Sequence[str]) -> Ints:
         """The positions of those of these ids that exist, each once, in the order of ids."""
@@ -187,8 +193,8 @@ def neighbours(
         source, target = graph.edges.source[edge], graph.edges.target[edge]
         entries = entries[np.lexsort((target, source, rows.type[entries], rows.key[entries]))]
     shown = entries[offset : offset + limit]
-    ends = zip(rows.other[shown].tolist(), rows.edge[shown].tolist(), strict=True)
-    return Page(tuple(Neighbour(graph.nodes[other], graph.edge(edge)) for other, edge in ends), len(entries))
+    ends = zip(rows.other[shown].tolist(), graph.records(rows.edge[shown]), strict=True)
+    return Page(tuple([Neighbour(graph.nodes[other], edge) for other, edge in ends]), len(entries))
 
 
 def expand(
@@ -252,7 +258,7 @@ def _edges_among(graph: Graph, nodes: Ints, types: Types) -> tuple[tuple[Edge, .
     entries = entries[inside[rows.other[entries]]]
     edge, edges = rows.edge[entries], graph.edges
     order = np.lexsort((edges.target[edge], edges.source[edge], rows.type[entries], rows.heavy[entries]))
-    return tuple(graph.edge(at) for at in edge[order[:MAX_EDGES]].tolist()), len(entries)
+    return tuple(graph.records(edge[order[:MAX_EDGES]])), len(entries)
 
 
 def paths(
@@ -291,11 +297,9 @@ class _Search:
 
     def path(self, way: Sequence[int]) -> Path:
         """The records along a way."""
-        steps = pairwise(way)
-        return Path(
-            tuple(self._graph.nodes[at] for at in way),
-            tuple(self._graph.edge(self._steps_from(here)[there]) for here, there in steps),
-        )
+        steps = [self._strongest(here, there) for here, there in pairwise(way)]
+        nodes = [self._graph.nodes[at] for at in way]
+        return Path(tuple(nodes), tuple(self._graph.records(np.array(steps, np.int64))))
 
     def _remaining(self, hops: int) -> NDArray[np.int8]:
         """Hops from each node to an end: right wherever a way of ``hops`` may pass, -1 or too far elsewhere."""
@@ -329,11 +333,11 @@ class _Search:
             if there not in way:
                 yield from self._onward([*way, there], hops - 1, left)
 
-    def _steps_from(self, here: int) -> dict[int, int]:
-        """What is next to a node, and the strongest edge that leads there."""
+    def _strongest(self, here: int, there: int) -> int:
+        """The position of the strongest edge between two nodes."""
         rows = self._graph.rows
-        entries = _entries(self._graph, np.array([here]), "both", self._types)[::-1]
-        return dict(zip(rows.other[entries].tolist(), rows.edge[entries].tolist(), strict=True))
+        entries = _entries(self._graph, np.array([here]), "both", self._types)
+        return int(rows.edge[entries[np.argmax(rows.other[entries] == there)]])
 
 
 class _Ball:
