@@ -17,6 +17,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "response_mode": ("ids_only", "ids", "metadata", "preview", "full"),
     "level": ("ids", "metadata", "preview", "full"),
     "format": ("text", "bullets"),
+    "direction": ("out", "in", "both"),
 }
 
 

@@ -1,4 +1,4 @@
-"""The objects that a script calls: ``kb``, and a client in the shape of MCP."""
+"""The objects that a script calls: ``kb``, ``graph``, and a client in the shape of MCP."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from . import ladder
+from . import ladder, walks
 from .calls import fetch, search_many, semantic_search
+from .walks import find_vendor_info
 
 # What scripts write, and what they mean; nothing in the spelling tells.
 _MEANT: Mapping[str, str] = MappingProxyType(
@@ -52,9 +53,48 @@ class KnowledgeBase:
 
 kb = KnowledgeBase()
 
+_MEANT_OF_GRAPH: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("neighbors", "neighbours", "related", "neighborhood", "walk", "search"), "expand"),
+        **dict.fromkeys(("path", "shortest_path", "shortest_paths", "connect", "find_paths"), "paths"),
+        **dict.fromkeys(("node", "nodes", "get", "lookup", "degree", "stats", "counts", "find"), "describe"),
+        **dict.fromkeys(("entities", "mentions"), "entities_for_sections"),
+        **dict.fromkeys(("sections", "passages", "chunks", "mentioned_in"), "sections_for_entities"),
+    }
+)
+
+
+class KnowledgeGraph:
+    """What is connected to what. ``graph.expand(row)`` shows what is around a row or a name, ``graph.paths(a, b)``
+    how two things are connected.
+    """
+
+    __slots__ = ()
+
+    describe = staticmethod(walks.describe)
+    expand = staticmethod(walks.expand)
+    paths = staticmethod(walks.paths)
+    parents = staticmethod(walks.parents)
+    children = staticmethod(walks.children)
+    entities_for_sections = staticmethod(walks.entities_for_sections)
+    sections_for_entities = staticmethod(walks.sections_for_entities)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(_unknown("graph", name, walks.FUNCTIONS, _MEANT_OF_GRAPH.get(name)))
+
+    def __repr__(self) -> str:
+        return "graph"
+
+
+graph = KnowledgeGraph()
+
 
 def _by_name(name: str, /, **arguments: Any) -> Any:
     return ladder.call_by_name(name, arguments)
+
+
+def _walk_by_name(name: str, /, **arguments: Any) -> Any:
+    return walks.call_by_name(name, arguments)
 
 
 _TOOLS: Mapping[str, Callable[..., Any]] = {
@@ -63,6 +103,9 @@ _TOOLS: Mapping[str, Callable[..., Any]] = {
     "fetch": fetch,
     **{f"kb.{name}": partial(_by_name, name) for name in ladder.FUNCTIONS},
     **{f"kb_{name}": partial(_by_name, name) for name in ladder.FUNCTIONS},
+    "find_vendor_info": find_vendor_info,
+    **{f"graph.{name}": partial(_walk_by_name, name) for name in walks.FUNCTIONS},
+    **{f"graph_{name}": partial(_walk_by_name, name) for name in walks.FUNCTIONS},
 }
 
 
@@ -84,7 +127,9 @@ class MCPClient:
     extract_evidence = staticmethod(ladder.extract_evidence)
     read_excerpt = staticmethod(ladder.read_excerpt)
     expand_excerpt = staticmethod(ladder.expand_excerpt)
+    find_vendor_info = staticmethod(find_vendor_info)
     kb = kb
+    graph = graph
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Whatever a client is usually told (addresses, names) is of no use here, and does no harm."""
@@ -96,15 +141,21 @@ class MCPClient:
         return None
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """Call by name, as it is listed or with a dot: "semantic_search", "fetch", "kb_search", "kb.read_excerpt".
+        """Call by name, as it is listed or with a dot: "semantic_search", "fetch", "kb_search", "graph.paths".
 
         Arguments as the tool takes them (with ``options``, say), or as the function here does.
         """
         if name not in _TOOLS:
-            bare = name.removeprefix("kb.").removeprefix("kb_")
-            meant = f"kb.{_MEANT.get(bare, bare)}"
-            raise AttributeError(_unknown("the SDK", name, _TOOLS, meant if meant in _TOOLS else None))
+            raise AttributeError(_unknown("the SDK", name, _TOOLS, _tool_meant(name)))
         return _TOOLS[name](**dict(arguments or {}))
+
+
+def _tool_meant(name: str) -> str | None:
+    for owner, meant in (("kb", _MEANT), ("graph", _MEANT_OF_GRAPH)):
+        bare = name.removeprefix(f"{owner}.").removeprefix(f"{owner}_")
+        if f"{owner}.{meant.get(bare, bare)}" in _TOOLS:
+            return f"{owner}.{meant.get(bare, bare)}"
+    return None
 
 
 def _unknown(owner: str, name: str, known: Iterable[str], meant: str | None) -> str:

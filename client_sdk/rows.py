@@ -27,18 +27,21 @@ FIELDS = (
     "passage_id", "section_id", "doc_tag", "rank", "source", "scratch_uri", "size_bytes", "anchor",
     "quote", "uri", "confidence",
     "excerpt", "start_char", "truncated", "next_start_char", "citation",
+    "label", "level", "section_ids", "snippet", "edges_out", "edges_in", "distance", "relation", "direction",
+    "from_id", "weight", "entity_ids", "hops", "nodes", "edges", "entity_id", "entity_name", "relationship_type",
+    "source_id", "target_id",
 )  # fmt: skip
 
 # What a row may be asked for by another name: the first of these that it has. Its text, above all.
 _ALIASES: Mapping[str, tuple[str, ...]] = {
-    "id": ("section_id",),
-    "text": ("content", "excerpt", "quote"),
+    "id": ("section_id", "entity_id"),
+    "text": ("content", "excerpt", "quote", "snippet"),
     "content": ("excerpt", "quote"),
 }
 # Objects within a row whose fields are the row's as well.
 _PARTS = ("metadata", "citation")
 # What a page's rows are called on the wire.
-_ROWS = ("results", "quotes")
+_ROWS = ("results", "quotes", "entities")
 
 
 class MissingField(AttributeError, KeyError):

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import client_sdk
-from client_sdk import ladder
+from client_sdk import ladder, walks
 
 from .menu import MENU
 
@@ -19,9 +19,13 @@ SDK: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "semantic_search": client_sdk.semantic_search,
         "search_many": client_sdk.search_many,
         "fetch": client_sdk.fetch,
+        "find_vendor_info": client_sdk.find_vendor_info,
         **{f"kb.{name}": function for name, function in ladder.FUNCTIONS.items()},
+        **{f"graph.{name}": function for name, function in walks.FUNCTIONS.items()},
     }
 )
+# The objects that some of them are called on.
+OBJECTS: Mapping[str, object] = MappingProxyType({"kb": client_sdk.kb, "graph": client_sdk.graph})
 SIGNATURES: Mapping[str, inspect.Signature] = MappingProxyType(
     {name: inspect.signature(function) for name, function in SDK.items()}
 )
@@ -37,12 +41,14 @@ def close(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
 def for_name(name: str, known: Iterable[str]) -> str | None:
     """For a name that nothing binds: a module to import, a name that looks like it, a module that offers it.
 
-    What the knowledge base has is written with ``kb.``; its tools are listed as ``kb_search`` and so on.
+    What the knowledge base has is written with ``kb.`` or ``graph.``; its tools are listed as ``kb_search`` and so
+    on.
     """
     if name in MENU:
         return f"import {name} first"
-    if f"kb.{name.removeprefix('kb_')}" in SDK:
-        return f"write kb.{name.removeprefix('kb_')}(...)"
+    owner = next((one for one in OBJECTS if f"{one}.{name.removeprefix(f'{one}_')}" in SDK), None)
+    if owner is not None:
+        return f"write {owner}.{name.removeprefix(f'{owner}_')}(...)"
     homes = sorted(module for module, offered in MENU.items() if name in offered and module != "client_sdk")
     return close(name, known) or (f"from {homes[0]} import {name} first" if homes else None)
 
@@ -51,13 +57,25 @@ def for_name(name: str, known: Iterable[str]) -> str | None:
 _MEANT: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         **dict.fromkeys(("query", "question", "q", "text", "prompt"), ("query", "question", "queries")),
-        **dict.fromkeys(("limit", "k", "n", "size", "page_size", "max_results", "num_results"), ("top_k",)),
         **dict.fromkeys(
-            ("ids", "passages", "rows", "results", "section_ids"), ("passage_ids", "ids", "filter_ids")
+            ("limit", "k", "n", "size", "page_size", "max_results", "num_results", "top_k"),
+            ("top_k", "page_size", "limit", "max_results"),
         ),
-        **dict.fromkeys(("id", "passage", "row", "section_id", "chunk_id"), ("passage_id", "ids")),
+        **dict.fromkeys(("depth", "max_depth", "max_hops", "hops"), ("hops", "max_hops")),
+        **dict.fromkeys(("relations", "relation", "edge_types", "relation_types"), ("types",)),
+        **dict.fromkeys(("source", "sources", "from_id"), ("from_ids",)),
+        **dict.fromkeys(("target", "targets", "end", "to_id"), ("to_ids",)),
+        **dict.fromkeys(("vendor", "name"), ("vendor_name",)),
+        **dict.fromkeys(
+            ("ids", "passages", "rows", "results", "section_ids", "nodes", "entities", "entity_ids"),
+            ("passage_ids", "ids", "filter_ids", "section_ids", "entity_ids"),
+        ),
+        **dict.fromkeys(
+            ("id", "passage", "row", "section_id", "chunk_id", "entity_id", "node"),
+            ("passage_id", "ids", "section_ids", "entity_ids"),
+        ),
         **dict.fromkeys(("mode", "detail"), ("response_mode", "level")),
-        **dict.fromkeys(("offset", "start"), ("start_char",)),
+        **dict.fromkeys(("offset", "start"), ("start_char", "from_ids")),
         **dict.fromkeys(("max_tokens", "tokens"), ("max_tokens", "max_quote_tokens")),
     }
 )

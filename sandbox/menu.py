@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
-_SDK = "kb semantic_search search_many fetch MCPClient Results Row SDKError MissingField"
+_SDK = "kb graph semantic_search search_many fetch find_vendor_info MCPClient Results Row SDKError MissingField"
 
 TABLE = {
     "winnow": _SDK,
@@ -145,8 +145,12 @@ WITHHELD_MODULES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# Of the SDK, but not at its top.
-_OF_KB = ("search", "retrieve_evidence", "extract_evidence", "read_excerpt", "expand_excerpt")
+# Of the SDK, but not at its top: what is called on which of its objects.
+_OF_OBJECTS = {
+    **dict.fromkeys(("search", "retrieve_evidence", "extract_evidence", "read_excerpt", "expand_excerpt"), "kb"),
+    **dict.fromkeys(("describe", "expand", "paths", "parents", "children"), "graph"),
+    **dict.fromkeys(("entities_for_sections", "sections_for_entities"), "graph"),
+}
 
 # Names of modules that are there without them, and what to do instead.
 WITHHELD_MEMBERS: Mapping[str, str] = MappingProxyType(
@@ -174,7 +178,11 @@ WITHHELD_MEMBERS: Mapping[str, str] = MappingProxyType(
         "random.SystemRandom": "random.Random() is seeded anew in every run",
         "uuid.getnode": "uuid.uuid4() makes identifiers",
         "logging.FileHandler": _NO_FILES,
-        **{f"{home}.{name}": f"write kb.{name}(...)" for home in ("winnow", "client_sdk") for name in _OF_KB},
+        **{
+            f"{home}.{name}": f"write {owner}.{name}(...)"
+            for home in ("winnow", "client_sdk")
+            for name, owner in _OF_OBJECTS.items()
+        },
     }
 )
 

@@ -34,7 +34,8 @@ _MOST_CHARS = 2_000
 
 # The SDK, in the language itself. A class there has no __getattr__: fields become attributes one by one.
 _PRELUDE = """
-_ALIASES = (("id", ("section_id",)), ("text", ("content", "excerpt", "quote")), ("content", ("excerpt", "quote")))
+_ALIASES = (("id", ("section_id", "entity_id")), ("text", ("content", "excerpt", "quote", "snippet")),
+            ("content", ("excerpt", "quote")))
 
 class Row:
     def __init__(self, fields):
@@ -72,7 +73,7 @@ class Row:
         return self._fields.items()
 
 def _rows(page):
-    for name in ("results", "quotes"):
+    for name in ("results", "quotes", "entities"):
         if page.get(name) is not None:
             return [Row(fields) for fields in page[name]]
     return [Row({"id": identity}) for identity in page.get("ids") or []]
@@ -138,13 +139,62 @@ class KnowledgeBase:
             "passage_id": _passage(passage_id), "before_tokens": before_tokens, "after_tokens": after_tokens,
             "scope": scope}))
 
+def _nodes(ids):
+    return [_node(each) for each in ([ids] if isinstance(ids, (str, Row)) else ids)]
+
+def _node(node):
+    return node if isinstance(node, str) else node["id"]
+
+def _texts(values):
+    return [values] if isinstance(values, str) else values
+
+class KnowledgeGraph:
+    def describe(self, ids=(), *, include_snippet=False, page_size=25, scope=None, cursor=None):
+        page = _ask("graph.describe", {
+            "ids": _nodes(ids), "include_snippet": include_snippet, "page_size": page_size, "scope": scope,
+            "cursor": cursor})
+        return _rows(page) if ids else Row({"graph": page["graph"]})
+    def expand(self, ids, hops=1, *, direction="both", types=None, include_snippet=False, page_size=25, scope=None,
+               cursor=None):
+        return _rows(_ask("graph.expand", {
+            "ids": _nodes(ids), "hops": hops, "direction": direction, "types": _texts(types),
+            "include_snippet": include_snippet, "page_size": page_size, "scope": scope, "cursor": cursor}))
+    def paths(self, from_ids, to_ids, max_hops=3, *, types=None, limit=10, scope=None, cursor=None):
+        return _rows(_ask("graph.paths", {
+            "from_ids": _nodes(from_ids), "to_ids": _nodes(to_ids), "max_hops": max_hops, "types": _texts(types),
+            "limit": limit, "scope": scope, "cursor": cursor}))
+    def parents(self, ids, hops=5, *, include_snippet=False, page_size=25, scope=None, cursor=None):
+        return _rows(_ask("graph.parents", {
+            "ids": _nodes(ids), "hops": hops, "include_snippet": include_snippet, "page_size": page_size,
+            "scope": scope, "cursor": cursor}))
+    def children(self, ids, hops=1, *, include_snippet=False, page_size=25, scope=None, cursor=None):
+        return _rows(_ask("graph.children", {
+            "ids": _nodes(ids), "hops": hops, "include_snippet": include_snippet, "page_size": page_size,
+            "scope": scope, "cursor": cursor}))
+    def entities_for_sections(self, section_ids, *, page_size=25, scope=None, cursor=None):
+        return _rows(_ask("graph.entities_for_sections", {
+            "section_ids": _nodes(section_ids), "page_size": page_size, "scope": scope, "cursor": cursor}))
+    def sections_for_entities(self, entity_ids, *, include_snippet=False, page_size=25, scope=None, cursor=None):
+        return _rows(_ask("graph.sections_for_entities", {
+            "entity_ids": _nodes(entity_ids), "include_snippet": include_snippet, "page_size": page_size,
+            "scope": scope, "cursor": cursor}))
+
+class FindVendorInfo:
+    def __call__(self, vendor_name, include_content=False, max_results=50, entity_types=None, *, scope=None,
+                 cursor=None):
+        return _rows(_ask("find_vendor_info", {
+            "vendor_name": vendor_name, "include_content": include_content, "max_results": max_results,
+            "entity_types": _texts(entity_types), "scope": scope, "cursor": cursor}))
+
 semantic_search = SemanticSearch()
 search_many = SearchMany()
 fetch = Fetch()
 kb = KnowledgeBase()
-[semantic_search, search_many, fetch, kb]
+graph = KnowledgeGraph()
+find_vendor_info = FindVendorInfo()
+[semantic_search, search_many, fetch, kb, graph, find_vendor_info]
 """
-_NAMES = ("semantic_search", "search_many", "fetch", "kb")
+_NAMES = ("semantic_search", "search_many", "fetch", "kb", "graph", "find_vendor_info")
 # The value of the first of these names that the script has given one.
 _NAMED = """
 try:
@@ -168,6 +218,8 @@ _HINTS = (
     ("Permission denied", "scripts have no files: read documents with kb.search(...) and fetch(...)"),
     ("'KnowledgeBase' object has no attribute", "kb has search, retrieve_evidence, extract_evidence, "
      "read_excerpt, expand_excerpt, search_many, fetch, semantic_search"),
+    ("'KnowledgeGraph' object has no attribute", "graph has describe, expand, paths, parents, children, "
+     "entities_for_sections, sections_for_entities"),
     ("'Row' object has no attribute", "row.keys() lists what a row has; row.get('x') is None where it has none"),
     ("No module named", "this is the smaller Python of Monty; winnow doctor lists what it has not"),
     ("does not yet support", "this is the smaller Python of Monty: write it with functions, lists and dicts"),

@@ -32,8 +32,12 @@ _RETURNS_A_ROW = frozenset({"kb.read_excerpt", "kb.expand_excerpt"})
 _RETURNS_ROWS = frozenset(
     {"semantic_search", "fetch", "kb.fetch", "kb.semantic_search", *hints.SDK} - {"search_many"} - _RETURNS_A_ROW
 )
-_PAGES_OWN_NAMES = frozenset({"results", "quotes"})
-_KB = tuple(sorted(name for name in dir(client_sdk.kb) if not name.startswith("_")))
+_PAGES_OWN_NAMES = frozenset({"results", "quotes", "entities"})
+# What the SDK's objects have.
+_MEMBERS: Mapping[str, frozenset[str]] = {
+    owner: frozenset(name for name in dir(value) if not name.startswith("_"))
+    for owner, value in hints.OBJECTS.items()
+}
 _LEAVES = frozenset({"exit", "quit", "SystemExit"})
 _PRESENT = frozenset({*vars(builtins), *_LEAVES, *MENU["winnow"], "help"})
 _ROW_NAMES = frozenset({*dir(client_sdk.Row), *FIELDS})
@@ -180,8 +184,8 @@ class _Facts:
         match function:
             case ast.Name(id=name) if name in self.sdk and name in hints.SDK:
                 return name
-            case ast.Attribute(value=ast.Name(id="kb"), attr=name) if "kb" in self.sdk and name in _KB:
-                return f"kb.{name}"
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in self.sdk:
+                return f"{owner}.{name}" if name in _MEMBERS.get(owner, ()) else None
         return None
 
 
@@ -331,13 +335,18 @@ class _Walk:
         self.value(owner)
         if not isinstance(node.ctx, ast.Load):
             return
-        if isinstance(owner, ast.Name) and owner.id == "kb" and "kb" in self._facts.sdk and name not in _KB:
-            try:
-                getattr(client_sdk.kb, name)
-            except AttributeError as error:
-                self._report("AttributeError", str(error), node, None)
+        known = _MEMBERS.get(owner.id) if isinstance(owner, ast.Name) and owner.id in self._facts.sdk else None
+        if isinstance(owner, ast.Name) and known is not None:
+            if name not in known:
+                self._unknown_member(node, owner.id)
         else:
             self._field(node, owner, name)
+
+    def _unknown_member(self, node: ast.Attribute, owner: str) -> None:
+        try:
+            getattr(hints.OBJECTS[owner], node.attr)
+        except AttributeError as error:
+            self._report("AttributeError", str(error), node, None)
 
     def _item(self, node: ast.Subscript) -> None:
         self.value(node.value)

@@ -45,6 +45,13 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
         "response_mode) for the few that matter.",
     ),
     (
+        "graph_expand",
+        "How things are connected, where graph tools are listed: graph_describe(ids), graph_expand(ids, hops, "
+        "types), graph_paths(from_ids, to_ids), graph_parents(ids), graph_children(ids), "
+        "graph_entities_for_sections(section_ids), graph_sections_for_entities(entity_ids); "
+        "find_vendor_info(vendor_name) for all around a vendor. Each row has section_ids: passages to quote from.",
+    ),
+    (
         "execute_code",
         "Several searches, counting, comparing, joining, or text you would only scan: one execute_code script, "
         "where it is listed. What it reads costs you nothing; only its result comes back.",
@@ -56,7 +63,12 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
 
 # Sections of the playbook that are about one tool.
 _SECTION_NEEDS: Mapping[str, str] = MappingProxyType(
-    {"The ladder": "kb_search", "Scripts": "execute_code", "From the old tools": "kb_search"}
+    {
+        "The ladder": "kb_search",
+        "What is connected": "graph_expand",
+        "Scripts": "execute_code",
+        "From the old tools": "kb_search",
+    }
 )
 
 
@@ -65,6 +77,8 @@ def instructions(settings: Settings) -> str:
     tools = {_ANY}
     if settings.kb_v2_enabled:
         tools.add("kb_search")
+        if settings.graph != "off":
+            tools.add("graph_expand")
     if settings.execute_code == "on":
         tools.add("execute_code")
     return spelled("\n".join(text for needs, text in _INSTRUCTIONS if needs in tools), settings)
@@ -86,9 +100,15 @@ def _playbook() -> str:
     return _PLAYBOOK.read_text("utf-8")
 
 
+_DOTTED = re.compile(
+    r"\bkb_(?=[a-z])|\bgraph_(?=(?:describe|expand|paths|parents|children|entities_for_sections|sections_for_entities)\b)"
+)
+
+
 def spelled(text: str, settings: Settings) -> str:
     """The text with tool names as this server lists them."""
-    return re.sub(r"\bkb_(?=[a-z])", "kb.", text) if settings.tool_names == "dotted" else text
+    dotted = settings.tool_names == "dotted"
+    return _DOTTED.sub(lambda name: f"{name[0][:-1]}.", text) if dotted else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,11 @@ _CLASSES = ("Results", "Row", "MCPClient", "SDKError")
 def _at_hand() -> Iterator[tuple[str, object]]:
     functions = {name: value for name, value in vars(client_sdk).items() if name in client_sdk.__all__}
     shared = [value for value in functions.values() if inspect.isfunction(value)]
-    for name in vars(client_sdk.KnowledgeBase):
-        value = getattr(client_sdk.KnowledgeBase, name)
-        if not name.startswith("_") and value not in shared:
-            yield f"kb.{name}", value
+    for owner, kind in (("kb", client_sdk.KnowledgeBase), ("graph", client_sdk.KnowledgeGraph)):
+        for name in vars(kind):
+            value = getattr(kind, name)
+            if not name.startswith("_") and value not in shared:
+                yield f"{owner}.{name}", value
     yield from ((name, value) for name, value in functions.items() if inspect.isfunction(value))
     yield from ((name, functions[name]) for name in _CLASSES)
 

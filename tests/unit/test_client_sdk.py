@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import client_sdk
-from client_sdk import MissingField, Results, Row, SDKError, kb, ladder, transport
+from client_sdk import MissingField, Results, Row, SDKError, graph, kb, ladder, transport, walks
 
 QUOTES = {
     "quotes": [{
@@ -163,6 +163,65 @@ def test_a_client_asks_the_same_by_name(asked: list[Any], name: str, spelt: str)
     assert getattr(client_sdk.MCPClient, name) is ladder.FUNCTIONS[name]
 
 
+PAGED = {"include_snippet": False, "page_size": 25}
+WALKS = {
+    "describe": (lambda: graph.describe("Pod"), {"ids": ["Pod"], **PAGED}),
+    "expand": (lambda: graph.expand(["Pod", "e1"], 2, direction="out", types="MENTIONS", page_size=3), {
+        "ids": ["Pod", "e1"], "hops": 2, "direction": "out", "types": ["MENTIONS"], "include_snippet": False,
+        "page_size": 3}),
+    "paths": (lambda: graph.paths("a", ["b"], types=("CALLS",)), {
+        "from_ids": ["a"], "to_ids": ["b"], "max_hops": 3, "types": ["CALLS"], "limit": 10}),
+    "parents": (lambda: graph.parents("a", cursor="c"), {"ids": ["a"], "hops": 5, "cursor": "c", **PAGED}),
+    "children": (lambda: graph.children("a", 2), {"ids": ["a"], "hops": 2, **PAGED}),
+    "entities_for_sections": (lambda: graph.entities_for_sections(["s"]), {"section_ids": ["s"], "page_size": 25}),
+    "sections_for_entities": (lambda: graph.sections_for_entities("e", scope={"doc_tags": ["x"]}), {
+        "entity_ids": ["e"], "scope": {"doc_tags": ["x"]}, **PAGED}),
+}  # fmt: skip
+VENDOR = {
+    "vendor": "Acme",
+    "entities": [{"id": "e1", "title": "Rocket", "section_ids": ["s1"]}],
+    "relationships": [{"source_id": "d1", "target_id": "e1", "relationship_type": "ABOUT", "confidence": 1.0}],
+    "next_cursor": None,
+}
+
+
+def test_every_walk_is_called_below() -> None:
+    assert WALKS.keys() == walks.FUNCTIONS.keys()
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_a_walk_asks_in_the_shape_of_the_wire_by_either_name(asked: list[Any], name: str) -> None:
+    call, params = WALKS[name]
+    page = call()
+    for spelt in (f"graph.{name}", f"graph_{name}"):
+        assert client_sdk.MCPClient().call_tool(spelt, params) == page
+    assert asked == [(f"graph.{name}", params)] * 3
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("Pod", ["Pod"]),
+        (Results(PAGE), ["a", "b"]),
+        (Results(QUOTES)[0], ["s1"]),
+        ([Row(entity_id="e1"), Row(EXCERPT), "x"], ["e1", "s1", "x"]),
+        ((row for row in Results(PAGE)), ["a", "b"]),
+    ],
+)
+def test_nodes_are_named_by_names_ids_rows_or_a_page(asked: list[Any], given: Any, sent: list[str]) -> None:
+    graph.expand(given)
+    assert asked[0][1]["ids"] == sent
+
+
+def test_what_is_around_a_vendor_is_a_page_of_entities_that_knows_its_relationships() -> None:
+    transport.connect(lambda method, params: {"ok": VENDOR if method == "find_vendor_info" else None})
+    page = client_sdk.find_vendor_info("acme", entity_types="product")
+    transport._transport.clear()
+    assert page is page.entities is page["results"]
+    assert (page.vendor, page.ids, page[0].section_ids) == ("Acme", ["e1"], ["s1"])
+    assert [(one.source_id, one.relationship_type) for one in page.relationships] == [("d1", "ABOUT")]
+
+
 def test_what_the_wire_nests_may_be_given_beside_the_rest_or_nested(asked: list[Any]) -> None:
     client = client_sdk.MCPClient()
     client.call_tool("kb_search", {"query": "q", "max_per_doc": 2, "options": {"include_scores": True}})
@@ -219,6 +278,10 @@ def test_a_page_in_place_of_one_passage_is_told_what_to_write(asked: list[Any]) 
         (lambda: client_sdk.MCPClient().call_tool("kb.read"), "'kb.read_excerpt'"),
         (lambda: client_sdk.MCPClient().call_tool("retrieve_evidence"), "'kb.retrieve_evidence'"),
         (lambda: client_sdk.MCPClient().call_tool("kb.serach"), "'kb.search'"),
+        (lambda: graph.neighbors, "'expand'"),
+        (lambda: graph.shortest_path, "'paths'"),
+        (lambda: graph.nothing_like_it, "it has describe, expand"),
+        (lambda: client_sdk.MCPClient().call_tool("graph_path"), "'graph.paths'"),
     ],
 )
 def test_a_call_that_is_not_there_names_the_one_that_is_meant(read: Any, meant: str) -> None:
@@ -248,6 +311,7 @@ def test_outside_the_sandbox_a_call_says_so() -> None:
 
 def test_every_public_function_says_how_it_is_used() -> None:
     functions = [client_sdk.semantic_search, client_sdk.search_many, client_sdk.fetch, *ladder.FUNCTIONS.values()]
+    functions += [client_sdk.find_vendor_info, *walks.FUNCTIONS.values()]
     for thing in (*functions, client_sdk.MCPClient, Results, Row):
         assert "\n\n" in (thing.__doc__ or "")
 

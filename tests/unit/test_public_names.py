@@ -18,12 +18,15 @@ import server
 PUBLIC: Mapping[str, list[str]] = {
     "client_sdk": [
         "KnowledgeBase",
+        "KnowledgeGraph",
         "MCPClient",
         "MissingField",
         "Results",
         "Row",
         "SDKError",
         "fetch",
+        "find_vendor_info",
+        "graph",
         "kb",
         "search_many",
         "semantic_search",

@@ -14,7 +14,8 @@ from server.settings import Settings, load_settings
 from server.tokens import count_tokens
 
 KB = ("kb_search", "kb_retrieve_evidence", "kb_read_excerpt", "kb_expand_excerpt", "kb_extract_evidence")
-ALL = (*KB, "semantic_search", "execute_code", "help")
+GRAPH = ("graph_describe", "graph_expand", "graph_paths", "graph_parents", "graph_children")
+ALL = (*KB, "semantic_search", *GRAPH, "execute_code", "help")
 
 
 def test_the_playbook_takes_no_more_than_1200_tokens() -> None:
@@ -25,7 +26,7 @@ def test_a_server_with_every_tool_teaches_the_whole_playbook() -> None:
     assert playbook(ALL) == playbook()
 
 
-@pytest.mark.parametrize("missing", ["kb_", "execute_code"])
+@pytest.mark.parametrize("missing", ["kb_", "graph_", "execute_code"])
 def test_a_playbook_says_nothing_of_tools_that_are_not_listed(missing: str) -> None:
     text = playbook([tool for tool in ALL if not tool.startswith(missing)])
     assert missing in playbook()
@@ -39,6 +40,9 @@ def test_a_playbook_says_nothing_of_tools_that_are_not_listed(missing: str) -> N
         ({"kb_v2_enabled": False}, "kb_"),
         ({"execute_code": "off"}, "execute_code"),
         ({"tool_names": "dotted"}, "kb_"),
+        ({"tool_names": "dotted"}, "graph_"),
+        ({"graph": "off"}, "graph_"),
+        ({"kb_v2_enabled": False}, "graph_"),
     ],
 )
 def test_instructions_follow_the_settings(changed: dict[str, object], absent: str) -> None:
@@ -51,7 +55,8 @@ def test_hosts_that_cut_instructions_at_2048_characters_cut_none_of_ours() -> No
 
 
 def test_dotted_servers_spell_the_ladder_with_dots() -> None:
-    assert "kb.retrieve_evidence(question)" in instructions(load_settings(tool_names="dotted"))
+    told = instructions(load_settings(tool_names="dotted"))
+    assert [call for call in ("kb.retrieve_evidence(question)", "graph.expand(ids") if call not in told] == []
 
 
 def test_a_prompt_is_offered_where_its_tool_is() -> None:
@@ -74,10 +79,11 @@ def test_the_prompt_of_a_server_without_the_ladder_does_not_name_it() -> None:
 
 def test_the_sdk_reference_explains_every_function_and_class_a_script_is_given() -> None:
     reference = sdk_reference()
-    told_elsewhere = {"KnowledgeBase", "MissingField", "kb"}
+    told_elsewhere = {"KnowledgeBase", "KnowledgeGraph", "MissingField", "kb", "graph"}
     assert set(client_sdk.__all__) - told_elsewhere == {name for name in SDK if "." not in name}
-    methods = {name for name in dir(client_sdk.kb) if not name.startswith("_")}
-    assert methods <= {name.removeprefix("kb.") for name in SDK}
+    for owner in ("kb", "graph"):
+        methods = {name for name in dir(getattr(client_sdk, owner)) if not name.startswith("_")}
+        assert methods <= {name.removeprefix(f"{owner}.") for name in SDK}
     assert re.findall(r"^## (.+)$", reference, re.MULTILINE)[: len(SDK)] == list(SDK)
     for name in SDK:
         assert explained(name) in reference

@@ -69,7 +69,7 @@ def test_every_name_with_an_underscore_is_a_tool_a_parameter_a_field_or_a_choice
     assert named - VOCABULARY - ELSEWHERE == set()
 
 
-CALL = re.compile(r"\b((?:kb[._])?[a-z][a-z_]*)\(([^()]*)\)")
+CALL = re.compile(r"\b((?:(?:kb|graph)[._])?[a-z][a-z_]*)\(([^()]*)\)")
 
 
 @pytest.mark.parametrize("text", TEXTS)

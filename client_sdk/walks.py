@@ -1,0 +1,226 @@
+"""From nodes to what is connected with them. What a script finds as ``graph.expand`` and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from .calls import Scope
+from .rows import Results
+from .transport import call
+
+_PAGE_SIZE = 25
+# What parameters hold that take ids, or rows in their place.
+_IDS = frozenset({"ids", "from_ids", "to_ids", "section_ids", "entity_ids"})
+
+
+def describe(
+    ids: Any = (),
+    *,
+    include_snippet: bool = False,
+    page_size: int = _PAGE_SIZE,
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """What nodes are, and how many relations of which types they have: row.edges_out, row.edges_in.
+
+        counts = graph.describe()["graph"]
+        print(counts["labels"], counts["entity_types"], counts["relations"])
+
+    ids: names, ids, rows of any call, or a page of them; none: the whole graph, counted. `page.missing_ids` has
+    what is not there.
+    """
+    given = {"ids": ids, "include_snippet": include_snippet, "page_size": page_size}
+    paging = {"scope": scope, "cursor": cursor}
+    return _asked("describe", {**given, **paging})
+
+
+def expand(
+    ids: Any,
+    hops: int = 1,
+    *,
+    direction: str = "both",
+    types: Iterable[str] | None = None,
+    include_snippet: bool = False,
+    page_size: int = _PAGE_SIZE,
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """What is around nodes: the nearest and most strongly related first.
+
+        for row in graph.expand(kb.search("retry policy"), types=["MENTIONS"]):
+            print(row.title, row.type, row.relation, row.weight, row.section_ids)
+
+    ids: names, ids, rows of any call, or a page of them. hops: 1 to 5. direction: "out", "in" or "both". types:
+    relations to follow (MENTIONS, PART_OF, LINKS_TO, CO_OCCURS, ...), all by default. `page.counts` and
+    `page.total` tell how much there is, `page.cut` how much of it no page shows (beyond 200 nodes). The passages
+    behind a row: fetch(row.section_ids). page_size: 1 to 200.
+    """
+    given = {"ids": ids, "hops": hops, "direction": direction, "types": types, "include_snippet": include_snippet}
+    paging = {"page_size": page_size, "scope": scope, "cursor": cursor}
+    return _asked("expand", {**given, **paging})
+
+
+def paths(
+    from_ids: Any,
+    to_ids: Any,
+    max_hops: int = 3,
+    *,
+    types: Iterable[str] | None = None,
+    limit: int = 10,
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """How nodes are connected, shortest first; relations are followed both ways.
+
+        pages = kb.search("backups", top_k=2)
+        for path in graph.paths(pages[:1], pages[1:], max_hops=4):
+            print(" > ".join(node.title for node in path.nodes), [edge.relation for edge in path.edges])
+
+    from_ids, to_ids: as in graph.expand. max_hops: 1 to 6. limit: 1 to 50. `page.complete`: there are no others.
+    path.edges[0].section_ids are the passages behind a step.
+    """
+    given = {"from_ids": from_ids, "to_ids": to_ids, "max_hops": max_hops, "types": types}
+    paging = {"limit": limit, "scope": scope, "cursor": cursor}
+    return _asked("paths", {**given, **paging})
+
+
+def parents(
+    ids: Any,
+    hops: int = 5,
+    *,
+    include_snippet: bool = False,
+    page_size: int = _PAGE_SIZE,
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """The sections and the document around passages or sections, innermost first.
+
+    for row in graph.parents(kb.search("retry policy")[0]):
+        print(row.label, row.title, row.level)
+    """
+    given = {"ids": ids, "hops": hops, "include_snippet": include_snippet, "page_size": page_size}
+    paging = {"scope": scope, "cursor": cursor}
+    return _asked("parents", {**given, **paging})
+
+
+def children(
+    ids: Any,
+    hops: int = 1,
+    *,
+    include_snippet: bool = False,
+    page_size: int = _PAGE_SIZE,
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """The sections and passages of documents or sections.
+
+    row = semantic_search("retry policy", response_mode="preview")[0]
+    print([child.title for child in graph.children(row.document_id, hops=5)])
+    """
+    given = {"ids": ids, "hops": hops, "include_snippet": include_snippet, "page_size": page_size}
+    paging = {"scope": scope, "cursor": cursor}
+    return _asked("children", {**given, **paging})
+
+
+def entities_for_sections(
+    section_ids: Any, *, page_size: int = _PAGE_SIZE, scope: Scope | None = None, cursor: str | None = None
+) -> Results:
+    """What passages, sections or documents speak of, all of them together, most strongly first.
+
+        for row in graph.entities_for_sections(kb.search("retry policy")):
+            print(row.title, row.type, row.weight)
+
+    section_ids: ids, rows, or a page of them, up to 50.
+    """
+    given = {"section_ids": section_ids, "page_size": page_size, "scope": scope, "cursor": cursor}
+    return _asked("entities_for_sections", given)
+
+
+def sections_for_entities(
+    entity_ids: Any,
+    *,
+    include_snippet: bool = False,
+    page_size: int = _PAGE_SIZE,
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """Where entities are spoken of: first what speaks of most of them, then by how strongly.
+
+        found = graph.entities_for_sections(kb.search("retry policy"))
+        if found:
+            for row in graph.sections_for_entities(found[:2], include_snippet=True):
+                print(row.id, row.title, row.get("snippet"))
+
+    entity_ids: names, ids, rows, or a page of them, up to 50.
+    """
+    given = {"entity_ids": entity_ids, "include_snippet": include_snippet, "page_size": page_size}
+    paging = {"scope": scope, "cursor": cursor}
+    return _asked("sections_for_entities", {**given, **paging})
+
+
+def find_vendor_info(
+    vendor_name: str,
+    include_content: bool = False,
+    max_results: int = 50,
+    entity_types: Iterable[str] | None = None,
+    *,
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """Everything around one vendor: its documents, products, people, tags, and what is named together with it.
+
+        try:
+            page = find_vendor_info("acme", entity_types=["product"])
+            print(page.vendor, [row.title for row in page], page.relationships)
+        except SDKError as error:
+            print(error.message)
+
+    include_content: also row.content, the passage behind each. max_results: 1 to 100. `page.relationships` has
+    source_id, target_id, relationship_type and confidence.
+    """
+    given = {"vendor_name": vendor_name, "include_content": include_content, "max_results": max_results}
+    more = {"entity_types": entity_types, "scope": scope, "cursor": cursor}
+    return Results(call("find_vendor_info", _params({**given, **more})))
+
+
+FUNCTIONS: Mapping[str, Callable[..., Results]] = MappingProxyType(
+    {
+        "describe": describe,
+        "expand": expand,
+        "paths": paths,
+        "parents": parents,
+        "children": children,
+        "entities_for_sections": entities_for_sections,
+        "sections_for_entities": sections_for_entities,
+    }
+)
+for _name, _function in FUNCTIONS.items():
+    _function.__qualname__ = f"graph.{_name}"  # what Python's own messages call it
+
+
+def call_by_name(name: str, arguments: Mapping[str, Any]) -> Results:
+    """One of them with arguments as the wire takes them, or as a script would give them."""
+    return _asked(name, arguments)
+
+
+def _asked(name: str, given: Mapping[str, Any]) -> Results:
+    return Results(call(f"graph.{name}", _params(given)))
+
+
+def _params(given: Mapping[str, Any]) -> dict[str, Any]:
+    params = {name: value for name, value in given.items() if value is not None}
+    for name in params.keys() & _IDS:
+        params[name] = _ids(params[name])
+    for name in params.keys() & {"types", "entity_types"}:
+        params[name] = [params[name]] if isinstance(params[name], str) else [*params[name]]
+    return params
+
+
+def _ids(nodes: Any) -> list[Any]:
+    return [_id(one) for one in ([nodes] if isinstance(nodes, (str, Mapping)) else nodes)]
+
+
+def _id(node: Any) -> Any:
+    return node["id"] if isinstance(node, Mapping) else node
