@@ -90,7 +90,7 @@ async def test_the_ladder_takes_the_arguments_of_its_contract_with_their_default
         "include_debug": False,
         "mode": "auto",
     }
-    assert options["mode"]["enum"] == ["auto", "vector_only", "hybrid_local"]
+    assert options["mode"]["enum"] == ["auto", "vector_only", "hybrid_local", "multi_hop"]
     assert set(tools["kb_read_excerpt"]["options"]["properties"]) == {"format", "include_citation"}
     assert tools["kb_read_excerpt"]["max_tokens"]["maximum"] == 800
     for properties in (tools[tool] for tool in defaults):
@@ -286,11 +286,31 @@ async def test_ids_of_semantic_search_lead_on_to_excerpts_and_evidence(client: C
     assert "ninety days" in answer["quotes"][0]["quote"]
 
 
-async def test_a_mode_that_needs_a_graph_is_answered_without_one_and_says_so(client: Client) -> None:
-    found = await call(client, "kb_search", query=BACKUPS, options={"mode": "hybrid_local"})
-    assert any("without" in warning for warning in found["meta"]["warnings"])
-    quiet = await call(client, "kb_search", query=BACKUPS, options={"mode": "vector_only"})
-    assert quiet["meta"]["warnings"] == []
+@pytest.mark.parametrize(
+    ("mode", "walked"), [("auto", True), ("vector_only", False), ("hybrid_local", True), ("multi_hop", True)]
+)
+async def test_the_mode_says_whether_the_graph_has_its_part(client: Client, mode: str, walked: bool) -> None:
+    options = {"mode": mode, "include_debug": True, "include_scores": True}
+    found = await call(client, "kb_search", query=BACKUPS, options=options)
+    assert (found["debug"]["walked"], found["meta"]["warnings"]) == (walked, [])
+    assert ("graph" in found["results"][0]["scores"]) == walked
+    assert "ninety days" in found["results"][0]["preview"]
+    again = await call(client, "kb_search", query=BACKUPS, options=options)
+    assert again["results"] == found["results"]
+
+
+async def test_pages_of_a_walk_neither_repeat_nor_lose_a_row(client: Client) -> None:
+    options = {"mode": "multi_hop", "max_per_doc": 100}
+    whole = await call(client, "kb_search", query=EVERYWHERE, page_size=12, top_k=12, options=options)
+    rows: list[str] = []
+    cursor: dict[str, Any] = {}
+    while len(rows) < 12:
+        asked = {"query": EVERYWHERE, "page_size": 4, "top_k": 12, "options": options, **cursor}
+        page = await call(client, "kb_search", **asked)
+        assert page["meta"]["warnings"] == []
+        rows += [row["passage_id"] for row in page["results"]]
+        cursor = {"cursor": page["next_cursor"]}
+    assert rows == [row["passage_id"] for row in whole["results"]]
 
 
 async def test_a_cursor_belongs_to_its_question(client: Client) -> None:

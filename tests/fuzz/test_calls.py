@@ -84,7 +84,7 @@ _FIELDS: dict[str, Callable[[Choices], Any]] = {
     "start_char": _mostly(0, 7, 10_000),
     "before_tokens": _mostly(0, 800, 801),
     "after_tokens": _mostly(0, 800),
-    "mode": _mostly("auto", "hybrid_local"),
+    "mode": _mostly("auto", "hybrid_local", "multi_hop"),
     "options": lambda c: _object(c, _OPTIONS),
     "session_id": lambda c: c.one(_IDS),
     "max_per_doc": _mostly(1),

@@ -1,0 +1,100 @@
+"""What a search with a mode is told by a server whose graph is off, or not drawn yet, or cut off."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from server.app import running
+from server.backends.opening import open_backends
+from server.commands.writing import target_of
+from server.ingest.pipeline import ingest_paths
+from server.settings import load_settings
+from server.transports.dispatch import Dispatcher
+from server.transports.protocol import build_server
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "who keeps the gate"
+GRAPH_MODES = ("hybrid_local", "multi_hop")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Two pages as project "p", indexed before there were graphs."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "gate.md").write_text("# Gate\n\nThe gate is kept by [Ada](ada.md).\n", encoding="utf-8")
+    (tmp_path / "docs" / "ada.md").write_text("# Ada Lovelace\n\nShe lives at sea.\n", encoding="utf-8")
+    ingested(tmp_path, graph="off")
+    return tmp_path
+
+
+def ingested(home: Path, **chosen: str) -> None:
+    settings = load_settings(store=home / "store", project="p", embedding="off", **chosen)
+    backends = open_backends(settings, wait_for_model=True)
+    try:
+        assert ingest_paths(target_of(settings, backends, None), [home / "docs"]).failures == ()
+    finally:
+        backends.close()
+
+
+@asynccontextmanager
+async def connected(home: Path, **chosen: str) -> AsyncIterator[Client]:
+    """A client of a server with these settings."""
+    settings = load_settings(store=home / "store", project="p", embedding="off", execute_code="off", **chosen)
+    async with running(settings, wait_for_model=True) as application:
+        server = build_server(Dispatcher(application.context, settings), application)
+        async with Client(server) as client:
+            yield client
+
+
+async def told(client: Client, mode: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """The rows of a search as (title, source), and the warnings but for that of the missing model."""
+    answer = await client.call_tool("kb_search", {"query": QUESTION, "options": {"mode": mode}})
+    assert not answer.is_error, answer.content
+    payload: dict[str, Any] = dict(answer.structured_content)
+    warnings = [one for one in payload["meta"]["warnings"] if "embedding" not in one]
+    return [(row["title"], row["source"]) for row in payload["results"]], warnings
+
+
+async def test_with_the_graph_off_the_legs_answer_and_say_so(store: Path) -> None:
+    async with connected(store, graph="off") as client:
+        for mode in GRAPH_MODES:
+            rows, warnings = await told(client, mode)
+            assert rows == [("Gate", "bm25")]
+            assert warnings == ["the graph is switched off (setting graph), so this is ranked without it"]
+        assert await told(client, "auto") == ([("Gate", "bm25")], [])
+
+
+async def test_before_a_graph_is_drawn_the_legs_answer_and_say_what_draws_one(store: Path) -> None:
+    async with connected(store) as client:
+        for mode in GRAPH_MODES:
+            rows, warnings = await told(client, mode)
+            assert rows == [("Gate", "bm25")]
+            assert ["project 'p' has no graph yet" in one for one in warnings] == [True]
+        assert await told(client, "auto") == ([("Gate", "bm25")], [])
+
+
+async def test_once_it_is_drawn_what_only_the_graph_brings_says_so(store: Path) -> None:
+    ingested(store)
+    async with connected(store) as client:
+        for mode in ("auto", *GRAPH_MODES):
+            assert await told(client, mode) == (
+                [("Gate", "bm25"), ("Ada Lovelace", "graph_expanded")],
+                [],
+            )
+        assert await told(client, "vector_only") == ([("Gate", "bm25")], [])
+
+
+async def test_a_neo4j_that_is_away_costs_the_graph_and_nothing_else(store: Path) -> None:
+    """Nobody listens on port 9 of this machine."""
+    async with connected(store, neo4j_url="bolt://127.0.0.1:9") as client:
+        for mode in ("auto", *GRAPH_MODES):
+            rows, warnings = await told(client, mode)
+            assert rows == [("Gate", "bm25")]
+            assert [one.startswith("the graph is down") for one in warnings] == [True]
