@@ -45,7 +45,7 @@ def lines_of(payload: dict[str, Any]) -> list[str]:
         lines.append(f"counts: {counted(payload['counts'])}")
     lines.extend(node_lines(payload["entities"]))
     lines.extend(
-        f"{one['source_id']} {one['relationship_type']} {one['target_id']} (confidence {one['confidence']})"
+        f"{one['source_id']} {one['relationship_type']} {one['target_id']} (confidence {one['confidence']:.3f})"
         for one in payload["relationships"]
     )
     return [*lines, *endings(payload)]

@@ -59,7 +59,8 @@ def _node(row: Mapping[str, Any]) -> str:
 
 def _reached(row: Mapping[str, Any]) -> str:
     way = [f"{row['relation']} {row.get('direction', '')}".strip()] if "relation" in row else []
-    facts = {name: row[name] for name in ("distance", "weight", "confidence", "from_id") if name in row}
+    facts = {name: row[name] for name in ("distance", "weight", "from_id") if name in row}
+    facts |= {"confidence": f"{row['confidence']:.3f}"} if "confidence" in row else {}
     asked = [f"entities {' '.join(row['entity_ids'])}"] if "entity_ids" in row else []
     return ", ".join([*way, *(f"{name} {value}" for name, value in facts.items()), *asked])
 

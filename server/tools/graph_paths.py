@@ -47,7 +47,7 @@ def _path_lines(path: dict[str, Any]) -> Iterator[str]:
         yield f"[{node['id']}] {node['title']} ({node['label']} {node['type']})"
         if edge:
             sections = " ".join(edge["section_ids"]) or "none"
-            facts = f"weight {edge['weight']}, confidence {edge['confidence']}"
+            facts = f"weight {edge['weight']}, confidence {edge['confidence']:.3f}"
             yield f"  {edge['relation']} {edge['direction']}, {facts} | sections {sections}"
 
 

@@ -73,7 +73,7 @@ def _row_lines(number: int, row: dict[str, Any]) -> list[str]:
 
 
 def _related(one: dict[str, Any]) -> str:
-    return f"{one['entity_name']} [{one['entity_id']}] {one['relationship_type']} {one['confidence']}"
+    return f"{one['entity_name']} [{one['entity_id']}] {one['relationship_type']} {one['confidence']:.3f}"
 
 
 TOOL = Tool(

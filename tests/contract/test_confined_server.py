@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from server.app import Application, running
 from server.backends.opening import open_backends
+from server.commands.writing import target_of
 from server.errors import WinnowError
-from server.ingest.pipeline import RawDocument, Target, ingest_documents
+from server.ingest.pipeline import RawDocument, ingest_documents
 from server.knowledge import OPERATIONS
 from server.settings import load_settings
 
@@ -43,6 +44,7 @@ def document(number: int) -> RawDocument:
         type="markdown",
         title=f"Page {number}",
         text=f"The proxy keeps the secret marker{number}x in a drawer.",
+        vendor="acme",
         doc_tag=tag,
         environment=environment,
         repository=repository,
@@ -74,10 +76,12 @@ def said(payload: Any) -> Markers:
 def labelled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, str]]:
     """A store of documents with all combinations of labels, and the chunk of each."""
     folder = tmp_path_factory.mktemp("labelled")
-    backends = open_backends(load_settings(store=folder, project="p", embedding="off"), wait_for_model=False)
+    settings = load_settings(store=folder, project="p", embedding="off")
+    backends = open_backends(settings, wait_for_model=False)
     try:
-        target = Target("p", backends.catalogue, backends.store, None)
-        ingest_documents(target, "made", [document(number) for number in range(len(LABELS))])
+        ingest_documents(
+            target_of(settings, backends, None), "made", [document(number) for number in range(len(LABELS))]
+        )
         found = backends.catalogue.passages(backends.catalogue.chunk_ids("p"), "p")
         return folder, {int(one.document.uri[:-3]): id for id, one in found.items()}
     finally:
@@ -111,11 +115,21 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "kb.expand_excerpt": lambda chunk: {"passage_id": chunk},
     "kb.extract_evidence": lambda chunk: {"question": QUESTION, "passage_ids": [chunk]},
     "kb.retrieve_evidence": lambda _: {"question": QUESTION, "top_k": 20, "max_quotes": 20},
+    "graph.describe": lambda chunk: {"ids": [chunk]},
+    "graph.expand": lambda chunk: {"ids": [chunk], "hops": 5, "page_size": 200},
+    "graph.paths": lambda chunk: {"from_ids": [chunk], "to_ids": ["acme"]},
+    "graph.parents": lambda chunk: {"ids": [chunk]},
+    "graph.children": lambda chunk: {"ids": [chunk]},
+    "graph.entities_for_sections": lambda chunk: {"section_ids": [chunk]},
+    "graph.sections_for_entities": lambda _: {"entity_ids": ["acme"], "page_size": 100, "include_snippet": True},
+    "find_vendor_info": lambda _: {"vendor_name": "acme", "max_results": 100},
     "search_sections": lambda _: {"query": QUESTION, "top_k": 100, "page_size": 100},
     "get_section_text": lambda chunk: {"section_ids": [chunk]},
 }
-SEARCHES = ("semantic_search", "kb.search", "search_sections")
-BY_ID = tuple(name for name, arguments in CALLS.items() if "chunk" in str(arguments("chunk")))
+SEARCHES = ("semantic_search", "kb.search", "search_sections", "graph.sections_for_entities", "find_vendor_info")
+WITH_ID = [name for name, arguments in CALLS.items() if "chunk" in str(arguments("chunk"))]
+WALKS = tuple(name for name in WITH_ID if name.startswith("graph."))
+BY_ID = tuple(name for name in WITH_ID if name not in WALKS)
 SCOPED = tuple(name for name, operation in OPERATIONS.items() if "scope" in operation.request.model_fields)
 
 
@@ -158,6 +172,21 @@ async def test_an_id_from_outside_is_as_unknown_as_one_that_never_was(
                 number,
                 expected,
             )
+
+
+async def test_a_walk_starts_inside_or_not_at_all_and_never_leads_outside(
+    confined: tuple[Application, Markers], labelled: tuple[Path, dict[int, str]]
+) -> None:
+    application, within = confined
+    for operation in WALKS:
+        reached: Markers = set()
+        for number, chunk in labelled[1].items():
+            found = await answer(application, operation, chunk)
+            assert (operation, number, isinstance(found, set)) == (operation, number, number in within)
+            reached |= found if isinstance(found, set) else set()
+        assert (operation, reached <= within) == (operation, True)
+    everywhere = await answer(application, "graph.expand", labelled[1][min(within)])
+    assert everywhere == within
 
 
 async def test_filtering_by_ids_shows_only_what_is_inside(
