@@ -98,7 +98,7 @@ def test_a_mention_counts_how_often_and_says_where() -> None:
 
 def test_every_rule_has_the_confidence_that_the_documentation_states() -> None:
     page = (Path(__file__).parents[2] / "docs" / "graph.md").read_text("utf-8")
-    stated = {rule: float(number) for rule, number in re.findall(r"\| ([a-z ]+) \| (\d\.\d) (?=\|)", page)}
+    stated = {rule: float(number) for rule, number in re.findall(r"\| ([a-z ]+) \| (\d\.\d+) (?=\|)", page)}
     assert (stated, set(stated)) == (dict(CONFIDENCE), set(get_args(Rule)))
 
 

@@ -165,7 +165,8 @@ class _Drawing:
         elif naming.type == "MENTIONS":
             for key, title in self._inner(naming.title):
                 target = self._entity(key, title, "term")
-                self._draw(naming.source, target, "MENTIONS", "part of a span", naming.count, naming.evidence)
+                rule: Rule = "part of a span" if " " in title or self.ledger.titled(key) else "word of a span"
+                self._draw(naming.source, target, "MENTIONS", rule, naming.count, naming.evidence)
 
     def relate(self, one: Relation) -> None:
         source, target = (self._entity(key, *self.mined.entities[key]) for key in (one.source, one.target))

@@ -30,6 +30,7 @@ Rule = Literal[
     "expansion",
     "capitalised",
     "part of a span",
+    "word of a span",
     "term",
     "parsed code",
     "call",
@@ -58,6 +59,7 @@ CONFIDENCE: Mapping[Rule, float] = MappingProxyType(
         "expansion": 0.9,  # Custom Resource Definition (CRD)
         "capitalised": 0.6,
         "part of a span": 0.5,  # a known name within a longer capitalised span
+        "word of a span": 0.25,  # the same of a single word that no page is titled
         "term": 0.5,  # by C-value
         "parsed code": 1.0,  # definitions and imports of Python
         "call": 0.9,  # a call whose name the module binds
