@@ -45,6 +45,7 @@ from server.operations.nodes import (
     view_of,
     weight_of,
 )
+from server.operations.paging import resume
 
 # How documents, sections and chunks speak of entities.
 SPEAKING = frozenset({"MENTIONS", "DEFINES", "TAGGED", "ABOUT"})
@@ -60,6 +61,7 @@ def graph_describe(asking: Asking, request: GraphDescribe) -> Answer:
     """Nodes with the number of their relations by type; without ids, how much there is of what."""
     view = view_of(asking, request.scope)
     if not request.ids:
+        resume(request.cursor, request)
         return _whole(view)
     found = named(view, request.ids)
 

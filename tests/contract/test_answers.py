@@ -26,8 +26,13 @@ pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 QUESTION = "how are backups encrypted"
 NAMES = [tool.name.replace(".", "_") for tool in TOOLS]
 # What leads on to another call, and what a result is chosen by: never in one channel alone.
-IDS = frozenset({"id", "passage_id", "section_id", "session_id", "next_cursor", "next_start_char", "topic"})
-LISTS_OF_IDS = frozenset({"ids", "missing_ids", "next_section_ids", "next_tools"})
+IDS = frozenset(
+    {
+        *("id", "passage_id", "section_id", "session_id", "next_cursor", "next_start_char", "topic"),
+        *("from_id", "vendor_id", "source_id", "target_id", "entity_id"),
+    }
+)
+LISTS_OF_IDS = frozenset({"ids", "missing_ids", "next_section_ids", "next_tools", "section_ids", "entity_ids"})
 SCORES = frozenset({"score", "confidence"})
 FIGURES = frozenset({"fused_score", "lexical_vec_score", "dense", "lexical", "fused"})
 
@@ -127,6 +132,14 @@ async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
             {"filter_ids": [*sections, unknown], "response_mode": "full", "include_relationships": True},
             {"query": QUESTION, "top_k": 100, "response_mode": "full"},
         ],
+        "graph_describe": [{}, {"ids": [*passages, unknown], "include_snippet": True}],
+        "graph_expand": [{"ids": passages[:1]}, {"ids": [*passages, "acme"], "hops": 3, "page_size": 7}],
+        "graph_paths": [{"from_ids": passages[:1], "to_ids": passages[1:], "max_hops": 6}],
+        "graph_parents": [{"ids": passages}],
+        "graph_children": [{"ids": ["Backups handbook"], "hops": 2, "include_snippet": True}],
+        "graph_entities_for_sections": [{"section_ids": passages}],
+        "graph_sections_for_entities": [{"entity_ids": ["acme", "handbook"]}],
+        "find_vendor_info": [{"vendor_name": "acme"}, {"vendor_name": "acme", "include_content": True}],
         "search_sections": [
             {"query": QUESTION},
             {"query": QUESTION, "page_size": 100, "session_id": "x", "filters": {"colour": "red"}},
@@ -159,7 +172,8 @@ async def test_every_tool_answers_as_its_schema_says_with_the_same_ids_scores_an
 async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], str]]:
     """What every tool must refuse, by the arguments that it lists; and the code."""
     required = {"query": QUESTION, "question": QUESTION, "code": "return 1", "passage_id": "0" * 12}
-    required |= {"passage_ids": ["0" * 12], "section_ids": ["0" * 12]}  # type: ignore[dict-item]
+    lists = ("passage_ids", "section_ids", "ids", "from_ids", "to_ids", "entity_ids")
+    required |= {key: ["0" * 12] for key in lists} | {"vendor_name": "acme"}  # type: ignore[dict-item]
     for tool in (await client.list_tools()).tools:
         known = tool.input_schema["properties"]
         fine = {name: required[name] for name in tool.input_schema.get("required", ())}

@@ -14,13 +14,17 @@ import pytest
 from sandbox import Outcome, hints
 from server.app import Application, running
 from server.backends.opening import open_backends
+from server.commands.writing import target_of
 from server.errors import WinnowError
-from server.ingest.pipeline import Target, ingest_paths
+from server.ingest.pipeline import ingest_paths
 from server.settings import Settings, load_settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 
-FRONT = "---\nenvironment: {environment}\nrepository: {repository}\ndoc_tag: {doc_tag}\n---\n# {title}\n\n"
+FRONT = (
+    "---\nvendor: acme\nenvironment: {environment}\nrepository: {repository}\ndoc_tag: {doc_tag}\n---\n"
+    "# {title}\n\n"
+)
 SEEN = {"environment": "prod", "repository": "acme/app", "doc_tag": "v1"}
 # Each differs from what the server is confined to in one label.
 HIDDEN = {
@@ -46,6 +50,14 @@ CALLS = {
     "kb.extract_evidence": "kb.extract_evidence('which proxy rule', [passage], scope=scope)",
     "kb.read_excerpt": "kb.read_excerpt(passage, scope=scope)",
     "kb.expand_excerpt": "kb.expand_excerpt(passage, scope=scope)",
+    "graph.describe": "graph.describe(passage, scope=scope)",
+    "graph.expand": "graph.expand(passage, scope=scope)",
+    "graph.paths": "graph.paths(passage, 'acme', scope=scope)",
+    "graph.parents": "graph.parents(passage, scope=scope)",
+    "graph.children": "graph.children(graph.parents(passage), scope=scope)",
+    "graph.entities_for_sections": "graph.entities_for_sections(graph.parents(passage), scope=scope)",
+    "graph.sections_for_entities": "graph.sections_for_entities('acme', scope=scope)",
+    "find_vendor_info": "find_vendor_info('acme', scope=scope)",
 }
 BY_NAME = {
     "semantic_search": "{'query': 'proxy rule'}",
@@ -55,6 +67,14 @@ BY_NAME = {
     "kb_extract_evidence": "{'question': 'which proxy rule', 'passage_ids': [passage]}",
     "kb_read_excerpt": "{'passage_id': passage}",
     "kb_expand_excerpt": "{'passage_id': passage}",
+    "graph_describe": "{'ids': passage}",
+    "graph_expand": "{'ids': [passage]}",
+    "graph_paths": "{'from_ids': [passage], 'to_ids': ['acme']}",
+    "graph_parents": "{'ids': [passage]}",
+    "graph_children": "{'ids': [passage]}",
+    "graph_entities_for_sections": "{'section_ids': [passage]}",
+    "graph_sections_for_entities": "{'entity_ids': ['acme']}",
+    "find_vendor_info": "{'vendor_name': 'acme'}",
 }
 
 
@@ -85,11 +105,10 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
     _write(home / "elsewhere", "secret", SEEN, "The proxy rule of HIDDEN elsewhere is in another project.")
     hidden = {}
     for project, folder in (("shop", "docs"), ("secret", "elsewhere")):
-        opened = open_backends(
-            load_settings(store=home / "store", project=project, embedding="off"), wait_for_model=True
-        )
+        settings = load_settings(store=home / "store", project=project, embedding="off")
+        opened = open_backends(settings, wait_for_model=True)
         try:
-            ingest_paths(Target(project, opened.catalogue, opened.store, None), [home / folder])
+            ingest_paths(target_of(settings, opened, None), [home / folder])
             known = opened.catalogue.passages(opened.catalogue.chunk_ids(project), project)
             hidden |= {p.document.title: chunk for chunk, p in known.items() if "HIDDEN" in p.chunk.text}
         finally:
@@ -174,15 +193,19 @@ told = [sum(row.id in hidden for row in [*found, *quotes])]
 told.append(fetch(hidden).missing_ids == hidden)
 told.append(semantic_search(filter_ids=hidden).missing_ids == hidden)
 told.append(kb.extract_evidence("which proxy rule", [found[0], *hidden]).missing_ids == hidden)
-for ask in (kb.read_excerpt, kb.expand_excerpt, lambda id: kb.extract_evidence("which rule", [id])):
+walks = (graph.describe, graph.expand, graph.parents, graph.children, graph.entities_for_sections)
+for ask in (kb.read_excerpt, kb.expand_excerpt, lambda id: kb.extract_evidence("which rule", [id]), *walks):
     for id in hidden:
         try:
             told.append(ask(id))
         except SDKError as error:
             told.append(error.type)
+around = [*graph.expand("acme", hops=5, page_size=200), *find_vendor_info("acme", max_results=100)]
+told.append(len(around) > 12 and not any(id in hidden for row in around for id in [row.id, *row.section_ids]))
 return told
 """
-    assert await result_of(shop, code) == [0, True, True, True, *["NOT_FOUND"] * 3 * len(indexed.hidden)]
+    expected = [0, True, True, True, *["NOT_FOUND"] * 8 * len(indexed.hidden), True]
+    assert await result_of(shop, code) == expected
 
 
 # --- sessions ----------------------------------------------------------------------------------------------------
@@ -279,6 +302,8 @@ FORGED = [
         "kb.search('proxy rule', cursor=cursor)",
         "kb.retrieve_evidence('which proxy rule', cursor=cursor)",
         "kb.extract_evidence('which proxy rule', [passage], cursor=cursor)",
+        "graph.expand('acme', cursor=cursor)",
+        "find_vendor_info('acme', cursor=cursor)",
     ],
 )
 async def test_a_forged_cursor_leads_nowhere(shop: Application, call: str) -> None:
@@ -316,6 +341,9 @@ SIZES = [
     "kb.read_excerpt(passage, start_char=10**7)", "kb.read_excerpt('')", "kb.read_excerpt(None)",
     "kb.expand_excerpt(passage, 801, 0)", "kb.expand_excerpt(passage, 0, -1)",
     "MCPClient().call_tool('kb_search', {'query': 'proxy rule', 'page_size': 101})",
+    "graph.expand(passage, 6)", "graph.expand([])", "graph.expand([passage] * 51)", "graph.expand('x' * 201)",
+    "graph.expand(passage, page_size=201)", "graph.paths(passage, 'acme', 7)", "graph.expand(passage, 2**2000)",
+    "graph.paths(passage, 'acme', limit=51)", "find_vendor_info('acme', max_results=101)",
     "MCPClient().call_tool('kb_search', {'query': 'proxy rule', 'options': {'max_snippet_chars': 10_000}})",
 ]  # fmt: skip
 

@@ -19,7 +19,8 @@ from sandbox import Outcome
 from server.app import running
 from server.backends.opening import open_backends
 from server.cli import COMMANDS
-from server.ingest.pipeline import Target, ingest_paths
+from server.commands.writing import target_of
+from server.ingest.pipeline import ingest_paths
 from server.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
@@ -97,9 +98,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory, home: Path) -> dict[str, 
     settings = load_settings(store=tmp_path_factory.mktemp("store"), project="notes")
     backends = open_backends(settings, wait_for_model=True)
     try:
-        ingest_paths(
-            Target("notes", backends.catalogue, backends.store, backends.embedder.ready()), [home / "notes"]
-        )
+        ingest_paths(target_of(settings, backends, backends.embedder.ready()), [home / "notes"])
     finally:
         backends.close()
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from client_sdk import ladder
+from client_sdk import ladder, walks
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, monty, probe
 from sandbox.menu import MENU
 
@@ -48,6 +48,11 @@ EXCERPT = {
 async def answer(method: str, params: Mapping[str, Any]) -> Reply:
     if params.get("query") == "refused":
         raise CallError("INVALID_ARGUMENT", "no such project", hint="leave scope out")
+    if method == "find_vendor_info":
+        return Reply({"entities": [{"id": "e1", "title": json.dumps(dict(params))}], "next_cursor": None}, rows=1)
+    if method.startswith("graph."):
+        row = {"id": "n1", "title": json.dumps([method, dict(params)]), "section_ids": ["s1"]}
+        return Reply({"results": [row], "graph": {"labels": {"Chunk": 2}}, "next_cursor": None}, rows=1)
     if "evidence" in method:
         return Reply({"quotes": [QUOTE], "next_cursor": None}, rows=1, tokens=10)
     if "excerpt" in method:
@@ -204,10 +209,39 @@ def test_the_ladder_answers_as_in_the_larger_language(small: Bench, code: str, r
     assert (outcome.status, outcome.result) == ("ok", result), outcome.error
 
 
-@pytest.mark.parametrize("name", ["search", "search_many", "fetch", "semantic_search", *ladder.FUNCTIONS])
-def test_every_call_of_the_knowledge_base_is_there(small: Bench, name: str) -> None:
+@pytest.mark.parametrize(
+    ("code", "params"),
+    [
+        ("graph.expand('Pod', 2, types='MENTIONS')", {
+            "ids": ["Pod"], "hops": 2, "direction": "both", "types": ["MENTIONS"], "include_snippet": False,
+            "page_size": 25}),
+        ("graph.paths(kb.search('a'), 'b')", {"from_ids": ["guide#1"], "to_ids": ["b"], "max_hops": 3, "limit": 10}),
+        ("graph.children(graph.expand('Pod')[0])", {
+            "ids": ["n1"], "hops": 1, "include_snippet": False, "page_size": 25}),
+        ("graph.entities_for_sections(kb.retrieve_evidence('q'))", {"section_ids": ["s1"], "page_size": 25}),
+    ],
+)  # fmt: skip
+def test_a_walk_asks_as_in_the_larger_language(small: Bench, code: str, params: dict[str, Any]) -> None:
+    outcome = small.run(f"import json\njson.loads(({code})[0].title)[1]")
+    assert (outcome.status, outcome.result) == ("ok", params), outcome.error
+
+
+def test_a_graph_is_counted_and_a_vendor_told_as_in_the_larger_language(small: Bench) -> None:
+    outcome = small.run("[graph.describe()['graph']['labels'], find_vendor_info('acme', entity_types='tag')[0].id]")
+    assert (outcome.status, outcome.result) == ("ok", [{"Chunk": 2}, "e1"]), outcome.error
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(f"kb.{name}" for name in ("search", "search_many", "fetch", "semantic_search", *ladder.FUNCTIONS)),
+        *(f"graph.{name}" for name in walks.FUNCTIONS),
+        "find_vendor_info",
+    ],
+)
+def test_every_call_of_the_sdk_is_there(small: Bench, call: str) -> None:
     """A name that is not there is an attribute error; one that is complains of its arguments."""
-    error = small.run(f"kb.{name}(nothing_of_this_name=1)").error
+    error = small.run(f"{call}(nothing_of_this_name=1)").error
     assert error is not None
     assert (error.type, "nothing_of_this_name" in error.message) == ("TypeError", True), error
 
@@ -252,6 +286,7 @@ def test_the_result_is_what_is_returned_or_named_or_stands_last_or_was_printed(
         ("x = 1\nimport numpy", 2, 1, "winnow doctor"),
         ("x = kb.search('refused')", 1, 5, "leave scope out"),
         ("x = 1\nkb.evidence('q')", 2, 1, "retrieve_evidence"),
+        ("x = 1\ngraph.neighbors('q')", 2, 1, "expand"),
     ],
 )
 def test_an_error_names_the_agents_own_line_and_what_to_write_instead(

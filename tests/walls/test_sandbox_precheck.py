@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client_sdk import ladder
+from client_sdk import ladder, walks
 from client_sdk.calls import CHOICES
 from client_sdk.rows import FIELDS
 from sandbox import CallError, Reply, policy, precheck
 from sandbox.menu import WITHHELD_MEMBERS
 from server import contracts
-from server.contracts import kb, search
+from server.contracts import graph, kb, search
 
 FOLDER = Path(__file__).parent / "scripts"
 SCRIPTS = {f"{path.parent.name}/{path.stem}": path.read_text("utf-8") for path in sorted(FOLDER.glob("*/*.py"))}
@@ -63,6 +63,16 @@ CERTAIN = {
     "kb.evidence('how')": ("AttributeError", 1, "did you mean 'retrieve_evidence'?"),
     "kb.read('how')": ("AttributeError", 1, "did you mean 'read_excerpt'?"),
     "kb_search('how')": ("NameError", 1, "write kb.search(...)"),
+    "graph_expand('Pod')": ("NameError", 1, "write graph.expand(...)"),
+    "entities_for_sections('a')": ("NameError", 1, "write graph.entities_for_sections(...)"),
+    "graph.neighbors('Pod')": ("AttributeError", 1, "did you mean 'expand'?"),
+    "graph.path('a', 'b')": ("AttributeError", 1, "did you mean 'paths'?"),
+    "graph.expand('Pod', depth=2)": ("TypeError", 1, "did you mean 'hops'?"),
+    "graph.paths('a')": ("TypeError", 1, "it takes: graph.paths(from_ids, to_ids, max_hops=3, *"),
+    "graph.expand('Pod', direction='outward')": ("SDKError", 1, "one of 'out'"),
+    "for row in graph.expand('Pod'):\n    print(row.section_id, row.wieght)": ("MissingField", 2, "'weight'"),
+    "find_vendor_info(vendor='acme')": ("TypeError", 1, "did you mean 'vendor_name'?"),
+    "from winnow import expand": ("CodeRejected", 1, "write graph.expand(...)"),
     "retrieve_evidence('how')": ("NameError", 1, "write kb.retrieve_evidence(...)"),
     "kb.retrieve_evidence('how', max_quote=2)": ("TypeError", 1, "did you mean 'max_quotes'?"),
     "kb.retrieve_evidence(query='how')": ("TypeError", 1, "did you mean 'question'?"),
@@ -125,6 +135,10 @@ UNCERTAIN = [
     "part = kb.read_excerpt('a')\nprint(part.text, part.title, part.citation.uri, part.section_id)",
     "rows = kb.search('how', max_per_doc=2)\nprint(rows.next_cursor, rows.partial, rows[0].scratch_uri)",
     "kb.extract_evidence('how', kb.search('how'))",
+    "graph.expand(kb.search('how'), 2, direction='in')[0].section_ids",
+    "graph = {'a': ['b']}\nprint(graph.get('a'), graph.keys())",
+    "for path in graph.paths('a', 'b'):\n    print(path.hops, path.nodes[0].title, path.edges[0].relation)",
+    "page = find_vendor_info('acme')\nprint(page.relationships, [row.title for row in page.entities])",
     "def kb_search(): return 1\nprint(kb_search())",
 ]
 
@@ -218,18 +232,23 @@ def test_nothing_runs_and_nothing_is_asked_before_it_is_told(bench: Any) -> None
 
 
 def test_every_name_of_the_knowledge_base_that_is_imported_by_itself_has_its_hint() -> None:
-    hints = {name: WITHHELD_MEMBERS.get(f"winnow.{name}") for name in ladder.FUNCTIONS}
-    assert hints == {name: f"write kb.{name}(...)" for name in ladder.FUNCTIONS}
+    owners = dict.fromkeys(ladder.FUNCTIONS, "kb") | dict.fromkeys(walks.FUNCTIONS, "graph")
+    hints = {name: WITHHELD_MEMBERS.get(f"winnow.{name}") for name in owners}
+    assert hints == {name: f"write {owner}.{name}(...)" for name, owner in owners.items()}
 
 
 def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() -> None:
-    rows = (search.Row, search.RowMetadata, kb.KbRow, kb.QuoteRow, kb.ExcerptAnswer, kb.Citation)
+    rows = (search.Row, search.RowMetadata, search.Relationship, kb.KbRow, kb.QuoteRow, kb.ExcerptAnswer)
+    rows += (kb.Citation, graph.DescribedRow, graph.ReachedRow, graph.PathRow, graph.PathNode, graph.PathEdge)
+    rows += (graph.VendorEntity, graph.VendorRelationship)
     # What comes on request only, which no function of the SDK makes, and what the host keeps to itself.
     fields = {field for row in rows for field in row.model_fields} - {"scores", "debug", "meta"}
     formats = contracts.flat_schema(contracts.ExcerptOptions)["properties"]["format"]["enum"]
     modes = contracts.flat_schema(contracts.SemanticSearch)["properties"]["response_mode"]["enum"]
     levels = contracts.flat_schema(contracts.Fetch)["properties"]["level"]["enum"]
+    directions = contracts.flat_schema(contracts.GraphExpand)["properties"]["direction"]["enum"]
     choices = {"response_mode": tuple(modes), "level": tuple(levels), "format": tuple(formats)}
+    choices["direction"] = tuple(directions)
     assert (set(FIELDS), CHOICES) == (fields, choices)
 
 
