@@ -71,6 +71,8 @@ SAID_TWICE = {
     "a name at the start of a sentence": ("Apache Kafka stores it.", {"Apache Kafka"}),
     "an ordinary word at the start of a sentence": ("Stores keep it. Words end.", set()),
     "a word that elsewhere is a name": ("Kafka stores it. We trust Kafka.", {"Kafka"}),
+    "a word in quotation marks": ('They starred in "Charmed" once.', {"Charmed"}),
+    "a sentence in quotation marks": ('They said: "Stores keep it." (Words end.)', set()),
     "a function word before a name": ("The Apache Kafka server. In Berlin it runs.", {"Apache Kafka", "Berlin"}),
     "a name with small words in it": (
         "He met Boso the Elder, a King of Italy.",

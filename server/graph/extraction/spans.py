@@ -38,7 +38,9 @@ _POSSESSIVE = re.compile(r"['’]s\Z")
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\d")
 # What is marked up as code, or shouted, and is a value and no thing.
 _VALUES = frozenset(("true", "false", "null", "none", "nil", "undefined", "yes", "no", "on", "off"))
-_STARTS_SENTENCE = frozenset(f'.!?:;|*>•·"“”‘«({GAP}')
+_STARTS_SENTENCE = frozenset(f".!?:;|*>•·{GAP}")
+_OPENING = " \"'“”‘’«(["
+_LOOK_BACK = 8
 _LONGEST_PART = 5  # words: longer names within a name are too rare to be looked for
 
 _PARENTHESES = re.compile(r"\((?P<inside>[^()\n\0]{2,80}+)\)")
@@ -152,8 +154,7 @@ def _kind(title: str) -> tuple[str, Rule]:
 
 
 def _starts_sentence(text: str, at: int) -> bool:
-    before = text[max(0, at - 8) : at]
-    stripped = before.rstrip(" ")
+    stripped = text[max(0, at - _LOOK_BACK) : at].rstrip(_OPENING)
     if stripped.endswith("\n"):
         above = stripped.rstrip(" \n")
         return not above or "\n\n" in stripped or above[-1] in _STARTS_SENTENCE
