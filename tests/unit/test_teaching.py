@@ -13,6 +13,7 @@ import client_sdk
 from client_sdk.rows import FIELDS
 from server.contracts import flat_schema
 from server.errors import REASONS, Code, WinnowError
+from server.graph.records import EDGE_TYPES
 from server.reference.guides import PROMPTS, instructions, playbook
 from server.reference.sdk import SDK
 from server.settings import Settings, load_settings
@@ -91,8 +92,9 @@ def test_the_instructions_show_calls_by_their_parameters_alone() -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_every_code_in_capitals_is_an_error_code_or_reason(text: str) -> None:
-    assert set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", TEXTS[text])) <= {*REASONS, *map(str, Code)}
+def test_every_code_in_capitals_is_an_error_code_a_reason_or_a_relation(text: str) -> None:
+    known = {*REASONS, *map(str, Code), *EDGE_TYPES}
+    assert set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", TEXTS[text])) <= known
 
 
 def test_the_playbook_tells_what_to_do_for_each_of_the_six_codes() -> None:
