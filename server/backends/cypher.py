@@ -1,13 +1,15 @@
 """The statements of the graph on Neo4j: constants all of them, with parameters for every value.
 
 Names of labels and relations come from the closed lists of ``server.graph.records``. Every statement has the
-parameter ``$project``; those that read what a caller sees have ``$scope`` too, the ids of the admitted documents,
-or null for all. ``r`` is an edge, ``n`` and ``m`` are its ends, ``k`` is what a document calls an entity.
+parameter ``$project``; those that read what a caller of some scope sees have ``$scope`` too, the ids of admitted
+documents. A caller who sees all has simpler ones, which the server plans in less time. ``r`` is an edge, ``n`` and
+``m`` are its ends, ``k`` is what a document calls an entity.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from server.graph.base import Direction
@@ -27,7 +29,7 @@ INDEXES = (
         for type in EDGE_TYPES
     ),
 )
-PATTERNS: Mapping[Direction, str] = MappingProxyType(
+_PATTERNS: Mapping[Direction, str] = MappingProxyType(
     {
         "out": "(n:Winnow)-[r]->(m:Winnow)",
         "in": "(n:Winnow)<-[r]-(m:Winnow)",
@@ -37,95 +39,116 @@ PATTERNS: Mapping[Direction, str] = MappingProxyType(
 GENERATION = "MATCH (p:WinnowProject {name: $project}) RETURN p.generation"
 
 
-def there(node: str) -> str:
-    """Whether a document in scope contributes the node."""
-    return (
-        f"(CASE WHEN {node}:Entity"
-        f" THEN $scope IS NULL OR EXISTS {{ MATCH ({node})<-[k:NAMES]-() WHERE k.document_id IN $scope }}"
-        f" ELSE {node}.document_id IS NOT NULL AND ($scope IS NULL OR {node}.document_id IN $scope) END)"
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What reads the graph as a caller sees it; by direction where there is one.
+
+    ``nodes``, ``evidence``, ``among`` and what is by direction but ``edges`` take ``$ids``.
+    """
+
+    nodes: str
+    evidence: str
+    edges: str
+    rows: Mapping[Direction, str]
+    row_count: Mapping[Direction, str]
+    level: Mapping[Direction, str]
+    degrees: Mapping[Direction, str]
+    among: str
+    fetch: str
+    count_nodes: str
+    count_edges: str
+    named: str
+    aliased: str
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What a caller sees: whether node m (n, o), edge r, chunk c and name k are there; the title and type of m."""
+
+    there: str
+    said: str
+    chunk: str
+    name: str
+    title: str
+    type: str
+
+
+_WHOLE = _View("{0}.label IS NOT NULL", "true", "true", "true", "m.title AS title", "m.type AS type")
+# An entity is what documents in scope say of it, and a derived edge has nothing but its evidence.
+_SCOPED = _View(
+    "(CASE WHEN {0}:Entity THEN EXISTS {{ MATCH ({0})<-[k:NAMES]-() WHERE k.document_id IN $scope }}"
+    " ELSE {0}.document_id IN $scope END)",
+    "(CASE WHEN r.document_id = '' THEN EXISTS {"
+    " MATCH (c:Winnow) WHERE c.project = $project AND c.id IN r.evidence AND c:Chunk AND c.document_id IN $scope }"
+    " ELSE r.document_id IN $scope END)",
+    "c.document_id IN $scope",
+    "k.document_id IN $scope",
+    "CASE WHEN m:Entity THEN COLLECT { MATCH (m)<-[k:NAMES]-() WHERE k.document_id IN $scope"
+    " RETURN k.title ORDER BY k.uri, k.document_id LIMIT 1 }[0] ELSE m.title END AS title",
+    "CASE WHEN m:Entity THEN substring(COLLECT { MATCH (m)<-[k:NAMES]-() WHERE k.document_id IN $scope"
+    " RETURN k.told ORDER BY k.told LIMIT 1 }[0], 3) ELSE m.type END AS type",
+)
+_ENDS = "startNode(r).id AS source, endNode(r).id AS target, type(r) AS relation"
+
+
+def _reads(view: _View) -> Reads:
+    ends_there = f"{view.there.format('n')} AND {view.there.format('m')} AND {view.said}"
+    seen = (
+        f"m.project = $project AND {view.there.format('m')} AND (NOT m:Entity"
+        f" OR EXISTS {{ MATCH (m)-[r]-(o:Winnow) WHERE {view.there.format('o')} AND {view.said} }})"
+    )
+    # Edges that agree in both ends and type are not yet one.
+    around: Mapping[Direction, str] = {
+        direction: f"MATCH {pattern} WHERE n.project = $project AND n.id IN $ids AND type(r) IN $types"
+        f" AND {ends_there}"
+        for direction, pattern in _PATTERNS.items()
+    }
+    return Reads(
+        nodes=f"MATCH (m:Winnow) WHERE m.id IN $ids AND {seen} RETURN m.id, m.label, {view.type}, {view.title},"
+        " m.level, m.tokens, m.doc_tag, m.anchor, m.document_id",
+        evidence="MATCH (c:Winnow) WHERE c.project = $project AND c.id IN $ids AND c:Chunk"
+        f" AND {view.chunk} RETURN c.id",
+        edges="UNWIND $keys AS key MATCH (n:Winnow {project: $project, id: key[0]})-[r]->"
+        f"(m:Winnow {{project: $project, id: key[1]}}) WHERE type(r) = key[2] AND {view.said}"
+        " RETURN n.id, m.id, type(r), r.weight, r.confidence, r.evidence, r.document_id"
+        " ORDER BY r.weight DESC, r.uri, r.document_id",
+        rows={
+            direction: f"{match} WITH n, m, {_ENDS}, max(r.weight) AS weight"
+            f" WITH m.id AS id, {view.title}, source, target, relation, weight"
+            " ORDER BY weight DESC, title, id, $order[relation], source, target SKIP $offset LIMIT $limit"
+            " RETURN id, source, target, relation"
+            for direction, match in around.items()
+        },
+        row_count={
+            direction: f"{match} WITH DISTINCT n, m, {_ENDS} RETURN count(*)"
+            for direction, match in around.items()
+        },
+        level={
+            direction: f"{match} AND NOT m.id IN $seen WITH m, max(r.weight) AS weight"
+            f" RETURN m.id, {view.title}, {view.type}, weight"
+            for direction, match in around.items()
+        },
+        degrees={
+            direction: f"{match} WITH DISTINCT m, type(r) AS relation RETURN relation, count(*)"
+            for direction, match in around.items()
+        },
+        among=f"{around['out']} AND m.id IN $ids WITH n, m, type(r) AS relation, max(r.weight) AS weight"
+        " ORDER BY weight DESC, $order[relation], n.id, m.id RETURN n.id, m.id, relation",
+        fetch=f"{around['both']} WITH DISTINCT m, {_ENDS}, r.weight AS weight WITH m, source, target, relation,"
+        f" max(weight) AS weight RETURN source, target, relation, weight, m.id, {view.title} LIMIT $limit",
+        count_nodes=f"MATCH (m:Winnow) WHERE {seen} WITH m.label AS label, {view.type}"
+        " RETURN label, type, count(*)",
+        count_edges=f"MATCH (n:Winnow)-[r]->(m:Winnow) WHERE n.project = $project AND {ends_there}"
+        " WITH DISTINCT n, m, type(r) AS relation RETURN relation, count(*)",
+        named="CALL { MATCH (m:Winnow) WHERE m.project = $project AND m.name STARTS WITH $name"
+        " RETURN m, m.name AS name UNION MATCH ()-[k:NAMES]->(m:Winnow) WHERE k.project = $project"
+        f" AND k.name STARTS WITH $name AND {view.name} RETURN m, k.name AS name }}"
+        f" WITH m, name WHERE {seen} RETURN m.id, max(name = $name)",
+        aliased=f"{around['out']} RETURN DISTINCT m.id",
     )
 
 
-CHUNK_THERE = (
-    "(c:Winnow) WHERE c.project = $project AND c.id IN {ids} AND c:Chunk"
-    " AND ($scope IS NULL OR c.document_id IN $scope)"
-)
-# Whether a document in scope says the edge r; a derived one has nothing but its evidence.
-SAID = (
-    "(CASE WHEN r.document_id = '' THEN EXISTS { MATCH " + CHUNK_THERE.format(ids="r.evidence") + " }"
-    " ELSE $scope IS NULL OR r.document_id IN $scope END)"
-)
-TITLE = (
-    "CASE WHEN $scope IS NULL OR NOT m:Entity THEN m.title ELSE COLLECT { MATCH (m)<-[k:NAMES]-()"
-    " WHERE k.document_id IN $scope RETURN k.title ORDER BY k.uri, k.document_id LIMIT 1 }[0] END AS title"
-)
-TYPE = (
-    "CASE WHEN $scope IS NULL OR NOT m:Entity THEN m.type ELSE substring(COLLECT { MATCH (m)<-[k:NAMES]-()"
-    " WHERE k.document_id IN $scope RETURN min(k.told) }[0], 3) END AS type"
-)
-NODE_SEEN = (
-    f"m.project = $project AND {there('m')} AND (NOT m:Entity"
-    f" OR EXISTS {{ MATCH (m)-[r]-(o:Winnow) WHERE {SAID} AND {there('o')} }})"
-)
-FIELDS = f"m.id, m.label, {TYPE}, {TITLE}, m.level, m.tokens, m.doc_tag, m.anchor, m.document_id"
-NODES = f"MATCH (m:Winnow) WHERE m.id IN $ids AND {NODE_SEEN} RETURN {FIELDS}"
-EVIDENCE_SEEN = f"MATCH {CHUNK_THERE.format(ids='$ids')} RETURN c.id"
-EDGES = (
-    "UNWIND $keys AS key MATCH (n:Winnow {project: $project, id: key[0]})-[r]->(m:Winnow {project: $project,"
-    f" id: key[1]}}) WHERE type(r) = key[2] AND {SAID} RETURN n.id, m.id, type(r), r.weight, r.confidence,"
-    " r.evidence, r.document_id ORDER BY r.weight DESC, r.uri, r.document_id"
-)
-
-
-def around(direction: Direction) -> str:
-    """The edges n-r-m of the nodes $ids; edges that agree in both ends and type are not yet one."""
-    return (
-        f"MATCH {PATTERNS[direction]} WHERE n.project = $project AND n.id IN $ids AND type(r) IN $types"
-        f" AND {there('n')} AND {there('m')} AND {SAID}"
-    )
-
-
-ENDS = "startNode(r).id AS source, endNode(r).id AS target, type(r) AS relation"
-ROWS = {
-    direction: f"{around(direction)} WITH n, m, {ENDS}, max(r.weight) AS weight"
-    f" WITH m.id AS id, {TITLE}, source, target, relation, weight"
-    " ORDER BY weight DESC, title, id, $order[relation], source, target SKIP $offset LIMIT $limit"
-    " RETURN id, source, target, relation"
-    for direction in PATTERNS
-}
-ROW_COUNT = {
-    direction: f"{around(direction)} WITH DISTINCT n, m, {ENDS} RETURN count(*)" for direction in PATTERNS
-}
-LEVEL = {
-    direction: f"{around(direction)} AND NOT m.id IN $seen WITH m, max(r.weight) AS weight"
-    f" RETURN m.id, {TITLE}, {TYPE}, weight"
-    for direction in PATTERNS
-}
-AMONG = (
-    f"{around('out')} AND m.id IN $ids WITH n, m, type(r) AS relation, max(r.weight) AS weight"
-    " ORDER BY weight DESC, $order[relation], n.id, m.id RETURN n.id, m.id, relation"
-)
-FETCH = (
-    f"{around('both')} WITH DISTINCT m, {ENDS}, r.weight AS weight WITH m, source, target, relation,"
-    f" max(weight) AS weight RETURN source, target, relation, weight, m.id, {TITLE} LIMIT $limit"
-)
-DEGREES = {
-    direction: f"{around(direction)} WITH DISTINCT m, type(r) AS relation RETURN relation, count(*)"
-    for direction in PATTERNS
-}
-COUNT_NODES = f"MATCH (m:Winnow) WHERE {NODE_SEEN} RETURN m.label, {TYPE}, count(*)"
-COUNT_EDGES = (
-    f"MATCH (n:Winnow)-[r]->(m:Winnow) WHERE n.project = $project AND {there('n')} AND {there('m')} AND {SAID}"
-    " WITH DISTINCT n, m, type(r) AS relation RETURN relation, count(*)"
-)
-NAMED = (
-    "CALL { MATCH (m:Winnow) WHERE m.project = $project AND m.name STARTS WITH $name RETURN m, m.name AS name"
-    " UNION MATCH ()-[k:NAMES]->(m:Winnow) WHERE k.project = $project AND k.name STARTS WITH $name"
-    " AND ($scope IS NULL OR k.document_id IN $scope) RETURN m, k.name AS name }"
-    f" WITH m, name WHERE {NODE_SEEN} RETURN m.id, max(name = $name)"
-)
-
-ALIASED = f"{around('out')} RETURN DISTINCT m.id"
+WHOLE, SCOPED = _reads(_WHOLE), _reads(_SCOPED)
 
 BEGUN = "MERGE (p:WinnowProject {name: $project}) SET p.generation = coalesce(p.generation, 0) + 1"
 UNSAID = {

@@ -75,6 +75,8 @@ _AT_ONCE = 5000
 # Edges that one walk may fetch: about half of the two seconds. Beyond, paths say that they are not complete.
 _MOST_EDGES = 100_000
 _ATTEMPTS = 3
+# A connection that was idle for longer is tried before it is used: the server may have been restarted.
+_IDLE_SECONDS = 10.0
 
 Key = tuple[str, str, str]
 T = TypeVar("T")
@@ -111,7 +113,9 @@ class Neo4jGraph:
                 auth=(user, password) if user else None,
                 connection_timeout=connect_seconds,
                 connection_acquisition_timeout=2 * connect_seconds,
-                max_transaction_retry_time=query_seconds,
+                # Who waits is an agent: it is told at once and asks again if it likes.
+                max_transaction_retry_time=0,
+                liveness_check_timeout=_IDLE_SECONDS,
                 notifications_min_severity="OFF",
                 user_agent="winnow",
             )
@@ -185,8 +189,8 @@ class Neo4jGraph:
         """See ``GraphStore.degrees``."""
 
         def count(reader: _Reader) -> list[Degree]:
-            out = dict(reader.rows(cypher.DEGREES["out"], ids=_ids([id]), types=EDGE_TYPES))
-            into = dict(reader.rows(cypher.DEGREES["in"], ids=_ids([id]), types=EDGE_TYPES))
+            out = dict(reader.rows(reader.see.degrees["out"], ids=_ids([id]), types=EDGE_TYPES))
+            into = dict(reader.rows(reader.see.degrees["in"], ids=_ids([id]), types=EDGE_TYPES))
             both = [(Degree(t, "out", out.get(t, 0)), Degree(t, "in", into.get(t, 0))) for t in EDGE_TYPES]
             return [degree for pair in both for degree in pair if degree.count]
 
@@ -207,8 +211,8 @@ class Neo4jGraph:
 
         def page(reader: _Reader) -> Page:
             asked = {"ids": _ids(ids), "types": _listed(types)}
-            ((total,),) = reader.rows(cypher.ROW_COUNT[direction], **asked)
-            rows = reader.rows(cypher.ROWS[direction], **asked, order=cypher.ORDER, offset=offset, limit=limit)
+            ((total,),) = reader.rows(reader.see.row_count[direction], **asked)
+            rows = reader.rows(reader.see.rows[direction], **asked, order=cypher.ORDER, offset=offset, limit=limit)
             nodes = reader.nodes([id for id, *_ in rows])
             edges = reader.edges([tuple(key) for _, *key in rows])
             return Page(tuple(Neighbour(nodes[id], edges[*key]) for id, *key in rows), total)
@@ -340,6 +344,11 @@ class _Reader:
     project: str
     scope: list[str] | None
 
+    @property
+    def see(self) -> cypher.Reads:
+        """The statements that read what the caller sees."""
+        return cypher.WHOLE if self.scope is None else cypher.SCOPED
+
     def rows(self, statement: str, **values: Any) -> list[Any]:
         """What the statement returns, row by row."""
         return self.transaction.run(statement, project=self.project, scope=self.scope, **values).values()
@@ -353,7 +362,7 @@ class _Reader:
         """Those of these nodes that exist, by id, in the order asked for."""
         found = {}
         for some in _portions(_ids(ids)):
-            for *fields, document_id in self.rows(cypher.NODES, ids=some):
+            for *fields, document_id in self.rows(self.see.nodes, ids=some):
                 found[fields[0]] = Node(*(*fields, document_id or ""))
         return {id: found[id] for id in ids if id in found}
 
@@ -361,10 +370,10 @@ class _Reader:
         """The edges with these sources, targets and types; what several documents say as one."""
         same: dict[tuple[str, ...], list[Edge]] = {}
         for some in _portions(sorted(set(keys))):
-            for row in self.rows(cypher.EDGES, keys=[list(key) for key in some]):
+            for row in self.rows(self.see.edges, keys=[list(key) for key in some]):
                 same.setdefault(tuple(row[:3]), []).append(_edge(row))
         evidence = sorted({chunk for edges in same.values() for edge in edges for chunk in edge.evidence})
-        shown = {id for some in _portions(evidence) for (id,) in self.rows(cypher.EVIDENCE_SEEN, ids=some)}
+        shown = {id for some in _portions(evidence) for (id,) in self.rows(self.see.evidence, ids=some)}
         return {key: _merged(edges, shown) for key, edges in same.items()}
 
 
@@ -446,7 +455,7 @@ class _Fetched:
         """The edges of these nodes."""
         for some in _portions(sorted(set(ids) - self.complete)):
             room = max(_MOST_EDGES - len(self.edges), 0)
-            rows = self.reader.rows(cypher.FETCH, ids=some, types=_listed(self.types), limit=room + 1)
+            rows = self.reader.rows(self.reader.see.fetch, ids=some, types=_listed(self.types), limit=room + 1)
             self.full = self.full or len(rows) > room
             for source, target, type, weight, id, title in rows:
                 self.edges[source, target, type] = weight
@@ -491,13 +500,13 @@ def _expanded(
     frontier, seen = list(seeds), set(seeds)
     for distance in range(1, hops + 1):
         asked = {"ids": frontier, "seen": list(seen), "types": _listed(types)}
-        level = reader.rows(cypher.LEVEL[direction], **asked) if frontier else []
+        level = reader.rows(reader.see.level[direction], **asked) if frontier else []
         found += [(distance, -weight, title, id, type) for id, title, type, weight in level]
         frontier = [id for id, *_ in level]
         seen.update(frontier)
     found.sort()
     shown = [id for _, _, _, id, _ in found[:limit]]
-    among = reader.rows(cypher.AMONG, ids=shown, types=_listed(types), order=cypher.ORDER)
+    among = reader.rows(reader.see.among, ids=shown, types=_listed(types), order=cypher.ORDER)
     nodes = reader.nodes(shown)
     edges = reader.edges([tuple(key) for key in among[:MAX_EDGES]])
     by_type: dict[str, int] = {}
@@ -547,9 +556,9 @@ def _told(reader: _Reader, found: Paths, complete: bool) -> Paths:
 
 
 def _found(reader: _Reader, wanted: str, types: Types, limit: int) -> list[Match]:
-    named: dict[str, bool] = dict(reader.rows(cypher.NAMED, name=wanted))
+    named: dict[str, bool] = dict(reader.rows(reader.see.named, name=wanted))
     exact = [id for id, same in named.items() if same]
-    aliased = [id for (id,) in reader.rows(cypher.ALIASED, ids=exact, types=["ALIAS_OF"])]
+    aliased = [id for (id,) in reader.rows(reader.see.aliased, ids=exact, types=["ALIAS_OF"])]
     kinds: Sequence[tuple[How, Iterable[str]]] = (("name", exact), ("alias", aliased), ("prefix", named))
     nodes = reader.nodes([id for _, ids in kinds for id in ids])
     matches: dict[str, Match] = {}
@@ -563,11 +572,11 @@ def _found(reader: _Reader, wanted: str, types: Types, limit: int) -> list[Match
 def _counted(reader: _Reader) -> Counts:
     labels: dict[Label, int] = dict.fromkeys(LABELS, 0)
     entity_types: dict[str, int] = {}
-    for label, type, count in reader.rows(cypher.COUNT_NODES):
+    for label, type, count in reader.rows(reader.see.count_nodes):
         labels[label] += count
         if label == "Entity":
             entity_types[type] = count
-    edges = dict(reader.rows(cypher.COUNT_EDGES))
+    edges = dict(reader.rows(reader.see.count_edges))
     return Counts(
         {label: count for label, count in labels.items() if count},
         dict(sorted(entity_types.items())),

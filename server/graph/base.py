@@ -5,8 +5,8 @@ graph gives the same rows in the same order whatever holds it.
 
 Scope: every read takes the documents that the caller may see, or None for all. What another document says does
 not exist for the caller: neither its nodes, nor its edges, nor a title or a type that only it gives an entity.
-An entity is there as far as an edge in scope touches it. A derived edge is there if one of its evidence chunks
-is in scope; its weight is a figure of the whole project, as word frequencies of the lexical index are.
+An entity is there as far as an edge in scope touches it. In a scope, a derived edge is there if one of its
+evidence chunks is; its weight is a figure of the whole project, as word frequencies of the lexical index are.
 """
 
 from __future__ import annotations

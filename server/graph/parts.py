@@ -152,7 +152,7 @@ def seen(all: Whole, scope: Scope) -> Graph:
     """The graph as a caller with this scope sees it: see ``server.graph.base`` for the rules."""
     admitted = np.array([scope is None or id in scope for id in all.documents], np.bool_)
     given = _contributed(all, admitted)
-    edges = _columns(all, admitted, given)
+    edges = _columns(all, admitted, given, scope is None)
     there = ~given.entity
     there[edges.source] = there[edges.target] = True
     renumbered = np.cumsum(there) - 1
@@ -234,7 +234,7 @@ def _rows_of(admitted: Flags, owner: Ints) -> Ints:
     return np.flatnonzero(admitted[owner]) if len(owner) else np.zeros(0, np.int64)
 
 
-def _columns(all: Whole, admitted: Flags, given: _Contributed) -> EdgeColumns:
+def _columns(all: Whole, admitted: Flags, given: _Contributed, everything: bool) -> EdgeColumns:
     """The edges in scope between nodes in scope, with the evidence that is; equal ones merged."""
     numbers = given.numbers
     shown = all.edges["shown"].astype(np.int64)
@@ -247,7 +247,7 @@ def _columns(all: Whole, admitted: Flags, given: _Contributed) -> EdgeColumns:
     source, source_known = _places(numbers, all.edges["source"])
     target, target_known = _places(numbers, all.edges["target"])
     by_all = all.edge_of == _BY_ALL
-    in_scope = np.append(admitted, False)[all.edge_of] | (by_all & (proven > 0))
+    in_scope = np.append(admitted, False)[all.edge_of] | (by_all & (everything | (proven > 0)))
     kept = np.flatnonzero(in_scope & source_known & target_known)
     kept = kept[_by_ends(source[kept], target[kept], all.edges[kept])]
     edges, owner = all.edges[kept], all.edge_of[kept]

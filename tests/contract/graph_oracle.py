@@ -200,7 +200,7 @@ def oracle(graphs: Sequence[DocumentGraph], scope: Scope) -> Oracle:
             given.setdefault(node.id, []).append(node)
     chunks = {id for id, nodes in given.items() if nodes[0].label == "Chunk"}
     said = [edge for graph in in_scope for edge in _heaviest(graph.edges)]
-    said += [edge for edge in derived(graphs) if not chunks.isdisjoint(edge.evidence)]
+    said += [edge for edge in derived(graphs) if scope is None or not chunks.isdisjoint(edge.evidence)]
     merged: dict[Key, list[Edge]] = {}
     for edge in said:
         if edge.source in given and edge.target in given:

@@ -68,7 +68,7 @@ def fill(store: GraphStore, graphs: Sequence[DocumentGraph], project: str = P) -
 # --- against the definitions -----------------------------------------------------------------------------------
 
 lightly = settings(
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
