@@ -95,11 +95,6 @@ def scored_spans(text: str, question: frozenset[str]) -> list[Span]:
     return [span for span, _ in _said(text, question)]
 
 
-def best_spans(text: str, question: frozenset[str], limit: int = 1) -> list[Span]:
-    """The spans that hold most of the question's terms, best first; then the shorter, then the earlier one."""
-    return sorted(scored_spans(text, question), key=_rank)[:limit]
-
-
 def preview(text: str, question: frozenset[str], max_chars: int) -> str:
     """The one to three best spans of ``text``, in its order and at most ``max_chars`` long, cut marks included.
 

@@ -197,16 +197,16 @@ console.log(JSON.stringify([tools, answers, errors]));
 
 
 @pytest.fixture(scope="module")
-def typescript(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the TypeScript SDK in it."""
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        pytest.skip("the TypeScript SDK needs node and npm, and they are not both here")
-    folder = tmp_path_factory.mktemp("typescript")
-    install = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", TYPESCRIPT_SDK]
-    installed = subprocess.run(install, capture_output=True, text=True, timeout=240, check=False)
-    if installed.returncode:
-        pytest.skip(f"{TYPESCRIPT_SDK} cannot be had here: {(installed.stderr.strip().splitlines() or ['?'])[-1]}")
-    return folder
+def typescript() -> Path:
+    """The folder in which npx keeps the TypeScript SDK."""
+    if shutil.which("npx") is None or shutil.which("node") is None:
+        pytest.skip("the TypeScript SDK needs node and npx, and they are not both here")
+    fetch = ["npx", "-y", "-p", TYPESCRIPT_SDK, "-c", 'echo "$PATH"']
+    fetched = subprocess.run(fetch, capture_output=True, text=True, timeout=240, check=False)
+    if fetched.returncode:
+        pytest.skip(f"{TYPESCRIPT_SDK} cannot be had here: {(fetched.stderr.strip().splitlines() or ['?'])[-1]}")
+    programs = Path(fetched.stdout.strip().partition(os.pathsep)[0])  # .../node_modules/.bin
+    return programs.parents[1]
 
 
 def _typescript_client(folder: Path, target: str | dict[str, Any]) -> Any:

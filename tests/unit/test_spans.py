@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.spans import Span, best_spans, matches, preview, scored_spans, split_spans, terms
+from server.spans import Span, matches, preview, scored_spans, split_spans, terms
 
 # "‖" stands where a sentence ends and the next one begins.
 SENTENCES = (
@@ -288,17 +288,6 @@ def test_a_score_is_the_same_whether_a_span_stands_alone(text: str, question: st
 )
 def test_a_term_is_said_by_each_word_that_it_is_part_of(question: str, text: str, said: set[str]) -> None:
     assert {text[match.start : match.end] for match in matches(text, terms(question))} == said
-
-
-def test_the_best_span_holds_most_terms_then_is_shorter_then_earlier() -> None:
-    text = "Backups are kept. Backups are encrypted at rest, always. Encrypted backups. Encrypted backups."
-    best = best_spans(text, terms("encrypted backups"), limit=3)
-    assert texts_of(text, best) == [
-        "Encrypted backups.",
-        "Encrypted backups.",
-        "Backups are encrypted at rest, always.",
-    ]
-    assert best[0].start < best[1].start
 
 
 PAGE = (
