@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from server.app import Application, running
 from server.backends.opening import open_backends
+from server.commands.writing import target_of
 from server.contracts.kb import MAX_QUOTE_CHARS
-from server.ingest.pipeline import Target, ingest_paths
+from server.ingest.pipeline import ingest_paths
 from server.settings import load_settings
 from server.tokens import count_tokens
 from server.tools import TOOLS
@@ -58,7 +59,7 @@ async def hostile(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App
     chosen = load_settings(store=store, project="hostile", embedding="off", execute_code="off", legacy_tools=True)
     backends = open_backends(chosen, wait_for_model=False)
     try:
-        report = ingest_paths(Target("hostile", backends.catalogue, backends.store, None), [folder])
+        report = ingest_paths(target_of(chosen, backends, None), [folder])
         assert report.documents >= len(TEXTS) - 2
     finally:
         backends.close()
@@ -204,6 +205,32 @@ async def test_an_excerpt_never_has_more_tokens_than_asked_for_nor_more_than_its
     assert count_tokens(wide["excerpt"]) <= 800
     assert len(wide["excerpt"].encode()) <= 32 * 1024
     assert wide["start_char"] <= 0
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    word=st.sampled_from([word for word in _WORDS if len(word) > 1]),
+    hops=st.integers(1, 5),
+    size=st.integers(1, 200),
+    snippet=st.booleans(),
+)
+async def test_a_walk_over_whatever_documents_say_takes_2000_tokens_unless_larger_pages_are_asked_for(
+    hostile: Application, word: str, hops: int, size: int, snippet: bool
+) -> None:
+    found = await answer(hostile, "semantic_search", {"query": word, "response_mode": "ids"})
+    paging = {"page_size": size, "include_snippet": snippet}
+    calls = {
+        "graph.describe": {"ids": found["ids"], **paging},
+        "graph.expand": {"ids": found["ids"], "hops": hops, **paging},
+        "graph.parents": {"ids": found["ids"], **paging},
+        "graph.children": {"ids": found["ids"], "hops": hops, **paging},
+        "graph.entities_for_sections": {"section_ids": found["ids"], "page_size": size},
+        "graph.paths": {"from_ids": found["ids"][:1], "to_ids": found["ids"][1:], "max_hops": hops},
+    }
+    for tool, arguments in calls.items():
+        if found["ids"][1:]:
+            payload = await answer(hostile, tool, arguments)
+            assert size > 25 or payload["meta"]["usage"]["tokens"] <= 2_000, tool
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

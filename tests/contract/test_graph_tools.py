@@ -20,6 +20,7 @@ from mcp_types import TextContent
 from server.app import Application, running
 from server.backends.graph_sqlite import SqliteGraph
 from server.backends.opening import open_backends
+from server.errors import WinnowError
 from server.graph.records import DocumentGraph, Edge, Node, normalised
 from server.ids import entity_id, section_id
 from server.ingest.pipeline import Target, ingest_paths
@@ -602,6 +603,21 @@ async def test_rows_without_text_have_no_relationships_and_the_answer_says_so(cl
     told = await call(client, "semantic_search", query="Secret of a ConfigMap", include_relationships=True)
     assert [row for row in told["results"] if "relationships" in row] == []
     assert "preview or full" in told["meta"]["warnings"][-1]
+
+
+async def test_where_there_is_no_graph_relationships_are_missing_and_the_answer_says_so(
+    chosen: Settings, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(chosen.store, tmp_path / "store")
+    settings = chosen.model_copy(update={"store": copy, "graph": "off"})
+    asked = {"query": "Secret of a ConfigMap", "response_mode": "full", "include_relationships": True}
+    async with running(settings, wait_for_model=True) as application:
+        told = await application.kb.call("semantic_search", asked, application.caller("test"))
+        assert [row for row in told.payload["results"] if "relationships" in row] == []
+        assert "no graph yet" in told.warnings[-1]
+        with pytest.raises(WinnowError, match="kb_search") as caught:
+            await application.kb.call("graph.expand", {"ids": ["Secret"]}, application.caller("test"))
+        assert caught.value.reason == "GRAPH_UNAVAILABLE"
 
 
 async def test_answers_fit_the_schema_that_is_listed(client: Client) -> None:

@@ -183,11 +183,6 @@ async def test_both_channels_carry_the_same_ids_scores_and_cursor(client: Client
         assert row["content"] in text
 
 
-async def test_relationships_are_empty_and_say_so_until_there_is_a_graph(client: Client) -> None:
-    answer = await call(client, "semantic_search", query="backups", include_relationships=True)
-    assert any("no graph yet" in warning for warning in answer["meta"]["warnings"])
-
-
 async def test_the_second_same_question_comes_from_the_cache(client: Client) -> None:
     first = await call(client, "semantic_search", query="laptop on day one")
     second = await call(client, "semantic_search", query="laptop on day one")
