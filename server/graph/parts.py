@@ -223,7 +223,7 @@ def _coded(texts: Sequence[str], order: Callable[[str], Any] | None = None) -> t
     """The texts that occur, sorted, and the place of each of ``texts`` among them."""
     distinct = sorted(set(texts), key=order)
     place = {text: at for at, text in enumerate(distinct)}
-    return distinct, np.fromiter((place[text] for text in texts), np.int64, len(texts))
+    return distinct, np.array(list(map(place.__getitem__, texts)), np.int64)
 
 
 def _owners(lengths: Sequence[int]) -> Ints:

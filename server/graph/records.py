@@ -148,6 +148,8 @@ def check(graph: DocumentGraph) -> None:
     _hold("document_id of a node", {graph.document_id}.__contains__, own)
     _hold("document_id of an entity", {""}.__contains__, everybody)
     _hold("document_id of an edge", {graph.document_id}.__contains__, {edge.document_id for edge in graph.edges})
+    ends = {end for edge in graph.edges for end in (edge.source, edge.target, *edge.evidence)}
+    _hold("id of a node, an end or an evidence of an edge", _id, ends.union(node.id for node in graph.nodes))
     for name, rule in _NODE_RULES.items():
         _hold(f"{name} of a node", rule, set(map(attrgetter(name), graph.nodes)))
     for name, rule in _EDGE_RULES.items():
@@ -193,7 +195,6 @@ def _id(id: Any) -> bool:
 # Each is asked once for every different value of its field: an ingest checks a million records.
 _NODE_RULES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
-        "id": _id,
         "label": lambda label: label in LABELS,
         "type": lambda type: is_text(type, TYPE_CHARS) and bool(type.strip()),
         "title": lambda title: is_text(title, TITLE_CHARS),
@@ -205,12 +206,10 @@ _NODE_RULES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
 )
 _EDGE_RULES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
-        "source": _id,
-        "target": _id,
         "type": lambda type: type in EDGE_TYPES and type != DERIVED,
         "weight": lambda weight: math.isfinite(weight) and weight >= 0,
         "confidence": lambda confidence: 0 <= confidence <= 1,
-        "evidence": lambda ids: isinstance(ids, tuple) and len(ids) <= EVIDENCE and all(map(_id, ids)),
+        "evidence": lambda ids: isinstance(ids, tuple) and len(ids) <= EVIDENCE,
     }
 )
 

@@ -280,6 +280,7 @@ class _Search:
 
     def __init__(self, graph: Graph, starts: Ints, ends: Ints, types: Types) -> None:
         self.steps = 0
+        self._met = False
         self._graph = graph
         self._types = types
         self._starts = starts[np.argsort(graph.title_rank[starts])]
@@ -289,7 +290,10 @@ class _Search:
     def ways(self, hops: int) -> Iterator[list[int]]:
         """All ways of this many hops, in the order that ``GraphStore.paths`` promises."""
         while self._forward.radius + self._backward.radius < hops:
-            min(self._forward, self._backward, key=lambda ball: ball.cost).grow()
+            near, far = sorted((self._forward, self._backward), key=lambda ball: ball.cost)
+            self._met |= bool(np.any(far.distance[near.grow()] >= 0))
+        if not self._met:
+            return
         left = self._remaining(hops)
         for start in self._starts.tolist():
             if 0 <= left[start] <= hops:
@@ -358,13 +362,14 @@ class _Ball:
         start = self._graph.rows.start
         return int((start[self._frontier + 1] - start[self._frontier]).sum())
 
-    def grow(self) -> None:
-        """One hop more."""
+    def grow(self) -> Ints:
+        """One hop more; returns what it reaches."""
         self.radius += 1
         other = self._graph.rows.other[_entries(self._graph, self._frontier, "both", self._types)]
         reached = np.unique(other[self.distance[other] < 0])
         self.distance[reached] = self.radius
-        self._frontier = np.setdiff1d(reached, self._shut)
+        self._frontier = reached[~np.isin(reached, self._shut)]
+        return reached
 
 
 def ranks(
