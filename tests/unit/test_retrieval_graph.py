@@ -190,6 +190,20 @@ def test_a_page_that_is_reached_as_a_whole_counts_with_its_best_chunk() -> None:
     assert found.worth({"a": 0.2, "b": 0.7, "c": 0.9}) == pytest.approx({"a": 0.25, "b": 1.0, "c": 0.125})
 
 
+def test_the_hits_down_to_the_last_seed_are_worth_as_much_as_the_best_of_the_other_documents() -> None:
+    found = Reached(
+        {"seed": 0.8, "beside": 0.3, "near": 0.2, "far": 0.05},
+        {},
+        {"seed": "page", "beside": "page", "near": "one", "far": "other"},
+        first=frozenset({"seed", "unknown to the graph"}),
+        seeds=frozenset({"page"}),
+    )
+    fused = {"seed": 0.9, "unknown to the graph": 0.8, "beside": 0.5, "near": 0.4, "far": 0.1}
+    assert found.worth(fused) == pytest.approx(
+        {"seed": 1.0, "unknown to the graph": 1.0, "beside": 1.0, "near": 1.0, "far": 0.25}
+    )
+
+
 def test_of_one_document_three_chunks_are_brought_at_most_the_best_document_first() -> None:
     chunks = {f"{document}{n}": 0.1 + n / 100 for document in "ab" for n in range(5)}
     found = Reached(chunks, {"b": 0.5}, {chunk: chunk[0] for chunk in chunks})
