@@ -31,9 +31,9 @@ INDEXES = (
 )
 _PATTERNS: Mapping[Direction, str] = MappingProxyType(
     {
-        "out": "(n:Winnow)-[r]->(m:Winnow)",
-        "in": "(n:Winnow)<-[r]-(m:Winnow)",
-        "both": "(n:Winnow)-[r]-(m:Winnow)",
+        "out": "(n)-[r]->(m:Winnow)",
+        "in": "(n)<-[r]-(m:Winnow)",
+        "both": "(n)-[r]-(m:Winnow)",
     }
 )
 GENERATION = "MATCH (p:WinnowProject {name: $project}) RETURN p.generation"
@@ -99,8 +99,8 @@ def _reads(view: _View) -> Reads:
     )
     # Edges that agree in both ends and type are not yet one.
     around: Mapping[Direction, str] = {
-        direction: f"MATCH {pattern} WHERE n.project = $project AND n.id IN $ids AND type(r) IN $types"
-        f" AND {ends_there}"
+        direction: f"UNWIND $ids AS from MATCH (n:Winnow {{project: $project, id: from}}) MATCH {pattern}"
+        f" WHERE type(r) IN $types AND {ends_there}"
         for direction, pattern in _PATTERNS.items()
     }
     return Reads(
@@ -108,8 +108,10 @@ def _reads(view: _View) -> Reads:
         " m.level, m.tokens, m.doc_tag, m.anchor, m.document_id",
         evidence="MATCH (c:Winnow) WHERE c.project = $project AND c.id IN $ids AND c:Chunk"
         f" AND {view.chunk} RETURN c.id",
-        edges="UNWIND $keys AS key MATCH (n:Winnow {project: $project, id: key[0]})-[r]->"
-        f"(m:Winnow {{project: $project, id: key[1]}}) WHERE type(r) = key[2] AND {view.said}"
+        # with both ends found first, the server looks from the one with fewer edges
+        edges="UNWIND $keys AS key MATCH (n:Winnow {project: $project, id: key[0]})"
+        " MATCH (m:Winnow {project: $project, id: key[1]})"
+        f" MATCH (n)-[r]->(m) WHERE type(r) = key[2] AND {view.said}"
         " RETURN n.id, m.id, type(r), r.weight, r.confidence, r.evidence, r.document_id"
         " ORDER BY r.weight DESC, r.uri, r.document_id",
         rows={
@@ -124,8 +126,7 @@ def _reads(view: _View) -> Reads:
             for direction, match in around.items()
         },
         level={
-            direction: f"{match} AND NOT m.id IN $seen WITH m, max(r.weight) AS weight"
-            f" RETURN m.id, {view.title}, {view.type}, weight"
+            direction: f"{match} WITH m, max(r.weight) AS weight RETURN m.id, {view.title}, {view.type}, weight"
             for direction, match in around.items()
         },
         degrees={

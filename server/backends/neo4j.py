@@ -331,7 +331,8 @@ class Neo4jGraph:
             if "TimedOut" in (error.code or ""):
                 message = f"the graph took longer than {self._query_seconds} s; ask for fewer hops or types"
                 raise WinnowError("TIMEOUT", message) from error
-            raise _unusable(self._url, error.code or "an error without a code") from error
+            message = f"the graph at {_shown(self._url)} answered {error.code}; its log says more"
+            raise WinnowError("INDEX_UNAVAILABLE", message) from error
         except (DriverError, ValueError) as error:
             raise _unusable(self._url, type(error).__name__) from error
 
@@ -499,11 +500,17 @@ def _expanded(
     found = [(0, 0.0, node.title, id, node.type) for id, node in seeds.items()]
     frontier, seen = list(seeds), set(seeds)
     for distance in range(1, hops + 1):
-        asked = {"ids": frontier, "seen": list(seen), "types": _listed(types)}
-        level = reader.rows(reader.see.level[direction], **asked) if frontier else []
-        found += [(distance, -weight, title, id, type) for id, title, type, weight in level]
-        frontier = [id for id, *_ in level]
-        seen.update(frontier)
+        level: dict[str, tuple[int, float, str, str, str]] = {}
+        for some in _portions(frontier):
+            for id, title, type, weight in reader.rows(
+                reader.see.level[direction], ids=some, types=_listed(types)
+            ):
+                if id not in seen:
+                    row = (distance, -weight, title, id, type)
+                    level[id] = min(row, level.get(id, row))
+        found += level.values()
+        frontier = list(level)
+        seen |= level.keys()
     found.sort()
     shown = [id for _, _, _, id, _ in found[:limit]]
     among = reader.rows(reader.see.among, ids=shown, types=_listed(types), order=cypher.ORDER)

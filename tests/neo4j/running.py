@@ -26,7 +26,7 @@ _FETCH_SECONDS = 300
 _START_SECONDS = 60
 _STOP_SECONDS = 20
 # Started for seconds, not for days: the quick compiler alone, and the collector without threads.
-_QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_QUICK = ("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 @contextmanager
