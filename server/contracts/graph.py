@@ -69,7 +69,9 @@ class GraphExpand(_Snippets, _Typed):
 
     ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description=_WHAT)
     hops: int = Field(default=1, ge=1, le=MAX_HOPS, description="how far to go")
-    direction: Direction = Field(default="both", description="which way relations are followed")
+    direction: Direction = Field(
+        default="both", description="which way relations are followed; CO_OCCURS points neither way: ask for both"
+    )
 
 
 class GraphPaths(_Scoped, _Typed):
@@ -160,9 +162,9 @@ class DescribedRow(_ShownRow):
 class ReachedRow(_ShownRow):
     """A node, and the strongest relation through which it was reached.
 
-    ``direction`` is "out" where the relation points at this node. ``from_id`` is the node at its other end, left
-    out where only one was asked about. ``weight`` is of that relation, or the sum over all sections or entities
-    that were asked about; ``entity_ids`` are those of them that the node is related to.
+    ``direction`` is "out" where the relation points at this node; CO_OCCURS has none. ``from_id`` is the node at
+    its other end, left out where only one was asked about. ``weight`` is of that relation, or the sum over all
+    sections or entities that were asked about; ``entity_ids`` are those of them that the node is related to.
     """
 
     distance: Annotated[int, Field(ge=1, le=MAX_HOPS)] | None = None
@@ -184,10 +186,13 @@ class PathNode(Payload):
 
 
 class PathEdge(Payload):
-    """A step of a path. ``direction`` is "out" where the relation points the way the path goes."""
+    """A step of a path. ``direction`` is "out" where the relation points the way the path goes.
+
+    CO_OCCURS has none.
+    """
 
     relation: EdgeType
-    direction: Literal["out", "in"]
+    direction: Literal["out", "in"] | None = None
     weight: Weight
     confidence: float = Field(ge=0, le=1)
     section_ids: list[ChunkId] = Field(max_length=EVIDENCE)

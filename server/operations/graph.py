@@ -29,7 +29,7 @@ from server.graph.base import (
     Reached,
     Types,
 )
-from server.graph.records import Edge, Node
+from server.graph.records import DERIVED, Edge, Node
 from server.operations.base import Answer, Asking
 from server.operations.nodes import (
     Named,
@@ -158,11 +158,16 @@ def _path_row(path: Path) -> dict[str, Any]:
 def _step(here: Node, there: Node, edge: Edge) -> dict[str, Any]:
     return {
         "relation": edge.type,
-        "direction": "out" if edge.source == here.id else "in",
+        **_way(edge, is_out=edge.source == here.id),
         "weight": weight_of(edge.weight),
         "confidence": round(edge.confidence, 3),
         "section_ids": evidence([(edge, here), (edge, there)]),
     }
+
+
+def _way(edge: Edge, *, is_out: bool) -> dict[str, str]:
+    """Which way a relation points; what is derived points neither way."""
+    return {} if edge.type == DERIVED else {"direction": "out" if is_out else "in"}
 
 
 # --- from nodes to others ---------------------------------------------------------------------------------------
@@ -223,7 +228,7 @@ def _via(edges: Sequence[Edge], node: Node) -> dict[str, Any]:
     is_target = edges[0].target == node.id
     return {
         "relation": edges[0].type,
-        "direction": "out" if is_target else "in",
+        **_way(edges[0], is_out=is_target),
         "from_id": edges[0].source if is_target else edges[0].target,
         "confidence": round(edges[0].confidence, 3),
     }

@@ -48,7 +48,7 @@ def _path_lines(path: dict[str, Any]) -> Iterator[str]:
         if edge:
             sections = " ".join(edge["section_ids"]) or "none"
             facts = f"weight {edge['weight']}, confidence {edge['confidence']:.3f}"
-            yield f"  {edge['relation']} {edge['direction']}, {facts} | sections {sections}"
+            yield f"  {edge['relation']} {edge.get('direction', '')}, {facts} | sections {sections}"
 
 
 TOOL = Tool(

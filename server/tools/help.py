@@ -71,7 +71,7 @@ def _topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[
     """What can be asked for on this server, and how each text is made. A name of two things tells both."""
     names = {_plain(tool.name) for tool in offered}
     topics: dict[str, Callable[[], str]] = {"playbook": lambda: spelled(playbook(names), context.settings)}
-    in_scripts = SDK if "execute_code" in names else {}
+    in_scripts = _in_scripts(context) if "execute_code" in names else {}
     if in_scripts:
         topics["sdk"] = sdk_reference
     for tool in offered:
@@ -79,6 +79,12 @@ def _topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[
         topics[name] = partial(_about, tool, tool.name if tool.name in in_scripts else None, context)
     tool_names = {tool.name for tool in offered}
     return {**topics, **{name: partial(explained, name) for name in in_scripts if name not in tool_names}}
+
+
+def _in_scripts(context: Context) -> Mapping[str, object]:
+    """What a script has at hand; without a graph nobody is told to walk one."""
+    walks = "find_vendor_info", *(name for name in SDK if name.startswith("graph."))
+    return {name: value for name, value in SDK.items() if context.kb.has_graph or name not in walks}
 
 
 def _about(tool: Tool, in_scripts: str | None, context: Context) -> str:

@@ -50,6 +50,8 @@ PAGES = {
     f"## Secrets\n\nA Secret holds what a ConfigMap must not. {FILLER}\n",
     "kubelet.md": "# Kubelet\n\nThe kubelet mounts a Secret into a Pod.\n\n## Probes\n\nProbes know Rocket.\n",
     "acme.md": "---\nvendor: Acme\n---\n# Acme\n\nAcme sells Rocket to Wile.\n",
+    "twins.md": f"# Twins\n\n## Birth\n\nCastor and Pollux are born. {FILLER}\n\n"
+    f"## Stars\n\nPollux follows Castor. {FILLER}\n",
     "hidden.md": "---\ndoc_tag: inner\n---\n# Hidden\n\nA Secret of Cloaked stays here.\n",
 }
 KINDS = {
@@ -61,6 +63,8 @@ KINDS = {
     "Wile": "person",
     "Acme": "vendor",
     "Cloaked": "term",
+    "Castor": "term",
+    "Pollux": "term",
 }
 ABOUT = {"acme.md": ("Acme", "Rocket", "Wile")}
 HUB = 50_000
@@ -311,8 +315,8 @@ async def test_text_comes_only_where_it_is_asked_for(client: Client) -> None:
 
 async def test_without_ids_the_graph_is_counted_as_a_whole(client: Client) -> None:
     told = await call(client, "graph_describe")
-    assert told["graph"]["labels"]["Document"] == 4
-    assert told["graph"]["entity_types"] == {"term": 4, "identifier": 1, "person": 1, "product": 1, "vendor": 1}
+    assert told["graph"]["labels"]["Document"] == 5
+    assert told["graph"]["entity_types"] == {"term": 6, "identifier": 1, "person": 1, "product": 1, "vendor": 1}
     assert told["graph"]["relations"]["ABOUT"] == 3
 
 
@@ -350,6 +354,16 @@ async def test_hops_direction_and_types_decide_what_is_reached(client: Client) -
     }
     reason, message = await refusal(client, "graph_expand", ids=["ConfigMap"], types=["KNOWS"])
     assert (reason, message.startswith("types.0: ")) == ("INVALID_REQUEST", True)
+
+
+async def test_what_is_named_together_is_related_both_ways_and_points_neither_way(client: Client) -> None:
+    for name, other in (("Castor", "Pollux"), ("Pollux", "Castor")):
+        told = await call(client, "graph_expand", ids=[name], types=["CO_OCCURS"])
+        (row,) = told["results"]
+        assert (row["title"], row["relation"], "direction" in row) == (other, "CO_OCCURS", False)
+        assert len(row["section_ids"]) == 2
+    told = await call(client, "graph_paths", from_ids=["Castor"], to_ids=["Pollux"], max_hops=1)
+    assert [edge["relation"] for path in told["results"] for edge in path["edges"]] == ["CO_OCCURS"]
 
 
 async def test_pages_follow_one_another_without_a_gap_or_a_repetition(client: Client) -> None:
