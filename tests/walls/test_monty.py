@@ -227,7 +227,9 @@ def test_a_walk_asks_as_in_the_larger_language(small: Bench, code: str, params: 
 
 
 def test_a_graph_is_counted_and_a_vendor_told_as_in_the_larger_language(small: Bench) -> None:
-    outcome = small.run("[graph.describe()['graph']['labels'], find_vendor_info('acme', entity_types='tag')[0].id]")
+    outcome = small.run(
+        "[graph.describe()['graph']['labels'], find_vendor_info('acme', entity_types='tag')[0].id]"
+    )
     assert (outcome.status, outcome.result) == ("ok", [{"Chunk": 2}, "e1"]), outcome.error
 
 
