@@ -27,7 +27,7 @@ from server.graph.records import EDGE_TYPES
 T = TypeVar("T")
 Walk = Literal["none", "auto", "hybrid_local", "multi_hop"]
 
-# docs/decisions/0009-hybrid-local.md has what was measured.
+# docs/decisions/0009-graph-in-search.md has what was measured.
 WEIGHTS: Mapping[Walk, float] = MappingProxyType({"auto": 0.5, "hybrid_local": 0.5, "multi_hop": 4.0})
 # The order of reading is no relation, and what is named together is what the mentions say already: with it, fewer
 # questions of several steps are answered.
