@@ -96,6 +96,8 @@ PUBLIC: Mapping[str, list[str]] = {
     ],
     "server.ingest.pipeline": [
         "Failure",
+        "GraphReport",
+        "Graphing",
         "Labels",
         "Progress",
         "RawDocument",
