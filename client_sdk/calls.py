@@ -47,7 +47,8 @@ def semantic_search(
     top_k: how many rows, 1 to 100. response_mode: "ids_only" < "metadata" (title, score, source) < "preview"
     (and the best sentence) < "full" (and the whole text); take the smallest that answers. min_score: 0 to 1.
     filters: {"doc_tag": ..., "path_prefix": ..., "updated_after": "2026-01-31"}. filter_ids: these documents
-    only, query optional. cursor: `page.next_cursor` of the page before.
+    only, query optional. include_relationships: with "preview" or "full", row.relationships has what it speaks of,
+    where there is a graph. cursor: `page.next_cursor` of the page before.
     """
     return Results(
         call(
