@@ -205,18 +205,25 @@ class SqliteGraph:
             self._own = threading.local()
 
     def _graph(self, project: str, scope: Scope) -> Graph:
-        generation = self.generation(project)
-        known = self._graphs.get((project, scope))
-        if known is not None and known[0] == generation:
-            return known[1]
+        known = self._kept(project, scope, self.generation(project))
+        if known is not None:
+            return known
         with self._building:
             generation, all = self._whole(project)
-            known = self._graphs.pop((project, scope), None)
+            graph = self._kept(project, scope, generation) or seen(all, scope)
+            with self._guard:
+                self._graphs[project, scope] = generation, graph
+                self._graphs.move_to_end((project, scope))
+                while len(self._graphs) > _SCOPES:
+                    self._graphs.popitem(last=False)
+            return graph
+
+    def _kept(self, project: str, scope: Scope, generation: int) -> Graph | None:
+        with self._guard:
+            known = self._graphs.get((project, scope))
             if known is None or known[0] != generation:
-                known = generation, seen(all, scope)
-            self._graphs[project, scope] = known
-            while len(self._graphs) > _SCOPES:
-                self._graphs.popitem(last=False)
+                return None
+            self._graphs.move_to_end((project, scope))
             return known[1]
 
     def _whole(self, project: str) -> tuple[int, Whole]:
