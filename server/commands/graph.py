@@ -30,6 +30,7 @@ app = command(
 )
 
 _AT_ONCE = 200  # documents in one change of the store
+_PIPED_COLUMNS = 160  # where nobody says how wide a line may be
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +246,8 @@ def _write(path: Path, text: str) -> None:
 def _print(tree: Tree) -> None:
     from rich.console import Console
 
-    Console(highlight=False, emoji=False).print(tree)
+    width = None if sys.stdout.isatty() else _PIPED_COLUMNS
+    Console(highlight=False, emoji=False, width=width).print(tree)
 
 
 def _tree(found: Portrait) -> Tree:
