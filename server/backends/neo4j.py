@@ -74,7 +74,7 @@ _WRITE_SECONDS = 120.0
 _AT_ONCE = 5000
 # Edges that one walk may fetch: about half of the two seconds. Beyond, paths say that they are not complete.
 _MOST_EDGES = 100_000
-_ATTEMPTS = 3
+_ATTEMPTS = 5
 # A connection that was idle for longer is tried before it is used: the server may have been restarted.
 _IDLE_SECONDS = 10.0
 
@@ -307,8 +307,8 @@ class Neo4jGraph:
             try:
                 answer = work(reader)
                 return [answer] if before == reader.generation() else []
-            except KeyError:
-                # a node was there at one statement and gone at the next
+            except (LookupError, TypeError, ValueError):
+                # a node or an edge was there at one statement and gone, or bare of its fields, at the next
                 if before == reader.generation():
                     raise
                 return []

@@ -1,7 +1,7 @@
 """A real Neo4j server for the tests: the community edition from Maven Central, on this machine's own Java.
 
 ``WINNOW_NEO4J_URL`` (with ``WINNOW_NEO4J_USER`` and ``WINNOW_NEO4J_PASSWORD``) names one that runs already.
-Otherwise ``pom.xml`` says what a server consists of, Maven brings it into the user's own repository (133 MB,
+Otherwise ``pom.xml`` says what a server consists of, Maven brings it into the user's own repository (128 MB,
 once), and ``Server.java`` starts it on a free port of the loopback with an empty database.
 """
 
