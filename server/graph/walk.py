@@ -216,11 +216,12 @@ def expand(
     shown = _first(graph, levels, limit)
     among, edges_total = _edges_among(graph, np.array([at for at, _, _ in shown], np.int64), types)
     names, codes = graph.node_types
-    found = np.bincount(codes[seen], minlength=len(names))
+    reached = np.concatenate([nodes for nodes, _ in levels])
+    found = np.bincount(codes[reached], minlength=len(names))
     return Neighbourhood(
         tuple(Reached(graph.nodes[at], distance, weight) for at, distance, weight in shown),
         among,
-        int(seen.sum()),
+        len(reached),
         {name: int(count) for name, count in zip(names, found, strict=True) if count},
         edges_total,
     )
