@@ -25,10 +25,18 @@ NOBODY = 65_534
 _SAME_FOR_ALL = (
     "tests/contract",
     "tests/fuzz",
-    "tests/flow/test_interop.py",
+    "tests/flow/test_bench.py",
+    "tests/flow/test_demo.py",
     "tests/flow/test_eval.py",
     "tests/flow/test_ingest_changes.py",
     "tests/flow/test_ingest_labels.py",
+    "tests/flow/test_ingest_resume.py",
+    "tests/flow/test_interop.py",
+    "tests/unit/test_demo_corpus.py",
+    "tests/unit/test_docs.py",
+    "tests/unit/test_embedder.py",
+    "tests/unit/test_golden.py",
+    "tests/unit/test_model_install.py",
 )
 
 _CLONE_NEWNS = 0x20000
