@@ -81,9 +81,8 @@ def _end(request: KbSearch) -> int:
 
 
 def _warnings(request: KbSearch, found: Ranked, at: Cursor) -> tuple[str, ...]:
-    moved = at.moved(found.generation, found.legs) if request.cursor else ()
     graph = (NO_GRAPH,) if request.options.mode == "hybrid_local" else ()
-    return (*moved, *graph, *found.warnings)
+    return (*at.moved(found.generation, found.legs), *graph, *found.warnings)
 
 
 def kb_row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Ranked:
 
 def ranked(asking: Asking, query: str, filters: Filters, legs: str = "") -> Ranked:
     """The ``MAX_TOP_K`` best chunks. ``legs``: how the page before was ranked, to go on in the same way."""
-    generation = asking.library.catalogue.generation(filters.project)
+    generation = asking.index.catalogue.generation(filters.project)
     ranking, cache_hit = _ranking(asking, query, filters, generation, MAX_TOP_K, legs)
     return Ranked(
         _passages(asking, ranking.hits, filters),
@@ -67,7 +67,7 @@ def distinct(
     The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
     wanted, it begins in the same way, so that pages neither repeat nor lose a row.
     """
-    generation = asking.library.catalogue.generation(filters.project)
+    generation = asking.index.catalogue.generation(filters.project)
     seen: dict[str, int] = {}
     kept: list[Found] = []
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
@@ -99,7 +99,7 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
 
     A passage id of the caller's session stands for its chunk.
     """
-    library = asking.library
+    library = asking.index
     generation = library.catalogue.generation(filters.project)
     chunk_of = {one: _chunk_of(asking, one) for one in ids}
     known = library.catalogue.passages(list(chunk_of.values()), filters.project)
@@ -132,7 +132,7 @@ def _ranking(
     cached = rankings.get(key) if legs != "lexical-only" else None
     if cached is not None:
         return cached, True
-    ranking = asking.library.retriever.search(
+    ranking = asking.index.retriever.search(
         query, filters, depth, mode="lexical" if legs == "lexical-only" else "hybrid", fusion=fusion
     )
     rankings.put(key, ranking)
@@ -141,8 +141,8 @@ def _ranking(
 
 def _passages(asking: Asking, hits: Sequence[Hit], filters: Filters) -> tuple[Found, ...]:
     """What the catalogue, which is the truth, still knows and admits: an index may lag behind it by a moment."""
-    known = asking.library.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
-    admits = asking.library.admits
+    known = asking.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
+    admits = asking.index.admits
     found = (Found(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
     return tuple(one for one in found if admits(filters, one.passage.document))
 
