@@ -1,6 +1,6 @@
 # Two targets that need nothing but Python >= 3.11, pip and make:
 #   make demo   index a real corpus and answer from it through a real MCP client
-#   make test   everything CI runs: format, lint, types, tests; as root, the tests run as an ordinary user, too
+#   make test   everything CI runs: format, lint, types, tests; as root, much of them as an ordinary user, too
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv

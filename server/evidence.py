@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from server.contracts.kb import MAX_QUOTE_CHARS
 from server.spans import Span, clip, matches, next_word, scored_spans, terms, word_before
 from server.tokens import count_tokens, first_tokens, last_tokens
 
-# About 120 tokens of English: a quote is read whole, and a line without an end is none.
-MAX_QUOTE_CHARS = 500
 # Spans that a similarity is asked for, characters of each that it sees (more than its model reads), and its share.
 SIMILAR_SPANS = 24
 _SIMILAR_CHARS = 2000

@@ -132,6 +132,11 @@ def clip(text: str, max_chars: int = _ROW_TEXT_CHARS) -> str:
     return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
 
 
+def first_bytes(text: str, most: int) -> str:
+    """The beginning of ``text``, in whole characters, that takes at most so many bytes of UTF-8."""
+    return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
+
+
 def facts(passage: Passage) -> dict[str, Any]:
     """What is known of a passage beside its text, on one level."""
     return {**_facts(passage), "document_id": passage.document.id, "tags": _tags(passage)}

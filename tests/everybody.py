@@ -1,10 +1,10 @@
 """Runs the tests; where this is root, also as an ordinary user. Everything after the name goes to pytest.
 
 Root passes checks that others do not: what holds for a server of root must hold for one of nobody, and the other
-way round. What is the same whoever runs it, protocols and schemas, is tried once. Nothing on the disk changes:
-the checkout is only read; homes, caches and temporary files lie in a folder of that user's own. Where
-interpreter or checkout lie in a folder that only root enters, this process sees another file tree, in which
-the way to them is open.
+way round. What is the same whoever runs it (protocols, schemas, indexes, the language) is tried once. Nothing
+on the disk changes: the checkout is only read; homes, caches and temporary files lie in a folder of that
+user's own. Where interpreter or checkout lie in a folder that only root enters, this process sees another file
+tree, in which the way to them is open.
 """
 
 from __future__ import annotations
@@ -22,7 +22,22 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 65_534
 
-_SAME_FOR_ALL = ("tests/contract", "tests/flow/test_interop.py")
+_SAME_FOR_ALL = (
+    "tests/contract",
+    "tests/fuzz",
+    "tests/flow/test_bench.py",
+    "tests/flow/test_demo.py",
+    "tests/flow/test_eval.py",
+    "tests/flow/test_ingest_changes.py",
+    "tests/flow/test_ingest_labels.py",
+    "tests/flow/test_ingest_resume.py",
+    "tests/flow/test_interop.py",
+    "tests/unit/test_demo_corpus.py",
+    "tests/unit/test_docs.py",
+    "tests/unit/test_embedder.py",
+    "tests/unit/test_golden.py",
+    "tests/unit/test_model_install.py",
+)
 
 _CLONE_NEWNS = 0x20000
 _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18

@@ -26,6 +26,7 @@ MAX_EXCERPT_TOKENS = 800
 MAX_EXCERPT_BYTES = 32 * 1024
 MAX_QUOTES = 20
 MAX_QUOTE_TOKENS = 200
+# About 120 tokens of English: a quote is read whole, and a line without an end is none.
 MAX_QUOTE_CHARS = 500
 MAX_PASSAGES = 50
 # A cursor goes on through a ranking as far as anybody has been seen to read.

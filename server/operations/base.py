@@ -105,9 +105,9 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """One question: who asks, of which library, under which settings."""
+    """One question: who asks, of which open index, under which settings."""
 
-    library: Library
+    index: Library
     settings: Settings
     caller: Caller
 

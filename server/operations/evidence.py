@@ -66,7 +66,7 @@ def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
         priors=[one.score or 0.0 for one in found.found],
         duplicates=found.duplicates,
         warnings=(
-            *(at.moved(found.generation, found.way) if request.cursor else ()),
+            *at.moved(found.generation, found.way),
             *found.warnings,
             *(() if found.found else unlabelled(filters)),
         ),
@@ -126,9 +126,9 @@ def _similarity(
     """How near a span is to the question in meaning, where the settings want that and the model is there."""
     if asking.settings.evidence == "lexical":
         return None, ()
-    embedder = asking.library.embedder.ready()
+    embedder = asking.index.embedder.ready()
     if embedder is None:
-        return None, (_WITHOUT_MODEL.format(why=asking.library.embedder.why),)
+        return None, (_WITHOUT_MODEL.format(why=asking.index.embedder.why),)
 
     def similarity(spans: Sequence[str]) -> Sequence[float]:
         vectors = embedder.embed([question, *spans])

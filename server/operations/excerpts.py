@@ -25,7 +25,7 @@ from server.operations.passages import passage_of
 from server.printable import printable
 from server.scratch import Kept
 from server.spans import split_spans
-from server.tiers import clip
+from server.tiers import clip, first_bytes
 from server.tokens import count_tokens, first_tokens, last_tokens
 
 _CHANGED = "the document changed since this passage was found; what stands around it is no longer known"
@@ -49,7 +49,7 @@ class _Surroundings:
     @cached_property
     def _document(self) -> str | None:
         """The document, unless it is another one by now."""
-        chunk, catalogue = self.kept.passage.chunk, self.asking.library.catalogue
+        chunk, catalogue = self.kept.passage.chunk, self.asking.index.catalogue
         now = catalogue.passages([chunk.id], self.kept.project).get(chunk.id)
         whole = catalogue.text(chunk.document_id, self.kept.project)
         same = now is not None and whole is not None and whole[chunk.start : chunk.end] == chunk.text
@@ -137,8 +137,7 @@ def _first(text: str, tokens: int) -> str:
 
 
 def _cut(text: str, tokens: int) -> str:
-    cut = first_tokens(text, tokens)
-    return cut.encode("utf-8", "replace")[:MAX_EXCERPT_BYTES].decode("utf-8", "ignore")
+    return first_bytes(first_tokens(text, tokens), MAX_EXCERPT_BYTES)
 
 
 def _at_a_word(cut: str, text: str) -> str:

@@ -82,8 +82,7 @@ def _end(request: KbSearch) -> int:
 
 
 def _warnings(request: KbSearch, found: Ranked, at: Cursor) -> tuple[str, ...]:
-    moved = at.moved(found.generation, found.way) if request.cursor else ()
-    return (*moved, *found.warnings)
+    return (*at.moved(found.generation, found.way), *found.warnings)
 
 
 def kb_row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def _rounded(score: float | None) -> float | None:
 
 def _text(passage: Passage, max_bytes: int) -> dict[str, Any]:
     whole = printable(passage.chunk.text)
-    text = whole.encode("utf-8")[:max_bytes].decode("utf-8", "ignore")
+    text = tiers.first_bytes(whole, max_bytes)
     return {
         **_place(passage),
         "text_truncated": text,

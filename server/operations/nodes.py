@@ -112,10 +112,10 @@ def view_of(asking: Asking, scope: Scope | None) -> View:
         WinnowError: GRAPH_UNAVAILABLE where there is none, and whatever a scope is refused for.
     """
     filters = filters_of(asking, scope)
-    graph = asking.library.graph
+    graph = asking.index.graph
     if graph is None or not graph.generation(filters.project):
         raise WinnowError("GRAPH_UNAVAILABLE", NO_GRAPH)
-    return View(asking, graph, filters, asking.library.admitted(filters))
+    return View(asking, graph, filters, asking.index.admitted(filters))
 
 
 # --- names to nodes ---------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def paged(
         "preview" if with_snippets else "metadata",
         len(shown.rows),
         shown.tokens,
-        (*(at.moved(here.generation, "") if request.cursor else ()), *warnings),
+        (*at.moved(here.generation, ""), *warnings),
         noted={"cursors": int(request.cursor is not None)},
     )
 
@@ -277,7 +277,7 @@ def room(asking: Asking, size: int, usual: int) -> tiers.Size:
 
 def texts_of(view: View, chunk_ids: Sequence[str]) -> dict[str, str]:
     """The texts of those of these chunks that the catalogue, which is the truth, still knows and admits."""
-    library = view.asking.library
+    library = view.asking.index
     known = library.catalogue.passages(chunk_ids, view.project)
     return {
         id: printable(one.chunk.text) for id, one in known.items() if library.admits(view.filters, one.document)

@@ -33,8 +33,8 @@ class Cursor:
         return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
 
     def moved(self, generation: int, legs: str) -> tuple[str, ...]:
-        """What to say where the next page comes from another index, or was ranked in another way."""
-        return (_MOVED,) if (generation, legs) != (self.generation, self.legs) else ()
+        """What to say where this page comes from another index than the last one, or was ranked in another way."""
+        return (_MOVED,) if self.asked and (generation, legs) != (self.generation, self.legs) else ()
 
 
 # What every paged payload has beside its rows and its own facts, at its longest, for the sake of measuring.

@@ -33,8 +33,8 @@ def find(asking: Asking, passage_id: str, scope: Scope | None) -> Kept | None:
     filters = filters_of(asking, scope)
     if not is_chunk_id(passage_id):
         return None
-    known = asking.library.catalogue.passages([passage_id], filters.project).get(passage_id)
-    if known is None or not asking.library.admits(filters, known.document):
+    known = asking.index.catalogue.passages([passage_id], filters.project).get(passage_id)
+    if known is None or not asking.index.admits(filters, known.document):
         return None
     return asking.caller.session.keep(known, filters.project)
 

@@ -125,7 +125,7 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
 
     A passage id of the caller's session stands for its chunk.
     """
-    library = asking.library
+    library = asking.index
     generation = _generation(asking, filters)
     chunk_of = {one: _chunk_of(asking, one) for one in ids}
     known = library.catalogue.passages(list(chunk_of.values()), filters.project)
@@ -151,7 +151,7 @@ _EMPTY = Ranking((), "lexical-only", "none")
 
 def _generation(asking: Asking, filters: Filters) -> int:
     """Grows with every change of what a ranking depends on: index or graph."""
-    library = asking.library
+    library = asking.index
     return library.catalogue.generation(filters.project) + library.retriever.generation(filters.project)
 
 
@@ -166,7 +166,7 @@ def _ranking(
     cached = rankings.get(key) if not by_words else None
     if cached is not None:
         return cached, True
-    ranking = asking.library.retriever.search(
+    ranking = asking.index.retriever.search(
         query, filters, depth, mode="lexical" if by_words else "hybrid", walk=walk, fusion=fusion
     )
     rankings.put(key, ranking)
@@ -175,8 +175,8 @@ def _ranking(
 
 def _passages(asking: Asking, hits: Sequence[Hit], filters: Filters) -> tuple[Found, ...]:
     """What the catalogue, which is the truth, still knows and admits: an index may lag behind it by a moment."""
-    known = asking.library.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
-    admits = asking.library.admits
+    known = asking.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
+    admits = asking.index.admits
     found = (Found(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
     return tuple(one for one in found if admits(filters, one.passage.document))
 

@@ -28,7 +28,7 @@ def filters_of(
     scope, filters = scope or Scope(), filters or SearchFilters()
     project = _reachable(asking.settings, scope.project_id)
     narrowed = _narrowed(asking.settings, scope, filters)
-    _indexed(asking.library, project)
+    _indexed(asking.index, project)
     return Filters(
         project=project,
         doc_tags=narrowed.doc_tags,
@@ -51,7 +51,7 @@ def check_kept(asking: Asking, scope: Scope | None, project: str, document: Docu
     scope = scope or Scope()
     named = _reachable(asking.settings, scope.project_id or project)
     narrowed = _narrowed(asking.settings, scope, SearchFilters())
-    if named != project or not asking.library.admits(_in_project(narrowed, project), document):
+    if named != project or not asking.index.admits(_in_project(narrowed, project), document):
         raise WinnowError(
             "SCOPE_VIOLATION",
             "the passage is outside scope; leave scope out, or give that of the search it came from",

@@ -60,13 +60,12 @@ def _answer(asking: Asking, request: SemanticSearch, found: Ranked, at: Cursor) 
     payload |= {"estimated_tokens": shown.tokens, **envelope, **shown.ending}
     if shown.next_cursor:
         payload["next_cursor"] = shown.next_cursor
-    moved = at.moved(found.generation, found.legs) if request.cursor else ()
     return Answer(
         payload,
         mode,
         len(shown.rows),
         shown.tokens,
-        (*moved, *found.warnings, *related),
+        (*at.moved(found.generation, found.legs), *found.warnings, *related),
         cache_hit=found.cache_hit,
         noted={"cursors": int(request.cursor is not None)},
     )

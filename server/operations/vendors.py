@@ -77,7 +77,6 @@ def find_vendor_info(asking: Asking, request: FindVendorInfo) -> Answer:
     shown = _page(view, request, listed[at.offset :], facts, here)
     entities = [row["entity"] for row in shown.rows if isinstance(row, dict)]
     relations = [edge for row in shown.rows if isinstance(row, dict) for edge in row["relationships"]]
-    moved = at.moved(here.generation, "") if request.cursor else ()
     counted = {"entity_count": len(entities), "entities": entities, "relationships": relations}
     ending = {"estimated_tokens": shown.tokens, "next_cursor": shown.next_cursor, **shown.ending}
     return Answer(
@@ -85,7 +84,7 @@ def find_vendor_info(asking: Asking, request: FindVendorInfo) -> Answer:
         "full" if request.include_content else "metadata",
         len(entities),
         shown.tokens,
-        (*moved, *warnings),
+        (*at.moved(here.generation, ""), *warnings),
         noted={"cursors": int(request.cursor is not None)},
     )
 

@@ -17,7 +17,7 @@ from server.logs import hushed, log
 from server.reference.guides import spelled
 from server.scratch import Kept
 from server.settings import Settings
-from server.tiers import clip, dumps, measure
+from server.tiers import Size, clip, dumps, measure
 from server.tokens import encoding_name
 from server.tools import TOOLS, Context, Result, Tool
 from server.transports.limits import RateLimit
@@ -59,16 +59,20 @@ class Dispatcher:
         error: WinnowError | None = None
         try:
             self._limits.take(client, _KIND_OF_LIMIT.get(tool.name, "direct"))
-            result = _bounded(tool, await tool.handler(self._context(client, progress), dict(arguments)))
+            result = await tool.handler(self._context(client, progress), dict(arguments))
+            size = measure(result.payload)
+            _hold(tool, result, size)
         except WinnowError as problem:
-            error, result = problem, _failed(problem)
+            error = problem
         except Exception:
             log("tool failed", exc_info=True, level=40, tool=tool.name, trace_id=trace_id)
             error = internal_error()
+        if error is not None:
             result = _failed(error)
+            size = measure(result.payload)
         duration_ms = round((time.perf_counter() - started) * _MS_PER_SECOND, 3)
         self._log(tool, arguments, trace_id, duration_ms, result, error)
-        return self._sealed(tool, result, trace_id, duration_ms)
+        return self._sealed(tool, result, size, trace_id, duration_ms)
 
     def _offered(self) -> Sequence[Tool]:
         context = self._context("", _silent)
@@ -77,8 +81,7 @@ class Dispatcher:
     def _spelled(self, name: str) -> str:
         return name if self._settings.tool_names == "dotted" else _plain(name)
 
-    def _sealed(self, tool: Tool, result: Result, trace_id: str, duration_ms: float) -> CallToolResult:
-        size = measure(result.payload)
+    def _sealed(self, tool: Tool, result: Result, size: Size, trace_id: str, duration_ms: float) -> CallToolResult:
         warnings = [clip(warning, _WARNING_CHARS) for warning in result.warnings[:_WARNINGS]]
         payload = {
             **result.payload,
@@ -129,14 +132,12 @@ def _plain(name: str) -> str:
     return name.replace(".", "_")
 
 
-def _bounded(tool: Tool, result: Result) -> Result:
-    """The result, if it has the shape and the size that the tool promises: handlers are held to it.
+def _hold(tool: Tool, result: Result, size: Size) -> None:
+    """Hold a result to the shape and the size that its tool promises: handlers see to both.
 
     Raises:
-        WinnowError: BUDGET_EXCEEDED for an answer that is too large. pydantic's error for another shape is our
-        fault.
+        WinnowError: OUTPUT_BYTES for an answer that is too large. pydantic's error for another shape is our fault.
     """
-    size = measure(result.payload)
     if size.tokens > tool.most.tokens or size.bytes > tool.most.bytes:
         raise WinnowError(
             "OUTPUT_BYTES",
@@ -145,7 +146,6 @@ def _bounded(tool: Tool, result: Result) -> Result:
             details={"tokens": size.tokens, "bytes": size.bytes},
         )
     tool.answer.model_validate({**result.payload, "meta": _SOME_META})
-    return result
 
 
 # Stands in for the meta that an answer gets when it is sealed.

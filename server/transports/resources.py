@@ -19,14 +19,15 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
 from server.printable import printable
 from server.reference.guides import playbook, spelled
 from server.reference.sdk import sdk_reference
 from server.scratch import URI_TEMPLATE, Kept, Session, parse_uri
 from server.settings import Settings
+from server.tiers import first_bytes
 
-MAX_READ_BYTES = 32 * 1024
 _MAX_URI_CHARS = 200
 _MAX_COMPLETIONS = 100  # the protocol's own limit
 _TEXT, _MARKDOWN = "text/plain", "text/markdown"
@@ -100,7 +101,7 @@ def read(uri: str, session: Session, tools: Collection[str], settings: Settings)
     kept = _passage_of(session, *parsed)
     if kept is None:
         raise WinnowError("NOT_FOUND", f"this passage is unknown or no longer held; {_instead(tools, settings)}")
-    return _contents(uri, _bounded(printable(kept.passage.chunk.text)), _TEXT)
+    return _contents(uri, first_bytes(printable(kept.passage.chunk.text), MAX_EXCERPT_BYTES), _TEXT)
 
 
 def _passage_of(session: Session, session_id: str, passage_id: str) -> Kept | None:
@@ -123,10 +124,6 @@ def _contents(uri: str, text: str, mime_type: str) -> ReadResourceResult:
 
 def _rendered(page: Page, tools: Collection[str], settings: Settings) -> str:
     return spelled(page.text(tools), settings)
-
-
-def _bounded(text: str) -> str:
-    return text.encode("utf-8")[:MAX_READ_BYTES].decode("utf-8", "ignore")
 
 
 def _pages(tools: Collection[str]) -> Mapping[str, Page]:

@@ -28,6 +28,7 @@ from mcp_types import (
 )
 
 from server.app import Application, running
+from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage
 from server.scratch import URI_TEMPLATE, Scratch
@@ -36,7 +37,7 @@ from server.transports.dispatch import Dispatcher
 from server.transports.http import PATH, http_application
 from server.transports.limits import CALLS_PER_MINUTE
 from server.transports.protocol import build_server
-from server.transports.resources import MAX_READ_BYTES, PAGES, read
+from server.transports.resources import PAGES, read
 
 pytestmark = pytest.mark.anyio
 
@@ -204,7 +205,7 @@ def test_a_passage_leaves_without_escapes_and_within_its_bound() -> None:
     )
     (contents,) = read(long.uri, session, TOOLS, Settings()).contents
     assert isinstance(contents, TextResourceContents)
-    assert MAX_READ_BYTES - 3 < len(contents.text.encode()) <= MAX_READ_BYTES
+    assert MAX_EXCERPT_BYTES - 3 < len(contents.text.encode()) <= MAX_EXCERPT_BYTES
     assert ("日本語" * 20_000).startswith(contents.text)
 
 

@@ -1,12 +1,30 @@
-"""What a server with default settings lists."""
+"""What flow tests share: an empty index to write to, and what a server with default settings lists."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from server.app import Application, knowledge_base
-from server.settings import Settings
+from server.backends.opening import Backends, open_backends
+from server.ingest.pipeline import Target
+from server.settings import Settings, load_settings
 from server.tools import TOOLS
+
+
+@pytest.fixture
+def backends(tmp_path: Path) -> Iterator[Backends]:
+    settings = load_settings(store=tmp_path / "store", project="p", embedding="off")
+    opened = open_backends(settings, wait_for_model=True)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def target(backends: Backends) -> Target:
+    return Target("p", backends.catalogue, backends.store, None)
 
 
 @pytest.fixture

@@ -21,19 +21,6 @@ Ingest = Callable[..., Report]
 
 
 @pytest.fixture
-def backends(tmp_path: Path) -> Iterator[Backends]:
-    settings = load_settings(store=tmp_path / "store", project="p", embedding="off")
-    opened = open_backends(settings, wait_for_model=True)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def target(backends: Backends) -> Target:
-    return Target("p", backends.catalogue, backends.store, None)
-
-
-@pytest.fixture
 def docs(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"
     (folder / "guide").mkdir(parents=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typer.testing import CliRunner
 
 from server.backends.base import Changes
 from server.backends.catalogue import Catalogue
-from server.backends.opening import Backends, catalogue_path, open_backends
+from server.backends.opening import Backends, catalogue_path
 from server.commands.ingest import app
 from server.ingest.pipeline import Labels, RawDocument, Report, Target, ingest_documents, ingest_paths
 from server.models import Document, Filters
@@ -27,19 +26,6 @@ PAGES = {
     "c.jsonl": '{"_id": "1", "text": "proxy one", "metadata": {"environment": "scratch"}}\n'
     '{"_id": "2", "text": "proxy two"}\n',
 }
-
-
-@pytest.fixture
-def backends(tmp_path: Path) -> Iterator[Backends]:
-    settings = load_settings(store=tmp_path / "store", project="p", embedding="off")
-    opened = open_backends(settings, wait_for_model=True)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def target(backends: Backends) -> Target:
-    return Target("p", backends.catalogue, backends.store, None)
 
 
 @pytest.fixture

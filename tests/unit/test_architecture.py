@@ -35,7 +35,7 @@ ROOMS: Mapping[str, str] = {
     "server.logs": "",
     "server.sentences": "",
     "server.spans": "server.sentences server.tokens",
-    "server.evidence": "server.spans server.tokens",
+    "server.evidence": "server.contracts server.spans server.tokens",
     "server.figures": "",
     "server.printable": "",
     "server.tokens": "",

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.evidence import MAX_QUOTE_CHARS, SIMILAR_SPANS, Quote, quotes
+from server.contracts.kb import MAX_QUOTE_CHARS
+from server.evidence import SIMILAR_SPANS, Quote, quotes
 from server.spans import matches, scored_spans, terms
 from server.tokens import count_tokens
 

@@ -161,4 +161,4 @@ def test_a_control_leaves_no_process_and_no_file_behind(tmp_path: Path, monkeypa
     started = time.monotonic()
     report = asyncio.run(audit.run([attack], modes=["control"]))
     assert report.trials == (Trial("planted/lingers", "planted", "control", "succeeded", ""),)
-    assert (time.monotonic() - started < 10, list(tmp_path.iterdir())) == (True, [])
+    assert (time.monotonic() - started < 30, list(tmp_path.iterdir())) == (True, [])

@@ -159,7 +159,7 @@ def test_the_wall_clock_ends_everything(small: Bench, code: str) -> None:
     started = time.monotonic()
     outcome = small.run("print('before')\n" + code, limits=Limits(wall_seconds=1.5, memory_bytes=128 * MIB))
     assert (outcome.status, outcome.stdout) == ("timeout", "before\n")
-    assert 1.5 <= time.monotonic() - started < 5.0
+    assert 1.5 <= time.monotonic() - started < 15
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process that runs already")

@@ -111,7 +111,7 @@ def test_the_wall_clock_ends_everything(bench: Any, code: str) -> None:
     outcome = bench.run("print('before')\n" + code, limits=replace(SMALL, wall_seconds=0.5))
     took = time.monotonic() - started
     assert (ending(outcome), outcome.stdout) == (("timeout", "Timeout"), "before\n")
-    assert 0.5 <= took < 1.5
+    assert 0.5 <= took < 10
     assert bench.run("1 + 1").result == 2
 
 
