@@ -15,9 +15,6 @@ from server.settings import Settings
 from server.tokens import count_tokens
 from server.tools import Context
 
-# A list of tools waits this long for a store that may have a graph; a server of vectors that is away takes longer.
-_OPENING_SECONDS = 3.0
-
 
 class Application:
     """A winnow: what answers, what runs scripts, and the moment when both begin to load.
@@ -48,7 +45,6 @@ class Application:
         """Wait until it is settled which tools can be offered."""
         self.start()
         await asyncio.shield(self._loading[0])
-        await self.kb.opened(_OPENING_SECONDS)
 
     def context(self, client: str, progress: Callable[[float, str], Awaitable[None]]) -> Context:
         """What one tool call may use."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -52,7 +52,6 @@ from server.operations.graph import (
 )
 from server.operations.kb import kb_search
 from server.operations.legacy import get_section_text, search_sections
-from server.operations.nodes import is_there
 from server.operations.search import fetch, semantic_search
 from server.operations.vendors import find_vendor_info
 from server.scratch import Scratch
@@ -79,24 +78,13 @@ class KnowledgeBase:
         self._settings = settings
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="winnow-open")
         self._opening: Future[Library] | None = None
-        self._has_graph = False
         self._rankings = Rankings()
         self.scratch = Scratch(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
 
-    @property
-    def has_graph(self) -> bool:
-        """Whether a project in reach had a graph when the store was opened; False as long as it is not."""
-        return self._has_graph
-
     def start(self) -> None:
         """Begin to open the store; returns at once."""
         self._library()
-
-    async def opened(self, seconds: float) -> None:
-        """Wait until the store that is being opened is open or known not to open, at most this long."""
-        if self._opening is not None:
-            await asyncio.to_thread(wait, [self._opening], seconds)
 
     def close(self) -> None:
         """Close the store, if it was ever opened."""
@@ -134,13 +122,8 @@ class KnowledgeBase:
     def _library(self) -> Future[Library]:
         failed = self._opening is not None and self._opening.done() and self._opening.exception() is not None
         if self._opening is None or failed:
-            self._opening = self._opener.submit(self._open)
+            self._opening = self._opener.submit(self._open_library)
         return self._opening
-
-    def _open(self) -> Library:
-        library = self._open_library()
-        self._has_graph = is_there(library, self._settings)
-        return library
 
 
 @dataclass(frozen=True, slots=True)

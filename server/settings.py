@@ -107,7 +107,7 @@ class Settings(BaseSettings):
     qdrant_url: str | None = Field(default=None, description="a Qdrant server instead of the embedded index")
     qdrant_api_key: SecretStr | None = Field(default=None, description="key of that server")
     graph: Literal["auto", "off"] = Field(
-        default="off", description="auto: ingests draw a knowledge graph and searches use it; off: neither"
+        default="auto", description="auto: ingests draw a knowledge graph and searches use it; off: neither"
     )
     neo4j_url: str | None = Field(
         default=None, description="a Neo4j server (bolt:// or neo4j://) for the graph instead of the embedded one"

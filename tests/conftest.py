@@ -55,7 +55,6 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("WINNOW_CONFIG", str(home / "winnow.toml"))
         patch.setenv("WINNOW_STORE", str(home / "store"))
         patch.setenv("WINNOW_MODELS", str(home / "models"))
-        patch.setenv("WINNOW_GRAPH", "auto")
         yield
 
 

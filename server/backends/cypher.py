@@ -21,6 +21,7 @@ INDEXES = (
     "CREATE CONSTRAINT winnow_source IF NOT EXISTS FOR (n:WinnowSource)"
     " REQUIRE (n.project, n.document_id) IS UNIQUE",
     "CREATE CONSTRAINT winnow_project IF NOT EXISTS FOR (n:WinnowProject) REQUIRE n.name IS UNIQUE",
+    "CREATE CONSTRAINT winnow_gate IF NOT EXISTS FOR (n:WinnowGate) REQUIRE n.name IS UNIQUE",
     "CREATE INDEX winnow_owner IF NOT EXISTS FOR (n:Winnow) ON (n.project, n.document_id)",
     "CREATE INDEX winnow_name IF NOT EXISTS FOR (n:Winnow) ON (n.project, n.name)",
     "CREATE INDEX winnow_names IF NOT EXISTS FOR ()-[r:NAMES]-() ON (r.project, r.name)",
@@ -36,7 +37,7 @@ _PATTERNS: Mapping[Direction, str] = MappingProxyType(
         "both": "(n)-[r]-(m:Winnow)",
     }
 )
-GENERATION = "MATCH (p:WinnowProject {name: $project}) RETURN p.generation"
+GATE = "MATCH (g:WinnowGate {name: $project}) RETURN g.begun, g.done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +109,10 @@ def _reads(view: _View) -> Reads:
         " m.level, m.tokens, m.doc_tag, m.anchor, m.document_id",
         evidence="MATCH (c:Winnow) WHERE c.project = $project AND c.id IN $ids AND c:Chunk"
         f" AND {view.chunk} RETURN c.id",
-        # with both ends found first, the server looks from the one with fewer edges
+        # Grouped, so that both ends are found before any edge: then the server looks from the end that has fewer.
         edges="UNWIND $keys AS key MATCH (n:Winnow {project: $project, id: key[0]})"
-        " MATCH (m:Winnow {project: $project, id: key[1]})"
-        f" MATCH (n)-[r]->(m) WHERE type(r) = key[2] AND {view.said}"
+        " MATCH (m:Winnow {project: $project, id: key[1]}) WITH n, m, collect(DISTINCT key[2]) AS relations"
+        f" MATCH (n)-[r]->(m) WHERE type(r) IN relations AND {view.said}"
         " RETURN n.id, m.id, type(r), r.weight, r.confidence, r.evidence, r.document_id"
         " ORDER BY r.weight DESC, r.uri, r.document_id",
         rows={
@@ -151,7 +152,14 @@ def _reads(view: _View) -> Reads:
 
 WHOLE, SCOPED = _reads(_WHOLE), _reads(_SCOPED)
 
-BEGUN = "MERGE (p:WinnowProject {name: $project}) SET p.generation = coalesce(p.generation, 0) + 1"
+# MERGE waits for whoever made the node and has not committed it; MATCH would not see it.
+LOCKED = "MERGE (p:WinnowProject {name: $project}) SET p.locked = coalesce(p.locked, 0) + 1"
+BEGUN = (
+    "MERGE (g:WinnowGate {name: $project})"
+    " ON CREATE SET g.begun = 1, g.done = 0 ON MATCH SET g.begun = g.begun + 1"
+)
+DONE = "MATCH (g:WinnowGate {name: $project}) SET g.done = g.begun"
+KNOWN = "UNWIND $ids AS id MATCH (s:WinnowSource {project: $project, document_id: id}) RETURN s.document_id"
 UNSAID = {
     type: f"UNWIND $ids AS id MATCH ()-[r:{type} {{project: $project, document_id: id}}]->()"
     " WITH r, [startNode(r).id, endNode(r).id] AS ends DELETE r"

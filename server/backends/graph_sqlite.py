@@ -29,6 +29,7 @@ from server.graph.base import (
     Neighbourhood,
     Page,
     Paths,
+    Rank,
     Scope,
     Types,
     hold_limits,
@@ -190,6 +191,20 @@ class SqliteGraph:
         """See ``GraphStore.ranks``."""
         hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
         return walk.ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
+
+    def owned_ranks(
+        self,
+        project: str,
+        seeds: Mapping[str, float],
+        types: Types = None,
+        scope: Scope = None,
+        damping: float = 0.5,
+        iterations: int = 12,
+        limit: int = 1000,
+    ) -> list[Rank]:
+        """See ``GraphStore.owned_ranks``."""
+        hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
+        return walk.owned_ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
 
     def export(self, project: str) -> Iterator[DocumentGraph]:
         """See ``GraphStore.export``."""

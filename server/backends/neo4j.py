@@ -5,24 +5,32 @@ What is stored::
     (:Winnow:Document|Section|Chunk|Entity)     a node; without the second label it is only pointed at
     (:Winnow)-[:PART_OF|NEXT|...]->(:Winnow)    an edge, once for each document that says so
     (:WinnowSource)-[:NAMES]->(:Winnow:Entity)  what a document calls an entity, and what it takes it for
-    (:WinnowProject)                            the generation
+    (:WinnowProject)                            locked by whoever changes the project, until all of it is written
+    (:WinnowGate)                               how many changes were begun, and how many of them are done
 
 Theory of operation. Statements are constants, values are parameters, and the names of labels and relations come
 from the closed lists of ``server.graph.records``. Rows and counts are worked out by the server; what is a walk
 (expansion, paths, ranks) fetches hop by hop the edges around what it has reached and leaves the rest to
-``server.graph.walk``. Neo4j reads what is committed at each statement, so a read that saw the generation move is
-done again.
+``server.graph.walk``.
+
+Neo4j isolates neither reads nor commits: a statement sees what is committed when it runs, and of a transaction
+that is being committed some records and not yet others. So a change is one transaction between two small ones. It
+locks the project and does its work, unseen; then "begun" is counted up, the work committed, and "done" set to
+"begun". A read in one transaction counts if the gate was open (both the same) when it started and had not moved
+when it ended; otherwise it is done again. A writer that died in between left the gate shut: who gets the lock of
+the project knows that nobody commits, and opens it.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from neo4j import READ_ACCESS, WRITE_ACCESS, GraphDatabase, ManagedTransaction, unit_of_work
+from neo4j import READ_ACCESS, WRITE_ACCESS, GraphDatabase, ManagedTransaction, Session, Transaction, unit_of_work
 from neo4j.exceptions import DriverError, Neo4jError
 
 from server.backends import cypher
@@ -41,6 +49,7 @@ from server.graph.base import (
     Page,
     Path,
     Paths,
+    Rank,
     Reached,
     Scope,
     Types,
@@ -74,11 +83,16 @@ _WRITE_SECONDS = 120.0
 _AT_ONCE = 5000
 # Edges that one walk may fetch: about half of the two seconds. Beyond, paths say that they are not complete.
 _MOST_EDGES = 100_000
-_ATTEMPTS = 5
+# Until a read that met a change is done again; a commit of some thousand records takes tens of milliseconds.
+_PAUSE_SECONDS = 0.01
+# A gate that is shut for longer may be one that a dead writer left.
+_ABANDONED_SECONDS = 0.5
 # A connection that was idle for longer is tried before it is used: the server may have been restarted.
 _IDLE_SECONDS = 10.0
 
 Key = tuple[str, str, str]
+# What the gate says: changes begun, changes done.
+Gate = tuple[int, int]
 T = TypeVar("T")
 
 
@@ -128,23 +142,19 @@ class Neo4jGraph:
         graphs = list({graph.document_id: graph for graph in replaced}.values())
         gone = _ids({*deleted, *(graph.document_id for graph in graphs)})
 
-        def change(transaction: ManagedTransaction) -> None:
-            writer = _Writer(transaction, self._space + project)
-            writer.run(cypher.BEGUN)
+        def change(writer: _Writer) -> None:
             touched = writer.take_out(gone)
             writer.put_in(graphs)
             touched |= {node.id for graph in graphs for node in graph.nodes if node.label == "Entity"}
             writer.settle(sorted(touched))
 
-        self._write(change)
+        self._write(project, change)
 
     def derive(self, project: str) -> None:
         """See ``GraphStore.derive``."""
         self._prepare()
 
-        def change(transaction: ManagedTransaction) -> None:
-            writer = _Writer(transaction, self._space + project)
-            writer.run(cypher.BEGUN)
+        def change(writer: _Writer) -> None:
             said = writer.run(cypher.MENTIONS)
             ((chunks,),) = writer.run(cypher.CHUNKS)
             edges = edge_records(
@@ -159,11 +169,11 @@ class Neo4jGraph:
             writer.say((edge, "") for edge in edges)
             writer.settle(untied)
 
-        self._write(change)
+        self._write(project, change)
 
     def generation(self, project: str) -> int:
         """Grows with every change; 0 where there never was one."""
-        return self._read(project, None, lambda reader: reader.generation())
+        return self._read(project, None, lambda reader: reader.gate()[1])
 
     def documents(self, project: str) -> frozenset[str]:
         """The ids of the documents whose graphs are held."""
@@ -261,19 +271,23 @@ class Neo4jGraph:
     ) -> list[tuple[str, float]]:
         """See ``GraphStore.ranks``."""
         hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
+        walked = _Walk(seeds, types, damping, iterations, limit)
+        return self._read(project, scope, walked.ranks)
 
-        def rank(reader: _Reader) -> list[tuple[str, float]]:
-            part = _Fetched(reader, types)
-            part.start(list(seeds))
-            while True:
-                graph = part.graph()
-                _, read = walk.walked(graph, seeds, None, damping, iterations)
-                wanted = {graph.nodes[at].id for at in np.flatnonzero(read).tolist()} - part.complete
-                if not wanted or part.full:
-                    return walk.ranks(graph, seeds, None, damping, iterations, limit)
-                part.fetch(wanted)
-
-        return self._read(project, scope, rank)
+    def owned_ranks(
+        self,
+        project: str,
+        seeds: Mapping[str, float],
+        types: Types = None,
+        scope: Scope = None,
+        damping: float = 0.5,
+        iterations: int = 12,
+        limit: int = 1000,
+    ) -> list[Rank]:
+        """See ``GraphStore.owned_ranks``."""
+        hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
+        walked = _Walk(seeds, types, damping, iterations, limit)
+        return self._read(project, scope, walked.owned)
 
     def export(self, project: str) -> Iterator[DocumentGraph]:
         """See ``GraphStore.export``."""
@@ -293,32 +307,69 @@ class Neo4jGraph:
             session.run("CALL db.awaitIndexes(60)").consume()
         self._prepared = True
 
-    def _write(self, change: Callable[[ManagedTransaction], None]) -> None:
-        with self._mapped(), self._session(WRITE_ACCESS) as session:
-            session.execute_write(unit_of_work(timeout=_WRITE_SECONDS)(change))
+    def _write(self, project: str, change: Callable[[_Writer], None]) -> None:
+        with (
+            self._mapped(),
+            self._session(WRITE_ACCESS) as session,
+            session.begin_transaction(timeout=_WRITE_SECONDS) as transaction,
+        ):
+            writer = _Writer(transaction, self._space + project)
+            writer.run(cypher.LOCKED)
+            change(writer)
+            self._run(project, cypher.BEGUN)
+            try:
+                transaction.commit()
+            finally:
+                self._open_gate(project)
+
+    def _open_gate(self, project: str, seconds: float = _WRITE_SECONDS) -> None:
+        """Once nobody is committing a change."""
+        self._run(project, cypher.LOCKED, cypher.DONE, seconds=seconds)
+
+    def _run(self, project: str, *statements: str, seconds: float = _WRITE_SECONDS) -> None:
+        with (
+            self._session(WRITE_ACCESS) as session,
+            session.begin_transaction(timeout=seconds) as transaction,
+        ):
+            for statement in statements:
+                transaction.run(statement, project=self._space + project).consume()
+            transaction.commit()
 
     def _read(self, project: str, scope: Scope, work: Callable[[_Reader], T]) -> T:
         admitted = None if scope is None else _ids(scope)
+        began, is_abandoned = time.monotonic(), False
+        while (waited := time.monotonic() - began) <= self._query_seconds:
+            with self._mapped(), self._session(READ_ACCESS) as session:
+                answers = self._attempt(session, _Asked(self._space + project, admitted), work)
+            if answers:
+                return answers[0]
+            if waited > _ABANDONED_SECONDS and not is_abandoned:
+                is_abandoned = True
+                with suppress(DriverError, Neo4jError):  # who may only read waits for somebody who may write
+                    self._open_gate(project, self._query_seconds)
+            time.sleep(_PAUSE_SECONDS)
+        raise WinnowError("INDEX_UNAVAILABLE", "the graph is being written; ask again in a moment", retryable=True)
+
+    def _attempt(self, session: Session, asked: _Asked, work: Callable[[_Reader], T]) -> list[T]:
+        """The answer, or nothing where a change was being written meanwhile."""
+        gates: list[Gate] = []
 
         @unit_of_work(timeout=self._query_seconds)
         def attempt(transaction: ManagedTransaction) -> list[T]:
-            reader = _Reader(transaction, self._space + project, admitted)
-            before = reader.generation()
-            try:
-                answer = work(reader)
-                return [answer] if before == reader.generation() else []
-            except (LookupError, TypeError, ValueError):
-                # a node or an edge was there at one statement and gone, or bare of its fields, at the next
-                if before == reader.generation():
-                    raise
+            reader = _Reader(transaction, asked)
+            gates.append(reader.gate())
+            if gates[0][0] != gates[0][1]:
                 return []
+            answer = work(reader)
+            return [answer] if reader.gate() == gates[0] else []
 
-        for _ in range(_ATTEMPTS):
-            with self._mapped(), self._session(READ_ACCESS) as session:
-                answers: list[T] = session.execute_read(attempt)
-            if answers:
-                return answers[0]
-        raise WinnowError("INDEX_UNAVAILABLE", "the graph is being written; ask again in a moment", retryable=True)
+        try:
+            return session.execute_read(attempt)
+        except (LookupError, TypeError, ValueError, Neo4jError):
+            # half a change is nodes that are gone between two statements, or bare of their fields
+            if not gates or session.execute_read(lambda again: _Reader(again, asked).gate()) == gates[0]:
+                raise
+            return []
 
     def _session(self, access: str) -> Any:
         return self._driver.session(database=self._database, default_access_mode=access, fetch_size=_AT_ONCE)
@@ -338,26 +389,34 @@ class Neo4jGraph:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """One read: statements see this project, and of it what ``scope`` (document ids, None for all) admits."""
+class _Asked:
+    """Whose graph is read, and of it what ``scope`` (document ids, None for all) admits."""
 
-    transaction: ManagedTransaction
     project: str
     scope: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """One read: statements see what is asked for and nothing else."""
+
+    transaction: ManagedTransaction
+    asked: _Asked
 
     @property
     def see(self) -> cypher.Reads:
         """The statements that read what the caller sees."""
-        return cypher.WHOLE if self.scope is None else cypher.SCOPED
+        return cypher.WHOLE if self.asked.scope is None else cypher.SCOPED
 
     def rows(self, statement: str, **values: Any) -> list[Any]:
         """What the statement returns, row by row."""
-        return self.transaction.run(statement, project=self.project, scope=self.scope, **values).values()
+        asked = self.asked
+        return self.transaction.run(statement, project=asked.project, scope=asked.scope, **values).values()
 
-    def generation(self) -> int:
-        """Grows with every change."""
-        found = self.rows(cypher.GENERATION)
-        return int(found[0][0]) if found else 0
+    def gate(self) -> Gate:
+        """How many changes of the project were begun and how many are done."""
+        found = self.rows(cypher.GATE)
+        return (found[0][0], found[0][1]) if found else (0, 0)
 
     def nodes(self, ids: Sequence[str]) -> dict[str, Node]:
         """Those of these nodes that exist, by id, in the order asked for."""
@@ -382,7 +441,7 @@ class _Reader:
 class _Writer:
     """One change of a project."""
 
-    transaction: ManagedTransaction
+    transaction: Transaction
     project: str
 
     def run(self, statement: str, **values: Any) -> list[Any]:
@@ -391,6 +450,8 @@ class _Writer:
 
     def take_out(self, ids: Sequence[str]) -> set[str]:
         """All that these documents contribute; returns the ids of the nodes that may have lost their reason."""
+        if not (ids := [id for (id,) in self.run(cypher.KNOWN, ids=ids)]):
+            return set()
         statements = [*cypher.UNSAID.values(), cypher.UNNAMED, cypher.DISOWNED]
         return {id for each in statements for (those,) in self.run(each, ids=ids) for id in those}
 
@@ -491,6 +552,35 @@ class _Fetched:
                 none,
             ),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """What ``GraphStore.ranks`` was asked."""
+
+    seeds: Mapping[str, float]
+    types: Types
+    damping: float
+    iterations: int
+    limit: int
+
+    def ranks(self, reader: _Reader) -> list[tuple[str, float]]:
+        """Fetched and walked until the walk reads nothing that was not fetched."""
+        part = _Fetched(reader, self.types)
+        part.start(list(self.seeds))
+        while True:
+            graph = part.graph()
+            _, read = walk.walked(graph, self.seeds, None, self.damping, self.iterations)
+            wanted = {graph.nodes[at].id for at in np.flatnonzero(read).tolist()} - part.complete
+            if not wanted or part.full:
+                return walk.ranks(graph, self.seeds, None, self.damping, self.iterations, self.limit)
+            part.fetch(wanted)
+
+    def owned(self, reader: _Reader) -> list[Rank]:
+        """The ranks, and then whose they are."""
+        ranks = dict(self.ranks(reader))
+        nodes = reader.nodes(list(ranks)).values()
+        return [Rank(node.id, node.label, node.document_id, ranks[node.id]) for node in nodes if node.document_id]
 
 
 def _expanded(

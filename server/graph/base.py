@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from server.errors import WinnowError
-from server.graph.records import DocumentGraph, Edge, Node
+from server.graph.records import DocumentGraph, Edge, Label, Node
 
 Scope = frozenset[str] | None
 Types = frozenset[str] | None
@@ -145,6 +145,15 @@ class Paths:
     complete: bool
 
 
+class Rank(NamedTuple):
+    """Where a walk is likely to be: a node that a document owns, and how likely. A tuple: a walk has hundreds."""
+
+    id: str
+    label: Label
+    document_id: str
+    score: float
+
+
 class GraphStore(Protocol):
     """The graphs of all documents of all projects.
 
@@ -247,6 +256,21 @@ class GraphStore(Protocol):
         The walk follows edges whichever way they point, by weight, with probability ``damping``, and starts
         again otherwise, as it does at a node without edges. Best first, scores to nine decimals, at most
         ``limit``.
+        """
+
+    def owned_ranks(
+        self,
+        project: str,
+        seeds: Mapping[str, float],
+        types: Types = None,
+        scope: Scope = None,
+        damping: float = 0.5,
+        iterations: int = 12,
+        limit: int = 1000,
+    ) -> list[Rank]:
+        """Those of the ``ranks`` that a document owns (documents, sections, chunks), in their order.
+
+        ``limit`` counts what is ranked, entities included. This is what a search asks: one question, few rows.
         """
 
     def export(self, project: str) -> Iterator[DocumentGraph]:

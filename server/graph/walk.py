@@ -29,6 +29,7 @@ from server.graph.base import (
     Page,
     Path,
     Paths,
+    Rank,
     Reached,
     Types,
 )
@@ -39,8 +40,13 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Codes = NDArray[np.uint8]
 
-# A walk drops what it carries to a node once it is below this share of the whole: 100,000 nodes at most work.
+# A step goes on from the nodes to which most came, as many as this or equal to the last of them, and from none to
+# which less than this share of the whole came: where a walk of a search has spread to more, it says little.
+_WIDEST = 200
 _NEGLIGIBLE = 1e-5
+_DIGITS = 9
+# Choices of edge types whose steps are kept: searches walk over one.
+_STEPS_KEPT = 2
 # Nodes that a search for paths may step on: about a second where none of them leads anywhere.
 _STEPS = 20_000
 _CODES: Mapping[str, int] = {type: code for code, type in enumerate(EDGE_TYPES)}
@@ -104,6 +110,24 @@ class Graph:
         types = sorted({node.type for node in self.nodes})
         place = {type: at for at, type in enumerate(types)}
         return types, np.fromiter((place[node.type] for node in self.nodes), np.int64, len(self.nodes))
+
+    @cached_property
+    def owned(self) -> Flags:
+        """Which nodes a document owns: entities belong to all that name them."""
+        return np.fromiter((bool(node.document_id) for node in self.nodes), np.bool_, len(self.nodes))
+
+    def steps(self, types: Types) -> Steps:
+        """How a walk over edges of these types goes on."""
+        known = self._steps.get(types)
+        if known is None:
+            known = self._steps[types] = _steps(self, types)
+            while len(self._steps) > _STEPS_KEPT:
+                self._steps.pop(next(iter(self._steps)), None)
+        return known
+
+    @cached_property
+    def _steps(self) -> dict[Types, Steps]:
+        return {}
 
     def records(self, at: Ints) -> list[Edge]:
         """The edges at these positions, as records."""
@@ -177,6 +201,34 @@ def _ordered(row: Ints, key: Ints, last: Ints, keys: int) -> Ints:
     if (int(row.max(initial=0)) + 1) * max(keys, 1) * lasts < 2**62:
         return np.argsort((row * max(keys, 1) + key) * lasts + last, kind="stable")
     return np.lexsort((last, key, row))
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Where a walk goes from each node: from i to ``other[start[i]:start[i + 1]]``, with the chances ``share``."""
+
+    start: Ints
+    other: Ints
+    share: Floats
+
+    def onward(self, here: Ints, carried: Floats) -> Floats:
+        """What comes to each node of what is carried ``here``; what has no way out goes nowhere."""
+        length = self.start[here + 1] - self.start[here]
+        entries = slices(self.start[here], length)
+        weights = self.share[entries] * np.repeat(carried, length)
+        moved = np.bincount(self.other[entries], weights, minlength=len(self.start) - 1)
+        return moved.astype(np.float64, copy=False)
+
+
+def _steps(graph: Graph, types: Types) -> Steps:
+    rows, size = graph.rows, len(graph.nodes)
+    entries = _entries(graph, np.arange(size), "both", types)
+    here, weight = rows.here[entries], rows.weights[rows.heavy[entries]]
+    start = np.zeros(size + 1, np.int64)
+    np.cumsum(np.bincount(here, minlength=size), out=start[1:])
+    out = np.bincount(here, weights=weight, minlength=size)[here]
+    share = np.divide(weight, out, out=np.zeros(len(out)), where=out > 0)
+    return Steps(start, rows.other[entries], share)
 
 
 def neighbours(
@@ -377,43 +429,73 @@ def ranks(
     graph: Graph, seeds: Mapping[str, float], types: Types, damping: float, iterations: int, limit: int
 ) -> list[tuple[str, float]]:
     """See ``GraphStore.ranks``."""
-    scores, _ = walked(graph, seeds, types, damping, iterations)
-    scores = scores.round(9)
-    found = np.flatnonzero(scores > 0)
-    order = found[np.lexsort((graph.title_rank[found], -scores[found]))][:limit]
-    return [(graph.nodes[at].id, float(scores[at])) for at in order.tolist()]
+    best, scores = _ranked(graph, seeds, types, damping, iterations, limit)
+    return [(graph.nodes[at].id, score) for at, score in zip(best.tolist(), scores.tolist(), strict=True)]
+
+
+def owned_ranks(
+    graph: Graph, seeds: Mapping[str, float], types: Types, damping: float, iterations: int, limit: int
+) -> list[Rank]:
+    """See ``GraphStore.owned_ranks``."""
+    best, scores = _ranked(graph, seeds, types, damping, iterations, limit)
+    owned = graph.owned[best]
+    nodes = map(graph.nodes.__getitem__, best[owned].tolist())
+    return [
+        Rank(node.id, node.label, node.document_id, score)
+        for node, score in zip(nodes, scores[owned].tolist(), strict=True)
+    ]
+
+
+def _ranked(
+    graph: Graph, seeds: Mapping[str, float], types: Types, damping: float, iterations: int, limit: int
+) -> tuple[Ints, Floats]:
+    """The first ``limit`` positions by (-score, title, id), and their scores."""
+    whole, _ = walked(graph, seeds, types, damping, iterations)
+    found = np.flatnonzero(whole)
+    scores = whole[found].round(_DIGITS)
+    # What is below the score at the limit need not be sorted.
+    least = np.partition(scores, -limit)[-limit] if len(scores) > limit else 0.0
+    among = np.flatnonzero((scores >= least) & (scores > 0))
+    order = among[np.lexsort((graph.title_rank[found[among]], -scores[among]))][:limit]
+    return found[order], scores[order]
 
 
 def walked(
     graph: Graph, seeds: Mapping[str, float], types: Types, damping: float, iterations: int
 ) -> tuple[Floats, Flags]:
-    """Where the walk is likely to be, and the nodes whose rows it read to find out."""
+    """Where the walk is likely to be, and the nodes whose rows it read to find out.
+
+    The scores are a sum over the number of steps since the last start: each step carries on ``damping`` of what
+    the one before carried, so that fewer nodes matter the longer it is. What goes nowhere starts again, which is
+    as if every walk that came to an end were left out: the sum is made whole at the end.
+    """
     read = np.zeros(len(graph.nodes), np.bool_)
-    restart = np.zeros(len(graph.nodes))
+    carried = np.zeros(len(graph.nodes))
     for id, share in seeds.items():
         if id in graph.positions and share > 0:
-            restart[graph.positions[id]] = share
-    if not restart.sum():
-        return restart, read
-    restart /= restart.sum()
-    scores = restart
+            carried[graph.positions[id]] = share
+    if not carried.any():
+        return carried, read
+    carried /= carried.sum()
+    scores = carried.copy()
+    steps = graph.steps(types)
     for _ in range(iterations):
-        read |= scores >= _NEGLIGIBLE
-        moved = _step(graph, scores, types)
-        scores = damping * moved + (1 - damping * moved.sum()) * restart
-    return scores, read
+        here = _front(carried)
+        if not len(here):
+            break
+        read[here] = True
+        carried = damping * steps.onward(here, carried[here])
+        scores += carried
+    return scores / scores.sum(), read
 
 
-def _step(graph: Graph, scores: Floats, types: Types) -> Floats:
-    """Where one step leads from where the walk is; what is negligible or has no way out goes nowhere."""
-    rows = graph.rows
-    here = np.flatnonzero(scores >= _NEGLIGIBLE)
-    entries = _entries(graph, here, "both", types)
-    row, weight = rows.here[entries], rows.weights[rows.heavy[entries]]
-    out = np.bincount(row, weights=weight, minlength=len(scores))
-    share = np.divide(scores, out, out=np.zeros_like(scores), where=out > 0)
-    moved = np.bincount(rows.other[entries], weights=weight * share[row], minlength=len(scores))
-    return moved.astype(np.float64, copy=False)
+def _front(carried: Floats) -> Ints:
+    """The nodes that a step goes on from."""
+    here = np.flatnonzero(carried >= _NEGLIGIBLE)
+    if len(here) > _WIDEST:
+        least = np.partition(carried[here], -_WIDEST)[-_WIDEST]
+        here = here[carried[here] >= least]
+    return here
 
 
 def find(graph: Graph, name: str, types: Types, limit: int) -> list[Match]:

@@ -31,11 +31,10 @@ from server.graph.base import Scope as Documents
 from server.graph.records import Edge, Node, normalised
 from server.ids import entity_id, is_chunk_id
 from server.models import Filters
-from server.operations.base import Answer, Asking, Library
+from server.operations.base import Answer, Asking
 from server.operations.paging import Cursor, fingerprint, page, resume
 from server.operations.scoping import filters_of
 from server.printable import printable
-from server.settings import Settings
 from server.spans import preview, terms
 from server.tokens import first_tokens
 
@@ -48,7 +47,12 @@ _ANCHOR_CHARS = 500
 _MISSING_TOKENS = 20
 _SIMILAR = 5
 
-NO_GRAPH = "this knowledge base has no graph; use kb_search and kb_retrieve_evidence"
+_INSTEAD = "use kb_search and kb_retrieve_evidence"
+_GRAPH_OFF = f"the graph is switched off (setting graph); {_INSTEAD}"
+_NO_GRAPH = (
+    "project {project!r} has no graph yet; its next winnow ingest draws one (or winnow graph rebuild), and this works "
+    f"from then on; until then {_INSTEAD}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,27 +98,18 @@ class Named:
         return {"missing_ids": missing} if missing else {}
 
 
-def is_there(library: Library, settings: Settings) -> bool:
-    """Whether any project in reach has a graph, or has one that does not answer now."""
-    graph = library.graph
-    if graph is None:
-        return False
-    try:
-        return any(graph.generation(project) and graph.documents(project) for project in settings.reachable)
-    except WinnowError:
-        return True
-
-
 def view_of(asking: Asking, scope: Scope | None) -> View:
     """The graph within the scope of a call.
 
     Raises:
-        WinnowError: GRAPH_UNAVAILABLE where there is none, and whatever a scope is refused for.
+        WinnowError: GRAPH_UNAVAILABLE where it is off or not drawn yet, and whatever a scope is refused for.
     """
     filters = filters_of(asking, scope)
     graph = asking.index.graph
-    if graph is None or not graph.generation(filters.project):
-        raise WinnowError("GRAPH_UNAVAILABLE", NO_GRAPH)
+    if graph is None:
+        raise WinnowError("GRAPH_UNAVAILABLE", _GRAPH_OFF)
+    if not graph.generation(filters.project):
+        raise WinnowError("GRAPH_UNAVAILABLE", _NO_GRAPH.format(project=filters.project))
     return View(asking, graph, filters, asking.index.admitted(filters))
 
 

@@ -11,8 +11,7 @@ from server.operations.graph import SPEAKING
 from server.operations.nodes import View, short, view_of
 
 MOST = 10  # of one row
-_NO_GRAPH = "include_relationships: this knowledge base has no graph yet, so there are no relationships"
-_DOWN = "include_relationships: the graph does not answer, so there are no relationships: {why}"
+_NONE = "include_relationships: there are no relationships: {why}"
 _TOO_SMALL = "include_relationships: rows have relationships with response_mode preview or full"
 
 Rendered = tuple[list[tiers.Row], tuple[str, ...]]
@@ -28,7 +27,7 @@ def with_relationships(
             return rows, (_TOO_SMALL,)
         return [_added(row, view, passage) for row, passage in zip(rows, passages, strict=True)], ()
     except WinnowError as error:
-        return rows, (_NO_GRAPH if error.reason == "GRAPH_UNAVAILABLE" else _DOWN.format(why=error.message),)
+        return rows, (_NONE.format(why=error.message),)
 
 
 def _added(row: tiers.Row, view: View, passage: Passage) -> tiers.Row:

@@ -77,17 +77,19 @@ class Reached:
 
     def candidates(self, known: Iterable[str]) -> list[str]:
         """Chunks that are none of the known ones, those of the documents first that the walk led to most."""
-        known, room = set(known), dict.fromkeys(self.document_of.values(), _BROUGHT_PER_DOCUMENT)
-        whole = dict(self.documents)
+        known = set(known)
+        whole, chunks_of = dict(self.documents), dict[str, list[str]]()
         for chunk, worth in self.chunks.items():
-            whole[self.document_of[chunk]] = whole.get(self.document_of[chunk], 0.0) + worth
-        order = sorted(self.chunks, key=lambda one: (-whole[self.document_of[one]], -self.chunks[one], one))
-        brought = []
-        for chunk in order:
             document = self.document_of[chunk]
-            if chunk not in known and room[document]:
-                room[document] -= 1
-                brought.append(chunk)
+            whole[document] = whole.get(document, 0.0) + worth
+            if chunk not in known:
+                chunks_of.setdefault(document, []).append(chunk)
+        brought: list[str] = []
+        for document in sorted(chunks_of, key=lambda one: (-whole[one], one)):
+            best = sorted(chunks_of[document], key=lambda one: (-self.chunks[one], one))
+            brought += best[:_BROUGHT_PER_DOCUMENT]
+            if len(brought) >= _BROUGHT:
+                break
         return brought[:_BROUGHT]
 
     def worth(self, fused: Mapping[str, float]) -> dict[str, float]:
@@ -113,18 +115,17 @@ def reached(store: GraphStore, project: str, fused: Mapping[str, float], scope: 
     if not seeds:
         return None
     starts = {id: fused[id] for id in seeds.values()}
-    found = dict(store.ranks(project, starts, _WALKED, scope, _DAMPING, limit=_REACHED))
     whole = sum(starts.values())
-    for id, weight in starts.items():
-        found[id] = max(found.get(id, 0.0) - (1 - _DAMPING) * weight / whole, 0.0)
-    chunks: dict[str, float] = {}
+    # what the starts get for being starts is taken off what the walk leaves there
+    chunks = {id: -(1 - _DAMPING) * share / whole for id, share in starts.items()}
+    document_of = {id: document for document, id in seeds.items()}
     documents: dict[str, float] = {}
-    document_of: dict[str, str] = {}
-    for id, node in store.nodes(project, list(found), scope).items():
-        if node.label == "Chunk":
-            chunks[id], document_of[id] = found[id], node.document_id
-        elif node.document_id:
-            documents[node.document_id] = documents.get(node.document_id, 0.0) + found[id]
+    for id, label, document, score in store.owned_ranks(project, starts, _WALKED, scope, _DAMPING, limit=_REACHED):
+        if label == "Chunk":
+            chunks[id], document_of[id] = chunks.get(id, 0.0) + score, document
+        else:
+            documents[document] = documents.get(document, 0.0) + score
+    chunks |= {id: max(chunks[id], 0.0) for id in starts}
     last = max(among.index(id) for id in starts)
     return Reached(chunks, documents, document_of, frozenset(among[: last + 1]), frozenset(seeds))
 

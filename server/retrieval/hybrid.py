@@ -11,13 +11,13 @@ Filters are conditions inside the index, so every leg returns its best chunks *o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from server.backends.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
-from server.models import Filters, Hit, Ranking
+from server.models import Filters, Hit, Legs, Ranking
 from server.retrieval import fusion as fuse
 from server.retrieval.graph import WEIGHTS, Patient, Reached, Walk, reached
 from server.retrieval.graph import joined as with_graph
@@ -60,6 +60,24 @@ class _Legs:
 
     dense: _Leg | None
     lexical: _Leg | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """Both legs as one: scores of chunks, best first, with what each leg says of them."""
+
+    scores: fuse.Scored
+    dense: Mapping[str, float]
+    lexical: Mapping[str, float]
+    legs: Legs
+    fusion: str
+
+    def hits(self, limit: int) -> list[Hit]:
+        """The best of them."""
+        return [
+            Hit(chunk, score, self.dense.get(chunk), self.lexical.get(chunk))
+            for chunk, score in self.scores[:limit]
+        ]
 
 
 def _everything(filters: Filters) -> Scope:
@@ -119,8 +137,12 @@ class Retriever:
         legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, warnings)
         joined = _joined(legs, fusion or self._fusion)
         found = self._reached(walk, filters, joined, warnings)
-        hits = _walked(legs, joined, found, fusion or self._fusion, WEIGHTS[walk]) if found else joined.hits
-        return Ranking(hits[:limit], joined.legs, joined.fusion, tuple(warnings), found is not None)
+        hits = (
+            _walked(legs, joined, found, fusion or self._fusion, WEIGHTS[walk], limit)
+            if found
+            else joined.hits(limit)
+        )
+        return Ranking(tuple(hits), joined.legs, joined.fusion, tuple(warnings), found is not None)
 
     def _legs(self, query: str, filters: Filters, depth: int, mode: Mode, warnings: list[str]) -> _Legs:
         """What the legs return; at least one of them."""
@@ -135,7 +157,7 @@ class Retriever:
             warnings.append(f"the lexical leg is down, so this is ranked by meaning alone: {error.message}")
             return _Legs(dense, None)
 
-    def _reached(self, walk: Walk, filters: Filters, joined: Ranking, warnings: list[str]) -> Reached | None:
+    def _reached(self, walk: Walk, filters: Filters, joined: _Joined, warnings: list[str]) -> Reached | None:
         """Where the graph leads from the best hits; None where it was not asked, or has nothing to say."""
         if walk == "none":
             return None
@@ -146,7 +168,7 @@ class Retriever:
             if self._graph.ask(lambda graph: graph.generation(filters.project)) == 0:
                 warnings.extend((_NO_GRAPH.format(project=filters.project),) if walk != "auto" else ())
                 return None
-            fused = {hit.chunk_id: hit.score for hit in joined.hits}
+            fused = dict(joined.scores)
             scope = self._admitted(filters)
             return self._graph.ask(lambda graph: reached(graph, filters.project, fused, scope))
         except WinnowError as error:
@@ -188,45 +210,41 @@ class Retriever:
         return embedder
 
 
-def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = ()) -> Ranking:
-    """All that the legs returned, and what they say of ``more``, best first."""
+def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = ()) -> _Joined:
+    """All that the legs returned, and what they say of ``more``."""
     if legs.dense is None or legs.lexical is None:
         return _alone(legs, more)
     if fusion == "rrf":
         far, near = dict(legs.dense.scores), dict(legs.lexical.scores)
-        joined = fuse.reciprocal_rank_fusion([list(far), list(near)])
-    else:
-        far = _filled(legs.dense, [*legs.lexical.scores, *more])
-        near = _filled(legs.lexical, [*legs.dense.scores, *more])
-        joined = fuse.convex(far, near)
-    hits = [Hit(chunk, score, far.get(chunk), near.get(chunk)) for chunk, score in joined]
-    return Ranking(tuple(hits), "hybrid", fusion)
+        return _Joined(fuse.reciprocal_rank_fusion([list(far), list(near)]), far, near, "hybrid", fusion)
+    far = _filled(legs.dense, [*legs.lexical.scores, *more])
+    near = _filled(legs.lexical, [*legs.dense.scores, *more])
+    return _Joined(fuse.convex(far, near), far, near, "hybrid", fusion)
 
 
-def _alone(legs: _Legs, more: Sequence[str]) -> Ranking:
+def _alone(legs: _Legs, more: Sequence[str]) -> _Joined:
     if legs.dense is not None:
         far = fuse.ranked(_filled(legs.dense, more).items())
-        hits = [Hit(chunk, min(max(score, 0.0), 1.0), dense=score) for chunk, score in far]
-        return Ranking(tuple(hits), "semantic-only", "none")
-    near = fuse.normalised(_filled(legs.lexical, more)) if legs.lexical else {}
-    hits = [Hit(chunk, min(score, 1.0), lexical=score) for chunk, score in fuse.ranked(near.items())]
-    return Ranking(tuple(hits), "lexical-only", "none")
+        clipped = [(chunk, min(max(score, 0.0), 1.0)) for chunk, score in far]
+        return _Joined(clipped, dict(far), {}, "semantic-only", "none")
+    near = fuse.ranked((fuse.normalised(_filled(legs.lexical, more)) if legs.lexical else {}).items())
+    return _Joined([(chunk, min(score, 1.0)) for chunk, score in near], {}, dict(near), "lexical-only", "none")
 
 
-def _walked(legs: _Legs, before: Ranking, found: Reached, fusion: Fusion, weight: float) -> tuple[Hit, ...]:
-    """The hits with what the graph brings and says, best first."""
-    known = {hit.chunk_id for hit in before.hits}
+def _walked(legs: _Legs, before: _Joined, found: Reached, fusion: Fusion, weight: float, limit: int) -> list[Hit]:
+    """The best hits with what the graph brings and says, best first."""
+    known = {chunk for chunk, _ in before.scores}
     brought = found.candidates(known)
-    hits = {chunk: Hit(chunk, 0.0) for chunk in brought}
-    hits |= {hit.chunk_id: hit for hit in _joined(legs, fusion, brought).hits}
-    worth = found.worth({chunk: hit.score for chunk, hit in hits.items()})
+    after = _joined(legs, fusion, brought)
+    fused = dict.fromkeys(brought, 0.0) | dict(after.scores)
+    worth = found.worth(fused)
     scores = fuse.ranked(
-        (chunk, with_graph(hit.score, worth.get(chunk, 0.0), weight)) for chunk, hit in hits.items()
+        (chunk, with_graph(score, worth.get(chunk, 0.0), weight)) for chunk, score in fused.items()
     )
-    return tuple(
-        replace(hits[chunk], score=score, graph=worth.get(chunk), is_expanded=chunk not in known)
-        for chunk, score in scores
-    )
+    return [
+        Hit(chunk, score, after.dense.get(chunk), after.lexical.get(chunk), worth.get(chunk), chunk not in known)
+        for chunk, score in scores[:limit]
+    ]
 
 
 def _filled(leg: _Leg, others: Iterable[str]) -> dict[str, float]:

@@ -26,8 +26,8 @@ Example: {"vendor_name": "acme", "entity_types": ["product"]}"""
 
 
 def _offered(context: Context) -> bool:
-    """Whether there is a graph to ask."""
-    return context.kb.has_graph
+    """Whether there may be a graph to ask."""
+    return context.settings.graph != "off"
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:

@@ -18,8 +18,11 @@ MOST = Size(MOST_GRAPH_TOKENS, ANSWER_BYTES)
 
 
 def offered(context: Context) -> bool:
-    """Whether this server lists them: with a graph, and beside the ``kb.*`` tools that they lead to and from."""
-    return context.kb.has_graph and context.settings.kb_v2_enabled
+    """Whether this server lists them: beside the ``kb.*`` tools that they lead to and from.
+
+    Also before there is a graph: the next ingest draws one while the server runs, and hosts list tools once.
+    """
+    return context.settings.graph != "off" and context.settings.kb_v2_enabled
 
 
 def reached_lines(payload: dict[str, Any]) -> list[str]:

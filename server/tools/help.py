@@ -84,7 +84,7 @@ def _topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[
 def _in_scripts(context: Context) -> Mapping[str, object]:
     """What a script has at hand; without a graph nobody is told to walk one."""
     walks = "find_vendor_info", *(name for name in SDK if name.startswith("graph."))
-    return {name: value for name, value in SDK.items() if context.kb.has_graph or name not in walks}
+    return {name: value for name, value in SDK.items() if context.settings.graph != "off" or name not in walks}
 
 
 def _about(tool: Tool, in_scripts: str | None, context: Context) -> str:

@@ -11,10 +11,12 @@ import pytest
 from mcp import Client
 
 from server.app import running
-from server.backends.opening import open_backends
-from server.commands.writing import target_of
+from server.backends.catalogue import Catalogue
+from server.backends.opening import catalogue_path, open_backends, open_graph
+from server.commands.writing import graphing_of, target_of
+from server.ingest.graph import GraphRun
 from server.ingest.pipeline import ingest_paths
-from server.settings import load_settings
+from server.settings import Settings, load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 
@@ -78,6 +80,33 @@ async def test_before_a_graph_is_drawn_the_legs_answer_and_say_what_draws_one(st
             assert rows == [("Gate", "bm25")]
             assert ["project 'p' has no graph yet" in one for one in warnings] == [True]
         assert await told(client, "auto") == ([("Gate", "bm25")], [])
+
+
+async def test_a_graph_that_is_drawn_while_a_server_runs_is_walked_without_a_restart(store: Path) -> None:
+    """The tools are listed from the start, and say what draws a graph until there is one."""
+    settings = load_settings(store=store / "store", project="p", embedding="off")
+    async with connected(store) as client:
+        assert "graph_describe" in [tool.name for tool in (await client.list_tools()).tools]
+        before = await client.call_tool("graph_describe", {"ids": ["Gate"]})
+        assert before.is_error
+        error = dict(before.structured_content)["error"]
+        assert error["details"]["reason"] == "GRAPH_UNAVAILABLE"
+        assert "project 'p' has no graph yet; its next winnow ingest draws one" in error["message"]
+        drawn(settings)
+        after = await client.call_tool("graph_describe", {"ids": ["Gate"]})
+        assert not after.is_error, after.content
+        assert await told(client, "auto") == ([("Gate", "bm25"), ("Ada Lovelace", "graph_expanded")], [])
+
+
+def drawn(settings: Settings) -> None:
+    """What ``winnow graph rebuild`` does in a process of its own."""
+    catalogue, graph = Catalogue(catalogue_path(settings)), open_graph(settings)
+    assert graph is not None
+    try:
+        assert GraphRun("p", catalogue, graphing_of(settings, graph)).bring_up() is not None
+    finally:
+        catalogue.close()
+        graph.close()
 
 
 async def test_once_it_is_drawn_what_only_the_graph_brings_says_so(store: Path) -> None:

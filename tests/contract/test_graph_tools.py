@@ -199,16 +199,16 @@ def name_of(name: str) -> str:
 # --- what is listed ----------------------------------------------------------------------------------------------
 
 
-async def test_the_graph_tools_are_listed_where_there_is_a_graph(client: Client) -> None:
+async def test_the_graph_tools_are_listed(client: Client) -> None:
     listed = [tool.name for tool in (await client.list_tools()).tools]
     assert [name for name in listed if name in GRAPH_TOOLS] == GRAPH_TOOLS
 
 
 @pytest.mark.parametrize(
     ("flags", "kept"),
-    [({"graph": "off"}, []), ({"project": "elsewhere"}, []), ({"kb_v2_enabled": False}, ["find_vendor_info"])],
+    [({"graph": "off"}, []), ({"kb_v2_enabled": False}, ["find_vendor_info"])],
 )
-async def test_they_are_not_listed_without_a_graph_nor_without_the_tools_that_lead_to_them(
+async def test_they_are_not_listed_where_the_graph_is_off_nor_without_the_tools_that_lead_to_them(
     chosen: Settings, flags: dict[str, Any], kept: list[str], tmp_path: Path
 ) -> None:
     copy = shutil.copytree(chosen.store, tmp_path / "store")
@@ -628,7 +628,7 @@ async def test_where_there_is_no_graph_relationships_are_missing_and_the_answer_
     async with running(settings, wait_for_model=True) as application:
         told = await application.kb.call("semantic_search", asked, application.caller("test"))
         assert [row for row in told.payload["results"] if "relationships" in row] == []
-        assert "no graph yet" in told.warnings[-1]
+        assert "the graph is switched off" in told.warnings[-1]
         with pytest.raises(WinnowError, match="kb_search") as caught:
             await application.kb.call("graph.expand", {"ids": ["Secret"]}, application.caller("test"))
         assert caught.value.reason == "GRAPH_UNAVAILABLE"
