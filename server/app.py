@@ -38,8 +38,8 @@ class Application:
             self._loading = [
                 asyncio.create_task(self.scripts.start()),
                 asyncio.create_task(asyncio.to_thread(count_tokens, "warm")),
+                asyncio.create_task(self.kb.load()),
             ]
-            self.kb.start()
 
     async def ready(self) -> None:
         """Wait until it is settled which tools can be offered."""

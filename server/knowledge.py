@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -67,7 +68,7 @@ _SECONDS_PER_MINUTE = 60
 class KnowledgeBase:
     """A store that opens in the background and answers operations by name.
 
-    ``open_library`` is called in a thread on ``start`` or on the first call; where it fails (another process
+    ``open_library`` is called in a thread on ``load`` or on the first call; where it fails (another process
     holds the index, say) that call gets the error and the next call tries again.
 
     ``scratch`` holds what sessions have been shown in part; ``figures`` counts what was answered.
@@ -82,9 +83,16 @@ class KnowledgeBase:
         self.scratch = Scratch(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
 
-    def start(self) -> None:
-        """Begin to open the store; returns at once."""
-        self._library()
+    async def load(self) -> None:
+        """Open the store and load the graphs in reach; what goes wrong is for the first call to say.
+
+        A search that comes before waits for its graph, within its own limit: ranked without it, the same question
+        would have another answer a second later.
+        """
+        with suppress(WinnowError):
+            library = await asyncio.shield(asyncio.wrap_future(self._library()))
+            for project in self._settings.reachable:
+                await asyncio.to_thread(library.retriever.load, project)
 
     def close(self) -> None:
         """Close the store, if it was ever opened."""

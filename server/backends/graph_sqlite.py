@@ -116,6 +116,10 @@ class SqliteGraph:
             rows = self._connection().execute("SELECT document_id FROM graphs WHERE project = ?", (project,))
             return frozenset(id for (id,) in rows)
 
+    def load(self, project: str, types: Types) -> None:
+        """See ``GraphStore.load``."""
+        walk.load(self._graph(project, None), types)
+
     def nodes(self, project: str, ids: Sequence[str], scope: Scope = None) -> dict[str, Node]:
         """See ``GraphStore.nodes``."""
         graph = self._graph(project, scope)

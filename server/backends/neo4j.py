@@ -179,6 +179,10 @@ class Neo4jGraph:
         """The ids of the documents whose graphs are held."""
         return self._read(project, None, lambda reader: frozenset(id for (id,) in reader.rows(cypher.DOCUMENTS)))
 
+    def load(self, project: str, types: Types) -> None:
+        """See ``GraphStore.load``: here it is the connection."""
+        self.generation(project)
+
     def nodes(self, project: str, ids: Sequence[str], scope: Scope = None) -> dict[str, Node]:
         """See ``GraphStore.nodes``."""
         return self._read(project, scope, lambda reader: reader.nodes(ids))

@@ -180,6 +180,12 @@ class GraphStore(Protocol):
     def documents(self, project: str) -> frozenset[str]:
         """The ids of the documents whose graphs are held."""
 
+    def load(self, project: str, types: Types) -> None:
+        """Have at hand what reads of the whole project take, and walks over edges of these types.
+
+        The first read would do it, too, and take longer. Where there is no graph, there is nothing to do.
+        """
+
     def nodes(self, project: str, ids: Sequence[str], scope: Scope = None) -> dict[str, Node]:
         """Those of these nodes that exist, by id, in the order asked for."""
 

@@ -231,6 +231,13 @@ def _steps(graph: Graph, types: Types) -> Steps:
     return Steps(start, rows.other[entries], share)
 
 
+def load(graph: Graph, types: Types) -> None:
+    """See ``GraphStore.load``: everything that is worked out once."""
+    for each in (graph.positions, graph.title_rank, graph.rows, graph.names, graph.node_types, graph.owned):
+        assert each is not None
+    graph.steps(types)
+
+
 def neighbours(
     graph: Graph, ids: Sequence[str], direction: Direction, types: Types, limit: int, offset: int
 ) -> Page:

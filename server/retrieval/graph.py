@@ -1,12 +1,13 @@
 """What the graph adds to a ranking: a walk from the best hits over what they mention, link to and belong to.
 
-Theory of operation. A personalised PageRank starts at the best chunk of each of the five best documents, the
-seeds. A chunk is worth what the walk leaves at it, but for the starts themselves, which say nothing that the legs
-did not; the best chunk of a document also gets what is left at the document and its sections, so that a page that
-is linked to as a whole counts with the piece that answers. The hits down to the last seed are worth 1, so that
-they keep their order; so is the best of the other documents, and every other chunk in proportion. The worth w
-joins the fused score s as (s + weight * sqrt(w)) / (1 + weight): the weight is small in ``hybrid_local``, where a
-question about one page must lose nothing, and large in ``multi_hop``, where the way is the question.
+Theory of operation. A personalised PageRank starts at the best chunk of each of the best documents, the seeds. A
+chunk is worth what the walk leaves at it, but for the starts themselves, which say nothing that the legs did not;
+the best chunk of a document also gets what is left at the document and its sections, so that a page that is linked
+to as a whole counts with the piece that answers. The hits down to the last seed are worth 1, so that they keep
+their order; so is the best of the other documents, and every other chunk in proportion. The worth w joins the fused
+score s as (s + weight * sqrt(w)) / (1 + weight): the weight is small in ``hybrid_local``, where a question about
+one page must lose nothing, and large in ``multi_hop``, where the way is the question; there it starts at fewer
+documents, which leaves more room for where they lead.
 
 What the walk reaches and the legs did not return gets its own fused score, as every other candidate has one.
 """
@@ -27,18 +28,31 @@ from server.graph.records import EDGE_TYPES
 T = TypeVar("T")
 Walk = Literal["none", "auto", "hybrid_local", "multi_hop"]
 
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """At how many documents a walk starts, and the weight of what it says."""
+
+    seeds: int
+    weight: float
+
+
 # docs/decisions/0009-graph-in-search.md has what was measured.
-WEIGHTS: Mapping[Walk, float] = MappingProxyType({"auto": 0.5, "hybrid_local": 0.5, "multi_hop": 4.0})
+_LOCAL = Manner(seeds=5, weight=0.5)
+MANNERS: Mapping[Walk, Manner] = MappingProxyType(
+    {"auto": _LOCAL, "hybrid_local": _LOCAL, "multi_hop": Manner(seeds=3, weight=2.0)}
+)
 # The order of reading is no relation, and what is named together is what the mentions say already: with it, fewer
 # questions of several steps are answered.
 _WALKED: Types = frozenset(EDGE_TYPES) - {"NEXT", "CO_OCCURS"}
 _DAMPING = 0.5
-_SEEDS = 5
+# What a ninth step would carry is 0.2 % of the whole.
+_STEPS = 8
 # Among so many hits the best documents are looked for.
 _SEEDS_AMONG = 50
 # Nodes that a walk brings back, and chunks that it adds to the candidates, of one document and in all.
-_REACHED = 2_000
-_BROUGHT = 100
+_REACHED = 500
+_BROUGHT = 50
 _BROUGHT_PER_DOCUMENT = 3
 # A server that does not answer costs a search seconds, so it is left alone for a while.
 _REST_SECONDS = 10.0
@@ -105,12 +119,19 @@ class Reached:
         return others | {chunk: 1.0 for chunk in self.first if chunk in fused}
 
 
-def reached(store: GraphStore, project: str, fused: Mapping[str, float], scope: Scope) -> Reached | None:
+def load(store: GraphStore, project: str) -> None:
+    """Have at hand what the walks of searches read, so that the first one does not wait."""
+    store.load(project, _WALKED)
+
+
+def reached(
+    store: GraphStore, project: str, fused: Mapping[str, float], scope: Scope, seeds_wanted: int
+) -> Reached | None:
     """Where the walk from the best of these chunks (best first) ends; None where none is in the graph."""
     among = [chunk for chunk, _ in zip(fused, range(_SEEDS_AMONG), strict=False)]
     seeds: dict[str, str] = {}
     for id, node in store.nodes(project, among, scope).items():
-        if len(seeds) < _SEEDS and fused[id] > 0:
+        if len(seeds) < seeds_wanted and fused[id] > 0:
             seeds.setdefault(node.document_id, id)
     if not seeds:
         return None
@@ -120,7 +141,9 @@ def reached(store: GraphStore, project: str, fused: Mapping[str, float], scope: 
     chunks = {id: -(1 - _DAMPING) * share / whole for id, share in starts.items()}
     document_of = {id: document for document, id in seeds.items()}
     documents: dict[str, float] = {}
-    for id, label, document, score in store.owned_ranks(project, starts, _WALKED, scope, _DAMPING, limit=_REACHED):
+    for id, label, document, score in store.owned_ranks(
+        project, starts, _WALKED, scope, _DAMPING, _STEPS, _REACHED
+    ):
         if label == "Chunk":
             chunks[id], document_of[id] = chunks.get(id, 0.0) + score, document
         else:

@@ -19,7 +19,7 @@ from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Filters, Hit, Legs, Ranking
 from server.retrieval import fusion as fuse
-from server.retrieval.graph import WEIGHTS, Patient, Reached, Walk, reached
+from server.retrieval.graph import MANNERS, Patient, Reached, Walk, load, reached
 from server.retrieval.graph import joined as with_graph
 from server.retrieval.lexical import mostly_latin, query_vector
 
@@ -114,6 +114,11 @@ class Retriever:
         except WinnowError:
             return 0
 
+    def load(self, project: str) -> None:
+        """Load the project's graph, if there is one, so that the first search need not; raises what it raises."""
+        if self._graph:
+            self._graph.ask(lambda graph: load(graph, project))
+
     def search(
         self,
         query: str,
@@ -138,7 +143,7 @@ class Retriever:
         joined = _joined(legs, fusion or self._fusion)
         found = self._reached(walk, filters, joined, warnings)
         hits = (
-            _walked(legs, joined, found, fusion or self._fusion, WEIGHTS[walk], limit)
+            _walked(legs, joined, found, fusion or self._fusion, MANNERS[walk].weight, limit)
             if found
             else joined.hits(limit)
         )
@@ -170,7 +175,9 @@ class Retriever:
                 return None
             fused = dict(joined.scores)
             scope = self._admitted(filters)
-            return self._graph.ask(lambda graph: reached(graph, filters.project, fused, scope))
+            return self._graph.ask(
+                lambda graph: reached(graph, filters.project, fused, scope, MANNERS[walk].seeds)
+            )
         except WinnowError as error:
             warnings.append(f"the graph is down, so this is ranked without it: {error.message}")
             return None

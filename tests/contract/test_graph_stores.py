@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from server.backends import cypher
 from server.backends.graph_sqlite import SqliteGraph
 from server.backends.neo4j import Neo4jGraph
 from server.errors import WinnowError
@@ -383,6 +384,36 @@ def test_readers_see_whole_changes_while_one_writes(store: GraphStore) -> None:
         reader.join()
     assert torn == []
     assert store.neighbours(P, [hub.id]).total == 11
+
+
+def test_a_gate_that_a_dead_writer_left_shut_is_opened_by_the_next_reader(neo4j: Neo4jGraph) -> None:
+    """It said that it would commit, and then it was gone."""
+    fill(neo4j, [document("a.md", NAME, EDGE)])
+    before = neo4j.generation(P)
+    neo4j._run(P, cypher.BEGUN)
+    assert neo4j.nodes(P, [NAME.id]) == {NAME.id: NAME}
+    assert neo4j.generation(P) == before + 1
+
+
+def test_a_reader_never_opens_the_gate_of_a_writer_who_lives(
+    neo4j: Neo4jGraph, server: tuple[str, str, str]
+) -> None:
+    """While it commits the reader is told to come again; what it reads afterwards is all of the change."""
+    fill(neo4j, [document("a.md", NAME, EDGE)])
+    told: list[WinnowError] = []
+    hurried = Neo4jGraph(*server, query_seconds=1)
+
+    def change(writer: Any) -> None:
+        writer.take_out([ID])
+        neo4j._run(P, cypher.BEGUN)
+        with pytest.raises(WinnowError) as refused:
+            hurried.nodes(P, [NAME.id])
+        told.append(refused.value)
+
+    neo4j._write(P, change)
+    assert [(error.reason, error.retryable) for error in told] == [("INDEX_UNAVAILABLE", True)]
+    assert hurried.degrees(P, NAME.id) == []
+    hurried.close()
 
 
 def test_projects_do_not_see_each_other(store: GraphStore) -> None:
