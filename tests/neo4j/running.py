@@ -22,8 +22,9 @@ import pytest
 
 HERE = Path(__file__).parent
 # The first run downloads, each later one asks Maven offline and takes about two seconds.
-_FETCH_SECONDS = 300
-_START_SECONDS = 60
+_FETCH_SECONDS = 180
+# Seconds on a machine of its own; others may be busy on this one.
+_START_SECONDS = 120
 # Started for seconds, not for days: the quick compiler alone, and the collector without threads.
 _QUICK = ("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
@@ -48,7 +49,10 @@ def _classpath(folder: Path) -> str:
     command = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:build-classpath"]
     command.append(f"-Dmdep.outputFile={target}")
     for offline in (["-o"], []):
-        done = subprocess.run([*command, *offline], capture_output=True, text=True, timeout=_FETCH_SECONDS)
+        try:
+            done = subprocess.run([*command, *offline], capture_output=True, text=True, timeout=_FETCH_SECONDS)
+        except subprocess.TimeoutExpired:
+            pytest.skip(f"Maven did not bring Neo4j within {_FETCH_SECONDS} s; or set WINNOW_NEO4J_URL")
         if done.returncode == 0:
             return target.read_text(encoding="utf-8").strip()
     pytest.skip(f"Maven cannot bring Neo4j: {done.stdout.strip()[-300:]}")
