@@ -39,6 +39,7 @@ from server.graph.parts import (
     EDGE,
     Part,
     Whole,
+    derived,
     document_graph,
     mentions,
     part,
@@ -99,11 +100,15 @@ class SqliteGraph:
     def derive(self, project: str) -> None:
         """See ``GraphStore.derive``."""
         with self._writing() as connection:
-            edges, evidence = together(*mentions(_read(connection, project)))
+            all = _read(connection, project)
+            edges, evidence = together(*mentions(all))
             connection.execute(
                 "INSERT OR REPLACE INTO derived VALUES (?, ?, ?)", (project, edges.tobytes(), evidence.tobytes())
             )
             _grow(connection, project)
+            generation = _generation(connection, project)
+        # what was read is what the next read would read again
+        self._wholes[project] = generation, derived(all, edges, evidence)
 
     def generation(self, project: str) -> int:
         """Grows with every change; 0 where there never was one."""

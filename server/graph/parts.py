@@ -80,10 +80,11 @@ def part(graph: DocumentGraph) -> Part:
         key = (edge.source, edge.target, edge.type)
         if key not in edges or edge.weight > edges[key].weight:
             edges[key] = edge
+    numbers = _Numbers()
     rows = [
         (
-            point_id(edge.source),
-            point_id(edge.target),
+            numbers[edge.source],
+            numbers[edge.target],
             edge.weight,
             edge.confidence,
             _CODES[edge.type],
@@ -91,17 +92,25 @@ def part(graph: DocumentGraph) -> Part:
         )
         for edge in edges.values()
     ]
-    evidence = [point_id(chunk) for edge in edges.values() for chunk in edge.evidence]
+    evidence = [numbers[chunk] for edge in edges.values() for chunk in edge.evidence]
     entities = [node for node in graph.nodes if node.label == "Entity"]
     return Part(
         graph.document_id,
         tuple([node for node in graph.nodes if node.label != "Entity"]),
-        np.array([point_id(node.id) for node in entities], np.int64),
+        np.array([numbers[node.id] for node in entities], np.int64),
         [node.title for node in entities],
         [node.type for node in entities],
         np.array(rows, EDGE),
         np.array(evidence, np.int64),
     )
+
+
+class _Numbers(dict[str, int]):
+    """Ids as numbers, each worked out once: a document's edges name the same few again and again."""
+
+    def __missing__(self, id: str) -> int:
+        number = self[id] = point_id(id)
+        return number
 
 
 def edge_records(edges: NDArray[np.void], evidence: Ints, document_id: str = "") -> list[Edge]:
@@ -145,6 +154,18 @@ def whole(parts: Sequence[Part], derived: NDArray[np.void], evidence: Ints) -> W
         np.concatenate([*(part.edges for part in parts), derived]),
         np.append(_owners([len(part.edges) for part in parts]), np.full(len(derived), _BY_ALL)),
         np.concatenate([*(part.evidence for part in parts), evidence]),
+    )
+
+
+def derived(all: Whole, edges: NDArray[np.void], evidence: Ints) -> Whole:
+    """The same with these derived edges in the place of those that were there."""
+    said = np.count_nonzero(all.edge_of != _BY_ALL)
+    shown = int(all.edges["shown"][:said].sum(dtype=np.int64))
+    return replace(
+        all,
+        edges=np.concatenate([all.edges[:said], edges]),
+        edge_of=np.append(all.edge_of[:said], np.full(len(edges), _BY_ALL)),
+        evidence=np.concatenate([all.evidence[:shown], evidence]),
     )
 
 

@@ -1,13 +1,13 @@
 """What the graph adds to a ranking: a walk from the best hits over what they mention, link to and belong to.
 
 Theory of operation. A personalised PageRank starts at the best chunk of each of the best documents, the seeds. A
-chunk is worth what the walk leaves at it, but for the starts themselves, which say nothing that the legs did not;
-the best chunk of a document also gets what is left at the document and its sections, so that a page that is linked
-to as a whole counts with the piece that answers. The hits down to the last seed are worth 1, so that they keep
-their order; so is the best of the other documents, and every other chunk in proportion. The worth w joins the fused
-score s as (s + weight * sqrt(w)) / (1 + weight): the weight is small in ``hybrid_local``, where a question about
-one page must lose nothing, and large in ``multi_hop``, where the way is the question; there it starts at fewer
-documents, which leaves more room for where they lead.
+chunk is worth what the walk leaves at it, but for the starts themselves, which say nothing that the legs did
+not; the best chunk of a document also gets what is left at the document and its sections, so that a page that is
+linked to as a whole counts with the piece that answers. The hits down to the last seed are worth 1, so that they
+keep their order; so is the best of the other documents, and every other chunk in proportion. The worth w joins
+the fused score s as (s + weight * sqrt(w)) / (1 + weight): the weight is small in ``hybrid_local``, where a
+question about one page must lose nothing, and large in ``multi_hop``, where the way is the question; there it
+starts at fewer documents, which leaves more room for where they lead.
 
 What the walk reaches and the legs did not return gets its own fused score, as every other candidate has one.
 """
