@@ -56,9 +56,11 @@ class Reads:
     degrees: Mapping[Direction, str]
     among: str
     fetch: str
+    between: str
     count_nodes: str
     count_edges: str
-    named: str
+    exact: str
+    prefixed: str
     aliased: str
 
 
@@ -104,6 +106,10 @@ def _reads(view: _View) -> Reads:
         f" WHERE type(r) IN $types AND {ends_there}"
         for direction, pattern in _PATTERNS.items()
     }
+    weighed = (
+        f" WITH DISTINCT m, {_ENDS}, r.weight AS weight WITH m, source, target, relation, max(weight) AS weight"
+        f" RETURN source, target, relation, weight, m.id, {view.title} LIMIT $limit"
+    )
     return Reads(
         nodes=f"MATCH (m:Winnow) WHERE m.id IN $ids AND {seen} RETURN m.id, m.label, {view.type}, {view.title},"
         " m.level, m.tokens, m.doc_tag, m.anchor, m.document_id",
@@ -136,17 +142,24 @@ def _reads(view: _View) -> Reads:
         },
         among=f"{around['out']} AND m.id IN $ids WITH n, m, type(r) AS relation, max(r.weight) AS weight"
         " ORDER BY weight DESC, $order[relation], n.id, m.id RETURN n.id, m.id, relation",
-        fetch=f"{around['both']} WITH DISTINCT m, {_ENDS}, r.weight AS weight WITH m, source, target, relation,"
-        f" max(weight) AS weight RETURN source, target, relation, weight, m.id, {view.title} LIMIT $limit",
+        fetch=around["both"] + weighed,
+        between=f"{around['both']} AND m.id IN $ends{weighed}",
         count_nodes=f"MATCH (m:Winnow) WHERE {seen} WITH m.label AS label, {view.type}"
         " RETURN label, type, count(*)",
         count_edges=f"MATCH (n:Winnow)-[r]->(m:Winnow) WHERE n.project = $project AND {ends_there}"
         " WITH DISTINCT n, m, type(r) AS relation RETURN relation, count(*)",
-        named="CALL { MATCH (m:Winnow) WHERE m.project = $project AND m.name STARTS WITH $name"
-        " RETURN m, m.name AS name UNION MATCH ()-[k:NAMES]->(m:Winnow) WHERE k.project = $project"
-        f" AND k.name STARTS WITH $name AND {view.name} RETURN m, k.name AS name }}"
-        f" WITH m, name WHERE {seen} RETURN m.id, max(name = $name)",
+        exact=f"{_named('=', view, seen)} RETURN m.id",
+        prefixed=f"{_named('STARTS WITH', view, seen)} WITH m.id AS id, {view.title}, {view.type}"
+        " WHERE $kinds IS NULL OR type IN $kinds RETURN id ORDER BY title, id LIMIT $limit",
         aliased=f"{around['out']} RETURN DISTINCT m.id",
+    )
+
+
+def _named(how: str, view: _View, seen: str) -> str:
+    return (
+        f"CALL {{ MATCH (m:Winnow) WHERE m.project = $project AND m.name {how} $name RETURN m"
+        f" UNION MATCH ()-[k:NAMES]->(m:Winnow) WHERE k.project = $project AND k.name {how} $name AND {view.name}"
+        f" RETURN m }} WITH m WHERE {seen}"
     )
 
 
@@ -208,6 +221,7 @@ SWEPT = (
 )
 MENTIONS = "MATCH (n:Winnow:Chunk)-[r:MENTIONS]->(m:Winnow) WHERE n.project = $project RETURN n.id, m.id, r.weight"
 CHUNKS = "MATCH (m:Winnow:Chunk) WHERE m.project = $project RETURN count(m)"
+COST = "UNWIND $ids AS id MATCH (n:Winnow {project: $project, id: id}) RETURN sum(COUNT { (n)--() })"
 DOCUMENTS = "MATCH (s:WinnowSource) WHERE s.project = $project RETURN s.document_id ORDER BY s.uri, s.document_id"
 OWN_NODES = (
     "MATCH (m:Winnow {project: $project, document_id: $id}) RETURN m.id, m.label, m.type, m.title, m.level,"

@@ -63,6 +63,7 @@ from server.graph.records import (
     EVIDENCE,
     LABELS,
     TITLE_CHARS,
+    TYPE_CHARS,
     DocumentGraph,
     Edge,
     Label,
@@ -520,20 +521,33 @@ class _Fetched:
     def fetch(self, ids: Iterable[str]) -> None:
         """The edges of these nodes."""
         for some in _portions(sorted(set(ids) - self.complete)):
-            room = max(_MOST_EDGES - len(self.edges), 0)
-            rows = self.reader.rows(self.reader.see.fetch, ids=some, types=_listed(self.types), limit=room + 1)
-            self.full = self.full or len(rows) > room
-            for source, target, type, weight, id, title in rows:
-                self.edges[source, target, type] = weight
-                self.titles[id] = title
-                self.ends.setdefault(source, set()).add(target)
-                self.ends.setdefault(target, set()).add(source)
+            self._add(self.reader.see.fetch, some)
             self.complete |= set(some)
+
+    def connect(self, ids: Iterable[str], ends: Iterable[str]) -> None:
+        """The edges between these and those nodes alone."""
+        for some in _portions(sorted(set(ids) - self.complete)):
+            self._add(self.reader.see.between, some, ends=sorted(set(ends)))
+
+    def cost(self, ids: Iterable[str]) -> int:
+        """About how many edges ``fetch`` would bring."""
+        rows = [self.reader.rows(cypher.COST, ids=some) for some in _portions(sorted(set(ids) - self.complete))]
+        return sum(count for ((count,),) in rows)
 
     def around(self, ids: Iterable[str]) -> set[str]:
         """What is next to any of these nodes."""
         self.fetch(ids)
         return {end for id in ids for end in self.ends.get(id, ())}
+
+    def _add(self, statement: str, ids: Sequence[str], **values: Any) -> None:
+        room = max(_MOST_EDGES - len(self.edges), 0)
+        rows = self.reader.rows(statement, ids=ids, types=_listed(self.types), limit=room + 1, **values)
+        self.full = self.full or len(rows) > room
+        for source, target, type, weight, id, title in rows:
+            self.edges[source, target, type] = weight
+            self.titles[id] = title
+            self.ends.setdefault(source, set()).add(target)
+            self.ends.setdefault(target, set()).add(source)
 
     def graph(self) -> walk.Graph:
         """What is there so far, without evidence."""
@@ -630,9 +644,13 @@ def _connected(
     ends = [id for id in part.start(targets) if id not in starts]
     frontiers, balls = [set(starts), set(ends)], [set(starts), set(ends)]
     for hops in range(1, max_hops + 1):
-        near = 0 if len(frontiers[0]) <= len(frontiers[1]) else 1
-        if not frontiers[near]:
+        if not all(frontiers):
             break  # all that one side can reach is known
+        costs = [part.cost(frontier) for frontier in frontiers]
+        near = costs.index(min(costs))
+        if hops == max_hops:
+            part.connect(frontiers[near], frontiers[1 - near])
+            break  # a way's middle edge joins the two; its others are known
         frontiers[near] = part.around(frontiers[near]) - balls[near]
         balls[near] |= frontiers[near]
         frontiers[near] -= balls[1 - near] & set((ends, starts)[near])
@@ -640,7 +658,7 @@ def _connected(
         if not found.complete or part.full:
             return _told(reader, found, False)
     found = walk.paths(part.graph(), starts, ends, max_hops, None, limit)
-    return _told(reader, found, found.complete)
+    return _told(reader, found, found.complete and not part.full)
 
 
 def _told(reader: _Reader, found: Paths, complete: bool) -> Paths:
@@ -657,10 +675,11 @@ def _told(reader: _Reader, found: Paths, complete: bool) -> Paths:
 
 
 def _found(reader: _Reader, wanted: str, types: Types, limit: int) -> list[Match]:
-    named: dict[str, bool] = dict(reader.rows(reader.see.named, name=wanted))
-    exact = [id for id, same in named.items() if same]
+    exact = [id for (id,) in reader.rows(reader.see.exact, name=wanted)]
+    wanted_types = None if types is None else [type for type in types if is_text(type, TYPE_CHARS)]
+    prefixed = [id for (id,) in reader.rows(reader.see.prefixed, name=wanted, kinds=wanted_types, limit=limit)]
     aliased = [id for (id,) in reader.rows(reader.see.aliased, ids=exact, types=["ALIAS_OF"])]
-    kinds: Sequence[tuple[How, Iterable[str]]] = (("name", exact), ("alias", aliased), ("prefix", named))
+    kinds: Sequence[tuple[How, Iterable[str]]] = (("name", exact), ("alias", aliased), ("prefix", prefixed))
     nodes = reader.nodes([id for _, ids in kinds for id in ids])
     matches: dict[str, Match] = {}
     for how, ids in kinds:

@@ -109,24 +109,30 @@ def open_graph(settings: Settings) -> GraphStore | None:
     """
     if settings.graph == "off":
         return None
-    return _open_neo4j(settings) if settings.neo4j_url else SqliteGraph(settings.store / "graph.sqlite3")
+    return open_neo4j(settings) if settings.neo4j_url else SqliteGraph(settings.store / "graph.sqlite3")
 
 
 # Each engine takes long to import, and only one is wanted.
+
+
+def open_neo4j(settings: Settings, *, space: str = "", query_seconds: float | None = None) -> GraphStore:
+    """The graph on the server at ``neo4j_url``; ``query_seconds`` is the store's own limit unless given."""
+    from server.backends.neo4j import QUERY_SECONDS, Neo4jGraph
+
+    password = settings.neo4j_password
+    return Neo4jGraph(
+        str(settings.neo4j_url),
+        settings.neo4j_user if password else "",
+        password.get_secret_value() if password else "",
+        space=space,
+        query_seconds=QUERY_SECONDS if query_seconds is None else query_seconds,
+    )
 
 
 def _open_embedded(settings: Settings) -> VectorStore:
     from server.backends.edge import EdgeStore
 
     return EdgeStore(settings.store, DIMENSION)
-
-
-def _open_neo4j(settings: Settings) -> GraphStore:
-    from server.backends.neo4j import Neo4jGraph
-
-    password = settings.neo4j_password
-    user = settings.neo4j_user if password else ""
-    return Neo4jGraph(str(settings.neo4j_url), user, password.get_secret_value() if password else "")
 
 
 def _open_server(settings: Settings, catalogue: Catalogue) -> VectorStore:

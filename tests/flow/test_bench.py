@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from server.bench import graph as networks
 from server.bench import peers, workloads
 from server.commands import bench
+from server.errors import WinnowError
 
 WINNOW = Path(sys.executable).with_name("winnow")
 pytestmark = pytest.mark.walls
@@ -69,6 +71,26 @@ def test_figures_are_shown_with_and_without_peers(
 
 def test_an_interpreter_that_is_not_there_is_told() -> None:
     assert {tuple(peer) for peer in peers.measure("/nowhere/python", 5).values()} == {("missing",)}
+
+
+def test_the_graph_stores_are_measured_over_a_graph_of_the_size_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A small one: every operation has its figures, and the table shows what the JSON holds."""
+    bench.graph(nodes=200, edges=2000, questions=20, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["documents"], told["nodes"], told["questions"]) == (4, 200, 20)
+    assert abs(told["edges"] - 2000) < 100
+    (store,) = told["stores"].values()
+    assert [set(row) for row in store["ms"].values()] == [{"p50", "p95", "cpu"}] * 4
+    bench.show_graph(told)
+    shown = capsys.readouterr().out
+    assert [name in shown for name in ("embedded p95", "import", *store["ms"])] == [True] * 6
+
+
+def test_a_graph_too_small_to_measure_is_refused_with_what_it_needs() -> None:
+    with pytest.raises(WinnowError, match="100 nodes"):
+        list(networks.graphs(100, 50))
 
 
 def _numbers(value: Any) -> Iterator[float]:

@@ -70,7 +70,7 @@ ROOMS: Mapping[str, str] = {
     "server.app": ANYTHING,
     "server.health": ANYTHING,
     "server.demo": ANYTHING,
-    "server.bench": "sandbox server.knowledge server.operations",
+    "server.bench": "sandbox server.knowledge server.operations server.graph server.ids server.errors",
     "server.commands": ANYTHING,
     "server.cli": "server",
 }
@@ -88,7 +88,7 @@ VENDORS: Mapping[str, str] = {
     "pydantic_settings": "server.settings",
     "typer": "server.cli server.commands.",
     "rich": "server.commands.",
-    "numpy": "server.backends. server.graph.walk server.graph.parts server.graph.cooccurrence",
+    "numpy": "server.backends. server.bench.graph server.graph.walk server.graph.parts server.graph.cooccurrence",
     "tiktoken": "server.tokens",
     "cachetools": "server.operations.base server.scratch",
     "psutil": "server.bench. server.health sandbox.spawned security.soak",
