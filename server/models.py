@@ -71,7 +71,8 @@ class Hit:
     """One ranked chunk.
 
     ``score`` is the fused score, joined with the graph's where it was walked; ``dense`` and ``lexical`` are the
-    legs' own, ``graph`` the graph's (0..1), where known. ``is_expanded``: only the graph led here.
+    legs' own, ``graph`` the graph's (0..1), where known. ``is_expanded``: only the graph led here. ``before``: the
+    fused score before it was joined with the graph's; None where it was not.
     """
 
     chunk_id: str
@@ -80,6 +81,7 @@ class Hit:
     lexical: float | None = None
     graph: float | None = None
     is_expanded: bool = False
+    before: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

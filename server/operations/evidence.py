@@ -28,7 +28,7 @@ _WITHOUT_MODEL = "quotes are scored by words alone: {why}"
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """The passages to quote from, and how they were found; ``priors`` are their scores where they were ranked."""
+    """The passages to quote from, and how they were found; ``priors`` are what the legs say of them where they were ranked."""
 
     kept: Sequence[Kept]
     here: Cursor
@@ -63,7 +63,7 @@ def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
         [asking.caller.session.keep(one.passage, one.passage.document.project) for one in found.found],
         Cursor(at.offset, fingerprint(request), found.generation, found.way),
         found.legs,
-        priors=[one.score or 0.0 for one in found.found],
+        priors=[one.prior for one in found.found],
         duplicates=found.duplicates,
         warnings=(
             *at.moved(found.generation, found.way),

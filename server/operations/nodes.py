@@ -50,8 +50,8 @@ _SIMILAR = 5
 _INSTEAD = "use kb_search and kb_retrieve_evidence"
 _GRAPH_OFF = f"the graph is switched off (setting graph); {_INSTEAD}"
 _NO_GRAPH = (
-    "project {project!r} has no graph yet; its next winnow ingest draws one (or winnow graph rebuild), and then this "
-    f"works; until then {_INSTEAD}"
+    "project {project!r} has no graph yet; its next winnow ingest draws one (or winnow graph rebuild), and it is "
+    f"walked from then on; until then {_INSTEAD}"
 )
 
 

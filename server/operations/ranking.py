@@ -40,6 +40,13 @@ class Found:
         """0 to 1, relative to the best hit."""
         return self.hit.score if self.hit else None
 
+    @property
+    def prior(self) -> float:
+        """What the legs alone say of it, 0 to 1. The graph moves the scores of good hits closer together."""
+        if self.hit is None:
+            return 0.0
+        return self.hit.score if self.hit.before is None else self.hit.before
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:

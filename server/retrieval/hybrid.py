@@ -249,7 +249,15 @@ def _walked(legs: _Legs, before: _Joined, found: Reached, fusion: Fusion, weight
         (chunk, with_graph(score, worth.get(chunk, 0.0), weight)) for chunk, score in fused.items()
     )
     return [
-        Hit(chunk, score, after.dense.get(chunk), after.lexical.get(chunk), worth.get(chunk), chunk not in known)
+        Hit(
+            chunk,
+            score,
+            after.dense.get(chunk),
+            after.lexical.get(chunk),
+            worth.get(chunk),
+            is_expanded=chunk not in known,
+            before=fused[chunk],
+        )
         for chunk, score in scores[:limit]
     ]
 
