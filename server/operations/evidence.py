@@ -28,7 +28,7 @@ _WITHOUT_MODEL = "quotes are scored by words alone: {why}"
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """The passages to quote from, and how they were found; ``priors`` are what the legs say of them where they were ranked."""
+    """The passages to quote from, and how they were found; ``priors``: what the legs say of them, if ranked."""
 
     kept: Sequence[Kept]
     here: Cursor

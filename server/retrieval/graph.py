@@ -51,7 +51,7 @@ _STEPS = 8
 # Among so many hits the best documents are looked for.
 _SEEDS_AMONG = 50
 # Nodes that a walk brings back, and chunks that it adds to the candidates, of one document and in all.
-_REACHED = 500
+_REACHED = 300
 _BROUGHT = 50
 _BROUGHT_PER_DOCUMENT = 3
 # A server that does not answer costs a search seconds, so it is left alone for a while.

@@ -14,7 +14,7 @@ from server.backends.base import Embedder, ModelState, Point, payload_of
 from server.backends.edge import EdgeStore
 from server.backends.graph_sqlite import SqliteGraph
 from server.errors import WinnowError
-from server.graph.base import GraphStore, Scope
+from server.graph.base import GraphStore, Scope, Types
 from server.graph.records import DocumentGraph, Edge, Node
 from server.ids import chunk_id, document_id, entity_id
 from server.models import Document, Filters, Ranking
@@ -56,6 +56,9 @@ class Down(SqliteGraph):
     """A graph whose server went away; ``asked`` counts how often it was tried."""
 
     asked = 0
+
+    def load(self, project: str, types: Types) -> None:
+        self.generation(project)
 
     def generation(self, project: str) -> int:
         self.asked += 1
@@ -127,6 +130,32 @@ def test_without_a_walk_the_ranking_is_that_of_the_legs(store: EdgeStore, graph:
     walked = retriever(store, graph).search(QUERY, Filters("p"), 10)
     assert walked == retriever(store, None).search(QUERY, Filters("p"), 10)
     assert told(walked) == [("film.md", False)]
+
+
+def test_what_the_legs_said_of_a_hit_is_kept_beside_the_joint_score(store: EdgeStore, graph: SqliteGraph) -> None:
+    plain = retriever(store, None).search(QUERY, Filters("p"), 10)
+    walked = retriever(store, graph).search(QUERY, Filters("p"), 10, walk="multi_hop")
+    before = {hit.chunk_id: hit.before for hit in walked.hits if not hit.is_expanded}
+    assert before == {hit.chunk_id: hit.score for hit in plain.hits}
+    assert {hit.before for hit in plain.hits} == {None}
+
+
+def test_loading_ahead_changes_no_answer_and_a_graph_that_is_down_is_not_asked_twice(
+    store: EdgeStore, graph: SqliteGraph, tmp_path: Path
+) -> None:
+    loaded, fresh = retriever(store, graph), retriever(store, graph)
+    loaded.load("p")
+    loaded.load("nowhere")
+    assert loaded.search(QUERY, Filters("p"), 10, walk="auto") == fresh.search(
+        QUERY, Filters("p"), 10, walk="auto"
+    )
+    down = Down(tmp_path / "down.sqlite3")
+    asking = retriever(store, down)
+    with pytest.raises(WinnowError, match="does not answer"):
+        asking.load("p")
+    assert asking.search(QUERY, Filters("p"), 10, walk="auto").warnings[-1].startswith("the graph is down")
+    assert down.asked == 1
+    down.close()
 
 
 def test_auto_walks_where_there_is_a_graph(store: EdgeStore, graph: SqliteGraph) -> None:
