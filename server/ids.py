@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuv"
@@ -34,6 +35,8 @@ def section_id(project: str, uri: str, heading_path: Sequence[str]) -> str:
     return _digest("section", project, uri, *heading_path)
 
 
+# Every mention asks for one: an ingest asks about each name a dozen times.
+@lru_cache(maxsize=16_384)
 def entity_id(project: str, name: str) -> str:
     """The id of an entity: its normalised name within its project, whatever its type."""
     return _digest("entity", project, name)
