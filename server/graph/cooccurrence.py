@@ -1,8 +1,9 @@
 """Which entities are named together more often than chance would have it: the derived edges of a graph. Pure.
 
-The weight is the positive pointwise mutual information of two entities over chunks,
-log2(n * both / (one * other)). n is the number of chunks rounded to two significant figures, so that a new file
-does not move every weight.
+The weight is the positive pointwise mutual information of two entities over chunks, log2(n * both / (one * other)),
+times the discount of Pantel & Lin (2002), both / (both + 1) * least / (least + 1), where least is the lesser of one and
+other: without it the rarest names are tied most strongly. n is the number of chunks rounded to two significant
+figures, so that a new file does not move every weight.
 """
 
 from __future__ import annotations
@@ -39,15 +40,16 @@ def together(chunk: Ints, entity: Ints, weight: Floats, chunks: int) -> tuple[ND
     first = np.flatnonzero(np.diff(pair, prepend=-1))
     both = np.diff(np.append(first, len(pair)))
     one, other = pair[first] // len(names), pair[first] % len(names)
-    bits = np.log2(_rounded(chunks) * both / (seen[one] * seen[other]))
-    bits = np.round(bits, 3)
+    least = np.minimum(seen[one], seen[other])
+    discount = both / (both + 1) * (least / (least + 1))
+    bits = np.round(np.log2(_rounded(chunks) * both / (seen[one] * seen[other])) * discount, 3)
     kept = np.flatnonzero(bits > 0)
     kept = kept[_strongest_of_both(one[kept], other[kept], bits[kept], both[kept])]
     edges = np.zeros(len(kept), EDGE)
     edges["source"], edges["target"] = names[one[kept]], names[other[kept]]
     edges["type"] = EDGE_TYPES.index(DERIVED)
     edges["weight"] = bits[kept]
-    edges["confidence"] = np.round(both[kept] / np.minimum(seen[one[kept]], seen[other[kept]]), 3)
+    edges["confidence"] = np.round(both[kept] / least[kept], 3)
     edges["shown"] = np.minimum(both[kept], EVIDENCE)
     return edges, where[slices(first[kept], edges["shown"].astype(np.int64))]
 

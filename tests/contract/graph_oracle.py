@@ -213,7 +213,7 @@ def oracle(graphs: Sequence[DocumentGraph], scope: Scope) -> Oracle:
 
 
 def derived(graphs: Sequence[DocumentGraph]) -> list[Edge]:
-    """Entities that share two chunks or more, by positive mutual information."""
+    """Entities that share two chunks or more, by positive mutual information, discounted."""
     chunks = {node.id for graph in graphs for node in graph.nodes if node.label == "Chunk"}
     weights: dict[tuple[str, str], float] = {}
     for graph in graphs:
@@ -231,12 +231,14 @@ def derived(graphs: Sequence[DocumentGraph]) -> list[Edge]:
             shared.setdefault(pair, []).append(chunk)
     found = []
     for (one, other), where in shared.items():
-        bits = round(log2(len(chunks) * len(where) / (seen[one] * seen[other])), 3)
+        least = min(seen[one], seen[other])
+        discount = len(where) / (len(where) + 1) * (least / (least + 1))
+        bits = round(log2(len(chunks) * len(where) / (seen[one] * seen[other])) * discount, 3)
         if len(where) > 1 and bits > 0:
             where.sort(
                 key=lambda chunk, one=one, other=other: (-min(weights[chunk, one], weights[chunk, other]), chunk)
             )
-            sure = round(len(where) / min(seen[one], seen[other]), 3)
+            sure = round(len(where) / least, 3)
             found.append(Edge(one, other, "CO_OCCURS", bits, sure, tuple(where[:EVIDENCE])))
     return found
 

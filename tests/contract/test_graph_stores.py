@@ -235,14 +235,14 @@ def test_an_entity_goes_with_the_last_edge_that_touches_it(store: GraphStore) ->
 
 
 def test_what_is_named_together_twice_is_tied_by_mutual_information(store: GraphStore) -> None:
-    """Three chunks, two of them name both: log2(3 * 2 / (2 * 2)) bits, shown by the two."""
+    """Three chunks, two of them name both: log2(3 * 2 / (2 * 2)) bits times 2/3 and 2/3, shown by the two."""
     one, other, rare = entity("One"), entity("Other"), entity("Rare")
     said = [mention("a.md", at, what) for at in (1, 2) for what in (one, other)]
     fill(store, [document("a.md", one, other, rare, *said, mention("a.md", 1, rare))])
     ends = sorted((one.id, other.id))
     proof = tuple(sorted((chunk("a.md", 1), chunk("a.md", 2))))
     (row,) = store.neighbours(P, [one.id], types=frozenset({"CO_OCCURS"})).rows
-    assert row.edge == Edge(*ends, "CO_OCCURS", 0.585, 1.0, proof)
+    assert row.edge == Edge(*ends, "CO_OCCURS", 0.26, 1.0, proof)
     assert store.neighbours(P, [rare.id], types=frozenset({"CO_OCCURS"})).total == 0
 
 
