@@ -1,9 +1,9 @@
 """Which entities are named together more often than chance would have it: the derived edges of a graph. Pure.
 
-The weight is the positive pointwise mutual information of two entities over chunks, log2(n * both / (one * other)),
-times the discount of Pantel & Lin (2002), both / (both + 1) * least / (least + 1), where least is the lesser of one and
-other: without it the rarest names are tied most strongly. n is the number of chunks rounded to two significant
-figures, so that a new file does not move every weight.
+The weight is the positive pointwise mutual information of two entities over chunks,
+log2(n * both / (one * other)), times the discount of Pantel & Lin (2002), both / (both + 1) * least / (least + 1),
+where least is the lesser of one and other: without it the rarest names are tied most strongly. n is the number of
+chunks rounded to two significant figures, so that a new file does not move every weight.
 """
 
 from __future__ import annotations

@@ -33,3 +33,13 @@ def test_paths_behind_one_closed_folder_are_opened_together(everybody: ModuleTyp
     found = dict(everybody.closed_folders([*kept, tmp_path / "open"]))
     outermost = next(iter(before), shut)  # temporary folders themselves may be their owner's only
     assert found == {outermost: [*kept, *before.get(outermost, [])]}
+
+
+def test_every_test_is_run_by_one_of_the_two_at_least(everybody: ModuleType) -> None:
+    root = PROGRAM.parents[1]
+    alone = [
+        {path for name in names for path in root.glob(name)}
+        for names in (everybody._ROOT_ALONE, everybody._ORDINARY_ALONE)
+    ]
+    missing = [name for name in (*everybody._ROOT_ALONE, *everybody._ORDINARY_ALONE) if not list(root.glob(name))]
+    assert (alone[0] & alone[1], missing) == (set(), [])
