@@ -20,6 +20,7 @@ class Document:
     ``created`` is an ISO-8601 date or "" where the source states none. ``metadata`` holds JSON scalars and
     lists of them: front matter or a record's own metadata. ``environment`` ("dev", "prod", "scratch", or
     whatever else the source says) and ``repository`` are labels that a scope is enforced by, "" for none.
+    ``language`` (ISO 639-1) is what its text was found to be written in, "" where nobody can tell.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Document:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     environment: str = ""
     repository: str = ""
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,13 +189,19 @@ class VectorStore(Protocol):
 
 
 class Embedder(Protocol):
-    """Text to unit vectors. ``fingerprint`` changes whenever the vectors would."""
+    """Text to unit vectors. ``fingerprint`` changes whenever the vectors would.
+
+    ``languages`` (ISO 639-1) are those that the model understands, None where it understands them all.
+    """
 
     @property
     def fingerprint(self) -> str: ...
 
     @property
     def dimension(self) -> int: ...
+
+    @property
+    def languages(self) -> frozenset[str] | None: ...
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Shape (len(texts), dimension), rows of length 1."""
@@ -279,6 +285,9 @@ class DocumentStore(Protocol):
 
     def embedding(self, project: str) -> str:
         """The fingerprint that all documents of the project share; "" where they have none or several."""
+
+    def languages(self, project: str) -> dict[str, int]:
+        """How many documents of a project are in each language (ISO 639-1); "" are those of which nobody knows."""
 
     def generation(self, project: str) -> int:
         """Grows with every change of the project's index; 0 for a project that does not exist."""

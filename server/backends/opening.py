@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 
 from server.backends.base import VectorStore, admits
 from server.backends.catalogue import Catalogue
@@ -74,7 +75,15 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     if wait_for_model:
         embedder.wait()
     scope_of = scopes(catalogue)
-    retriever = Retriever(store, embedder, catalogue.embedding, settings.fusion, graph, scope_of)
+    retriever = Retriever(
+        store,
+        embedder,
+        catalogue.embedding,
+        settings.fusion,
+        graph,
+        scope_of,
+        languages_of=languages(catalogue),
+    )
     return Backends(catalogue, store, graph, embedder, retriever, scope_of)
 
 
@@ -100,6 +109,16 @@ def scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
         return None if is_whole else at(filters, catalogue.generation(filters.project))
 
     return admitted
+
+
+def languages(catalogue: Catalogue) -> Callable[[str], Mapping[str, int]]:
+    """How many documents of a project are in each language, remembered until the project changes."""
+
+    @lru_cache(maxsize=_SCOPES)
+    def at(project: str, generation: int) -> Mapping[str, int]:
+        return MappingProxyType(catalogue.languages(project))
+
+    return lambda project: at(project, catalogue.generation(project))
 
 
 def open_graph(settings: Settings) -> GraphStore | None:

@@ -21,7 +21,8 @@ from server.models import Filters, Hit, Ranking
 from server.retrieval import fusion as fuse
 from server.retrieval.graph import WEIGHTS, Patient, Reached, Walk, reached
 from server.retrieval.graph import joined as with_graph
-from server.retrieval.lexical import mostly_latin, query_vector
+from server.retrieval.languages import is_covered, spoken
+from server.retrieval.lexical import query_vector
 
 Mode = Literal["hybrid", "lexical", "dense"]
 Fusion = Literal["convex", "rrf"]
@@ -30,7 +31,10 @@ Fusion = Literal["convex", "rrf"]
 # With missing scores filled in, 50, 100 and 200 give the same nDCG@10 on SciFact's training queries.
 DEPTH = 100
 
-_SCRIPT = "the embedding model reads English; this query is in another script, so it is ranked by words alone"
+_LANGUAGE = (
+    "the embedding model does not read the language of this query (it reads: {theirs}), so it is ranked by words "
+    "alone"
+)
 _NO_VECTORS = (
     "project {project!r} was indexed without the embedding model, so it is ranked by words alone; "
     "ingest it again to add vectors"
@@ -66,11 +70,16 @@ def _everything(filters: Filters) -> Scope:
     return None
 
 
+def _english(project: str) -> Mapping[str, int]:
+    return {"en": 1}
+
+
 class Retriever:
     """Ranks the chunks of a store for a query. Safe to call from several threads.
 
     ``embedding_of`` gives the fingerprint of the model that a project was indexed with, or "". ``graph`` is None
-    where none is kept; ``admitted`` gives the documents that filters leave of it.
+    where none is kept; ``admitted`` gives the documents that filters leave of it; ``languages_of`` counts a
+    project's documents by language.
     """
 
     def __init__(
@@ -81,6 +90,7 @@ class Retriever:
         fusion: Fusion = "convex",
         graph: GraphStore | None = None,
         admitted: Callable[[Filters], Scope] = _everything,
+        languages_of: Callable[[str], Mapping[str, int]] = _english,
     ) -> None:
         self._store = store
         self._embedder = embedder
@@ -88,6 +98,7 @@ class Retriever:
         self._fusion = fusion
         self._graph = Patient(graph) if graph else None
         self._admitted = admitted
+        self._languages_of = languages_of
 
     def generation(self, project: str) -> int:
         """Grows with every change of the project's graph; 0 where there is none, or it does not answer."""
@@ -154,7 +165,8 @@ class Retriever:
             return None
 
     def _lexical(self, query: str, filters: Filters, depth: int) -> _Leg:
-        vector = query_vector(query)
+        documents = self._languages_of(filters.project)
+        vector = query_vector(query, documents or ("",), spoken(query, documents))
         found = fuse.ranked(self._store.search_sparse(vector, filters, depth))
         return _Leg(dict(found), lambda chunks: self._store.score_sparse(vector, chunks))
 
@@ -172,7 +184,7 @@ class Retriever:
         return _Leg(dict(found), lambda chunks: self._store.score_dense(vector, chunks))
 
     def _usable(self, query: str, project: str, warnings: list[str]) -> Embedder | None:
-        """The model, if it is there, covers the query's script and made the project's vectors."""
+        """The model, if it is there, made the project's vectors and reads the query's language."""
         embedder = self._embedder.ready()
         if embedder is None:
             warnings.append(f"ranked by words alone: {self._embedder.why}")
@@ -182,8 +194,8 @@ class Retriever:
             template = _OTHER_MODEL if theirs else _NO_VECTORS
             warnings.append(template.format(project=project, theirs=theirs, ours=embedder.fingerprint))
             return None
-        if not mostly_latin(query):
-            warnings.append(_SCRIPT)
+        if not is_covered(query, self._languages_of(project), embedder.languages):
+            warnings.append(_LANGUAGE.format(theirs=", ".join(sorted(embedder.languages or ()))))
             return None
         return embedder
 

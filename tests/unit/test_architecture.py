@@ -101,6 +101,7 @@ VENDORS: Mapping[str, str] = {
     "tokenizers": "server.backends.minilm",
     "regex": "server.graph.extraction.gazetteer",
     "snowballstemmer": "server.retrieval.lexical",
+    "py3langid": "server.retrieval.languages",
     "semantic_text_splitter": "server.ingest.chunking",
     "markdown_it": "server.ingest.chunking",
     "selectolax": "server.ingest.markup",
