@@ -21,7 +21,7 @@ from server.models import Filters, Hit, Ranking
 from server.retrieval import fusion as fuse
 from server.retrieval.graph import WEIGHTS, Patient, Reached, Walk, reached
 from server.retrieval.graph import joined as with_graph
-from server.retrieval.languages import is_covered, spoken
+from server.retrieval.languages import is_covered
 from server.retrieval.lexical import query_vector
 
 Mode = Literal["hybrid", "lexical", "dense"]
@@ -31,10 +31,8 @@ Fusion = Literal["convex", "rrf"]
 # With missing scores filled in, 50, 100 and 200 give the same nDCG@10 on SciFact's training queries.
 DEPTH = 100
 
-_LANGUAGE = (
-    "the embedding model does not read the language of this query (it reads: {theirs}), so it is ranked by words "
-    "alone"
-)
+_LANGUAGE = "the embedding model does not read the language of this query, so it is ranked {how}"
+_BY_WORDS, _MOSTLY_BY_WORDS = "by words alone", "mostly by words"
 _NO_VECTORS = (
     "project {project!r} was indexed without the embedding model, so it is ranked by words alone; "
     "ingest it again to add vectors"
@@ -52,10 +50,14 @@ _NO_GRAPH = (
 
 @dataclass(frozen=True, slots=True)
 class _Leg:
-    """What one leg returned: scores by chunk, best first, and how to score a chunk that it did not return."""
+    """What one leg returned: scores by chunk, best first, and how to score a chunk that it did not return.
+
+    ``is_foreign``: the model does not read the query's language.
+    """
 
     scores: Mapping[str, float]
     score: Callable[[list[str]], dict[str, float]]
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +129,25 @@ class Retriever:
         """
         conditions(filters)
         warnings: list[str] = []
-        legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, warnings)
-        joined = _joined(legs, fusion or self._fusion)
+        fusion = fusion or self._fusion
+        legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, fusion, warnings)
+        joined = _joined(legs, fusion)
         found = self._reached(walk, filters, joined, warnings)
-        hits = _walked(legs, joined, found, fusion or self._fusion, WEIGHTS[walk]) if found else joined.hits
+        hits = _walked(legs, joined, found, fusion, WEIGHTS[walk]) if found else joined.hits
         return Ranking(hits[:limit], joined.legs, joined.fusion, tuple(warnings), found is not None)
 
-    def _legs(self, query: str, filters: Filters, depth: int, mode: Mode, warnings: list[str]) -> _Legs:
+    def _legs(
+        self, query: str, filters: Filters, depth: int, mode: Mode, fusion: Fusion, warnings: list[str]
+    ) -> _Legs:
         """What the legs return; at least one of them."""
-        dense = self._dense(query, filters, depth, warnings) if mode != "lexical" else None
+        is_mixed = mode == "hybrid" and fusion == "convex"
+        dense = None if mode == "lexical" else self._dense(query, filters, depth, warnings, is_mixed=is_mixed)
         if dense is not None and mode == "dense":
             return _Legs(dense, None)
         try:
-            return _Legs(dense, self._lexical(query, filters, depth))
+            lexical = self._lexical(query, filters, depth)
+            is_noise = dense is not None and dense.is_foreign and not lexical.scores
+            return _Legs(None if is_noise else dense, lexical)
         except WinnowError as error:
             if dense is None:
                 raise
@@ -165,15 +173,22 @@ class Retriever:
             return None
 
     def _lexical(self, query: str, filters: Filters, depth: int) -> _Leg:
-        documents = self._languages_of(filters.project)
-        vector = query_vector(query, documents or ("",), spoken(query, documents))
+        vector = query_vector(query, self._languages_of(filters.project))
         found = fuse.ranked(self._store.search_sparse(vector, filters, depth))
         return _Leg(dict(found), lambda chunks: self._store.score_sparse(vector, chunks))
 
-    def _dense(self, query: str, filters: Filters, depth: int, warnings: list[str]) -> _Leg | None:
-        embedder = self._usable(query, filters.project, warnings)
+    def _dense(
+        self, query: str, filters: Filters, depth: int, warnings: list[str], *, is_mixed: bool
+    ) -> _Leg | None:
+        """``is_mixed``: scores are joined by weight, so what the model hardly reads may still say a little."""
+        embedder = self._usable(filters.project, warnings)
         if embedder is None:
             return None
+        reads = is_covered(query, self._languages_of(filters.project), embedder.languages)
+        if not reads:
+            warnings.append(_LANGUAGE.format(how=_MOSTLY_BY_WORDS if is_mixed else _BY_WORDS))
+            if not is_mixed:
+                return None
         try:
             vector: Vector = embedder.embed([query])[0]
             found = fuse.ranked(self._store.search_dense(vector, filters, depth))
@@ -181,10 +196,14 @@ class Retriever:
             message = error.message if isinstance(error, WinnowError) else type(error).__name__
             warnings.append(f"the semantic leg is down, so this is ranked by words alone: {message}")
             return None
-        return _Leg(dict(found), lambda chunks: self._store.score_dense(vector, chunks))
+        return _Leg(
+            dict(found),
+            lambda chunks: self._store.score_dense(vector, chunks),
+            is_foreign=not reads,
+        )
 
-    def _usable(self, query: str, project: str, warnings: list[str]) -> Embedder | None:
-        """The model, if it is there, made the project's vectors and reads the query's language."""
+    def _usable(self, project: str, warnings: list[str]) -> Embedder | None:
+        """The model, if it is there and made the project's vectors."""
         embedder = self._embedder.ready()
         if embedder is None:
             warnings.append(f"ranked by words alone: {self._embedder.why}")
@@ -193,9 +212,6 @@ class Retriever:
         if theirs != embedder.fingerprint:
             template = _OTHER_MODEL if theirs else _NO_VECTORS
             warnings.append(template.format(project=project, theirs=theirs, ours=embedder.fingerprint))
-            return None
-        if not is_covered(query, self._languages_of(project), embedder.languages):
-            warnings.append(_LANGUAGE.format(theirs=", ".join(sorted(embedder.languages or ()))))
             return None
         return embedder
 
@@ -210,7 +226,9 @@ def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = ()) -> Ranking:
     else:
         far = _filled(legs.dense, [*legs.lexical.scores, *more])
         near = _filled(legs.lexical, [*legs.dense.scores, *more])
-        joined = fuse.convex(far, near)
+        joined = fuse.convex(
+            far, near, fuse.FOREIGN_SPARSE_WEIGHT if legs.dense.is_foreign else fuse.SPARSE_WEIGHT
+        )
     hits = [Hit(chunk, score, far.get(chunk), near.get(chunk)) for chunk, score in joined]
     return Ranking(tuple(hits), "hybrid", fusion)
 

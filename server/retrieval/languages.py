@@ -19,10 +19,9 @@ from server.retrieval.lexical import mostly_latin
 
 # What documents are told apart by: a language that is missing here would be taken for its neighbour. The rest of
 # the model's 140 only takes away from the certainty of short texts.
-KNOWN = tuple(
-    "ar bg ca cs da de el en es et eu fa fi fr he hi hr hu hy id it ja ko lt lv ms ne nl no pl pt ro ru sk sl sr sv "
-    "ta th tr uk ur vi zh".split()
-)
+_LATIN = "ca cs da de en es et eu fi fr hr hu id it lt lv ms nl no pl pt ro sk sl sv tr vi"
+_OTHERS = "ar bg el fa he hi hy ja ko ne ru sr ta th uk ur zh"
+KNOWN = tuple(sorted(f"{_LATIN} {_OTHERS}".split()))
 UNKNOWN = ""
 # Texts without a language of their own are treated as English, as source code and its comments mostly are.
 _NEARLY_CERTAIN = 0.9
@@ -31,11 +30,11 @@ _ENOUGH_BYTES = 60
 _LOOKED_AT = 2_000
 # Below this share of a project's documents a language is more likely a title in another tongue than a query's.
 _RARE = 0.01
-# Of those that are told apart, the ones that are not written in Latin letters.
-_OTHER_LETTERS = frozenset("ar bg el fa he hi hy ja ko ne ru sr ta th uk ur zh".split())
 
 # Code, addresses and markup say nothing about the language around them.
-_FOREIGN = re.compile(r"(?ms)^(```|~~~).*?(^\1|\Z)|`[^`\n]*`|https?://\S+|<[^>\n]{1,200}>|[\w.]*[_\d./\\][\w./\\]*")
+_FOREIGN = re.compile(
+    r"(?ms)^(```|~~~).*?(^\1|\Z)|`[^`\n]*`|https?://\S+|<[^>\n]{1,200}>|[\w.]{0,80}[_\d./\\](?=\w)[\w./\\]*"
+)
 _loading = threading.Lock()
 
 
@@ -66,17 +65,11 @@ def query_languages(query: str, documents: Mapping[str, int]) -> dict[str, float
     return {language: one / total for language, one in weighed.items()} if total else shares
 
 
-def spoken(query: str, documents: Mapping[str, int]) -> str:
-    """The language that a query is almost certainly in, "" where there is none."""
-    language, certainty = max(query_languages(query, documents).items(), key=lambda pair: pair[1])
-    return language if certainty >= _NEARLY_CERTAIN else UNKNOWN
-
-
 def is_covered(query: str, documents: Mapping[str, int], languages: frozenset[str] | None) -> bool:
     """Whether a model of these languages (None: of all) is likely to understand a query to these documents."""
     if languages is None:
         return True
-    if not mostly_latin(query) and languages.isdisjoint(_OTHER_LETTERS):
+    if not mostly_latin(query) and languages.isdisjoint(_OTHERS.split()):
         return False
     found = query_languages(query, documents)
     return sum(share for language, share in found.items() if language in languages) >= 0.5

@@ -11,7 +11,7 @@ Terms, in this order::
     identifiers      getUserName, max_open_files, os.path.join: the whole and each part
     scripts          CJK and others written without spaces: overlapping pairs
     languages        the rest: Snowball of the text's language, or of the script where that is another one
-    stopwords        words of the language that carry no topic go
+    stopwords        English words that carry no topic go, where the text is in English or in another script
 
 A chunk has the terms of its document's language. A query has those of every language in its project, as nobody
 knows which of them a name or two words are in; a form that no document has finds nothing.
@@ -32,7 +32,7 @@ from typing import Any
 import snowballstemmer  # type: ignore[import-untyped]
 
 from server.backends.base import SparseVector
-from server.retrieval.stopwords import STOPWORDS, STOPWORDS_OF
+from server.retrieval.stopwords import STOPWORDS
 
 # BM25 as in Robertson & Zaragoza 2009, with the usual constants.
 K1, B = 1.2, 0.75
@@ -120,21 +120,17 @@ def document_vector(title: str, text: str, language: str = "") -> SparseVector:
     return _vector(weights)
 
 
-def query_vector(query: str, languages: Collection[str] = ("",), spoken: str = "") -> SparseVector:
-    """The vector of a query; empty where it consists of stopwords.
-
-    ``languages``: those of the documents. ``spoken``: the query's own where that is known; its stopwords go.
-    """
-    return _vector({term: float(count) for term, count in query_terms(query, languages, spoken).items()})
+def query_vector(query: str, languages: Collection[str] = ("",)) -> SparseVector:
+    """The vector of a query; empty where it consists of stopwords. ``languages``: those of the documents."""
+    return _vector({term: float(count) for term, count in query_terms(query, languages).items()})
 
 
-def query_terms(query: str, languages: Collection[str] = ("",), spoken: str = "") -> Counter[str]:
+def query_terms(query: str, languages: Collection[str] = ("",)) -> Counter[str]:
     """How often a query says each term, in the form that it has in each of these languages."""
+    known = {_effective(language) for language in languages or ("",)}
     found: Counter[str] = Counter()
     for name in _names(query):
-        if name.lower() not in STOPWORDS_OF.get(spoken, ()):
-            forms = [Counter(_terms_of(name, _effective(language))) for language in languages]
-            found += reduce(or_, forms)
+        found += reduce(or_, (Counter(_terms_of(name, language)) for language in known))
     return found
 
 
@@ -179,15 +175,12 @@ def _terms_of(name: str, language: str) -> tuple[str, ...]:
         words += _pairs(piece) if _UNSPACED.fullmatch(piece) else _identifier(piece)
     if "." in name:
         words.insert(0, name.lower())
-    stopwords = _stopwords(language)
-    return tuple(_stem(word, language) for word in words if word not in stopwords)
+    return tuple(_stem(word, language) for word in words if not (word in STOPWORDS and _is_english_here(language)))
 
 
-@cache
-def _stopwords(language: str) -> frozenset[str]:
-    """Those of the language; what is Latin in a text of another script is mostly English."""
-    script, _ = _STEMMERS.get(language, ("", ""))
-    return STOPWORDS_OF.get(language, frozenset()) | (frozenset() if script == "en" else STOPWORDS)
+def _is_english_here(language: str) -> bool:
+    """Whether what is Latin in a text of this language is English."""
+    return language == "en" or _STEMMERS[language][0] != "en"
 
 
 def _pieces(name: str) -> Iterator[str]:
