@@ -110,7 +110,7 @@ class Ranking:
 
     ``legs`` says which legs answered, ``fusion`` how they were joined ("convex", "rrf", or "none" for a
     single leg), ``warnings`` what the reader should know (a leg was down, the model is still loading), ``walked``
-    whether the graph had its part in it.
+    whether the graph had its part in it, ``stages`` the milliseconds that each stage took.
     """
 
     hits: tuple[Hit, ...]
@@ -118,6 +118,7 @@ class Ranking:
     fusion: str
     warnings: tuple[str, ...] = ()
     walked: bool = False
+    stages: Mapping[str, float] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ def _said(text: str) -> str:
 Question = Annotated[Query, AfterValidator(_said)]
 PassageId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Title = Annotated[str, StringConstraints(max_length=500)]
+Milliseconds = Annotated[float | None, Field(ge=0, le=86_400_000)]
 Uri = Annotated[str, StringConstraints(max_length=200)]
 
 
@@ -178,6 +179,21 @@ class KbRow(Payload):
     debug: RowDebug | None = None
 
 
+class Stages(Payload):
+    """Milliseconds that each stage of a search took; a ranking that was known took none."""
+
+    analyse: Milliseconds = None
+    embed: Milliseconds = None
+    dense: Milliseconds = None
+    sparse: Milliseconds = None
+    fill: Milliseconds = None
+    fuse: Milliseconds = None
+    walk: Milliseconds = None
+    boost: Milliseconds = None
+    rerank: Milliseconds = None
+    read: Milliseconds = None
+
+
 class SearchDebug(Payload):
     """How a search was done."""
 
@@ -186,6 +202,7 @@ class SearchDebug(Payload):
     walked: bool
     generation: int = Field(ge=0, le=1 << 53)
     duplicates_suppressed: int = Field(ge=0, le=1_000_000)
+    stages_ms: Stages
 
 
 class KbSearchAnswer(Payload):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from server.contracts.kb import SearchMode
 from server.ids import is_chunk_id
 from server.models import Filters, Hit, Legs, Passage, Ranking
 from server.operations.base import Asking
+from server.retrieval.stages import Notes
 
 if TYPE_CHECKING:  # it brings numerical libraries with it, which a handshake does not wait for
     from server.retrieval.graph import Walk
@@ -45,7 +46,8 @@ class Found:
 class Ranked:
     """Passages in order, and how they were found.
 
-    ``walked``: the graph had its part. ``duplicates`` is how many were left out on the way.
+    ``walked``: the graph had its part. ``duplicates`` is how many were left out on the way. ``stages`` are the
+    milliseconds of what was done for it now; a ranking that was known took none.
     """
 
     found: tuple[Found, ...]
@@ -57,6 +59,7 @@ class Ranked:
     duplicates: int = 0
     cache_hit: bool = False
     walked: bool = False
+    stages: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def way(self) -> str:
@@ -96,14 +99,17 @@ def distinct(
     seen: dict[str, int] = {}
     kept: list[Found] = []
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
+    notes = Notes()
     while len(kept) < wanted and depth <= _DEEPEST:
         ranking, is_known = _ranking(asking, query, filters, generation, depth, way, mode)
         cache_hit = cache_hit and is_known
+        notes.add({} if is_known else ranking.stages)
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
-        for some in _portions(fresh):
-            kept += _at_most(_passages(asking, some, filters), per_document, seen)
-            if len(kept) >= wanted:
-                break
+        with notes.stage("read"):
+            for some in _portions(fresh):
+                kept += _at_most(_passages(asking, some, filters), per_document, seen)
+                if len(kept) >= wanted:
+                    break
         read = frozenset(hit.chunk_id for hit in ranking.hits)
         if len(ranking.hits) < depth:
             break
@@ -117,6 +123,7 @@ def distinct(
         duplicates=sum(seen.values()) - len(kept),
         cache_hit=cache_hit,
         walked=ranking.walked,
+        stages=notes.stages,
     )
 
 

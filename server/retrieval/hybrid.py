@@ -23,6 +23,7 @@ from server.retrieval.graph import WEIGHTS, Patient, Reached, Walk, reached
 from server.retrieval.graph import joined as with_graph
 from server.retrieval.languages import is_covered
 from server.retrieval.lexical import query_vector
+from server.retrieval.stages import Notes
 
 Mode = Literal["hybrid", "lexical", "dense"]
 Fusion = Literal["convex", "rrf"]
@@ -128,30 +129,32 @@ class Retriever:
         ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
         """
         conditions(filters)
-        warnings: list[str] = []
+        notes = Notes()
         fusion = fusion or self._fusion
-        legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, fusion, warnings)
-        joined = _joined(legs, fusion)
-        found = self._reached(walk, filters, joined, warnings)
-        hits = _walked(legs, joined, found, fusion, WEIGHTS[walk]) if found else joined.hits
-        return Ranking(hits[:limit], joined.legs, joined.fusion, tuple(warnings), found is not None)
+        legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, fusion, notes)
+        with notes.stage("fuse"):
+            joined = _joined(legs, fusion)
+        with notes.stage("walk"):
+            found = self._reached(walk, filters, joined, notes.warnings)
+            hits = _walked(legs, joined, found, fusion, WEIGHTS[walk]) if found else joined.hits
+        return Ranking(
+            hits[:limit], joined.legs, joined.fusion, tuple(notes.warnings), found is not None, notes.stages
+        )
 
-    def _legs(
-        self, query: str, filters: Filters, depth: int, mode: Mode, fusion: Fusion, warnings: list[str]
-    ) -> _Legs:
+    def _legs(self, query: str, filters: Filters, depth: int, mode: Mode, fusion: Fusion, notes: Notes) -> _Legs:
         """What the legs return; at least one of them."""
         is_mixed = mode == "hybrid" and fusion == "convex"
-        dense = None if mode == "lexical" else self._dense(query, filters, depth, warnings, is_mixed=is_mixed)
+        dense = None if mode == "lexical" else self._dense(query, filters, depth, notes, is_mixed=is_mixed)
         if dense is not None and mode == "dense":
             return _Legs(dense, None)
         try:
-            lexical = self._lexical(query, filters, depth)
+            lexical = self._lexical(query, filters, depth, notes)
             is_noise = dense is not None and dense.is_foreign and not lexical.scores
             return _Legs(None if is_noise else dense, lexical)
         except WinnowError as error:
             if dense is None:
                 raise
-            warnings.append(f"the lexical leg is down, so this is ranked by meaning alone: {error.message}")
+            notes.warnings.append(f"the lexical leg is down, so this is ranked by meaning alone: {error.message}")
             return _Legs(dense, None)
 
     def _reached(self, walk: Walk, filters: Filters, joined: Ranking, warnings: list[str]) -> Reached | None:
@@ -172,46 +175,54 @@ class Retriever:
             warnings.append(f"the graph is down, so this is ranked without it: {error.message}")
             return None
 
-    def _lexical(self, query: str, filters: Filters, depth: int) -> _Leg:
-        vector = query_vector(query, self._languages_of(filters.project))
-        found = fuse.ranked(self._store.search_sparse(vector, filters, depth))
-        return _Leg(dict(found), lambda chunks: self._store.score_sparse(vector, chunks))
+    def _lexical(self, query: str, filters: Filters, depth: int, notes: Notes) -> _Leg:
+        def score(chunks: list[str]) -> dict[str, float]:
+            with notes.stage("fill"):
+                return self._store.score_sparse(vector, chunks)
 
-    def _dense(
-        self, query: str, filters: Filters, depth: int, warnings: list[str], *, is_mixed: bool
-    ) -> _Leg | None:
+        with notes.stage("analyse"):
+            vector = query_vector(query, self._languages_of(filters.project))
+        with notes.stage("sparse"):
+            found = fuse.ranked(self._store.search_sparse(vector, filters, depth))
+        return _Leg(dict(found), score)
+
+    def _dense(self, query: str, filters: Filters, depth: int, notes: Notes, *, is_mixed: bool) -> _Leg | None:
         """``is_mixed``: scores are joined by weight, so what the model hardly reads may still say a little."""
-        embedder = self._usable(filters.project, warnings)
+        embedder = self._usable(filters.project, notes)
         if embedder is None:
             return None
-        reads = is_covered(query, self._languages_of(filters.project), embedder.languages)
+
+        def score(chunks: list[str]) -> dict[str, float]:
+            with notes.stage("fill"):
+                return self._store.score_dense(vector, chunks)
+
+        with notes.stage("analyse"):
+            reads = is_covered(query, self._languages_of(filters.project), embedder.languages)
         if not reads:
-            warnings.append(_LANGUAGE.format(how=_MOSTLY_BY_WORDS if is_mixed else _BY_WORDS))
+            notes.warnings.append(_LANGUAGE.format(how=_MOSTLY_BY_WORDS if is_mixed else _BY_WORDS))
             if not is_mixed:
                 return None
         try:
-            vector: Vector = embedder.embed([query])[0]
-            found = fuse.ranked(self._store.search_dense(vector, filters, depth))
+            with notes.stage("embed"):
+                vector: Vector = embedder.embed([query])[0]
+            with notes.stage("dense"):
+                found = fuse.ranked(self._store.search_dense(vector, filters, depth))
         except Exception as error:  # whatever it is, the lexical leg must still answer
             message = error.message if isinstance(error, WinnowError) else type(error).__name__
-            warnings.append(f"the semantic leg is down, so this is ranked by words alone: {message}")
+            notes.warnings.append(f"the semantic leg is down, so this is ranked by words alone: {message}")
             return None
-        return _Leg(
-            dict(found),
-            lambda chunks: self._store.score_dense(vector, chunks),
-            is_foreign=not reads,
-        )
+        return _Leg(dict(found), score, is_foreign=not reads)
 
-    def _usable(self, project: str, warnings: list[str]) -> Embedder | None:
+    def _usable(self, project: str, notes: Notes) -> Embedder | None:
         """The model, if it is there and made the project's vectors."""
         embedder = self._embedder.ready()
         if embedder is None:
-            warnings.append(f"ranked by words alone: {self._embedder.why}")
+            notes.warnings.append(f"ranked by words alone: {self._embedder.why}")
             return None
         theirs = self._embedding_of(project)
         if theirs != embedder.fingerprint:
             template = _OTHER_MODEL if theirs else _NO_VECTORS
-            warnings.append(template.format(project=project, theirs=theirs, ours=embedder.fingerprint))
+            notes.warnings.append(template.format(project=project, theirs=theirs, ours=embedder.fingerprint))
             return None
         return embedder
 
