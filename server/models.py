@@ -111,6 +111,7 @@ class Ranking:
     ``legs`` says which legs answered, ``fusion`` how they were joined ("convex", "rrf", or "none" for a
     single leg), ``warnings`` what the reader should know (a leg was down, the model is still loading), ``walked``
     whether the graph had its part in it, ``stages`` the milliseconds that each stage took.
+    ``relevance``: how likely the index holds anything relevant, 0 to 1; None where that is not known.
     """
 
     hits: tuple[Hit, ...]
@@ -119,6 +120,7 @@ class Ranking:
     warnings: tuple[str, ...] = ()
     walked: bool = False
     stages: Mapping[str, float] = field(default_factory=dict, compare=False)
+    relevance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,12 +58,16 @@ def _explained(query: str, top_k: int) -> dict[str, Any]:
 def _explanation(payload: dict[str, Any]) -> list[str]:
     how = payload["debug"]
     return [
-        f"{len(payload['results'])} results ({how['search_mode']}, {how['fusion']})",
+        f"{len(payload['results'])} results ({how['search_mode']}, {how['fusion']}), {_likely(how['relevance'])}",
         "",
         *_stage_lines(how["stages_ms"]),
         "",
         *(line for row in payload["results"] for line in _parts(row)),
     ]
+
+
+def _likely(relevance: float | None) -> str:
+    return "relevance unknown" if relevance is None else f"relevant with a probability of {relevance:.3f}"
 
 
 def _stage_lines(stages: dict[str, float]) -> Iterator[str]:

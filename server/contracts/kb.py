@@ -202,6 +202,7 @@ class SearchDebug(Payload):
     walked: bool
     generation: int = Field(ge=0, le=1 << 53)
     duplicates_suppressed: int = Field(ge=0, le=1_000_000)
+    relevance: float | None = Field(ge=0, le=1)
     stages_ms: Stages
 
 

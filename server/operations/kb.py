@@ -135,6 +135,7 @@ def _how(found: Ranked) -> dict[str, Any]:
         "walked": found.walked,
         "generation": found.generation,
         "duplicates_suppressed": found.duplicates,
+        "relevance": None if found.relevance is None else round(found.relevance, _SCORE_DIGITS),
         "stages_ms": {name: round(taken, 3) for name, taken in found.stages.items()},
     }
 

@@ -60,6 +60,7 @@ class Ranked:
     cache_hit: bool = False
     walked: bool = False
     stages: Mapping[str, float] = field(default_factory=dict)
+    relevance: float | None = None
 
     @property
     def way(self) -> str:
@@ -124,6 +125,7 @@ def distinct(
         cache_hit=cache_hit,
         walked=ranking.walked,
         stages=notes.stages,
+        relevance=ranking.relevance,
     )
 
 

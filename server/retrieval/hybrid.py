@@ -21,8 +21,9 @@ from server.models import Filters, Hit, Ranking
 from server.retrieval import fusion as fuse
 from server.retrieval.graph import WEIGHTS, Patient, Reached, Walk, reached
 from server.retrieval.graph import joined as with_graph
-from server.retrieval.languages import is_covered
+from server.retrieval.languages import is_covered, is_english
 from server.retrieval.lexical import query_vector
+from server.retrieval.relevance import NOTHING, is_nothing, relevance
 from server.retrieval.stages import Notes
 
 Mode = Literal["hybrid", "lexical", "dense"]
@@ -132,13 +133,20 @@ class Retriever:
         notes = Notes()
         fusion = fusion or self._fusion
         legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, fusion, notes)
+        likely = self._relevance(query, legs, notes.warnings)
         with notes.stage("fuse"):
             joined = _joined(legs, fusion)
         with notes.stage("walk"):
             found = self._reached(walk, filters, joined, notes.warnings)
             hits = _walked(legs, joined, found, fusion, WEIGHTS[walk]) if found else joined.hits
         return Ranking(
-            hits[:limit], joined.legs, joined.fusion, tuple(notes.warnings), found is not None, notes.stages
+            hits[:limit],
+            joined.legs,
+            joined.fusion,
+            tuple(notes.warnings),
+            found is not None,
+            notes.stages,
+            likely,
         )
 
     def _legs(self, query: str, filters: Filters, depth: int, mode: Mode, fusion: Fusion, notes: Notes) -> _Legs:
@@ -156,6 +164,15 @@ class Retriever:
                 raise
             notes.warnings.append(f"the lexical leg is down, so this is ranked by meaning alone: {error.message}")
             return _Legs(dense, None)
+
+    def _relevance(self, query: str, legs: _Legs, warnings: list[str]) -> float | None:
+        """How likely anything is relevant; None where the semantic leg cannot tell."""
+        if legs.dense is None or legs.dense.is_foreign:
+            return None
+        best = max(legs.dense.scores.values(), default=-1.0)
+        if is_nothing(query, best):
+            warnings.append(NOTHING)
+        return relevance(best)
 
     def _reached(self, walk: Walk, filters: Filters, joined: Ranking, warnings: list[str]) -> Reached | None:
         """Where the graph leads from the best hits; None where it was not asked, or has nothing to say."""
@@ -181,7 +198,8 @@ class Retriever:
                 return self._store.score_sparse(vector, chunks)
 
         with notes.stage("analyse"):
-            vector = query_vector(query, self._languages_of(filters.project))
+            documents = self._languages_of(filters.project)
+            vector = query_vector(query, documents, is_english=is_english(query, documents))
         with notes.stage("sparse"):
             found = fuse.ranked(self._store.search_sparse(vector, filters, depth))
         return _Leg(dict(found), score)

@@ -25,6 +25,7 @@ KNOWN = tuple(sorted(f"{_LATIN} {_OTHERS}".split()))
 UNKNOWN = ""
 # Texts without a language of their own are treated as English, as source code and its comments mostly are.
 _NEARLY_CERTAIN = 0.9
+_LIKELY = 0.5
 # Bytes of UTF-8 that a document needs before anybody can tell, and characters that are looked at.
 _ENOUGH_BYTES = 60
 _LOOKED_AT = 2_000
@@ -65,6 +66,11 @@ def query_languages(query: str, documents: Mapping[str, int]) -> dict[str, float
     return {language: one / total for language, one in weighed.items()} if total else shares
 
 
+def is_english(query: str, documents: Mapping[str, int]) -> bool:
+    """Whether a query is more likely in English than not."""
+    return query_languages(query, documents).get("en", 0.0) >= _LIKELY
+
+
 def is_covered(query: str, documents: Mapping[str, int], languages: frozenset[str] | None) -> bool:
     """Whether a model of these languages (None: of all) is likely to understand a query to these documents."""
     if languages is None:
@@ -72,7 +78,7 @@ def is_covered(query: str, documents: Mapping[str, int], languages: frozenset[st
     if not mostly_latin(query) and languages.isdisjoint(_OTHERS.split()):
         return False
     found = query_languages(query, documents)
-    return sum(share for language, share in found.items() if language in languages) >= 0.5
+    return sum(share for language, share in found.items() if language in languages) >= _LIKELY
 
 
 def _shares(documents: Mapping[str, int]) -> dict[str, float]:

@@ -120,16 +120,22 @@ def document_vector(title: str, text: str, language: str = "") -> SparseVector:
     return _vector(weights)
 
 
-def query_vector(query: str, languages: Collection[str] = ("",)) -> SparseVector:
-    """The vector of a query; empty where it consists of stopwords. ``languages``: those of the documents."""
-    return _vector({term: float(count) for term, count in query_terms(query, languages).items()})
+def query_vector(query: str, languages: Collection[str] = ("",), *, is_english: bool = True) -> SparseVector:
+    """The vector of a query; empty where it consists of stopwords.
+
+    ``languages``: those of the documents. ``is_english``: the query is, so that English stopwords go in any case.
+    """
+    found = query_terms(query, languages, is_english=is_english)
+    return _vector({term: float(count) for term, count in found.items()})
 
 
-def query_terms(query: str, languages: Collection[str] = ("",)) -> Counter[str]:
+def query_terms(query: str, languages: Collection[str] = ("",), *, is_english: bool = True) -> Counter[str]:
     """How often a query says each term, in the form that it has in each of these languages."""
     known = {_effective(language) for language in languages or ("",)}
     found: Counter[str] = Counter()
     for name in _names(query):
+        if is_english and name.lower() in STOPWORDS:
+            continue
         found += reduce(or_, (Counter(_terms_of(name, language)) for language in known))
     return found
 
