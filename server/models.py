@@ -73,7 +73,8 @@ class Hit:
     """One ranked chunk.
 
     ``score`` is the fused score, joined with the graph's where it was walked; ``dense`` and ``lexical`` are the
-    legs' own, ``graph`` the graph's (0..1), where known. ``is_expanded``: only the graph led here.
+    legs' own, ``graph`` the graph's (0..1), where known. ``is_expanded``: only the graph led here. ``boost``: the
+    factor that its document was given; ``reranked``: what the second stage says (0..1).
     """
 
     chunk_id: str
@@ -82,15 +83,17 @@ class Hit:
     lexical: float | None = None
     graph: float | None = None
     is_expanded: bool = False
+    boost: float | None = None
+    reranked: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
     """What narrows a search, pushed into the index. Empty means "do not narrow".
-
     ``tags`` must all be present; ``doc_tags``, ``types`` and ``repositories`` match any; ``path_prefix`` ends
-    at a path segment (``guide/net`` matches ``guide/net/a.md``, not ``guide/network.md``); ``updated_after``
-    is an ISO date. Labels are compared exactly, and a document without one matches no filter on it.
+    at a path segment (``guide/net`` matches ``guide/net/a.md``, not ``guide/network.md``). ``updated_after`` and
+    ``updated_before`` are ISO dates, of which the second is not within. Labels are compared exactly, and a
+    document without one matches no filter on it.
     """
 
     project: str
@@ -100,6 +103,7 @@ class Filters:
     vendor: str = ""
     path_prefix: str = ""
     updated_after: str = ""
+    updated_before: str = ""
     environment: str = ""
     repositories: tuple[str, ...] = ()
 

@@ -143,11 +143,13 @@ class RetrieveEvidence(_Evidence):
 
 
 class LegScores(Payload):
-    """What each leg gave: cosine, BM25, how near the graph has it, and all joined."""
+    """What each leg gave: cosine, BM25, how near the graph has it; what came after; and all joined."""
 
     dense: float | None = Field(default=None, ge=-1, le=1)
     lexical: float | None = Field(default=None, ge=0, le=1_000_000)
     graph: float | None = Field(default=None, ge=0, le=1)
+    reranked: float | None = Field(default=None, ge=0, le=1)
+    boost: float | None = Field(default=None, ge=0, le=100_000)
     fused: float = Field(ge=0, le=1)
 
 

@@ -124,7 +124,8 @@ def _extras(asking: Asking, options: KbSearchOptions, one: Found) -> dict[str, A
 
 
 def _scores(hit: Hit) -> dict[str, float]:
-    legs = {"dense": hit.dense, "lexical": hit.lexical, "graph": hit.graph, "fused": hit.score}
+    legs = {"dense": hit.dense, "lexical": hit.lexical, "graph": hit.graph, "reranked": hit.reranked}
+    legs |= {"boost": hit.boost, "fused": hit.score}
     return {name: round(score, _SCORE_DIGITS) for name, score in legs.items() if score is not None}
 
 

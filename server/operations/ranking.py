@@ -11,7 +11,9 @@ from server.contracts.base import MAX_TOP_K
 from server.contracts.kb import SearchMode
 from server.ids import is_chunk_id
 from server.models import Filters, Hit, Legs, Passage, Ranking
+from server.operations.arranging import arranged
 from server.operations.base import Asking
+from server.retrieval.queries import Understood, understood
 from server.retrieval.stages import Notes
 
 if TYPE_CHECKING:  # it brings numerical libraries with it, which a handshake does not wait for
@@ -70,14 +72,15 @@ class Ranked:
 
 def ranked(asking: Asking, query: str, filters: Filters, way: str = "") -> Ranked:
     """The ``MAX_TOP_K`` best chunks by both legs. ``way``: how the page before was ranked, to go on so."""
+    asked = understood(query, filters)
     generation = _generation(asking, filters)
-    ranking, cache_hit = _ranking(asking, query, filters, generation, MAX_TOP_K, way, "vector_only")
+    ranking, cache_hit = _ranking(asking, asked, generation, MAX_TOP_K, way, "vector_only")
     return Ranked(
-        _passages(asking, ranking.hits, filters),
+        _passages(asking, ranking.hits, asked.filters),
         ranking.legs,
         ranking.fusion,
         generation,
-        ranking.warnings,
+        (*_read(asked), *ranking.warnings),
         cache_hit=cache_hit,
     )
 
@@ -96,19 +99,20 @@ def distinct(
     The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
     wanted, it begins in the same way, so that pages neither repeat nor lose a row.
     """
+    asked = understood(query, filters)
     generation = _generation(asking, filters)
     seen: dict[str, int] = {}
     kept: list[Found] = []
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
     notes = Notes()
     while len(kept) < wanted and depth <= _DEEPEST:
-        ranking, is_known = _ranking(asking, query, filters, generation, depth, way, mode)
+        ranking, is_known = _ranking(asking, asked, generation, depth, way, mode)
         cache_hit = cache_hit and is_known
         notes.add({} if is_known else ranking.stages)
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
         with notes.stage("read"):
             for some in _portions(fresh):
-                kept += _at_most(_passages(asking, some, filters), per_document, seen)
+                kept += _at_most(_passages(asking, some, asked.filters), per_document, seen)
                 if len(kept) >= wanted:
                     break
         read = frozenset(hit.chunk_id for hit in ranking.hits)
@@ -120,7 +124,7 @@ def distinct(
         ranking.legs,
         ranking.fusion,
         generation,
-        ranking.warnings,
+        (*_read(asked), *ranking.warnings),
         duplicates=sum(seen.values()) - len(kept),
         cache_hit=cache_hit,
         walked=ranking.walked,
@@ -141,7 +145,8 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
     admitted = {chunk: one for chunk, one in known.items() if library.admits(filters, one.document)}
     hits: Mapping[str, Hit] = {}
     if query:
-        ranking, _ = _ranking(asking, query, filters, generation, MAX_TOP_K, "", "vector_only")
+        asked_for = understood(query, filters)
+        ranking, _ = _ranking(asking, asked_for, generation, MAX_TOP_K, "", "vector_only")
         hits = {hit.chunk_id: hit for hit in ranking.hits}
     least = min_score if query else 0.0
     asked = [(one, chunk_of[one]) for one in ids]
@@ -155,6 +160,7 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
     )
 
 
+_FILTERS = "of the query, this was read as filters: {fields}"
 _EMPTY = Ranking((), "lexical-only", "none")
 
 
@@ -165,21 +171,27 @@ def _generation(asking: Asking, filters: Filters) -> int:
 
 
 def _ranking(
-    asking: Asking, query: str, filters: Filters, generation: int, depth: int, way: str, mode: SearchMode
+    asking: Asking, asked: Understood, generation: int, depth: int, way: str, mode: SearchMode
 ) -> tuple[Ranking, bool]:
     """The ranking, and whether it was known."""
     fusion, rankings = asking.settings.fusion, asking.caller.rankings
     walk: Walk = "none" if way and not way.endswith(_WALKED) else _WALKS[mode]
     by_words = way.startswith("lexical-only")
-    key = (query, filters, fusion, generation, depth, walk)
+    key = (asked, fusion, generation, depth, walk)
     cached = rankings.get(key) if not by_words else None
     if cached is not None:
         return cached, True
     ranking = asking.index.retriever.search(
-        query, filters, depth, mode="lexical" if by_words else "hybrid", walk=walk, fusion=fusion
+        asked.text, asked.filters, depth, mode="lexical" if by_words else "hybrid", walk=walk, fusion=fusion
     )
+    ranking = arranged(asking, asked, ranking)
     rankings.put(key, ranking)
     return ranking, False
+
+
+def _read(asked: Understood) -> tuple[str, ...]:
+    """What to say of a query that narrows its own search."""
+    return (_FILTERS.format(fields=" ".join(asked.fields)),) if asked.fields else ()
 
 
 def _passages(asking: Asking, hits: Sequence[Hit], filters: Filters) -> tuple[Found, ...]:
