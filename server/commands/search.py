@@ -9,6 +9,7 @@ import typer
 
 from server.commands.asking import asked
 from server.commands.output import Json, Project, Store, command, errors_shown
+from server.errors import WinnowError
 from server.settings import load_settings
 
 app = command()
@@ -35,6 +36,7 @@ def search(
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store, project=project)
         if explain:
+            _check_explained(vendor, min_score)
             asked(settings, "kb.search", _explained(query, top_k), _explanation, as_json=as_json)
             return
         arguments = {
@@ -53,6 +55,12 @@ def _explained(query: str, top_k: int) -> dict[str, Any]:
     """The arguments of the search that is explained: results of one document are not left out."""
     options = {"include_scores": True, "include_debug": True, "max_per_doc": top_k}
     return {"query": query, "top_k": top_k, "page_size": top_k, "options": options}
+
+
+def _check_explained(vendor: str | None, min_score: float) -> None:
+    if vendor or min_score:
+        instead = f"say vendor:{vendor} in the query" if vendor else "every score is shown"
+        raise WinnowError("INVALID_REQUEST", f"--explain goes without --vendor and --min-score; {instead}")
 
 
 def _explanation(payload: dict[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 A ranking always has a first hit; its score is relative to the others. The cosine of the best chunk is absolute, so
 it is what tells. The curve is a logistic one, fitted to SciFact's training claims, half of them asked of their own
-collection and half of another one (docs/decisions/0010-ranking.md has what it is worth elsewhere).
+collection and half of another one (docs/decisions/0003-retrieval.md has what it is worth elsewhere).
 """
 
 from __future__ import annotations
