@@ -130,6 +130,11 @@ class Settings(BaseSettings):
         default=1.0, description="factor for documents whose title or heading the query names"
     )
     boost_topic: Factor = Field(default=1.0, description="factor for documents with a tag that the query names")
+    reranker: Path | None = Field(
+        default=None,
+        description="a folder with a cross-encoder (model.onnx, tokenizer.json) that reads the best results again",
+    )
+    rerank_top: int = Field(default=24, ge=1, le=100, description="how many of the best results it reads")
     mmr: float = Field(
         default=1.0, ge=0, le=1, description="below 1: results unlike those before them come first, the more so"
     )

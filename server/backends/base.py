@@ -225,6 +225,13 @@ class Embedder(Protocol):
         """Shape (len(texts), dimension), rows of length 1."""
 
 
+class Reranker(Protocol):
+    """A second stage that reads query and passage together. Safe to call from several threads."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers the query, 0 to 1. Raises what it likes: a ranking goes without it then."""
+
+
 ModelState = Literal["loading", "ready", "missing", "off"]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from server.errors import WinnowError
 from server.models import Hit, Passage, Ranking
 from server.operations.base import Asking
 from server.retrieval.boosts import Boosts, boost, diverse, today
@@ -28,13 +29,15 @@ def arranged(asking: Asking, asked: Understood, ranking: Ranking) -> Ranking:
     """The same hits in the order that the settings and the query's phrases ask for."""
     settings = asking.settings
     boosts = boosts_of(settings)
-    if boosts.is_neutral and not asked.phrases and settings.mmr == 1:
+    if boosts.is_neutral and not asked.phrases and settings.mmr == 1 and settings.reranker is None:
         return ranking
     notes = Notes(list(ranking.warnings), dict(ranking.stages))
     with notes.stage("boost"):
         ids = [hit.chunk_id for hit in ranking.hits]
         passages = asking.index.catalogue.passages(ids, asked.filters.project)
-        hits = _boosted(ranking.hits, boosts, asked.text, passages)
+        with notes.stage("rerank"):
+            hits = _read_again(asking, asked.text, ranking.hits, passages, notes.warnings)
+        hits = _boosted(hits, boosts, asked.text, passages)
         hits = _phrases_first(hits, asked.phrases, passages)
         hits = _apart(hits, settings.mmr, passages)
     return replace(ranking, hits=tuple(hits), warnings=tuple(notes.warnings), stages=notes.stages)
@@ -50,6 +53,25 @@ def boosts_of(settings: Settings) -> Boosts:
         settings.boost_entity,
         settings.boost_topic,
     )
+
+
+def _read_again(
+    asking: Asking, query: str, hits: Sequence[Hit], passages: Passages, warnings: list[str]
+) -> Sequence[Hit]:
+    """The best hits in the order of the second stage, in the upper half of the scale; as before where it fails."""
+    best = [hit.chunk_id for hit in hits[: asking.settings.rerank_top] if hit.chunk_id in passages]
+    try:
+        reranker = asking.index.reranker()
+        said = reranker.scores(query, [_whole(passages[id]) for id in best]) if reranker else []
+    except Exception as error:  # whatever it is, the first stage's ranking must still be shown
+        message = error.message if isinstance(error, WinnowError) else type(error).__name__
+        warnings.append(f"the second stage is down, so this is ranked without it: {message}")
+        return hits
+    again = dict(zip(best, said, strict=True)) if said else {}
+    if not again:
+        return hits
+    scores = {hit.chunk_id: (1 + again.get(hit.chunk_id, hit.score - 1)) / 2 for hit in hits}
+    return [replace(hit, reranked=again.get(hit.chunk_id)) for hit in _in_order(hits, scores)]
 
 
 def _boosted(hits: Sequence[Hit], boosts: Boosts, query: str, passages: Passages) -> Sequence[Hit]:

@@ -67,6 +67,8 @@ def title_of(passage: Passage) -> str:
 
 def source_of(found: Ranked, one: Found) -> str:
     """How a row came about, in the words of the contract."""
+    if one.hit and one.hit.reranked is not None:
+        return "reranked"
     if one.hit and one.hit.is_expanded:
         return "graph_expanded"
     return _SOURCES.get(found.legs) or _SOURCES[found.fusion]

@@ -8,7 +8,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
+from onnx import TensorProto, helper
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.normalizers import Lowercase
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
 from typer.testing import CliRunner
 
 from server.app import knowledge_base
@@ -116,6 +123,61 @@ async def test_diversity_puts_what_repeats_a_result_behind_the_others(store: Pat
     assert apart[0] == plain[0]
     assert apart[1] != plain[1]
     assert sorted(apart) == sorted(plain)
+
+
+@pytest.fixture(scope="module")
+def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that likes passages for saying "tea" and dislikes every other word a little."""
+    folder = tmp_path_factory.mktemp("cross-encoder")
+    words = {word: n for n, word in enumerate(("[UNK]", "[PAD]", "[SEP]", "tea"))}
+    tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = Lowercase(), Whitespace()
+    tokenizer.post_processor = TemplateProcessing(
+        single="$A", pair="$A [SEP] $B:1", special_tokens=[("[SEP]", words["[SEP]"])]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    liking = helper.make_tensor("liking", TensorProto.FLOAT, [4], [-0.1, 0.0, 0.0, 3.0])
+    nodes = [
+        helper.make_node("Gather", ["liking", "input_ids"], ["each"]),
+        helper.make_node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["each", "mask"], ["counted"]),
+        helper.make_node("ReduceSum", ["counted", "axis"], ["logits"], keepdims=1),
+    ]
+    axis = helper.make_tensor("axis", TensorProto.INT64, [1], [1])
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, [None, None])
+        for name in ("input_ids", "attention_mask")
+    ]
+    outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [None, 1])]
+    graph = helper.make_graph(nodes, "likes tea", inputs, outputs, [liking, axis])
+    onnx.save(
+        helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), folder / "model.onnx"
+    )
+    return folder
+
+
+async def test_a_second_stage_reads_the_best_results_again(store: Path, cross_encoder: Path) -> None:
+    async with opened(store, reranker=cross_encoder) as kb:
+        asked = {"query": QUERY, "options": {"include_scores": True, "include_debug": True}}
+        rows = (await kb.call("kb.search", asked, kb.caller("test"))).payload["results"]
+        assert rows[0]["debug"]["file"] == "tea.md"
+        assert {row["source"] for row in rows} == {"reranked"}
+        said = [row["scores"]["reranked"] for row in rows]
+        assert said == sorted(said, reverse=True)
+    async with opened(store) as kb:
+        plain = await found(kb, QUERY)
+    async with opened(store, reranker=cross_encoder, rerank_top=1) as kb:
+        assert await found(kb, QUERY) == plain
+
+
+async def test_without_its_second_stage_a_ranking_is_shown_as_it_is(store: Path, tmp_path: Path) -> None:
+    async with opened(store) as kb:
+        plain = await found(kb, QUERY)
+    async with opened(store, reranker=tmp_path) as kb:
+        assert await found(kb, QUERY) == plain
+        answer = await kb.call("kb.search", {"query": QUERY}, kb.caller("test"))
+    (warning,) = [one for one in answer.warnings if "second stage" in one]
+    assert "it needs model.onnx and tokenizer.json" in warning
 
 
 def test_explain_shows_every_stage_and_part_on_the_shell(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
