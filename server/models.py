@@ -20,6 +20,7 @@ class Document:
     ``created`` is an ISO-8601 date or "" where the source states none. ``metadata`` holds JSON scalars and
     lists of them: front matter or a record's own metadata. ``environment`` ("dev", "prod", "scratch", or
     whatever else the source says) and ``repository`` are labels that a scope is enforced by, "" for none.
+    ``language`` (ISO 639-1) is what its text was found to be written in, "" where nobody can tell.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Document:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     environment: str = ""
     repository: str = ""
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ class Hit:
 
     ``score`` is the fused score, joined with the graph's where it was walked; ``dense`` and ``lexical`` are the
     legs' own, ``graph`` the graph's (0..1), where known. ``is_expanded``: only the graph led here. ``before``: the
-    fused score before it was joined with the graph's; None where it was not.
+    fused score before it was joined with the graph's; None where it was not. ``boost``: the factor that its
+    document was given; ``reranked``: what the second stage says (0..1).
     """
 
     chunk_id: str
@@ -82,15 +85,17 @@ class Hit:
     graph: float | None = None
     is_expanded: bool = False
     before: float | None = None
+    boost: float | None = None
+    reranked: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
     """What narrows a search, pushed into the index. Empty means "do not narrow".
-
     ``tags`` must all be present; ``doc_tags``, ``types`` and ``repositories`` match any; ``path_prefix`` ends
-    at a path segment (``guide/net`` matches ``guide/net/a.md``, not ``guide/network.md``); ``updated_after``
-    is an ISO date. Labels are compared exactly, and a document without one matches no filter on it.
+    at a path segment (``guide/net`` matches ``guide/net/a.md``, not ``guide/network.md``). ``updated_after`` and
+    ``updated_before`` are ISO dates, of which the second is not within. Labels are compared exactly, and a
+    document without one matches no filter on it.
     """
 
     project: str
@@ -100,6 +105,7 @@ class Filters:
     vendor: str = ""
     path_prefix: str = ""
     updated_after: str = ""
+    updated_before: str = ""
     environment: str = ""
     repositories: tuple[str, ...] = ()
 
@@ -110,7 +116,8 @@ class Ranking:
 
     ``legs`` says which legs answered, ``fusion`` how they were joined ("convex", "rrf", or "none" for a
     single leg), ``warnings`` what the reader should know (a leg was down, the model is still loading), ``walked``
-    whether the graph had its part in it.
+    whether the graph had its part in it, ``stages`` the milliseconds that each stage took.
+    ``relevance``: how likely the index holds anything relevant, 0 to 1; None where that is not known.
     """
 
     hits: tuple[Hit, ...]
@@ -118,6 +125,8 @@ class Ranking:
     fusion: str
     warnings: tuple[str, ...] = ()
     walked: bool = False
+    stages: Mapping[str, float] = field(default_factory=dict, compare=False)
+    relevance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

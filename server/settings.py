@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from tomllib import TOMLDecodeError
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, ValidationError
 from pydantic_settings import (
@@ -27,7 +27,7 @@ from pydantic_settings import (
 )
 
 from server.errors import WinnowError
-from server.models import Environment
+from server.models import DocumentType, Environment
 
 MIB = 1024 * 1024
 
@@ -69,10 +69,26 @@ def _split(value: Any) -> Any:
     return names
 
 
+def _table(value: Any) -> Any:
+    if isinstance(value, str):
+        value = [part.partition("=")[::2] for part in _split(value)]
+    elif isinstance(value, Mapping):
+        value = value.items()
+    return tuple((str(name).strip(), factor) for name, factor in value)
+
+
+_TYPES = get_args(DocumentType)
 # In the environment a list is written a,b,c.
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Labels = Annotated[tuple[Label, ...], NoDecode, BeforeValidator(_split)]
+
+
+Factor = Annotated[float, Field(ge=0.1, le=10)]
+# In the environment a table is written a=1.5,b=0.5.
+Factors = Annotated[
+    tuple[tuple[DocumentType, Factor], ...], NoDecode, BeforeValidator(_table), Field(max_length=len(_TYPES))
+]
 
 
 class Settings(BaseSettings):
@@ -104,6 +120,24 @@ class Settings(BaseSettings):
     )
     embedding: Literal["auto", "off"] = Field(default="auto", description="off: lexical search only")
     fusion: Literal["convex", "rrf"] = Field(default="convex", description="how the legs are joined")
+    boost_vendor: Factor = Field(default=1.0, description="factor for documents of a vendor that the query names")
+    boost_types: Factors = Field(default=(), description="factors by document type: code=0.8,markdown=1.2")
+    boost_recency: Factor = Field(
+        default=1.0, description="factor for a document of today; its distance from 1 halves with age"
+    )
+    boost_recency_days: float = Field(default=365.0, ge=1, le=36_500, description="after so many days it is half")
+    boost_entity: Factor = Field(
+        default=1.0, description="factor for documents whose title or heading the query names"
+    )
+    boost_topic: Factor = Field(default=1.0, description="factor for documents with a tag that the query names")
+    reranker: Path | None = Field(
+        default=None,
+        description="a folder with a cross-encoder (model.onnx, tokenizer.json) that reads the best results again",
+    )
+    rerank_top: int = Field(default=24, ge=1, le=100, description="how many of the best results it reads")
+    mmr: float = Field(
+        default=1.0, ge=0, le=1, description="below 1: results unlike those before them come first, the more so"
+    )
     qdrant_url: str | None = Field(default=None, description="a Qdrant server instead of the embedded index")
     qdrant_api_key: SecretStr | None = Field(default=None, description="key of that server")
     graph: Literal["auto", "off"] = Field(

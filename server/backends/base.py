@@ -55,6 +55,16 @@ class AtLeast:
     number: float
 
 
+@dataclass(frozen=True, slots=True)
+class Below:
+    """The payload's number ``key`` is there and below ``number``."""
+
+    key: str
+    number: float
+
+
+Condition = AnyOf | AtLeast | Below
+
 # What the stores share, so that they rank alike. The names of the two vectors of a point:
 DENSE, LEXICAL = "dense", "lexical"
 # up to here an index scans exactly: 13,000 vectors of 384 numbers, about a millisecond;
@@ -102,12 +112,12 @@ def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
     return payload | {key: label for key, label in labels.items() if label}
 
 
-def conditions(filters: Filters) -> list[AnyOf | AtLeast]:
+def conditions(filters: Filters) -> list[Condition]:
     """The filters as conditions on the payload, all of which must hold.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` where ``updated_after`` is not a date.
+    Raises ``WinnowError("INVALID_REQUEST")`` where ``updated_after`` or ``updated_before`` is not a date.
     """
-    wanted: list[AnyOf | AtLeast] = [AnyOf("project", (filters.project,))]
+    wanted: list[Condition] = [AnyOf("project", (filters.project,))]
     wanted += [AnyOf("tags", (tag,)) for tag in filters.tags]
     anything = {
         "doc_tag": filters.doc_tags,
@@ -119,29 +129,37 @@ def conditions(filters: Filters) -> list[AnyOf | AtLeast]:
     }
     wanted += [AnyOf(key, values) for key, values in anything.items() if values]
     if filters.updated_after:
-        after = seconds_of(filters.updated_after)
-        if after is None:
-            raise WinnowError("INVALID_REQUEST", "updated_after must be an ISO date such as 2026-11-21")
-        wanted.append(AtLeast("updated", after))
+        wanted.append(AtLeast("updated", _date("updated_after", filters.updated_after)))
+    if filters.updated_before:
+        wanted.append(Below("updated", _date("updated_before", filters.updated_before)))
     return wanted
+
+
+def _date(name: str, value: str) -> float:
+    seconds = seconds_of(value)
+    if seconds is None:
+        raise WinnowError("INVALID_REQUEST", f"{name} must be an ISO date such as 2026-11-21")
+    return seconds
 
 
 def admits(filters: Filters, document: Document) -> bool:
     """Whether the document passes the filters: what the index decides, for documents reached by id.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` where ``updated_after`` is not a date.
+    Raises ``WinnowError("INVALID_REQUEST")`` where ``updated_after`` or ``updated_before`` is not a date.
     """
     payload = payload_of(document)
     return all(_holds(condition, payload.get(condition.key)) for condition in conditions(filters))
 
 
-def _holds(condition: AnyOf | AtLeast, value: str | float | tuple[str, ...] | None) -> bool:
+def _holds(condition: Condition, value: str | float | tuple[str, ...] | None) -> bool:
     match condition:
         case AnyOf(_, values):
             held = value if isinstance(value, tuple) else (value,)
             return not set(values).isdisjoint(held)
         case AtLeast(_, number):
             return isinstance(value, float) and value >= number
+        case Below(_, number):
+            return isinstance(value, float) and value < number
 
 
 def seconds_of(date: str) -> float | None:
@@ -189,7 +207,10 @@ class VectorStore(Protocol):
 
 
 class Embedder(Protocol):
-    """Text to unit vectors. ``fingerprint`` changes whenever the vectors would."""
+    """Text to unit vectors. ``fingerprint`` changes whenever the vectors would.
+
+    ``languages`` (ISO 639-1) are those that the model understands, None where it understands them all.
+    """
 
     @property
     def fingerprint(self) -> str: ...
@@ -197,8 +218,18 @@ class Embedder(Protocol):
     @property
     def dimension(self) -> int: ...
 
+    @property
+    def languages(self) -> frozenset[str] | None: ...
+
     def embed(self, texts: Sequence[str]) -> Vector:
         """Shape (len(texts), dimension), rows of length 1."""
+
+
+class Reranker(Protocol):
+    """A second stage that reads query and passage together. Safe to call from several threads."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers the query, 0 to 1. Raises what it likes: a ranking goes without it then."""
 
 
 ModelState = Literal["loading", "ready", "missing", "off"]
@@ -279,6 +310,9 @@ class DocumentStore(Protocol):
 
     def embedding(self, project: str) -> str:
         """The fingerprint that all documents of the project share; "" where they have none or several."""
+
+    def languages(self, project: str) -> dict[str, int]:
+        """How many documents of a project are in each language (ISO 639-1); "" are those of which nobody knows."""
 
     def generation(self, project: str) -> int:
         """Grows with every change of the project's index; 0 for a project that does not exist."""

@@ -22,7 +22,7 @@ from server.backends.lock import WRITER, Lock
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage, ProjectInfo
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _BUSY_SECONDS = 10.0
 # SQLite's own ceiling for parameters is 32,766; a few hundred at a time is as fast.
 _AT_ONCE = 500
@@ -39,10 +39,12 @@ CREATE TABLE documents (
     type TEXT NOT NULL, content_hash TEXT NOT NULL, vendor TEXT NOT NULL, doc_tag TEXT NOT NULL,
     tags TEXT NOT NULL, created TEXT NOT NULL, metadata TEXT NOT NULL,
     origin TEXT NOT NULL, embedding TEXT NOT NULL, context_hash TEXT NOT NULL,
-    environment TEXT NOT NULL DEFAULT '', repository TEXT NOT NULL DEFAULT ''
+    environment TEXT NOT NULL DEFAULT '', repository TEXT NOT NULL DEFAULT '',
+    language TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX documents_by_uri ON documents (project, uri);
 CREATE INDEX documents_by_embedding ON documents (project, embedding);
+CREATE INDEX documents_by_language ON documents (project, language);
 CREATE TABLE texts (document_id TEXT PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE chunks (
     id TEXT PRIMARY KEY, document_id TEXT NOT NULL, ordinal INTEGER NOT NULL, heading_path TEXT NOT NULL,
@@ -62,12 +64,16 @@ _MIGRATIONS: Mapping[int, str] = MappingProxyType(
         1: """
         ALTER TABLE documents ADD COLUMN environment TEXT NOT NULL DEFAULT '';
         ALTER TABLE documents ADD COLUMN repository TEXT NOT NULL DEFAULT '';
-        """
+        """,
+        2: """
+        ALTER TABLE documents ADD COLUMN language TEXT NOT NULL DEFAULT '';
+        CREATE INDEX documents_by_language ON documents (project, language);
+        """,
     }
 )
 _DOCUMENT = (
     "id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata,"
-    " environment, repository"
+    " environment, repository, language"
 )
 _CHUNK = 'id, document_id, ordinal, heading_path, text, start, "end", tokens'
 
@@ -117,6 +123,11 @@ class Catalogue:
             project,
         )
         return least if least is not None and least == most else ""
+
+    def languages(self, project: str) -> dict[str, int]:
+        """How many documents of a project are in each language; "" are those of which nobody knows."""
+        query = "SELECT language, count(*) FROM documents WHERE project = ? GROUP BY language ORDER BY language"
+        return dict(self._rows(query, project))
 
     def generation(self, project: str) -> int:
         """Grows with every change of the project's index; 0 for a project that does not exist."""
@@ -311,7 +322,7 @@ def _execute(connection: sqlite3.Connection, statements: str) -> None:
 def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
     document = entry.document
     connection.execute(
-        f"INSERT INTO documents ({_DOCUMENT}, origin, embedding, context_hash) VALUES ({_marks(range(17))})",
+        f"INSERT INTO documents ({_DOCUMENT}, origin, embedding, context_hash) VALUES ({_marks(range(18))})",
         (
             document.id,
             document.project,
@@ -327,6 +338,7 @@ def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
             _json(dict(document.metadata)),
             document.environment,
             document.repository,
+            document.language,
             entry.origin,
             entry.embedding,
             entry.context_hash,
@@ -362,7 +374,7 @@ def _stamp(connection: sqlite3.Connection, changes: Changes, origin: str, stamp:
 
 def _document(row: tuple[Any, ...]) -> Document:
     id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata, *labels = row
-    environment, repository = labels
+    environment, repository, language = labels
     return Document(
         id=id,
         project=project,
@@ -378,6 +390,7 @@ def _document(row: tuple[Any, ...]) -> Document:
         metadata=json.loads(metadata),
         environment=environment,
         repository=repository,
+        language=language,
     )
 
 

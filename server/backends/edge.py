@@ -23,6 +23,8 @@ from server.backends.base import (
     PAYLOAD_KEYS,
     AnyOf,
     AtLeast,
+    Below,
+    Condition,
     Point,
     SparseVector,
     Vector,
@@ -174,12 +176,14 @@ def _filter(filters: Filters) -> qdrant.Filter:
     return qdrant.Filter(must=[_condition(condition) for condition in conditions(filters)])
 
 
-def _condition(condition: AnyOf | AtLeast) -> Any:
+def _condition(condition: Condition) -> Any:
     match condition:
         case AnyOf(key, values):
             return qdrant.FieldCondition(key, match=qdrant.MatchAny(list(values)))
         case AtLeast(key, number):
             return qdrant.FieldCondition(key, range=qdrant.RangeFloat(gte=number))
+        case Below(key, number):
+            return qdrant.FieldCondition(key, range=qdrant.RangeFloat(lt=number))
 
 
 def _dense(vector: Vector) -> qdrant.Query:

@@ -31,6 +31,8 @@ WINDOW = 256
 RECIPE = 1
 FINGERPRINT = f"{weights.NAME}/int8/{weights.SHA256[weights.WEIGHTS][:8]}/{RECIPE}"
 
+_LANGUAGES = frozenset({"en"})
+
 # The fused residual and normalisation takes 47 ms where the two operators that it replaces take 16 (eight texts
 # of 200 pieces, one thread, ONNX Runtime 1.31).
 _SLOWER_FUSED = ["SkipLayerNormFusion"]
@@ -65,6 +67,11 @@ class MiniLM:
     def dimension(self) -> int:
         """Numbers in a vector."""
         return weights.DIMENSION
+
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """What it was trained on."""
+        return _LANGUAGES
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Unit vectors, shape (len(texts), 384), in the order of ``texts``. Text beyond the window is cut."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
+from types import MappingProxyType
 
-from server.backends.base import VectorStore, admits
+from server.backends.base import Reranker, VectorStore, admits
 from server.backends.catalogue import Catalogue
 from server.backends.embedders import LazyEmbedder
 from server.backends.graph_sqlite import SqliteGraph
@@ -22,10 +23,15 @@ from server.settings import Settings
 _SCOPES = 16
 
 
+def _none() -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Backends:
     """Everything that an index consists of, open. Close it to let another process in.
 
+    ``reranker`` loads the second stage when it is first asked for, and raises what that raises; None without one.
     ``graph`` is None where none is kept. ``scope_of`` is ``admitted`` as a function that remembers.
     """
 
@@ -35,6 +41,7 @@ class Backends:
     embedder: LazyEmbedder
     retriever: Retriever
     scope_of: Callable[[Filters], Scope]
+    reranker: Callable[[], Reranker | None] = _none
 
     def admits(self, filters: Filters, document: Document) -> bool:
         """Whether a search with these filters could return the document."""
@@ -74,8 +81,16 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     if wait_for_model:
         embedder.wait()
     scope_of = scopes(catalogue)
-    retriever = Retriever(store, embedder, catalogue.embedding, settings.fusion, graph, scope_of)
-    return Backends(catalogue, store, graph, embedder, retriever, scope_of)
+    retriever = Retriever(
+        store,
+        embedder,
+        catalogue.embedding,
+        settings.fusion,
+        graph,
+        scope_of,
+        languages_of=languages(catalogue),
+    )
+    return Backends(catalogue, store, graph, embedder, retriever, scope_of, _reranker_of(settings))
 
 
 def catalogue_path(settings: Settings) -> Path:
@@ -102,6 +117,16 @@ def scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
     return admitted
 
 
+def languages(catalogue: Catalogue) -> Callable[[str], Mapping[str, int]]:
+    """How many documents of a project are in each language, remembered until the project changes."""
+
+    @lru_cache(maxsize=_SCOPES)
+    def at(project: str, generation: int) -> Mapping[str, int]:
+        return MappingProxyType(catalogue.languages(project))
+
+    return lambda project: at(project, catalogue.generation(project))
+
+
 def open_graph(settings: Settings) -> GraphStore | None:
     """The graph that ``settings`` name, made where there is none; None where it is switched off.
 
@@ -110,6 +135,20 @@ def open_graph(settings: Settings) -> GraphStore | None:
     if settings.graph == "off":
         return None
     return open_neo4j(settings) if settings.neo4j_url else SqliteGraph(settings.store / "graph.sqlite3")
+
+
+def _reranker_of(settings: Settings) -> Callable[[], Reranker | None]:
+    folder = settings.reranker
+    if folder is None:
+        return _none
+
+    @cache
+    def loaded() -> Reranker:
+        from server.backends.cross_encoder import CrossEncoder
+
+        return CrossEncoder(folder)
+
+    return loaded
 
 
 # Each engine takes long to import, and only one is wanted.

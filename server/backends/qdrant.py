@@ -19,6 +19,8 @@ from server.backends.base import (
     PAYLOAD_KEYS,
     AnyOf,
     AtLeast,
+    Below,
+    Condition,
     Point,
     SparseVector,
     Vector,
@@ -181,12 +183,14 @@ def _filter(filters: Filters) -> models.Filter:
     return models.Filter(must=[_condition(condition) for condition in conditions(filters)])
 
 
-def _condition(condition: AnyOf | AtLeast) -> models.FieldCondition:
+def _condition(condition: Condition) -> models.FieldCondition:
     match condition:
         case AnyOf(key, values):
             return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
         case AtLeast(key, number):
             return models.FieldCondition(key=key, range=models.Range(gte=number))
+        case Below(key, number):
+            return models.FieldCondition(key=key, range=models.Range(lt=number))
 
 
 def _chunk(point: object) -> str:

@@ -65,7 +65,7 @@ def evaluate(
         typer.Option(
             "--mode",
             help="what is measured: lexical, dense, hybrid (both legs joined), graph (hybrid, hybrid_local and "
-            "multi_hop) or all (default)",
+            "multi_hop) or all (default), which also joins the legs by ranks",
             show_default=False,
         ),
     ] = None,

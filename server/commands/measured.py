@@ -46,7 +46,7 @@ from server.retrieval.golden import (
     shortfall,
 )
 from server.retrieval.graph import Walk
-from server.retrieval.hybrid import Mode
+from server.retrieval.hybrid import Fusion, Mode
 from server.settings import Settings
 from server.tiers import measure as size_of
 
@@ -55,11 +55,12 @@ _LEGS: dict[str, tuple[str, ...]] = {
     "dense": ("dense",),
     "hybrid": ("fused",),
     "graph": ("fused", "hybrid_local", "multi_hop"),
-    "all": ("lexical", "dense", "fused", "hybrid_local", "multi_hop"),
+    "all": ("lexical", "dense", "ranks", "fused", "hybrid_local", "multi_hop"),
 }
 _MODES: dict[str, tuple[Mode, Walk]] = {
     "lexical": ("lexical", "none"),
     "dense": ("dense", "none"),
+    "ranks": ("hybrid", "none"),
     "fused": ("hybrid", "none"),
     "hybrid_local": ("hybrid", "hybrid_local"),
     "multi_hop": ("hybrid", "multi_hop"),
@@ -143,7 +144,9 @@ class _Ranker:
 
     def _hits(self, text: str, limit: int, leg: str) -> Sequence[Hit]:
         mode, walk = _MODES[leg]
-        return self.backends.retriever.search(text, Filters(self.project), limit, mode=mode, walk=walk).hits
+        fusion: Fusion | None = "rrf" if leg == "ranks" else None
+        search = self.backends.retriever.search
+        return search(text, Filters(self.project), limit, mode=mode, walk=walk, fusion=fusion).hits
 
 
 def _documents(backends: Backends, project: str) -> dict[str, str]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
 from server.commands.asking import asked
 from server.commands.output import Json, Project, Store, command, errors_shown
+from server.errors import WinnowError
 from server.settings import load_settings
 
 app = command()
 
 
 @app.command(
-    epilog='Examples: winnow search "backup policy" | winnow search "retry limits" --top-k 3 --mode full --json',
+    epilog='Examples: winnow search "backup policy" | winnow search "retry limits" --top-k 3 --mode full --json | '
+    'winnow search "backup policy" --explain',
 )
 def search(
     query: Annotated[str, typer.Argument(help="what to look for")],
@@ -22,6 +25,9 @@ def search(
     mode: Annotated[str, typer.Option("--mode", help="ids_only, metadata, preview or full")] = "preview",
     min_score: Annotated[float, typer.Option("--min-score", help="drop results below this score, 0 to 1")] = 0.0,
     vendor: Annotated[str | None, typer.Option("--vendor", help="only this vendor", show_default=False)] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="how long each stage took, and what each result's score is made of")
+    ] = False,
     store: Store = None,
     project: Project = None,
     as_json: Json = False,
@@ -29,6 +35,10 @@ def search(
     """Search the index with the same operation that agents call."""
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store, project=project)
+        if explain:
+            _check_explained(vendor, min_score)
+            asked(settings, "kb.search", _explained(query, top_k), _explanation, as_json=as_json)
+            return
         arguments = {
             "query": query,
             "top_k": top_k,
@@ -39,3 +49,43 @@ def search(
         from server.tools.semantic_search import lines
 
         asked(settings, "semantic_search", arguments, lines, as_json=as_json)
+
+
+def _explained(query: str, top_k: int) -> dict[str, Any]:
+    """The arguments of the search that is explained: results of one document are not left out."""
+    options = {"include_scores": True, "include_debug": True, "max_per_doc": top_k}
+    return {"query": query, "top_k": top_k, "page_size": top_k, "options": options}
+
+
+def _check_explained(vendor: str | None, min_score: float) -> None:
+    if vendor or min_score:
+        instead = f"say vendor:{vendor} in the query" if vendor else "every score is shown"
+        raise WinnowError("INVALID_REQUEST", f"--explain goes without --vendor and --min-score; {instead}")
+
+
+def _explanation(payload: dict[str, Any]) -> list[str]:
+    how = payload["debug"]
+    return [
+        f"{len(payload['results'])} results ({how['search_mode']}, {how['fusion']}), {_likely(how['relevance'])}",
+        "",
+        *_stage_lines(how["stages_ms"]),
+        "",
+        *(line for row in payload["results"] for line in _parts(row)),
+    ]
+
+
+def _likely(relevance: float | None) -> str:
+    return "relevance unknown" if relevance is None else f"relevant with a probability of {relevance:.3f}"
+
+
+def _stage_lines(stages: dict[str, float]) -> Iterator[str]:
+    yield f"{'stage':<10}{'ms':>10}"
+    for name, taken in stages.items():
+        yield f"{name:<10}{taken:>10.3f}"
+    yield f"{'all':<10}{sum(stages.values()):>10.3f}"
+
+
+def _parts(row: dict[str, Any]) -> Iterator[str]:
+    scores = ", ".join(f"{name} {score:.4f}" for name, score in row["scores"].items())
+    yield f"{row['rank']}. [{row['section_id']}] {row['title']} | {row['debug']['file']}"
+    yield f"   {scores}"

@@ -45,6 +45,7 @@ def _said(text: str) -> str:
 Question = Annotated[Query, AfterValidator(_said)]
 PassageId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Title = Annotated[str, StringConstraints(max_length=500)]
+Milliseconds = Annotated[float | None, Field(ge=0, le=86_400_000)]
 Uri = Annotated[str, StringConstraints(max_length=200)]
 
 
@@ -142,11 +143,13 @@ class RetrieveEvidence(_Evidence):
 
 
 class LegScores(Payload):
-    """What each leg gave: cosine, BM25, how near the graph has it, and all joined."""
+    """What each leg gave: cosine, BM25, how near the graph has it; what came after; and all joined."""
 
     dense: float | None = Field(default=None, ge=-1, le=1)
     lexical: float | None = Field(default=None, ge=0, le=1_000_000)
     graph: float | None = Field(default=None, ge=0, le=1)
+    reranked: float | None = Field(default=None, ge=0, le=1)
+    boost: float | None = Field(default=None, ge=0, le=100_000)
     fused: float = Field(ge=0, le=1)
 
 
@@ -178,6 +181,21 @@ class KbRow(Payload):
     debug: RowDebug | None = None
 
 
+class Stages(Payload):
+    """Milliseconds that each stage of a search took; a ranking that was known took none."""
+
+    analyse: Milliseconds = None
+    embed: Milliseconds = None
+    dense: Milliseconds = None
+    sparse: Milliseconds = None
+    fill: Milliseconds = None
+    fuse: Milliseconds = None
+    walk: Milliseconds = None
+    boost: Milliseconds = None
+    rerank: Milliseconds = None
+    read: Milliseconds = None
+
+
 class SearchDebug(Payload):
     """How a search was done."""
 
@@ -186,6 +204,8 @@ class SearchDebug(Payload):
     walked: bool
     generation: int = Field(ge=0, le=1 << 53)
     duplicates_suppressed: int = Field(ge=0, le=1_000_000)
+    relevance: float | None = Field(ge=0, le=1)
+    stages_ms: Stages
 
 
 class KbSearchAnswer(Payload):

@@ -49,7 +49,8 @@ from server.ingest.files import File, Listing, Root, find, roots
 from server.ingest.graph import Graphing, GraphReport, GraphRun
 from server.ingest.readers import Flaw, kind_of, read
 from server.models import Chunk, Document, Environment
-from server.retrieval.lexical import document_vector
+from server.retrieval.languages import language_of
+from server.retrieval.lexical import document_vector, is_stemmed_alike
 
 __all__ = [
     "Failure",
@@ -68,7 +69,7 @@ __all__ = [
 # again.
 INDEX_VERSION = 1
 # Grows when readers would make another document of the same file: all is read again, and written where it differs.
-READERS_VERSION = 3
+READERS_VERSION = 4
 # One transaction, one progress report: about two seconds of embedding.
 _BATCH_CHUNKS = 128
 # Documents that are read and cut while a batch is embedded.
@@ -489,7 +490,7 @@ class _Run:
         embedder = self._target.embedder
         vectors = embedder.embed(texts) if embedder and texts else [None] * len(texts)
         return [
-            Point(one.id, document_vector(document.title, text), vector, payload_of(document))
+            Point(one.id, document_vector(document.title, text, document.language), vector, payload_of(document))
             for (document, one), text, vector in zip(rows, texts, vectors, strict=True)
         ]
 
@@ -542,6 +543,7 @@ def _document(project: str, source: str, raw: RawDocument) -> Document:
         metadata=raw.metadata,
         environment=raw.environment,
         repository=raw.repository,
+        language="" if raw.type == "code" else language_of(raw.text),
     )
 
 
@@ -559,9 +561,15 @@ def _known(document: Document, origin: str, fingerprint: str) -> Known:
         source=document.source,
         origin=origin,
         content_hash=document.content_hash,
-        context_hash=_hash(INDEX_VERSION, document.title, payload_of(document)),
+        context_hash=_context_hash(document),
         embedding=fingerprint,
     )
+
+
+def _context_hash(document: Document) -> str:
+    # What is stemmed as English always was: an index from before languages were told apart keeps those points.
+    language = () if is_stemmed_alike(document.language, "en") else (document.language,)
+    return _hash(INDEX_VERSION, document.title, payload_of(document), *language)
 
 
 def _hash(*values: Any) -> str:

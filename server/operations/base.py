@@ -17,7 +17,7 @@ from server.scratch import Session
 from server.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
-    from server.backends.base import DocumentStore, EmbedderSource
+    from server.backends.base import DocumentStore, EmbedderSource, Reranker
     from server.graph.base import GraphStore
     from server.graph.base import Scope as GraphScope
     from server.retrieval.hybrid import Retriever
@@ -40,6 +40,9 @@ class Library(Protocol):
     @property
     def graph(self) -> GraphStore | None:
         """What is connected to what; None where graphs are switched off."""
+
+    def reranker(self) -> Reranker | None:
+        """The second stage; None without one. Raises what its loading raises."""
 
     def admits(self, filters: Filters, document: Document) -> bool:
         """Whether a search with these filters could return the document."""

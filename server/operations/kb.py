@@ -67,6 +67,8 @@ def title_of(passage: Passage) -> str:
 
 def source_of(found: Ranked, one: Found) -> str:
     """How a row came about, in the words of the contract."""
+    if one.hit and one.hit.reranked is not None:
+        return "reranked"
     if one.hit and one.hit.is_expanded:
         return "graph_expanded"
     return _SOURCES.get(found.legs) or _SOURCES[found.fusion]
@@ -124,7 +126,8 @@ def _extras(asking: Asking, options: KbSearchOptions, one: Found) -> dict[str, A
 
 
 def _scores(hit: Hit) -> dict[str, float]:
-    legs = {"dense": hit.dense, "lexical": hit.lexical, "graph": hit.graph, "fused": hit.score}
+    legs = {"dense": hit.dense, "lexical": hit.lexical, "graph": hit.graph, "reranked": hit.reranked}
+    legs |= {"boost": hit.boost, "fused": hit.score}
     return {name: round(score, _SCORE_DIGITS) for name, score in legs.items() if score is not None}
 
 
@@ -135,6 +138,8 @@ def _how(found: Ranked) -> dict[str, Any]:
         "walked": found.walked,
         "generation": found.generation,
         "duplicates_suppressed": found.duplicates,
+        "relevance": None if found.relevance is None else round(found.relevance, _SCORE_DIGITS),
+        "stages_ms": {name: round(taken, 3) for name, taken in found.stages.items()},
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,10 @@ from server.contracts.base import MAX_TOP_K
 from server.contracts.kb import SearchMode
 from server.ids import is_chunk_id
 from server.models import Filters, Hit, Legs, Passage, Ranking
+from server.operations.arranging import arranged
 from server.operations.base import Asking
+from server.retrieval.queries import Understood, understood
+from server.retrieval.stages import Notes
 
 if TYPE_CHECKING:  # it brings numerical libraries with it, which a handshake does not wait for
     from server.retrieval.graph import Walk
@@ -52,7 +55,8 @@ class Found:
 class Ranked:
     """Passages in order, and how they were found.
 
-    ``walked``: the graph had its part. ``duplicates`` is how many were left out on the way.
+    ``walked``: the graph had its part. ``duplicates`` is how many were left out on the way. ``stages`` are the
+    milliseconds of what was done for it now; a ranking that was known took none.
     """
 
     found: tuple[Found, ...]
@@ -64,6 +68,8 @@ class Ranked:
     duplicates: int = 0
     cache_hit: bool = False
     walked: bool = False
+    stages: Mapping[str, float] = field(default_factory=dict)
+    relevance: float | None = None
 
     @property
     def way(self) -> str:
@@ -73,14 +79,15 @@ class Ranked:
 
 def ranked(asking: Asking, query: str, filters: Filters, way: str = "") -> Ranked:
     """The ``MAX_TOP_K`` best chunks by both legs. ``way``: how the page before was ranked, to go on so."""
+    asked = understood(query, filters)
     generation = _generation(asking, filters)
-    ranking, cache_hit = _ranking(asking, query, filters, generation, MAX_TOP_K, way, "vector_only")
+    ranking, cache_hit = _ranking(asking, asked, generation, MAX_TOP_K, way, "vector_only")
     return Ranked(
-        _passages(asking, ranking.hits, filters),
+        _passages(asking, ranking.hits, asked.filters),
         ranking.legs,
         ranking.fusion,
         generation,
-        ranking.warnings,
+        (*_read(asked), *ranking.warnings),
         cache_hit=cache_hit,
     )
 
@@ -99,18 +106,22 @@ def distinct(
     The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
     wanted, it begins in the same way, so that pages neither repeat nor lose a row.
     """
+    asked = understood(query, filters)
     generation = _generation(asking, filters)
     seen: dict[str, int] = {}
     kept: list[Found] = []
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
+    notes = Notes()
     while len(kept) < wanted and depth <= _DEEPEST:
-        ranking, is_known = _ranking(asking, query, filters, generation, depth, way, mode)
+        ranking, is_known = _ranking(asking, asked, generation, depth, way, mode)
         cache_hit = cache_hit and is_known
+        notes.add({} if is_known else ranking.stages)
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
-        for some in _portions(fresh):
-            kept += _at_most(_passages(asking, some, filters), per_document, seen)
-            if len(kept) >= wanted:
-                break
+        with notes.stage("read"):
+            for some in _portions(fresh):
+                kept += _at_most(_passages(asking, some, asked.filters), per_document, seen)
+                if len(kept) >= wanted:
+                    break
         read = frozenset(hit.chunk_id for hit in ranking.hits)
         if len(ranking.hits) < depth:
             break
@@ -120,10 +131,12 @@ def distinct(
         ranking.legs,
         ranking.fusion,
         generation,
-        ranking.warnings,
+        (*_read(asked), *ranking.warnings),
         duplicates=sum(seen.values()) - len(kept),
         cache_hit=cache_hit,
         walked=ranking.walked,
+        stages=notes.stages,
+        relevance=ranking.relevance,
     )
 
 
@@ -139,7 +152,8 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
     admitted = {chunk: one for chunk, one in known.items() if library.admits(filters, one.document)}
     hits: Mapping[str, Hit] = {}
     if query:
-        ranking, _ = _ranking(asking, query, filters, generation, MAX_TOP_K, "", "vector_only")
+        asked_for = understood(query, filters)
+        ranking, _ = _ranking(asking, asked_for, generation, MAX_TOP_K, "", "vector_only")
         hits = {hit.chunk_id: hit for hit in ranking.hits}
     least = min_score if query else 0.0
     asked = [(one, chunk_of[one]) for one in ids]
@@ -153,6 +167,7 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
     )
 
 
+_FILTERS = "of the query, this was read as filters: {fields}"
 _EMPTY = Ranking((), "lexical-only", "none")
 
 
@@ -163,21 +178,27 @@ def _generation(asking: Asking, filters: Filters) -> int:
 
 
 def _ranking(
-    asking: Asking, query: str, filters: Filters, generation: int, depth: int, way: str, mode: SearchMode
+    asking: Asking, asked: Understood, generation: int, depth: int, way: str, mode: SearchMode
 ) -> tuple[Ranking, bool]:
     """The ranking, and whether it was known."""
     fusion, rankings = asking.settings.fusion, asking.caller.rankings
     walk: Walk = "none" if way and not way.endswith(_WALKED) else _WALKS[mode]
     by_words = way.startswith("lexical-only")
-    key = (query, filters, fusion, generation, depth, walk)
+    key = (asked, fusion, generation, depth, walk)
     cached = rankings.get(key) if not by_words else None
     if cached is not None:
         return cached, True
     ranking = asking.index.retriever.search(
-        query, filters, depth, mode="lexical" if by_words else "hybrid", walk=walk, fusion=fusion
+        asked.text, asked.filters, depth, mode="lexical" if by_words else "hybrid", walk=walk, fusion=fusion
     )
+    ranking = arranged(asking, asked, ranking)
     rankings.put(key, ranking)
     return ranking, False
+
+
+def _read(asked: Understood) -> tuple[str, ...]:
+    """What to say of a query that narrows its own search."""
+    return (_FILTERS.format(fields=" ".join(asked.fields)),) if asked.fields else ()
 
 
 def _passages(asking: Asking, hits: Sequence[Hit], filters: Filters) -> tuple[Found, ...]:

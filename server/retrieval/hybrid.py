@@ -21,7 +21,10 @@ from server.models import Filters, Hit, Legs, Ranking
 from server.retrieval import fusion as fuse
 from server.retrieval.graph import MANNERS, Patient, Reached, Walk, load, reached
 from server.retrieval.graph import joined as with_graph
-from server.retrieval.lexical import mostly_latin, query_vector
+from server.retrieval.languages import is_covered, is_english
+from server.retrieval.lexical import query_vector
+from server.retrieval.relevance import NOTHING, is_nothing, relevance
+from server.retrieval.stages import Notes
 
 Mode = Literal["hybrid", "lexical", "dense"]
 Fusion = Literal["convex", "rrf"]
@@ -30,7 +33,8 @@ Fusion = Literal["convex", "rrf"]
 # With missing scores filled in, 50, 100 and 200 give the same nDCG@10 on SciFact's training queries.
 DEPTH = 100
 
-_SCRIPT = "the embedding model reads English; this query is in another script, so it is ranked by words alone"
+_LANGUAGE = "the embedding model does not read the language of this query, so it is ranked {how}"
+_BY_WORDS, _MOSTLY_BY_WORDS = "by words alone", "mostly by words"
 _NO_VECTORS = (
     "project {project!r} was indexed without the embedding model, so it is ranked by words alone; "
     "ingest it again to add vectors"
@@ -48,10 +52,14 @@ _NO_GRAPH = (
 
 @dataclass(frozen=True, slots=True)
 class _Leg:
-    """What one leg returned: scores by chunk, best first, and how to score a chunk that it did not return."""
+    """What one leg returned: scores by chunk, best first, and how to score a chunk that it did not return.
+
+    ``is_foreign``: the model does not read the query's language.
+    """
 
     scores: Mapping[str, float]
     score: Callable[[list[str]], dict[str, float]]
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +92,16 @@ def _everything(filters: Filters) -> Scope:
     return None
 
 
+def _english(project: str) -> Mapping[str, int]:
+    return {"en": 1}
+
+
 class Retriever:
     """Ranks the chunks of a store for a query. Safe to call from several threads.
 
     ``embedding_of`` gives the fingerprint of the model that a project was indexed with, or "". ``graph`` is None
-    where none is kept; ``admitted`` gives the documents that filters leave of it.
+    where none is kept; ``admitted`` gives the documents that filters leave of it; ``languages_of`` counts a
+    project's documents by language.
     """
 
     def __init__(
@@ -99,6 +112,7 @@ class Retriever:
         fusion: Fusion = "convex",
         graph: GraphStore | None = None,
         admitted: Callable[[Filters], Scope] = _everything,
+        languages_of: Callable[[str], Mapping[str, int]] = _english,
     ) -> None:
         self._store = store
         self._embedder = embedder
@@ -106,6 +120,7 @@ class Retriever:
         self._fusion = fusion
         self._graph = Patient(graph) if graph else None
         self._admitted = admitted
+        self._languages_of = languages_of
 
     def generation(self, project: str) -> int:
         """Grows with every change of the project's graph; 0 where there is none, or it does not answer."""
@@ -138,29 +153,51 @@ class Retriever:
         ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
         """
         conditions(filters)
-        warnings: list[str] = []
-        legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, warnings)
-        joined = _joined(legs, fusion or self._fusion)
-        found = self._reached(walk, filters, joined, warnings)
-        hits = (
-            _walked(legs, joined, found, fusion or self._fusion, MANNERS[walk].weight, limit)
-            if found
-            else joined.hits(limit)
+        notes = Notes()
+        fusion = fusion or self._fusion
+        legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, fusion, notes)
+        likely = self._relevance(query, legs, notes.warnings)
+        with notes.stage("fuse"):
+            joined = _joined(legs, fusion)
+        with notes.stage("walk"):
+            found = self._reached(walk, filters, joined, notes.warnings)
+            hits = (
+                _walked(legs, joined, found, fusion, MANNERS[walk].weight, limit) if found else joined.hits(limit)
+            )
+        return Ranking(
+            tuple(hits),
+            joined.legs,
+            joined.fusion,
+            tuple(notes.warnings),
+            found is not None,
+            notes.stages,
+            likely,
         )
-        return Ranking(tuple(hits), joined.legs, joined.fusion, tuple(warnings), found is not None)
 
-    def _legs(self, query: str, filters: Filters, depth: int, mode: Mode, warnings: list[str]) -> _Legs:
+    def _legs(self, query: str, filters: Filters, depth: int, mode: Mode, fusion: Fusion, notes: Notes) -> _Legs:
         """What the legs return; at least one of them."""
-        dense = self._dense(query, filters, depth, warnings) if mode != "lexical" else None
+        is_mixed = mode == "hybrid" and fusion == "convex"
+        dense = None if mode == "lexical" else self._dense(query, filters, depth, notes, is_mixed=is_mixed)
         if dense is not None and mode == "dense":
             return _Legs(dense, None)
         try:
-            return _Legs(dense, self._lexical(query, filters, depth))
+            lexical = self._lexical(query, filters, depth, notes)
+            is_noise = dense is not None and dense.is_foreign and not lexical.scores
+            return _Legs(None if is_noise else dense, lexical)
         except WinnowError as error:
             if dense is None:
                 raise
-            warnings.append(f"the lexical leg is down, so this is ranked by meaning alone: {error.message}")
+            notes.warnings.append(f"the lexical leg is down, so this is ranked by meaning alone: {error.message}")
             return _Legs(dense, None)
+
+    def _relevance(self, query: str, legs: _Legs, warnings: list[str]) -> float | None:
+        """How likely anything is relevant; None where the semantic leg cannot tell."""
+        if legs.dense is None or legs.dense.is_foreign:
+            return None
+        best = max(legs.dense.scores.values(), default=-1.0)
+        if is_nothing(query, best):
+            warnings.append(NOTHING)
+        return relevance(best)
 
     def _reached(self, walk: Walk, filters: Filters, joined: _Joined, warnings: list[str]) -> Reached | None:
         """Where the graph leads from the best hits; None where it was not asked, or has nothing to say."""
@@ -182,37 +219,55 @@ class Retriever:
             warnings.append(f"the graph is down, so this is ranked without it: {error.message}")
             return None
 
-    def _lexical(self, query: str, filters: Filters, depth: int) -> _Leg:
-        vector = query_vector(query)
-        found = fuse.ranked(self._store.search_sparse(vector, filters, depth))
-        return _Leg(dict(found), lambda chunks: self._store.score_sparse(vector, chunks))
+    def _lexical(self, query: str, filters: Filters, depth: int, notes: Notes) -> _Leg:
+        def score(chunks: list[str]) -> dict[str, float]:
+            with notes.stage("fill"):
+                return self._store.score_sparse(vector, chunks)
 
-    def _dense(self, query: str, filters: Filters, depth: int, warnings: list[str]) -> _Leg | None:
-        embedder = self._usable(query, filters.project, warnings)
+        with notes.stage("analyse"):
+            documents = self._languages_of(filters.project)
+            vector = query_vector(query, documents, is_english=is_english(query, documents))
+        with notes.stage("sparse"):
+            found = fuse.ranked(self._store.search_sparse(vector, filters, depth))
+        return _Leg(dict(found), score)
+
+    def _dense(self, query: str, filters: Filters, depth: int, notes: Notes, *, is_mixed: bool) -> _Leg | None:
+        """``is_mixed``: scores are joined by weight, so what the model hardly reads may still say a little."""
+        embedder = self._usable(filters.project, notes)
         if embedder is None:
             return None
+
+        def score(chunks: list[str]) -> dict[str, float]:
+            with notes.stage("fill"):
+                return self._store.score_dense(vector, chunks)
+
+        with notes.stage("analyse"):
+            reads = is_covered(query, self._languages_of(filters.project), embedder.languages)
+        if not reads:
+            notes.warnings.append(_LANGUAGE.format(how=_MOSTLY_BY_WORDS if is_mixed else _BY_WORDS))
+            if not is_mixed:
+                return None
         try:
-            vector: Vector = embedder.embed([query])[0]
-            found = fuse.ranked(self._store.search_dense(vector, filters, depth))
+            with notes.stage("embed"):
+                vector: Vector = embedder.embed([query])[0]
+            with notes.stage("dense"):
+                found = fuse.ranked(self._store.search_dense(vector, filters, depth))
         except Exception as error:  # whatever it is, the lexical leg must still answer
             message = error.message if isinstance(error, WinnowError) else type(error).__name__
-            warnings.append(f"the semantic leg is down, so this is ranked by words alone: {message}")
+            notes.warnings.append(f"the semantic leg is down, so this is ranked by words alone: {message}")
             return None
-        return _Leg(dict(found), lambda chunks: self._store.score_dense(vector, chunks))
+        return _Leg(dict(found), score, is_foreign=not reads)
 
-    def _usable(self, query: str, project: str, warnings: list[str]) -> Embedder | None:
-        """The model, if it is there, covers the query's script and made the project's vectors."""
+    def _usable(self, project: str, notes: Notes) -> Embedder | None:
+        """The model, if it is there and made the project's vectors."""
         embedder = self._embedder.ready()
         if embedder is None:
-            warnings.append(f"ranked by words alone: {self._embedder.why}")
+            notes.warnings.append(f"ranked by words alone: {self._embedder.why}")
             return None
         theirs = self._embedding_of(project)
         if theirs != embedder.fingerprint:
             template = _OTHER_MODEL if theirs else _NO_VECTORS
-            warnings.append(template.format(project=project, theirs=theirs, ours=embedder.fingerprint))
-            return None
-        if not mostly_latin(query):
-            warnings.append(_SCRIPT)
+            notes.warnings.append(template.format(project=project, theirs=theirs, ours=embedder.fingerprint))
             return None
         return embedder
 
@@ -226,7 +281,8 @@ def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = ()) -> _Joined:
         return _Joined(fuse.reciprocal_rank_fusion([list(far), list(near)]), far, near, "hybrid", fusion)
     far = _filled(legs.dense, [*legs.lexical.scores, *more])
     near = _filled(legs.lexical, [*legs.dense.scores, *more])
-    return _Joined(fuse.convex(far, near), far, near, "hybrid", fusion)
+    weight = fuse.FOREIGN_SPARSE_WEIGHT if legs.dense.is_foreign else fuse.SPARSE_WEIGHT
+    return _Joined(fuse.convex(far, near, weight), far, near, "hybrid", fusion)
 
 
 def _alone(legs: _Legs, more: Sequence[str]) -> _Joined:

@@ -152,6 +152,7 @@ def names(store: VectorStore, filters: Filters) -> set[str]:
         (Filters("p", path_prefix="notes.md"), {"notes.md"}),
         (Filters("p", updated_after="2025-01-01T10:00:00Z"), {"guide/net/b.md", "guide/network.md"}),
         (Filters("p", updated_after="2025-01-02"), {"guide/net/b.md"}),
+        (Filters("p", updated_before="2025-01-02"), {"guide/network.md"}),
         (Filters("p", vendor="acme", path_prefix="guide"), {"guide/net/a.md"}),
         (Filters("p", environment="prod"), {"guide/net/a.md"}),
         (Filters("p", environment="scratch"), set()),
@@ -253,6 +254,8 @@ def test_a_document_reached_by_its_id_is_judged_as_the_index_does(
         ({"path_prefix": "a/b"}, False),
         ({"updated_after": "2026-01-01"}, True),
         ({"updated_after": "2026-06-01"}, False),
+        ({"updated_before": "2026-06-01"}, True),
+        ({"updated_before": "2026-01-01"}, False),
     ],
 )
 def test_every_other_filter_judges_a_document_too(narrower: dict[str, Any], expected: bool) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.retrieval.lexical import document_vector, mostly_latin, query_vector, terms
+from server.retrieval.lexical import document_vector, mostly_latin, query_terms, query_vector, terms
 from server.retrieval.stopwords import STOPWORDS
 
 
@@ -34,6 +34,42 @@ from server.retrieval.stopwords import STOPWORDS
 )
 def test_terms_of(text: str, expected: list[str]) -> None:
     assert list(terms(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("Die Datenbanken der Häuser", "de", ["die", "datenbank", "der", "haus"]),
+        ("les chevaux", "fr", ["le", "cheval"]),
+        ("серверы the backups", "ru", ["сервер", "backup"]),
+        ("the серверы", "de", ["the", "сервер"]),
+        ("کتاب‌ها", "fa", ["کتاب", "ها"]),
+        ("the backups", "xx", ["backup"]),
+    ],
+)
+def test_terms_in_a_language(text: str, language: str, expected: list[str]) -> None:
+    """A word is stemmed in the language, or in that of its script; English stopwords go where Latin is English."""
+    assert list(terms(text, language)) == expected
+
+
+def test_a_query_has_the_form_of_every_language_in_the_project() -> None:
+    assert query_terms("Backups der Häuser in", ("en", "de"), is_english=False) == {
+        "backup": 1,
+        "backups": 1,
+        "der": 1,
+        "häuser": 1,
+        "in": 1,
+        "haus": 1,
+    }
+    assert query_terms("the backups of", ("en", "de"), is_english=True) == {"backup": 1, "backups": 1}
+    assert query_terms("backup backup", ("en", "de")) == {"backup": 2}
+    assert query_terms("the backup", ()) == query_terms("the backup", ("en",)) == {"backup": 1}
+
+
+@given(st.text(max_size=50), st.sampled_from(["", "en", "de", "ru", "zh"]))
+def test_a_query_finds_the_words_of_a_document_in_any_language_of_the_project(text: str, language: str) -> None:
+    asked = set(query_vector(text, ("", "de", "ru", "zh"), is_english=False).indices)
+    assert set(document_vector("", text, language).indices) <= asked
 
 
 @given(st.text())

@@ -39,6 +39,7 @@ class HashedTerms:
 
     fingerprint = FINGERPRINT
     dimension = DIMENSION
+    languages: frozenset[str] | None = frozenset({"en"})
 
     def embed(self, texts: Sequence[str]) -> Vector:
         rows = np.full((len(texts), DIMENSION), 0.01, dtype=np.float32)
@@ -157,7 +158,7 @@ def test_vectors_of_another_model_are_not_compared(store: EdgeStore, indexed_wit
 def test_a_query_in_a_script_the_model_does_not_read_is_ranked_by_words(store: EdgeStore) -> None:
     found = retriever(store, HashedTerms()).search("шлюз прокси", Filters("p"), 10)
     assert (found.legs, found.hits) == ("lexical-only", ())
-    assert "in another script" in found.warnings[0]
+    assert "does not read the language" in found.warnings[0]
 
 
 def test_when_the_dense_leg_is_down_words_answer(tmp_path: Path) -> None:

@@ -1,0 +1,84 @@
+"""The same paragraphs in five languages and four scripts, in one project: every query finds the one in its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server.backends import weights
+from server.backends.opening import Backends, open_backends
+from server.commands.writing import target_of
+from server.ingest.pipeline import ingest_paths
+from server.models import Filters
+from server.retrieval.evaluation import Collection, by_document, measure, read_collection
+from server.retrieval.hybrid import Fusion, Mode
+from server.retrieval.languages import language_of
+from server.settings import load_settings
+
+FOLDER = Path(__file__).parents[1] / "languages"
+LANGUAGES = ("ar", "de", "en", "ru", "zh")
+CARRIER = weights.installed_carrier()
+
+pytestmark = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
+
+
+@pytest.fixture(scope="module")
+def collection() -> Collection:
+    return read_collection(FOLDER)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory, collection: Collection) -> Iterator[Backends]:
+    settings = load_settings(store=str(tmp_path_factory.mktemp("languages")), project="all", graph="off")
+    backends = open_backends(settings, wait_for_model=True)
+    ingest_paths(target_of(settings, backends, backends.embedder.ready()), [collection.corpus])
+    yield backends
+    backends.close()
+
+
+def ndcg(index: Backends, collection: Collection, language: str, mode: Mode, fusion: Fusion, words: int) -> float:
+    """Of the language's questions, or of every ``words`` of them in a row."""
+    records = {
+        chunk.id: document.uri.partition("#")[2]
+        for document in index.catalogue.documents("all")
+        for chunk in index.catalogue.chunks(document.id, "all")
+    }
+    run, judged = {}, {}
+    for query, text in collection.queries.items():
+        for n, part in enumerate(parts(text, words) if query.startswith(language) else ()):
+            hits = index.retriever.search(part, Filters("all"), 10, mode=mode, fusion=fusion).hits
+            run[f"{query}/{n}"] = by_document((records[hit.chunk_id], hit.score) for hit in hits)
+            judged[f"{query}/{n}"] = collection.judgements[query]
+    return measure(run, judged)["ndcg@10"]
+
+
+def parts(text: str, words: int) -> list[str]:
+    """The text, or its pieces of so many words (of twice as many characters, where it has no spaces)."""
+    units, space = (text.split(), " ") if " " in text else (list(text), "")
+    size = words if space else 2 * words
+    return [space.join(units[at : at + size]) for at in range(0, len(units) - size + 1, size)] if words else [text]
+
+
+def test_every_document_is_known_to_be_in_its_language(index: Backends, collection: Collection) -> None:
+    found = {one.uri.partition("#")[2][:2]: one.language for one in index.catalogue.documents("all")}
+    assert found == {language: language for language in LANGUAGES}
+    assert sum(index.catalogue.languages("all").values()) == len(collection.queries)
+    texts = [json.loads(line) for line in collection.corpus.read_text("utf-8").splitlines()]
+    wrong = [one["_id"] for one in texts if language_of(one["text"]) not in (one["_id"][:2], "")]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("words", [0, 3])
+@pytest.mark.parametrize("fusion", ["convex", "rrf"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_both_legs_are_never_worse_than_words_alone(
+    index: Backends, collection: Collection, language: str, fusion: Fusion, words: int
+) -> None:
+    """Whole questions, and three words of them, which leave more to the ranking; by one point at most."""
+    alone = ndcg(index, collection, language, "lexical", fusion, words)
+    both = ndcg(index, collection, language, "hybrid", fusion, words)
+    assert both >= alone - 0.01
+    assert both >= (0.99 if not words else 0.75)
