@@ -103,6 +103,13 @@ class Settings(BaseSettings):
         default=(), max_length=1000, description="only documents of one of these repositories; empty: any"
     )
     embedding: Literal["auto", "off"] = Field(default="auto", description="off: lexical search only")
+    embedder: str = Field(
+        default="minilm",
+        pattern=r"^(minilm|fastembed:\S+|onnx:.+|openai:https?://[^\s#]+#\S+)$",
+        description="the embedding model: minilm, fastembed:MODEL, onnx:FOLDER, or openai:URL#MODEL, "
+        "an endpoint to which texts are sent",
+    )
+    embedder_key: SecretStr | None = Field(default=None, description="key of that endpoint")
     fusion: Literal["convex", "rrf"] = Field(default="convex", description="how the legs are joined")
     qdrant_url: str | None = Field(default=None, description="a Qdrant server instead of the embedded index")
     qdrant_api_key: SecretStr | None = Field(default=None, description="key of that server")

@@ -188,6 +188,9 @@ class VectorStore(Protocol):
     def close(self) -> None: ...
 
 
+ENGLISH = frozenset({"en"})
+
+
 class Embedder(Protocol):
     """Text to unit vectors. ``fingerprint`` changes whenever the vectors would."""
 
@@ -196,6 +199,10 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int: ...
+
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """The languages whose texts it places by meaning, as ISO 639-1 codes; None where nobody says."""
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Shape (len(texts), dimension), rows of length 1."""

@@ -7,9 +7,6 @@ is whole, whoever made it and however many did so at once.
 Each text is a run of its own, on one thread; several run at once. Dynamic quantisation measures the range of
 whole tensors, so in a batch a text's vector would depend on its neighbours, and an interrupted ingest would
 not end at the vectors of an uninterrupted one. Alone there is no padding either, so nothing is lost in speed.
-
-A call of a few texts is a question that somebody waits for, a call of many is an ingest: between two of its texts
-the ingest lets the question go first.
 """
 
 from __future__ import annotations
@@ -18,7 +15,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +22,8 @@ import onnxruntime  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
 from server.backends import weights
-from server.backends.base import Vector
-from server.backends.precedence import RightOfWay
+from server.backends.base import ENGLISH, Vector
+from server.backends.turns import Turns
 
 # What the model was trained on: text beyond it does not reach the vector, so chunks are cut below it.
 WINDOW = 256
@@ -38,9 +34,6 @@ FINGERPRINT = f"{weights.NAME}/int8/{weights.SHA256[weights.WEIGHTS][:8]}/{RECIP
 # The fused residual and normalisation takes 47 ms where the two operators that it replaces take 16 (eight texts
 # of 200 pieces, one thread, ONNX Runtime 1.31).
 _SLOWER_FUSED = ["SkipLayerNormFusion"]
-
-# Texts in a call that has the right of way: a query, or the candidates for a quote.
-_FEW = 16
 
 
 class MiniLM:
@@ -61,10 +54,7 @@ class MiniLM:
             providers=["CPUExecutionProvider"],
             disabled_optimizers=_SLOWER_FUSED,
         )
-        cores = os.cpu_count() or 1
-        self._asked = ThreadPoolExecutor(cores, thread_name_prefix="winnow-embed")
-        self._ingested = ThreadPoolExecutor(cores + 1, thread_name_prefix="winnow-embed")
-        self._way = RightOfWay()
+        self._turns = Turns(self._embed_one)
 
     @property
     def fingerprint(self) -> str:
@@ -76,20 +66,16 @@ class MiniLM:
         """Numbers in a vector."""
         return weights.DIMENSION
 
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """English: what the model was trained on."""
+        return ENGLISH
+
     def embed(self, texts: Sequence[str]) -> Vector:
         """Unit vectors, shape (len(texts), 384), in the order of ``texts``. Text beyond the window is cut."""
         if not texts:
             return np.empty((0, weights.DIMENSION), dtype=np.float32)
-        pieces = [each.ids for each in self._tokenizer.encode_batch(list(texts))]
-        if len(texts) > _FEW:
-            return np.stack([*self._ingested.map(self._embed_later, pieces)])
-        with self._way.taken():
-            rows = map(self._embed_one, pieces) if len(texts) == 1 else self._asked.map(self._embed_one, pieces)
-            return np.stack([*rows])
-
-    def _embed_later(self, ids: Sequence[int]) -> Vector:
-        self._way.give()
-        return self._embed_one(ids)
+        return self._turns.rows([each.ids for each in self._tokenizer.encode_batch(list(texts))])
 
     def _embed_one(self, ids: Sequence[int]) -> Vector:
         (vectors,) = self._session.run(None, {"input_ids": np.array([ids], dtype=np.int64)})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.output import FAILED, Json, Project, Store, command, errors_shown, print_json
+from server.commands.output import FAILED, Embedder, Json, Project, Store, command, errors_shown, print_json
 from server.errors import WinnowError
 from server.models import Environment
 from server.settings import Settings, load_settings
@@ -61,12 +61,13 @@ def ingest(
             "--repository", metavar="NAME", help="repository where a document states none", show_default=False
         ),
     ] = "",
+    embedder: Embedder = None,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
     """Put files and folders into the index."""
     with errors_shown(as_json=as_json):
-        settings = load_settings(store=store, project=project)
+        settings = load_settings(store=store, project=project, embedder=embedder)
         stated = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
         try:
             report = _ingest(settings, paths, stated)

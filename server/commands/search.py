@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from server.commands.asking import asked
-from server.commands.output import Json, Project, Store, command, errors_shown
+from server.commands.output import Embedder, Json, Project, Store, command, errors_shown
 from server.settings import load_settings
 
 app = command()
@@ -24,11 +24,12 @@ def search(
     vendor: Annotated[str | None, typer.Option("--vendor", help="only this vendor", show_default=False)] = None,
     store: Store = None,
     project: Project = None,
+    embedder: Embedder = None,
     as_json: Json = False,
 ) -> None:
     """Search the index with the same operation that agents call."""
     with errors_shown(as_json=as_json):
-        settings = load_settings(store=store, project=project)
+        settings = load_settings(store=store, project=project, embedder=embedder)
         arguments = {
             "query": query,
             "top_k": top_k,

@@ -39,6 +39,7 @@ class HashedTerms:
 
     fingerprint = FINGERPRINT
     dimension = DIMENSION
+    languages = None
 
     def embed(self, texts: Sequence[str]) -> Vector:
         rows = np.full((len(texts), DIMENSION), 0.01, dtype=np.float32)
