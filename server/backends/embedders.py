@@ -8,8 +8,8 @@ Which model is the setting `embedder`::
     openai:URL#MODEL    an endpoint that speaks OpenAI's /v1/embeddings
 
 A missing model is no error. Search and ingest then work on words alone and say so, and nothing here ever
-downloads one but ``install_model``: the default's weights come from the installed carrier package or from an earlier
-`winnow model install`, fastembed's files from an earlier one of those.
+downloads one but ``install_model``: the default's weights come from the installed carrier package or from an
+earlier `winnow model install`, fastembed's files from the latter.
 """
 
 from __future__ import annotations

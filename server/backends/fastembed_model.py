@@ -53,7 +53,7 @@ class FastembedModel:
         return languages_of(self._name)
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        """Unit vectors, shape (len(texts), dimension), in the order of ``texts``. Text beyond the window is cut."""
+        """Unit vectors, shape (len(texts), dimension), in their order. Text beyond the window is cut."""
         return self._turns.rows(texts) if texts else np.empty((0, self._dimension), dtype=np.float32)
 
     def _embed_one(self, text: str) -> Vector:

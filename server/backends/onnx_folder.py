@@ -75,7 +75,7 @@ class OnnxFolder:
         return languages_of(self._name)
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        """Unit vectors, shape (len(texts), dimension), in the order of ``texts``. Text beyond the window is cut."""
+        """Unit vectors, shape (len(texts), dimension), in their order. Text beyond the window is cut."""
         if not texts:
             return np.empty((0, self._dimension), dtype=np.float32)
         return self._turns.rows(self._tokenizer.encode_batch(list(texts)))

@@ -21,8 +21,9 @@ from server.errors import WinnowError
 # Texts in one request: an ingest's portion; services admit 96 to 2,048.
 AT_ONCE = 64
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 60.0
+_TIMEOUT = httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
 # A search may take 15 s in all, and answers by words where this takes longer.
-_QUERY_SECONDS = 5.0
+_QUERY_TIMEOUT = httpx.Timeout(_CONNECT_SECONDS)
 _ATTEMPTS, _QUERY_ATTEMPTS = 6, 2
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 30.0
 # Busy, or ill for the moment; anything else is an answer.
@@ -44,9 +45,7 @@ class OpenAIEndpoint:
         self._model = model
         self._pause_seconds = pause_seconds
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.Client(
-            headers=headers, timeout=httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
-        )
+        self._client = httpx.Client(headers=headers)
         self._dimension = 0
         self._dimension = len(self._asked(["dimension"])[0])
 
@@ -84,7 +83,7 @@ class OpenAIEndpoint:
                         "input": [text or " " for text in texts],
                         "encoding_format": "float",
                     },
-                    **({"timeout": _QUERY_SECONDS} if is_query else {}),
+                    timeout=_QUERY_TIMEOUT if is_query else _TIMEOUT,
                 )
             except httpx.HTTPError as error:
                 told, pause = f"{type(error).__name__}: {error}", 0.0
@@ -130,4 +129,5 @@ def _pause(first: float, attempt: int, wanted: float, *, is_query: bool) -> floa
     """Seconds until the next attempt, spread so that several callers do not come back together."""
     if is_query:
         return first
-    return min(max(wanted, first * 2**attempt * random.uniform(1.0, 1.5)), _LONGEST_PAUSE_SECONDS)
+    longer: float = first * 2**attempt * random.uniform(1.0, 1.5)
+    return min(max(wanted, longer), _LONGEST_PAUSE_SECONDS)

@@ -8,10 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from server.backends.base import VectorStore, admits
-from server.backends.catalogue import Catalogue
+from server.backends.catalogue import Binding, Catalogue
 from server.backends.embedders import LazyEmbedder
 from server.backends.graph_sqlite import SqliteGraph
 from server.backends.ledger import LedgerFile
+from server.backends.succession import sweep, vectors_of
 from server.backends.weights import DIMENSION
 from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters
@@ -26,7 +27,8 @@ _SCOPES = 16
 class Backends:
     """Everything that an index consists of, open. Close it to let another process in.
 
-    ``graph`` is None where none is kept. ``scope_of`` is ``admitted`` as a function that remembers.
+    ``graph`` is None where none is kept. ``scope_of`` is ``admitted`` as a function that remembers. ``binding`` says which
+    vectors are open.
     """
 
     catalogue: Catalogue
@@ -35,6 +37,7 @@ class Backends:
     embedder: LazyEmbedder
     retriever: Retriever
     scope_of: Callable[[Filters], Scope]
+    binding: Binding
 
     def admits(self, filters: Filters, document: Document) -> bool:
         """Whether a search with these filters could return the document."""
@@ -65,7 +68,10 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     graph: GraphStore | None = None
     try:
         graph = open_graph(settings)
-        store = _open_server(settings, catalogue) if settings.qdrant_url else _open_embedded(settings)
+        binding = _bound(settings, catalogue, embedder)
+        store = open_store(settings, catalogue.identity, binding)
+        if not settings.qdrant_url:
+            sweep(settings.store, catalogue)
     except BaseException:
         catalogue.close()
         if graph:
@@ -74,8 +80,8 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     if wait_for_model:
         embedder.wait()
     scope_of = scopes(catalogue)
-    retriever = Retriever(store, embedder, catalogue.embedding, settings.fusion, graph, scope_of)
-    return Backends(catalogue, store, graph, embedder, retriever, scope_of)
+    retriever = Retriever(store, embedder, _embeddings(catalogue, binding), settings.fusion, graph, scope_of)
+    return Backends(catalogue, store, graph, embedder, retriever, scope_of, binding)
 
 
 def catalogue_path(settings: Settings) -> Path:
@@ -112,13 +118,45 @@ def open_graph(settings: Settings) -> GraphStore | None:
     return _open_neo4j(settings) if settings.neo4j_url else SqliteGraph(settings.store / "graph.sqlite3")
 
 
+def open_store(settings: Settings, identity: str, binding: Binding, *, is_apart: bool = False) -> VectorStore:
+    """The vectors of the catalogue ``identity`` that are bound so, made where there are none. See ``EdgeStore``."""
+    if settings.qdrant_url:
+        return _open_server(settings, identity, binding)
+    return _open_embedded(settings, binding, is_apart=is_apart)
+
+
+def _bound(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedder) -> Binding:
+    """Where the vectors are; those of an empty catalogue get the dimension of the model."""
+    binding = catalogue.binding
+    if catalogue.chunk_count() or settings.embedding == "off":
+        return binding
+    model = None if settings.embedder == "minilm" else embedder.wait()
+    dimension = model.dimension if model else DIMENSION
+    if dimension != binding.dimension:
+        binding = Binding(vectors_of(dimension), dimension)
+        catalogue.bind(binding)
+    return binding
+
+
+def _embeddings(catalogue: Catalogue, opened: Binding) -> Callable[[str], str]:
+    """The fingerprint of a project's vectors in the store that is open, also after others have taken their place."""
+    last: dict[str, str] = {}
+
+    def embedding_of(project: str) -> str:
+        if catalogue.binding == opened:
+            last[project] = catalogue.embedding(project)
+        return last.get(project, "")
+
+    return embedding_of
+
+
 # Each engine takes long to import, and only one is wanted.
 
 
-def _open_embedded(settings: Settings) -> VectorStore:
+def _open_embedded(settings: Settings, binding: Binding, *, is_apart: bool) -> VectorStore:
     from server.backends.edge import EdgeStore
 
-    return EdgeStore(settings.store, DIMENSION)
+    return EdgeStore(settings.store, binding.dimension, vectors=binding.vectors, is_apart=is_apart)
 
 
 def _open_neo4j(settings: Settings) -> GraphStore:
@@ -129,14 +167,14 @@ def _open_neo4j(settings: Settings) -> GraphStore:
     return Neo4jGraph(str(settings.neo4j_url), user, password.get_secret_value() if password else "")
 
 
-def _open_server(settings: Settings, catalogue: Catalogue) -> VectorStore:
+def _open_server(settings: Settings, identity: str, binding: Binding) -> VectorStore:
     from server.backends.qdrant import QdrantStore
 
     key = settings.qdrant_api_key
     return QdrantStore(
         str(settings.qdrant_url),
-        DIMENSION,
+        binding.dimension,
         # What is in the collection but not in the catalogue counts as left over, so no two share one.
-        collection=f"winnow-{catalogue.identity}",
+        collection="-".join(["winnow", identity, *binding.vectors.split("-")[1:]]),
         api_key=key.get_secret_value() if key else None,
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = command()
 
-_INTERRUPTED = 130  # what a shell expects after Ctrl-C
+INTERRUPTED = 130  # what a shell expects after Ctrl-C
 _PLAIN_EVERY_SECONDS = 3.0
 _FAILURES_SHOWN = 20
 _LABEL_CHARS = 200  # what a request may name
@@ -73,7 +73,7 @@ def ingest(
             report = _ingest(settings, paths, stated)
         except KeyboardInterrupt:
             sys.stderr.write("\nstopped; what was reported done is kept, run the same command again to go on\n")
-            raise typer.Exit(_INTERRUPTED) from None
+            raise typer.Exit(INTERRUPTED) from None
         _show(report, settings, as_json=as_json)
     if report.failures and not report.documents + report.unchanged:
         raise typer.Exit(FAILED)

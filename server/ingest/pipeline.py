@@ -511,8 +511,8 @@ def _check_model(target: Target, fingerprint: str) -> None:
         ours = f"the model now is {fingerprint}" if fingerprint else "there is no model now"
         raise WinnowError(
             "EMBEDDING_MISMATCH",
-            f"project {target.project!r} was indexed with {theirs}, and {ours}; ingest into another --project, "
-            "or bring that model back (winnow model show)",
+            f"project {target.project!r} was indexed with {theirs}, and {ours}; set the embedder that it was "
+            "indexed with, or change the whole store to this one: winnow reindex",
             details={"project": target.project, "indexed_with": theirs, "model": fingerprint},
         )
 
