@@ -33,7 +33,7 @@ FINGERPRINT = f"{weights.NAME}/int8/{weights.SHA256[weights.WEIGHTS][:8]}/{RECIP
 
 # The fused residual and normalisation takes 47 ms where the two operators that it replaces take 16 (eight texts
 # of 200 pieces, one thread, ONNX Runtime 1.31).
-_SLOWER_FUSED = ["SkipLayerNormFusion"]
+SLOWER_FUSED = ["SkipLayerNormFusion"]
 
 
 class MiniLM:
@@ -52,7 +52,7 @@ class MiniLM:
             str(folder / "model.onnx"),
             _options(),
             providers=["CPUExecutionProvider"],
-            disabled_optimizers=_SLOWER_FUSED,
+            disabled_optimizers=SLOWER_FUSED,
         )
         self._turns = Turns(self._embed_one)
 
@@ -112,6 +112,14 @@ def convert(source: Path, models: Path) -> None:
         except OSError:
             if not is_converted(models):  # otherwise another process was first, with the same bytes
                 raise
+
+
+def write_float32(source: Path, target: Path) -> None:
+    """The model as it was published, of the same two files, in full precision: ``target`` becomes an ONNX file."""
+    from server.backends import minilm_graph
+
+    weights.check(source)
+    minilm_graph.write_float32(source / weights.WEIGHTS, target)
 
 
 def _options() -> onnxruntime.SessionOptions:

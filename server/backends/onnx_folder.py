@@ -3,7 +3,7 @@
 The folder is laid out as on the Hugging Face hub::
 
     model.onnx, or onnx/model.onnx     inputs input_ids, attention_mask, token_type_ids (what of them it takes);
-                                       output (batch, length, dimension), or (batch, dimension) where it pools itself
+                                       output (batch, length, dimension), or pooled (batch, dimension)
     tokenizer.json
     1_Pooling/config.json              optional: mean (the default) or cls
     sentence_bert_config.json          optional: max_seq_length, the window in tokens

@@ -27,8 +27,8 @@ _SCOPES = 16
 class Backends:
     """Everything that an index consists of, open. Close it to let another process in.
 
-    ``graph`` is None where none is kept. ``scope_of`` is ``admitted`` as a function that remembers. ``binding`` says which
-    vectors are open.
+    ``graph`` is None where none is kept. ``scope_of`` is ``admitted`` as a function that remembers.
+    ``binding`` says which vectors are open.
     """
 
     catalogue: Catalogue
@@ -119,7 +119,7 @@ def open_graph(settings: Settings) -> GraphStore | None:
 
 
 def open_store(settings: Settings, identity: str, binding: Binding, *, is_apart: bool = False) -> VectorStore:
-    """The vectors of the catalogue ``identity`` that are bound so, made where there are none. See ``EdgeStore``."""
+    """The vectors of the catalogue ``identity`` that are bound so, made where there are none."""
     if settings.qdrant_url:
         return _open_server(settings, identity, binding)
     return _open_embedded(settings, binding, is_apart=is_apart)
@@ -139,7 +139,7 @@ def _bound(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedder) -> 
 
 
 def _embeddings(catalogue: Catalogue, opened: Binding) -> Callable[[str], str]:
-    """The fingerprint of a project's vectors in the store that is open, also after others have taken their place."""
+    """The fingerprint of a project's vectors in the open store, also once others have taken their place."""
     last: dict[str, str] = {}
 
     def embedding_of(project: str) -> str:

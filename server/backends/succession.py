@@ -1,13 +1,13 @@
 """How one set of vectors takes another's place: which folder they are made in, and what becomes of the former.
 
-Each set lies in a folder of its own below the store (``vectors``, ``vectors-1f0c...``), or in a collection whose name
-ends alike; the catalogue says which one counts. A set that is being made is written down beside it before its first
-point::
+Each set lies in a folder of its own below the store (``vectors``, ``vectors-1f0c...``), or in a collection whose
+name ends alike; the catalogue says which one counts. A set that is being made is written down beside it before its
+first point::
 
     reindexing.json    which folder, for which model, from which state of the documents
 
-Killed at any time, the former set still counts, and the next run goes on in the folder that is written down if model
-and documents are as they were. A folder that neither counts nor is written down is left over.
+Killed at any time, the former set still counts, and the next run goes on in the folder that is written down if
+model and documents are as they were. A folder that neither counts nor is written down is left over.
 """
 
 from __future__ import annotations

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 app = command()
 
 _EPILOG = """
-For another embedding model, or where the vectors were lost: every chunk of every project is embedded from the text that
-the store keeps, into a second set of vectors; no file is read. The former set answers until the second one is whole
-and takes its place in one step. After Ctrl-C or a crash the same command goes on where it was.
+For another embedding model, or where the vectors were lost: every chunk of every project is embedded from the text
+that the store keeps, into a second set of vectors; no file is read. The former set answers until the second one is
+whole and takes its place in one step. After Ctrl-C or a crash the same command goes on where it was.
 
 Servers that run keep the former vectors until they are restarted. Give them the same --embedder, or set it once in
 winnow.toml.
 
-Exit code: 0 when the store has its vectors; 2 for usage; 4 when another process writes to the store or there is no model.
+Exit code: 0 when the store has its vectors; 2 for usage; 4 when another process writes to the store or there is no
+model.
 
 Examples: winnow reindex | winnow reindex --embedder onnx:models/bge-small --json
 | winnow reindex --embedder openai:http://localhost:11434/v1#nomic-embed-text

@@ -17,8 +17,8 @@ the same result. A file's *stamp* (size, time, what the ingest says of documents
 together with its last document: a stamp that is as before means that the file was read to its end.
 
 Three things go on at once: a thread reads and cuts the next batches (``_batches``), two threads have them embedded
-(``server.ingest.embedding``), and the caller's thread writes those that are done, in their order. Batches wait for each other
-only where ``_BATCHES_AHEAD`` of them are embedded and not yet written.
+(``server.ingest.embedding``), and the caller's thread writes those that are done, in their order. At most
+``_BATCHES_AHEAD`` of them wait to be written; reading waits then.
 
 The graph follows at the end of the run (see ``server.ingest.graph``); where it cannot, the next run draws it.
 """

@@ -1,4 +1,4 @@
-"""All chunks of the catalogue into an empty vector store: for another model, or because the former vectors are lost.
+"""All chunks of the catalogue into an empty vector store: for another model, or because the vectors are lost.
 
 Chunks are embedded from the text that the catalogue keeps; no file is read. What the store holds already is taken
 as done, so that an interrupted run goes on where it was.
@@ -47,8 +47,8 @@ def embed_anew(
 ) -> Reindexed:
     """Make ``store`` hold a point for each chunk of every project, with vectors of ``embedder``.
 
-    The caller is the catalogue's only writer. Raises what the embedder and the store raise; everything that was told
-    to ``progress`` is in the store for good.
+    The caller is the catalogue's only writer. Raises what the embedder and the store raise; everything that was
+    told to ``progress`` is in the store for good.
     """
     began, projects = time.monotonic(), catalogue.projects()
     present = {chunk for project in projects for chunk in store.ids(project.name)}

@@ -71,6 +71,8 @@ ROOMS: Mapping[str, str] = {
     "server.health": ANYTHING,
     "server.demo": ANYTHING,
     "server.bench": "sandbox server.knowledge server.operations",
+    "server.bench.ingest": "server.bench server.backends.base server.ingest server.retrieval server.models "
+    "server.errors server.ids",
     "server.commands": ANYTHING,
     "server.cli": "server",
 }
