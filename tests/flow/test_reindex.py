@@ -1,4 +1,4 @@
-"""Another model for a store: refused until it is reindexed, then embedded beside the former index that answers on."""
+"""Another model for a store: refused until a reindex, which embeds beside the former index that answers on."""
 
 from __future__ import annotations
 

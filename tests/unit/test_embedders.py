@@ -171,7 +171,7 @@ def test_an_endpoint_that_is_busy_is_asked_again_and_a_query_once(endpoint: Endp
 def test_an_endpoint_that_refuses_the_key_is_not_asked_again(endpoint: Endpoint) -> None:
     model = opened(endpoint)
     endpoint.ill, endpoint.asked = [401], []
-    with pytest.raises(WinnowError, match="401.*check the settings") as caught:
+    with pytest.raises(WinnowError, match=r"401.*check the settings") as caught:
         model.embed(["a"] * (FEW + 1))
     assert (caught.value.retryable, len(endpoint.asked)) == (False, 1)
     assert "a-key" not in caught.value.message
