@@ -508,11 +508,15 @@ def _countable(todo: Sequence[Sequence[File]]) -> int:
 def _check_model(target: Target, fingerprint: str) -> None:
     theirs = target.catalogue.embedding(target.project)
     if theirs not in ("", fingerprint):
-        ours = f"the model now is {fingerprint}" if fingerprint else "there is no model now"
+        ours, way = (
+            (f"the model now is {fingerprint}", "change the whole store to this one: winnow reindex")
+            if fingerprint
+            else ("there is no model now", "ingest into another --project")
+        )
         raise WinnowError(
             "EMBEDDING_MISMATCH",
             f"project {target.project!r} was indexed with {theirs}, and {ours}; set the embedder that it was "
-            "indexed with, or change the whole store to this one: winnow reindex",
+            f"indexed with (winnow model show), or {way}",
             details={"project": target.project, "indexed_with": theirs, "model": fingerprint},
         )
 
