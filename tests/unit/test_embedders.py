@@ -190,6 +190,19 @@ def test_an_endpoint_is_chosen_by_a_setting_and_its_key_is_one(endpoint: Endpoin
     assert (source.state, model and model.dimension, endpoint.keys) == ("ready", 5, ["Bearer of the setting"])
 
 
+def test_an_endpoint_that_was_away_at_the_start_is_asked_again(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.backends.embedders._AGAIN_SECONDS", 0.0)
+    endpoint.ill = [503, 503]
+    source = LazyEmbedder(load_settings(embedder=f"openai:{endpoint.url}#letters"))
+    assert (source.wait(), source.state) == (None, "missing")
+    source.start()
+    assert source._thread
+    source._thread.join()
+    assert (source.state, source.why, source.ready() is not None) == ("ready", "", True)
+
+
 # --- which model
 
 
@@ -222,6 +235,21 @@ def test_fastembed_loads_what_is_there_and_asks_no_network(tmp_path: Path) -> No
     source = LazyEmbedder(load_settings(models=tmp_path, embedder="fastembed:BAAI/bge-small-en-v1.5"))
     assert source.wait() is None
     assert "run: winnow model install --embedder fastembed:BAAI/bge-small-en-v1.5" in source.why
+
+
+@pytest.mark.skipif(importlib.util.find_spec("fastembed") is None, reason="fastembed is not installed")
+def test_fastembed_gives_the_vectors_of_the_files_that_are_there(tmp_path: Path) -> None:
+    name, cache = "sentence-transformers/all-MiniLM-L6-v2", "models--Qdrant--all-MiniLM-L6-v2-onnx"
+    folder = tmp_path / "fastembed" / name.replace("/", "--") / cache
+    table = np.tile(TABLE, 64)
+    told = {"pad_token": "[UNK]", "pad_token_id": 0, "max_length": 128, "model_max_length": 128}
+    files = {"config": told, "tokenizer_config": told, "special_tokens_map": {}}
+    write_model(folder / "snapshots" / "revision", table, **files)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("revision", encoding="utf-8")
+    model = load_embedder(load_settings(models=tmp_path, embedder=f"fastembed:{name}"))
+    assert model.embed(["gateway"])[0] == pytest.approx(unit(table[2]), abs=1e-5)
+    assert (model.dimension, model.languages) == (384, {"en"})
 
 
 def test_what_cannot_be_installed_says_so(tmp_path: Path) -> None:
