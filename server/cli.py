@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "demo": ("demo", "index this Python's documentation and answer from it through a real MCP client"),
         "ingest": ("ingest", "put files and collections into the index"),
+        "reindex": ("reindex", "embed everything anew, with another model or the same"),
         "search": ("search", "search from the shell"),
         "quote": ("quote", "quote what answers a question"),
         "exec": ("exec", "run a retrieval script in the sandbox"),

@@ -216,12 +216,15 @@ def _model(settings: Settings) -> Iterator[Finding]:
     source = LazyEmbedder(settings)
     model = source.wait()
     if model is not None:
-        detail = f"{model.fingerprint}, {model.dimension} dimensions, in {settings.models}"
+        place = f", in {settings.models}" if settings.embedder == "minilm" else ""
+        detail = f"{model.fingerprint}, {model.dimension} dimensions{place}"
         yield Finding("model", "embedding", True, detail)
     elif source.state == "off":
         yield Finding("model", "embedding", True, f"{source.why}; search is lexical", essential=False)
     else:
-        yield Finding("model", "embedding", False, f"{source.why}; search is lexical", "run: winnow model install")
+        is_ours = settings.embedder == "minilm"
+        advice = "run: winnow model install" if is_ours else f"check the setting embedder ({settings.embedder})"
+        yield Finding("model", "embedding", False, f"{source.why}; search is lexical", advice)
 
 
 def _engine(settings: Settings) -> Iterator[Finding]:

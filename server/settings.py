@@ -119,6 +119,13 @@ class Settings(BaseSettings):
         default=(), max_length=1000, description="only documents of one of these repositories; empty: any"
     )
     embedding: Literal["auto", "off"] = Field(default="auto", description="off: lexical search only")
+    embedder: str = Field(
+        default="minilm",
+        pattern=r"^(minilm|fastembed:\S+|onnx:.+|openai:https?://[^\s#]+#\S+)$",
+        description="the embedding model: minilm, fastembed:MODEL, onnx:FOLDER, or openai:URL#MODEL, "
+        "an endpoint to which texts are sent",
+    )
+    embedder_key: SecretStr | None = Field(default=None, description="key of that endpoint")
     fusion: Literal["convex", "rrf"] = Field(default="convex", description="how the legs are joined")
     boost_vendor: Factor = Field(default=1.0, description="factor for documents of a vendor that the query names")
     boost_types: Factors = Field(default=(), description="factors by document type: code=0.8,markdown=1.2")

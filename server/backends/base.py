@@ -206,6 +206,9 @@ class VectorStore(Protocol):
     def close(self) -> None: ...
 
 
+ENGLISH = frozenset({"en"})
+
+
 class Embedder(Protocol):
     """Text to unit vectors. ``fingerprint`` changes whenever the vectors would.
 

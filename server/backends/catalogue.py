@@ -13,6 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,7 +29,9 @@ _BUSY_SECONDS = 10.0
 _AT_ONCE = 500
 
 _SCHEMA = """
-CREATE TABLE catalogue (identity TEXT NOT NULL);
+CREATE TABLE catalogue (
+    identity TEXT NOT NULL, vectors TEXT NOT NULL DEFAULT 'vectors', dimension INTEGER NOT NULL DEFAULT 384
+);
 CREATE TABLE projects (
     name TEXT PRIMARY KEY,
     generation INTEGER NOT NULL DEFAULT 0,
@@ -68,6 +71,8 @@ _MIGRATIONS: Mapping[int, str] = MappingProxyType(
         2: """
         ALTER TABLE documents ADD COLUMN language TEXT NOT NULL DEFAULT '';
         CREATE INDEX documents_by_language ON documents (project, language);
+        ALTER TABLE catalogue ADD COLUMN vectors TEXT NOT NULL DEFAULT 'vectors';
+        ALTER TABLE catalogue ADD COLUMN dimension INTEGER NOT NULL DEFAULT 384;
         """,
     }
 )
@@ -76,6 +81,14 @@ _DOCUMENT = (
     " environment, repository, language"
 )
 _CHUNK = 'id, document_id, ordinal, heading_path, text, start, "end", tokens'
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where the catalogue's vectors are: a folder's name (or the end of a collection's), and their dimension."""
+
+    vectors: str
+    dimension: int
 
 
 class Catalogue:
@@ -219,6 +232,23 @@ class Catalogue:
         """Eight characters that tell this catalogue from every other one."""
         return str(self._rows("SELECT identity FROM catalogue")[0][0])
 
+    @property
+    def binding(self) -> Binding:
+        """Where the vectors are."""
+        return Binding(*self._rows("SELECT vectors, dimension FROM catalogue")[0])
+
+    def bind(self, binding: Binding) -> None:
+        """Say where the vectors of a catalogue without chunks will be."""
+        with self._writing() as connection:
+            connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
+
+    def rebind(self, binding: Binding, embedding: str) -> None:
+        """From now on the vectors are there, all of this fingerprint: one change, all of it or nothing."""
+        with self._writing() as connection:
+            connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
+            connection.execute("UPDATE documents SET embedding = ?", (embedding,))
+            connection.execute("UPDATE projects SET generation = generation + 1")
+
     @contextmanager
     def only_writer(self) -> Iterator[None]:
         """Keep other writers out, those of other processes too. Raises ``WinnowError("INDEX_HELD")``."""
@@ -306,7 +336,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:
     if version == 0:
         _execute(connection, _SCHEMA)
-        connection.execute("INSERT INTO catalogue VALUES (?)", (secrets.token_hex(4),))
+        connection.execute("INSERT INTO catalogue (identity) VALUES (?)", (secrets.token_hex(4),))
     else:
         for each in range(version, SCHEMA_VERSION):
             _execute(connection, _MIGRATIONS[each])

@@ -39,17 +39,18 @@ _INDEXES = {"keyword": qdrant.PayloadSchemaType.Keyword, "float": qdrant.Payload
 
 
 class EdgeStore:
-    """A ``VectorStore`` in the folder ``store``; vectors have ``dimension`` numbers.
+    """A ``VectorStore`` in the folder ``vectors`` of ``store``; vectors have ``dimension`` numbers.
 
-    Raises ``WinnowError("INDEX_HELD")`` where another process has it open.
+    Raises ``WinnowError("INDEX_HELD")`` where another process has it open. ``is_apart``: nobody else knows of
+    these vectors yet, so they are opened beside those that the store's holder has.
     """
 
-    def __init__(self, store: Path, dimension: int) -> None:
-        self._lock = Lock(store, HOLDER)
+    def __init__(self, store: Path, dimension: int, *, vectors: str = "vectors", is_apart: bool = False) -> None:
+        self._lock = None if is_apart else Lock(store, HOLDER)
         try:
-            self._shard = _open(store / "vectors", dimension)
+            self._shard = _open(store / vectors, dimension)
         except BaseException:
-            self._lock.release()
+            self._release()
             raise
 
     def upsert(self, points: Sequence[Point]) -> None:
@@ -113,7 +114,11 @@ class EdgeStore:
     def close(self) -> None:
         """Flush and let the next process in."""
         self._shard.close()
-        self._lock.release()
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
     def _search(self, query: qdrant.Query, where: qdrant.Filter, limit: int) -> list[tuple[str, float]]:
         request = qdrant.QueryRequest(
@@ -140,7 +145,7 @@ def _open(folder: Path, dimension: int) -> qdrant.EdgeShard:
 def _create(folder: Path, dimension: int) -> None:
     """Make an empty shard elsewhere and rename it: a folder that exists is whole."""
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".creating-") as workshop:
-        made = Path(workshop, "vectors")
+        made = Path(workshop, folder.name)
         made.mkdir()
         shard = qdrant.EdgeShard.create(str(made), _config(dimension))
         _indexed(shard).close()

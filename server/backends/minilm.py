@@ -15,7 +15,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,8 @@ import onnxruntime  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
 from server.backends import weights
-from server.backends.base import Vector
+from server.backends.base import ENGLISH, Vector
+from server.backends.turns import Turns
 
 # What the model was trained on: text beyond it does not reach the vector, so chunks are cut below it.
 WINDOW = 256
@@ -31,11 +31,9 @@ WINDOW = 256
 RECIPE = 1
 FINGERPRINT = f"{weights.NAME}/int8/{weights.SHA256[weights.WEIGHTS][:8]}/{RECIPE}"
 
-_LANGUAGES = frozenset({"en"})
-
 # The fused residual and normalisation takes 47 ms where the two operators that it replaces take 16 (eight texts
 # of 200 pieces, one thread, ONNX Runtime 1.31).
-_SLOWER_FUSED = ["SkipLayerNormFusion"]
+SLOWER_FUSED = ["SkipLayerNormFusion"]
 
 
 class MiniLM:
@@ -54,9 +52,9 @@ class MiniLM:
             str(folder / "model.onnx"),
             _options(),
             providers=["CPUExecutionProvider"],
-            disabled_optimizers=_SLOWER_FUSED,
+            disabled_optimizers=SLOWER_FUSED,
         )
-        self._threads = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="winnow-embed")
+        self._turns = Turns(self._embed_one)
 
     @property
     def fingerprint(self) -> str:
@@ -70,17 +68,17 @@ class MiniLM:
 
     @property
     def languages(self) -> frozenset[str] | None:
-        """What it was trained on."""
-        return _LANGUAGES
+        """English: what the model was trained on."""
+        return ENGLISH
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Unit vectors, shape (len(texts), 384), in the order of ``texts``. Text beyond the window is cut."""
-        rows = map(self._embed_one, texts) if len(texts) < 2 else self._threads.map(self._embed_one, texts)
-        return np.stack([*rows]) if texts else np.empty((0, weights.DIMENSION), dtype=np.float32)
+        if not texts:
+            return np.empty((0, weights.DIMENSION), dtype=np.float32)
+        return self._turns.rows([each.ids for each in self._tokenizer.encode_batch(list(texts))])
 
-    def _embed_one(self, text: str) -> Vector:
-        ids = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
-        (vectors,) = self._session.run(None, {"input_ids": ids})
+    def _embed_one(self, ids: Sequence[int]) -> Vector:
+        (vectors,) = self._session.run(None, {"input_ids": np.array([ids], dtype=np.int64)})
         return np.asarray(vectors[0], dtype=np.float32)
 
 
@@ -114,6 +112,14 @@ def convert(source: Path, models: Path) -> None:
         except OSError:
             if not is_converted(models):  # otherwise another process was first, with the same bytes
                 raise
+
+
+def write_float32(source: Path, target: Path) -> None:
+    """The model as it was published, of the same two files, in full precision: ``target`` becomes an ONNX file."""
+    from server.backends import minilm_graph
+
+    weights.check(source)
+    minilm_graph.write_float32(source / weights.WEIGHTS, target)
 
 
 def _options() -> onnxruntime.SessionOptions:

@@ -9,10 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from server.backends.base import Reranker, VectorStore, admits
-from server.backends.catalogue import Catalogue
+from server.backends.catalogue import Binding, Catalogue
 from server.backends.embedders import LazyEmbedder
 from server.backends.graph_sqlite import SqliteGraph
 from server.backends.ledger import LedgerFile
+from server.backends.succession import sweep, vectors_of
 from server.backends.weights import DIMENSION
 from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters
@@ -33,6 +34,7 @@ class Backends:
 
     ``reranker`` loads the second stage when it is first asked for, and raises what that raises; None without one.
     ``graph`` is None where none is kept. ``scope_of`` is ``admitted`` as a function that remembers.
+    ``binding`` says which vectors are open.
     """
 
     catalogue: Catalogue
@@ -41,6 +43,7 @@ class Backends:
     embedder: LazyEmbedder
     retriever: Retriever
     scope_of: Callable[[Filters], Scope]
+    binding: Binding
     reranker: Callable[[], Reranker | None] = _none
 
     def admits(self, filters: Filters, document: Document) -> bool:
@@ -72,7 +75,10 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     graph: GraphStore | None = None
     try:
         graph = open_graph(settings)
-        store = _open_server(settings, catalogue) if settings.qdrant_url else _open_embedded(settings)
+        binding = _bound(settings, catalogue, embedder)
+        store = open_store(settings, catalogue.identity, binding)
+        if not settings.qdrant_url:
+            sweep(settings.store, catalogue)
     except BaseException:
         catalogue.close()
         if graph:
@@ -84,13 +90,13 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     retriever = Retriever(
         store,
         embedder,
-        catalogue.embedding,
+        _embeddings(catalogue, binding),
         settings.fusion,
         graph,
         scope_of,
         languages_of=languages(catalogue),
     )
-    return Backends(catalogue, store, graph, embedder, retriever, scope_of, _reranker_of(settings))
+    return Backends(catalogue, store, graph, embedder, retriever, scope_of, binding, _reranker_of(settings))
 
 
 def catalogue_path(settings: Settings) -> Path:
@@ -151,6 +157,38 @@ def _reranker_of(settings: Settings) -> Callable[[], Reranker | None]:
     return loaded
 
 
+def open_store(settings: Settings, identity: str, binding: Binding, *, is_apart: bool = False) -> VectorStore:
+    """The vectors of the catalogue ``identity`` that are bound so, made where there are none."""
+    if settings.qdrant_url:
+        return _open_server(settings, identity, binding)
+    return _open_embedded(settings, binding, is_apart=is_apart)
+
+
+def _bound(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedder) -> Binding:
+    """Where the vectors are; those of an empty catalogue get the dimension of the model."""
+    binding = catalogue.binding
+    if catalogue.chunk_count() or settings.embedding == "off":
+        return binding
+    model = None if settings.embedder == "minilm" else embedder.wait()
+    dimension = model.dimension if model else DIMENSION
+    if dimension != binding.dimension:
+        binding = Binding(vectors_of(dimension), dimension)
+        catalogue.bind(binding)
+    return binding
+
+
+def _embeddings(catalogue: Catalogue, opened: Binding) -> Callable[[str], str]:
+    """The fingerprint of a project's vectors in the open store, also once others have taken their place."""
+    last: dict[str, str] = {}
+
+    def embedding_of(project: str) -> str:
+        if catalogue.binding == opened:
+            last[project] = catalogue.embedding(project)
+        return last.get(project, "")
+
+    return embedding_of
+
+
 # Each engine takes long to import, and only one is wanted.
 
 
@@ -168,20 +206,20 @@ def open_neo4j(settings: Settings, *, space: str = "", query_seconds: float | No
     )
 
 
-def _open_embedded(settings: Settings) -> VectorStore:
+def _open_embedded(settings: Settings, binding: Binding, *, is_apart: bool) -> VectorStore:
     from server.backends.edge import EdgeStore
 
-    return EdgeStore(settings.store, DIMENSION)
+    return EdgeStore(settings.store, binding.dimension, vectors=binding.vectors, is_apart=is_apart)
 
 
-def _open_server(settings: Settings, catalogue: Catalogue) -> VectorStore:
+def _open_server(settings: Settings, identity: str, binding: Binding) -> VectorStore:
     from server.backends.qdrant import QdrantStore
 
     key = settings.qdrant_api_key
     return QdrantStore(
         str(settings.qdrant_url),
-        DIMENSION,
+        binding.dimension,
         # What is in the collection but not in the catalogue counts as left over, so no two share one.
-        collection=f"winnow-{catalogue.identity}",
+        collection="-".join(["winnow", identity, *binding.vectors.split("-")[1:]]),
         api_key=key.get_secret_value() if key else None,
     )

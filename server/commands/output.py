@@ -20,6 +20,16 @@ Project = Annotated[
     str | None, typer.Option("--project", metavar="NAME", help="project in the store", show_default=False)
 ]
 
+Embedder = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder",
+        metavar="MODEL",
+        help="embedding model: minilm (default), fastembed:MODEL, onnx:FOLDER or openai:URL#MODEL",
+        show_default=False,
+    ),
+]
+
 Engine = Annotated[
     str | None,
     typer.Option(

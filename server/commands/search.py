@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from server.commands.asking import asked
-from server.commands.output import Json, Project, Store, command, errors_shown
+from server.commands.output import Embedder, Json, Project, Store, command, errors_shown
 from server.errors import WinnowError
 from server.settings import load_settings
 
@@ -30,11 +30,12 @@ def search(
     ] = False,
     store: Store = None,
     project: Project = None,
+    embedder: Embedder = None,
     as_json: Json = False,
 ) -> None:
     """Search the index with the same operation that agents call."""
     with errors_shown(as_json=as_json):
-        settings = load_settings(store=store, project=project)
+        settings = load_settings(store=store, project=project, embedder=embedder)
         if explain:
             _check_explained(vendor, min_score)
             asked(settings, "kb.search", _explained(query, top_k), _explanation, as_json=as_json)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-from server.commands.output import Allowed, Engine, Project, Store, command, errors_shown
+from server.commands.output import Allowed, Embedder, Engine, Project, Store, command, errors_shown
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def serve(
     ] = None,
     store: Store = None,
     project: Project = None,
+    embedder: Embedder = None,
     doc_tags: Annotated[
         str | None,
         typer.Option("--doc-tags", metavar="A,B", help="serve only these doc tags", show_default=False),
@@ -110,6 +111,7 @@ def serve(
         settings = load_settings(
             store=store,
             project=project,
+            embedder=embedder,
             doc_tags=doc_tags,
             environment=environment,
             repositories=repositories,

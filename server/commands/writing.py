@@ -17,8 +17,15 @@ from server.settings import Settings
 def target_of(settings: Settings, backends: Backends, embedder: Embedder | None) -> Target:
     """Where the project of these settings is written to.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` where the user's own names (setting ``entities``) cannot be read.
+    Raises ``WinnowError``: "INVALID_REQUEST" where the user's own names (setting ``entities``) cannot be read,
+    "EMBEDDING_MISMATCH" where the store's vectors have another dimension than the model's.
     """
+    if embedder and embedder.dimension != backends.binding.dimension:
+        raise WinnowError(
+            "EMBEDDING_MISMATCH",
+            f"the store's vectors have {backends.binding.dimension} dimensions, those of {embedder.fingerprint} "
+            f"{embedder.dimension}; to change to it run: winnow reindex --embedder {settings.embedder}",
+        )
     graph = graphing_of(settings, backends.graph) if backends.graph else None
     return Target(settings.project, backends.catalogue, backends.store, embedder, graph)
 

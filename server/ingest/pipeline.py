@@ -16,6 +16,10 @@ that nobody knows and writes those that are missing or doubtful. Ids are digests
 the same result. A file's *stamp* (size, time, what the ingest says of documents without labels) is written
 together with its last document: a stamp that is as before means that the file was read to its end.
 
+Three things go on at once: a thread reads and cuts the next batches (``_batches``), two threads have them embedded
+(``server.ingest.embedding``), and the caller's thread writes those that are done, in their order. At most
+``_BATCHES_AHEAD`` of them wait to be written; reading waits then.
+
 The graph follows at the end of the run (see ``server.ingest.graph``); where it cannot, the next run draws it.
 """
 
@@ -36,21 +40,21 @@ from server.backends.base import (
     Embedder,
     Entry,
     Known,
-    Point,
     VectorStore,
     payload_of,
 )
 from server.errors import WinnowError
 from server.ids import document_id
 from server.ingest.ahead import ahead
-from server.ingest.chunking import chunk, indexed_text
+from server.ingest.chunking import chunk
 from server.ingest.documents import Labels, RawDocument, Unreadable, cleaned, labelled
+from server.ingest.embedding import Embedded, Embedding, points
 from server.ingest.files import File, Listing, Root, find, roots
 from server.ingest.graph import Graphing, GraphReport, GraphRun
 from server.ingest.readers import Flaw, kind_of, read
 from server.models import Chunk, Document, Environment
 from server.retrieval.languages import language_of
-from server.retrieval.lexical import document_vector, is_stemmed_alike
+from server.retrieval.lexical import is_stemmed_alike
 
 __all__ = [
     "Failure",
@@ -72,8 +76,8 @@ INDEX_VERSION = 1
 READERS_VERSION = 4
 # One transaction, one progress report: about two seconds of embedding.
 _BATCH_CHUNKS = 128
-# Documents that are read and cut while a batch is embedded.
-_AHEAD = 64
+# Batches that are read, and embedded or about to be, while one is written.
+_BATCHES_AHEAD = 2
 _UNLABELLED = Labels()
 _ENVIRONMENTS = frozenset(get_args(Environment))
 _TAKEN = "{source} has a document of this name already; ingest this one into another --project"
@@ -245,6 +249,7 @@ class _Batch:
     deleted: list[str] = field(default_factory=list)
     stamps: dict[str, str | None] = field(default_factory=dict)
     bytes: int = 0
+    points: Embedded = ()
 
     @property
     def chunks(self) -> int:
@@ -336,14 +341,12 @@ class _Run:
 
     def take(self, source: str, origins: Iterable[_Origin]) -> None:
         """Read the origins of a source and write what changed."""
-        batch = _Batch(source)
-        with closing(ahead(self._read(source, origins), _AHEAD)) as events:
-            for event in events:
-                _put(batch, event, self._labels)
-                if batch.chunks >= _BATCH_CHUNKS:
-                    self._write(batch)
-                    batch = _Batch(source)
-        self._write(batch)
+        with (
+            Embedding(self._target.embedder) as embedding,
+            closing(ahead(self._batches(source, origins, embedding), _BATCHES_AHEAD)) as batches,
+        ):
+            for batch in batches:
+                self._write(batch)
 
     def forget(self, part: _Part) -> None:
         """Take out the documents of files that are gone."""
@@ -391,6 +394,16 @@ class _Run:
         return (_UNHEARD_OF.format(count=count, uri=uri, environment=environment[:_SHOWN_CHARS]),)
 
     # --- reading: in the reader's thread
+
+    def _batches(self, source: str, origins: Iterable[_Origin], embedding: Embedding) -> Iterator[_Batch]:
+        """What changed, in portions that are being embedded."""
+        batch = _Batch(source)
+        for event in self._read(source, origins):
+            _put(batch, event, self._labels)
+            if batch.chunks >= _BATCH_CHUNKS:
+                yield _begun(batch, embedding)
+                batch = _Batch(source)
+        yield _begun(batch, embedding)
 
     def _read(self, source: str, origins: Iterable[_Origin]) -> Iterator[_Prepared | _Completed]:
         for origin in origins:
@@ -453,7 +466,7 @@ class _Run:
             self._mark()
             if relabelled := [one.entry.document.id for one in batch.prepared if one.is_relabelled]:
                 target.catalogue.doubt(relabelled)
-            target.store.upsert(self._points([(one.entry.document, one.fresh) for one in batch.prepared]))
+            target.store.upsert([point for part in batch.points for point in part.result()])
             target.store.flush()
         if batch.is_change or batch.stamps:
             entries = [one.entry for one in batch.prepared]
@@ -482,17 +495,7 @@ class _Run:
         missing = sorted((expected - present).union(*map(self._chunk_ids, doubtful)))
         for start in range(0, len(missing), _BATCH_CHUNKS):
             passages = target.catalogue.passages(missing[start : start + _BATCH_CHUNKS], target.project)
-            target.store.upsert(self._points([(one.document, (one.chunk,)) for one in passages.values()]))
-
-    def _points(self, chunks: Iterable[tuple[Document, Sequence[Chunk]]]) -> list[Point]:
-        rows = [(document, one) for document, some in chunks for one in some]
-        texts = [indexed_text(document.title, one.heading_path, one.text) for document, one in rows]
-        embedder = self._target.embedder
-        vectors = embedder.embed(texts) if embedder and texts else [None] * len(texts)
-        return [
-            Point(one.id, document_vector(document.title, text, document.language), vector, payload_of(document))
-            for (document, one), text, vector in zip(rows, texts, vectors, strict=True)
-        ]
+            target.store.upsert(points([(one.document, one.chunk) for one in passages.values()], target.embedder))
 
     def _chunk_ids(self, document: str) -> set[str]:
         return {one.id for one in self._target.catalogue.chunks(document, self._target.project)}
@@ -507,13 +510,22 @@ def _countable(todo: Sequence[Sequence[File]]) -> int:
 def _check_model(target: Target, fingerprint: str) -> None:
     theirs = target.catalogue.embedding(target.project)
     if theirs not in ("", fingerprint):
-        ours = f"the model now is {fingerprint}" if fingerprint else "there is no model now"
+        ours, way = (
+            (f"the model now is {fingerprint}", "change the whole store to this one: winnow reindex")
+            if fingerprint
+            else ("there is no model now", "ingest into another --project")
+        )
         raise WinnowError(
             "EMBEDDING_MISMATCH",
-            f"project {target.project!r} was indexed with {theirs}, and {ours}; ingest into another --project, "
-            "or bring that model back (winnow model show)",
+            f"project {target.project!r} was indexed with {theirs}, and {ours}; set the embedder that it was "
+            f"indexed with (winnow model show), or {way}",
             details={"project": target.project, "indexed_with": theirs, "model": fingerprint},
         )
+
+
+def _begun(batch: _Batch, embedding: Embedding) -> _Batch:
+    batch.points = embedding.begin([(one.entry.document, chunk) for one in batch.prepared for chunk in one.fresh])
+    return batch
 
 
 def _put(batch: _Batch, event: _Prepared | _Completed, labels: Labels) -> None:

@@ -41,7 +41,7 @@ _NO_VECTORS = (
 )
 _OTHER_MODEL = (
     "project {project!r} was indexed with another embedding model ({theirs}), so it is ranked by words alone; "
-    "ingest it into a new project to use {ours}"
+    "set the embedder that it was indexed with, or change the store to {ours}: winnow reindex"
 )
 _GRAPH_OFF = "the graph is switched off (setting graph), so this is ranked without it"
 _NO_GRAPH = (

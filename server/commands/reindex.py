@@ -1,0 +1,88 @@
+"""``winnow reindex``: every chunk of a store embedded anew, while the former index goes on to answer."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from server.commands.ingest import INTERRUPTED, progress_shown
+from server.commands.output import Embedder, Json, Store, command, errors_shown, print_json
+from server.errors import WinnowError
+from server.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from server.ingest.reindexing import Reindexed
+
+app = command()
+
+_EPILOG = """
+For another embedding model, or where the vectors were lost: every chunk of every project is embedded from the text
+that the store keeps, into a second set of vectors; no file is read. The former set answers until the second one is
+whole and takes its place in one step. After Ctrl-C or a crash the same command goes on where it was.
+
+Servers that run keep the former vectors until they are restarted. Give them the same --embedder, or set it once in
+winnow.toml.
+
+Exit code: 0 when the store has its vectors; 2 for usage; 4 when another process writes to the store or there is no
+model.
+
+Examples: winnow reindex | winnow reindex --embedder onnx:models/bge-small --json
+| winnow reindex --embedder openai:http://localhost:11434/v1#nomic-embed-text
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    fingerprint: str
+    dimension: int
+    report: Reindexed
+
+
+@app.command(epilog=_EPILOG)
+def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = False) -> None:
+    """Embed everything in the store anew."""
+    with errors_shown(as_json=as_json):
+        try:
+            done = _reindex(load_settings(store=store, embedder=embedder))
+        except KeyboardInterrupt:
+            sys.stderr.write("\nstopped; the former index is as it was, run the same command again to go on\n")
+            raise typer.Exit(INTERRUPTED) from None
+    facts = asdict(done.report) | {"fingerprint": done.fingerprint, "dimension": done.dimension}
+    if as_json:
+        print_json(facts | {"seconds": round(done.report.seconds, 3)})
+        return
+    sys.stdout.write(
+        f"{done.report.chunks:,} chunks embedded with {done.fingerprint} in {done.report.seconds:.1f} s"
+        f"{f', {done.report.kept:,} were there' if done.report.kept else ''}; restart servers that run\n"
+    )
+
+
+def _reindex(settings: Settings) -> _Done:
+    from server.backends.catalogue import Catalogue
+    from server.backends.embedders import LazyEmbedder
+    from server.backends.opening import catalogue_path, open_store
+    from server.backends.succession import succeed, successor
+    from server.ingest.reindexing import embed_anew
+
+    if not catalogue_path(settings).exists():
+        raise WinnowError("NOT_FOUND", f"there is no index in {settings.store}; run: winnow ingest PATH")
+    source = LazyEmbedder(settings)
+    model = source.wait()
+    if model is None:
+        raise WinnowError("MODEL_UNAVAILABLE", source.why)
+    catalogue = Catalogue(catalogue_path(settings))
+    try:
+        with catalogue.only_writer(), progress_shown("embedding") as on_progress:
+            binding = successor(settings.store, catalogue, model.fingerprint, model.dimension)
+            made = open_store(settings, catalogue.identity, binding, is_apart=True)
+            try:
+                report = embed_anew(catalogue, made, model, on_progress)
+            finally:
+                made.close()
+            succeed(settings.store, catalogue, binding, model.fingerprint)
+            return _Done(model.fingerprint, model.dimension, report)
+    finally:
+        catalogue.close()

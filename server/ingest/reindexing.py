@@ -1,0 +1,94 @@
+"""All chunks of the catalogue into an empty vector store: for another model, or because the vectors are lost.
+
+Chunks are embedded from the text that the catalogue keeps; no file is read. What the store holds already is taken
+as done, so that an interrupted run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+
+from server.backends.base import DocumentStore, Embedder, VectorStore
+from server.errors import WinnowError
+from server.ingest.ahead import ahead
+from server.ingest.embedding import Embedded, Embedding
+from server.ingest.pipeline import Progress
+from server.models import Chunk, Document
+
+_BATCH_CHUNKS = 128
+_BATCHES_AHEAD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """What was done: chunks that were embedded now, and those that an interrupted run had embedded."""
+
+    documents: int
+    chunks: int
+    kept: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    documents: int
+    chunks: int
+    points: Embedded
+
+
+def embed_anew(
+    catalogue: DocumentStore,
+    store: VectorStore,
+    embedder: Embedder,
+    progress: Callable[[Progress], None] | None = None,
+) -> Reindexed:
+    """Make ``store`` hold a point for each chunk of every project, with vectors of ``embedder``.
+
+    The caller is the catalogue's only writer. Raises what the embedder and the store raise; everything that was
+    told to ``progress`` is in the store for good.
+    """
+    began, projects = time.monotonic(), catalogue.projects()
+    present = {chunk for project in projects for chunk in store.ids(project.name)}
+    total, chunks = sum(project.chunks for project in projects), 0
+    documents, all_documents = 0, sum(project.documents for project in projects)
+    with (
+        Embedding(embedder) as embedding,
+        closing(ahead(_batches(catalogue, present, embedding), _BATCHES_AHEAD)) as batches,
+    ):
+        for batch in batches:
+            store.upsert([point for part in batch.points for point in part.result()])
+            store.flush()
+            documents, chunks = documents + batch.documents, chunks + batch.chunks
+            if progress:
+                seconds = time.monotonic() - began
+                left = seconds / chunks * (total - len(present) - chunks) if chunks else None
+                fraction = (len(present) + chunks) / total if total else 1.0
+                rate = chunks / max(seconds, 1e-9)
+                progress(Progress(documents, all_documents, len(present) + chunks, rate, left, min(fraction, 1.0)))
+    if store.count() != total:
+        raise WinnowError(
+            "INDEX_UNAVAILABLE", f"{total} chunks made {store.count()} points; run: winnow reindex again"
+        )
+    store.optimize()
+    store.flush()
+    return Reindexed(documents, chunks, len(present), time.monotonic() - began)
+
+
+def _batches(catalogue: DocumentStore, present: set[str], embedding: Embedding) -> Iterator[_Batch]:
+    documents, rows = 0, list[tuple[Document, Chunk]]()
+    for document in _documents(catalogue):
+        documents += 1
+        rows += [
+            (document, one) for one in catalogue.chunks(document.id, document.project) if one.id not in present
+        ]
+        if len(rows) >= _BATCH_CHUNKS:
+            yield _Batch(documents, len(rows), embedding.begin(rows))
+            documents, rows = 0, []
+    yield _Batch(documents, len(rows), embedding.begin(rows))
+
+
+def _documents(catalogue: DocumentStore) -> Iterable[Document]:
+    return (document for project in catalogue.projects() for document in catalogue.documents(project.name))

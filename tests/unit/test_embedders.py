@@ -1,0 +1,293 @@
+"""Models of the user's choice: a local ONNX folder, an endpoint, fastembed; and whose turn it is at a model."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from server.backends.embedders import LazyEmbedder, install_model, load_embedder
+from server.backends.onnx_folder import OnnxFolder, languages_of
+from server.backends.openai_api import AT_ONCE, OpenAIEndpoint
+from server.backends.turns import FEW, RightOfWay, Turns
+from server.errors import WinnowError
+from server.settings import load_settings
+from tests.tiny_models import TABLE, WORDS, write_model
+
+
+def unit(vector: Any) -> Any:
+    return vector / np.linalg.norm(vector)
+
+
+def test_a_folder_without_a_word_on_pooling_means_the_mean(tmp_path: Path) -> None:
+    model = OnnxFolder(write_model(tmp_path / "model"))
+    vectors = model.embed(["proxy gateway backup", "policy", "proxy nonsense"])
+    expected = [unit(TABLE[1:4].mean(axis=0)), unit(TABLE[4]), unit(TABLE[[1, 0]].mean(axis=0))]
+    assert vectors == pytest.approx(np.stack(expected), abs=1e-6)
+    assert (model.dimension, model.languages, vectors.dtype) == (6, None, np.float32)
+
+
+@pytest.mark.parametrize("pooling", [{"pooling_mode_cls_token": True}, {"pooling_mode": "cls"}])
+def test_a_folder_that_says_cls_gives_the_first_token(tmp_path: Path, pooling: dict[str, Any]) -> None:
+    model = OnnxFolder(write_model(tmp_path / "model", **{"1_Pooling__config": pooling}))
+    assert model.embed(["gateway proxy"])[0] == pytest.approx(unit(TABLE[2]), abs=1e-6)
+
+
+def test_the_window_is_the_folders_own(tmp_path: Path) -> None:
+    model = OnnxFolder(write_model(tmp_path / "model", sentence_bert_config={"max_seq_length": 2}))
+    assert model.embed(["proxy gateway backup"])[0] == pytest.approx(unit(TABLE[1:3].mean(axis=0)), abs=1e-6)
+
+
+def test_a_text_has_the_same_vector_in_an_ingest_and_in_a_query(tmp_path: Path) -> None:
+    model = OnnxFolder(write_model(tmp_path / "model"))
+    texts = [" ".join([WORDS[at % 5], *WORDS[1 : at % 4 + 1]]) for at in range(3 * FEW)]
+    alone = np.stack([model.embed([text])[0] for text in texts])
+    assert np.array_equal(model.embed(texts), alone)
+    assert model.embed([]).shape == (0, 6)
+
+
+def test_the_fingerprint_is_that_of_the_bytes_and_of_what_is_done_with_them(tmp_path: Path) -> None:
+    kinds = {
+        OnnxFolder(write_model(tmp_path / name / "model", table, **files)).fingerprint
+        for name, table, files in (
+            ("a", TABLE, {}),
+            ("same", TABLE, {}),
+            ("other weights", TABLE + 1, {}),
+            ("cls", TABLE, {"1_Pooling__config": {"pooling_mode": "cls"}}),
+            ("window", TABLE, {"sentence_bert_config": {"max_seq_length": 3}}),
+        )
+    }
+    assert len(kinds) == 4
+
+
+def test_a_folder_that_cannot_be_used_says_what_it_lacks(tmp_path: Path) -> None:
+    with pytest.raises(WinnowError, match=r"needs model\.onnx") as caught:
+        OnnxFolder(tmp_path)
+    assert caught.value.reason == "MODEL_UNAVAILABLE"
+    with pytest.raises(WinnowError, match="its pooling is max_tokens"):
+        OnnxFolder(write_model(tmp_path / "max", **{"1_Pooling__config": {"pooling_mode_max_tokens": True}}))
+
+
+@pytest.mark.parametrize(
+    ("name", "languages"),
+    [
+        ("BAAI/bge-small-en-v1.5", {"en"}),
+        ("sentence-transformers/all-MiniLM-L6-v2", {"en"}),
+        ("intfloat/multilingual-e5-small", None),
+        ("open-encoder", None),
+    ],
+)
+def test_a_name_tells_english_or_nothing(name: str, languages: set[str] | None) -> None:
+    assert languages_of(name) == languages
+
+
+# --- an endpoint
+
+
+@dataclass
+class Endpoint:
+    """What it answers next (a status that is not 200, once each), and what it was asked."""
+
+    url: str = ""
+    ill: list[int] = field(default_factory=list)
+    short_by: int = 0
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+
+
+def letters(text: str) -> list[float]:
+    return [1.0 + text.count(letter) for letter in "aeiou"]
+
+
+@pytest.fixture(scope="module")
+def serving() -> Iterator[Endpoint]:
+    endpoint = Endpoint()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            endpoint.asked.append(body | {"path": self.path})
+            endpoint.keys.append(self.headers["Authorization"])
+            status = endpoint.ill.pop(0) if endpoint.ill else 200
+            rows = [{"index": at, "embedding": letters(text)} for at, text in enumerate(body["input"])]
+            rows = rows[: len(rows) - endpoint.short_by][::-1]  # in any order: the index counts
+            payload = json.dumps({"data": rows}).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(payload)))
+            self.end_headers()
+            self.wfile.write(payload)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing on stderr."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    endpoint.url = f"http://127.0.0.1:{server.server_port}/v1"
+    yield endpoint
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def endpoint(serving: Endpoint) -> Endpoint:
+    serving.ill, serving.short_by, serving.asked, serving.keys = [], 0, [], []
+    return serving
+
+
+def opened(endpoint: Endpoint) -> OpenAIEndpoint:
+    return OpenAIEndpoint(endpoint.url, "letters", "a-key", pause_seconds=0.001)
+
+
+def test_an_endpoint_gives_unit_vectors_in_the_order_of_the_texts(endpoint: Endpoint) -> None:
+    model = opened(endpoint)
+    texts = [f"{'a' * (at % 7)}{'o' * (at % 5)} {at}" for at in range(AT_ONCE + 9)]
+    assert model.embed(texts) == pytest.approx(np.stack([unit(letters(text)) for text in texts]), abs=1e-6)
+    assert [len(asked["input"]) for asked in endpoint.asked] == [1, AT_ONCE, 9]
+    assert {(asked["path"], asked["model"]) for asked in endpoint.asked} == {("/v1/embeddings", "letters")}
+    assert set(endpoint.keys) == {"Bearer a-key"}
+    assert (model.dimension, model.fingerprint) == (5, "openai/letters/5")
+
+
+def test_an_endpoint_that_is_busy_is_asked_again_and_a_query_once(endpoint: Endpoint) -> None:
+    model = opened(endpoint)
+    endpoint.ill = [503, 429, 500]
+    assert len(model.embed(["a"] * (FEW + 1))) == FEW + 1
+    endpoint.ill, endpoint.asked = [503, 503, 503], []
+    with pytest.raises(WinnowError, match="503") as caught:
+        model.embed(["a query"])
+    assert (caught.value.reason, caught.value.retryable, len(endpoint.asked)) == ("MODEL_UNAVAILABLE", True, 2)
+
+
+def test_an_endpoint_that_refuses_the_key_is_not_asked_again(endpoint: Endpoint) -> None:
+    model = opened(endpoint)
+    endpoint.ill, endpoint.asked = [401], []
+    with pytest.raises(WinnowError, match=r"401.*check the settings") as caught:
+        model.embed(["a"] * (FEW + 1))
+    assert (caught.value.retryable, len(endpoint.asked)) == (False, 1)
+    assert "a-key" not in caught.value.message
+
+
+def test_an_endpoint_that_answers_for_fewer_texts_is_not_believed(endpoint: Endpoint) -> None:
+    model = opened(endpoint)
+    endpoint.short_by = 1
+    with pytest.raises(WinnowError, match=r"shape \(2, 5\), not \(3, 5\)"):
+        model.embed(["a", "b", "c"])
+
+
+def test_an_endpoint_is_chosen_by_a_setting_and_its_key_is_one(endpoint: Endpoint) -> None:
+    source = LazyEmbedder(load_settings(embedder=f"openai:{endpoint.url}#letters", embedder_key="of the setting"))
+    model = source.wait()
+    assert (source.state, model and model.dimension, endpoint.keys) == ("ready", 5, ["Bearer of the setting"])
+
+
+def test_an_endpoint_that_was_away_at_the_start_is_asked_again(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.backends.embedders._AGAIN_SECONDS", 0.0)
+    endpoint.ill = [503, 503]
+    source = LazyEmbedder(load_settings(embedder=f"openai:{endpoint.url}#letters"))
+    assert (source.wait(), source.state) == (None, "missing")
+    source.start()
+    assert source._thread
+    source._thread.join()
+    assert (source.state, source.why, source.ready() is not None) == ("ready", "", True)
+
+
+# --- which model
+
+
+def test_a_folder_is_chosen_by_a_setting(tmp_path: Path) -> None:
+    model = load_embedder(load_settings(embedder=f"onnx:{write_model(tmp_path / 'mine')}"))
+    assert model.fingerprint.startswith("onnx/mine/")
+
+
+@pytest.mark.parametrize(
+    "wrong", ["word2vec", "fastembed:", "openai:ftp://host#model", "openai:http://host", "onnx:"]
+)
+def test_a_model_of_no_known_kind_is_a_usage_error(wrong: str) -> None:
+    with pytest.raises(WinnowError, match="embedder: string should match") as caught:
+        load_settings(embedder=wrong)
+    assert caught.value.reason == "INVALID_REQUEST"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("fastembed") is not None, reason="fastembed is installed")
+def test_without_fastembed_its_models_say_how_to_install_it(tmp_path: Path) -> None:
+    source = LazyEmbedder(load_settings(models=tmp_path, embedder="fastembed:BAAI/bge-small-en-v1.5"))
+    assert (source.wait(), source.state, source.why) == (
+        None,
+        "missing",
+        "fastembed is not installed; run: pip install fastembed",
+    )
+
+
+@pytest.mark.skipif(importlib.util.find_spec("fastembed") is None, reason="fastembed is not installed")
+def test_fastembed_loads_what_is_there_and_asks_no_network(tmp_path: Path) -> None:
+    source = LazyEmbedder(load_settings(models=tmp_path, embedder="fastembed:BAAI/bge-small-en-v1.5"))
+    assert source.wait() is None
+    assert "run: winnow model install --embedder fastembed:BAAI/bge-small-en-v1.5" in source.why
+
+
+@pytest.mark.skipif(importlib.util.find_spec("fastembed") is None, reason="fastembed is not installed")
+def test_fastembed_gives_the_vectors_of_the_files_that_are_there(tmp_path: Path) -> None:
+    name, cache = "sentence-transformers/all-MiniLM-L6-v2", "models--Qdrant--all-MiniLM-L6-v2-onnx"
+    folder = tmp_path / "fastembed" / name.replace("/", "--") / cache
+    table = np.tile(TABLE, 64)
+    told = {"pad_token": "[UNK]", "pad_token_id": 0, "max_length": 128, "model_max_length": 128}
+    files = {"config": told, "tokenizer_config": told, "special_tokens_map": {}}
+    write_model(folder / "snapshots" / "revision", table, **files)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("revision", encoding="utf-8")
+    model = load_embedder(load_settings(models=tmp_path, embedder=f"fastembed:{name}"))
+    assert model.embed(["gateway"])[0] == pytest.approx(unit(table[2]), abs=1e-5)
+    assert (model.dimension, model.languages) == (384, {"en"})
+
+
+def test_what_cannot_be_installed_says_so(tmp_path: Path) -> None:
+    said: list[str] = []
+    install_model(load_settings(embedder=f"onnx:{tmp_path}"), said.append)
+    assert said == [f"nothing to install for onnx:{tmp_path}"]
+
+
+# --- turns
+
+
+def test_an_ingest_lets_a_question_go_first() -> None:
+    """While a question is being answered, no text of an ingest begins."""
+    question_began, question_may_end = threading.Event(), threading.Event()
+    began: list[str] = []
+
+    def embed_one(text: str) -> Any:
+        if text == "question":
+            question_began.set()
+            question_may_end.wait(20)
+        began.append(text)
+        return np.zeros(1, dtype=np.float32)
+
+    turns = Turns(embed_one)
+    asking = threading.Thread(target=turns.rows, args=(["question"],))
+    asking.start()
+    assert question_began.wait(20)
+    way = turns._way
+    assert not way.give(0.01)
+    question_may_end.set()
+    asking.join()
+    assert way.give(0.01)
+    assert turns.rows([str(at) for at in range(2 * FEW)]).shape == (2 * FEW, 1)
+    assert began[0] == "question"
+
+
+def test_who_has_the_right_of_way_does_not_wait_for_another_who_has_it() -> None:
+    way = RightOfWay()
+    with way.taken(), way.taken():
+        assert not way.give(0.0)
+    assert way.give(0.0)
