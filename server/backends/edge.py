@@ -3,7 +3,8 @@
 Its queries mean what a Qdrant server's mean, so the two stores rank alike. One process holds the folder at a
 time (``lock``). An upsert is in the engine's write-ahead log before it returns; ``flush`` moves it to disk.
 Up to ``EXACT_KB`` of vectors every search is an exact scan, which is as fast there and complete; above that
-``optimize`` builds an HNSW graph, and a filter that leaves fewer than that is scanned exactly again.
+``optimize`` builds an HNSW graph over vectors of one byte a number, and a filter that leaves fewer than that is
+scanned again. What the bytes find is scored once more with the whole vectors, which stay on disk.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ import qdrant_edge as qdrant
 from server.backends.base import (
     DENSE,
     EXACT_KB,
+    HNSW_EF,
+    HNSW_M,
     LEXICAL,
+    OVERSAMPLING,
     PAGE,
     PAYLOAD_KEYS,
+    QUANTILE,
     AnyOf,
     AtLeast,
     Point,
@@ -33,6 +38,9 @@ from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import Filters
 
+# Bytes find twice what is asked for, whole vectors say which half of it stays.
+_NEAREST = qdrant.SearchParams(quantization=qdrant.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING))
+_EXACT = qdrant.SearchParams(exact=True)
 _INDEXES = {"keyword": qdrant.PayloadSchemaType.Keyword, "float": qdrant.PayloadSchemaType.Float}
 
 
@@ -61,9 +69,11 @@ class EdgeStore:
             points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
             self._shard.update(qdrant.UpdateOperation.delete_points(points))
 
-    def search_dense(self, vector: Vector, filters: Filters, limit: int) -> list[tuple[str, float]]:
-        """The ``limit`` nearest chunks by cosine, best first."""
-        return self._search(_dense(vector), _filter(filters), limit)
+    def search_dense(
+        self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
+    ) -> list[tuple[str, float]]:
+        """The ``limit`` nearest chunks by cosine, best first; ``exact``: none is missed, at the price of a scan."""
+        return self._search(_dense(vector), _filter(filters), limit, _EXACT if exact else _NEAREST)
 
     def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:
         """The ``limit`` best chunks by BM25, best first; only such as share a term."""
@@ -73,7 +83,7 @@ class EdgeStore:
 
     def score_dense(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """The cosine of each of these chunks that has a vector."""
-        return self._score(_dense(vector), chunk_ids)
+        return self._score(_dense(vector), chunk_ids, _EXACT)
 
     def score_sparse(self, vector: SparseVector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """The BM25 score of each of these chunks that shares a term."""
@@ -113,17 +123,22 @@ class EdgeStore:
         self._shard.close()
         self._lock.release()
 
-    def _search(self, query: qdrant.Query, where: qdrant.Filter, limit: int) -> list[tuple[str, float]]:
+    def _search(
+        self, query: qdrant.Query, where: qdrant.Filter, limit: int, params: qdrant.SearchParams | None = None
+    ) -> list[tuple[str, float]]:
         request = qdrant.QueryRequest(
-            limit=limit, query=query, filter=where, with_payload=False, with_vector=False
+            limit=limit, query=query, filter=where, params=params, with_payload=False, with_vector=False
         )
         return [(_chunk(found.id), found.score) for found in self._shard.query(request)]
 
-    def _score(self, query: qdrant.Query, chunk_ids: Sequence[str]) -> dict[str, float]:
+    def _score(
+        self, query: qdrant.Query, chunk_ids: Sequence[str], params: qdrant.SearchParams | None = None
+    ) -> dict[str, float]:
         if not chunk_ids:
             return {}
         points: set[Any] = {point_id(chunk) for chunk in chunk_ids}
-        return dict(self._search(query, qdrant.Filter(must=[qdrant.HasIdCondition(points)]), len(points)))
+        where = qdrant.Filter(must=[qdrant.HasIdCondition(points)])
+        return dict(self._search(query, where, len(points), params))
 
 
 def _open(folder: Path, dimension: int) -> qdrant.EdgeShard:
@@ -140,7 +155,7 @@ def _create(folder: Path, dimension: int) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".creating-") as workshop:
         made = Path(workshop, "vectors")
         made.mkdir()
-        shard = qdrant.EdgeShard.create(str(made), _config(dimension))
+        shard = qdrant.EdgeShard.create(str(made), _config(dimension, qdrant.Memory.Cached))
         _indexed(shard).close()
         made.rename(folder)
 
@@ -152,11 +167,18 @@ def _indexed(shard: qdrant.EdgeShard) -> qdrant.EdgeShard:
     return shard
 
 
-def _config(dimension: int) -> qdrant.EdgeConfig:
-    graph = qdrant.HnswIndexConfig(m=16, ef_construct=100, full_scan_threshold=EXACT_KB)
+def _config(dimension: int, memory: qdrant.Memory) -> qdrant.EdgeConfig:
+    graph = qdrant.HnswIndexConfig(HNSW_M, HNSW_EF, full_scan_threshold=EXACT_KB, memory=memory)
+    dense = qdrant.EdgeVectorParams(
+        dimension,
+        qdrant.Distance.Cosine,
+        hnsw_config=graph,
+        quantization_config=qdrant.ScalarQuantizationConfig(qdrant.ScalarType.Int8, QUANTILE, memory=memory),
+        memory=qdrant.Memory.Cold,
+    )
     return qdrant.EdgeConfig(
-        vectors={DENSE: qdrant.EdgeVectorParams(dimension, qdrant.Distance.Cosine, hnsw_config=graph)},
-        sparse_vectors={LEXICAL: qdrant.EdgeSparseVectorParams(modifier=qdrant.Modifier.Idf)},
+        vectors={DENSE: dense},
+        sparse_vectors={LEXICAL: qdrant.EdgeSparseVectorParams(modifier=qdrant.Modifier.Idf, memory=memory)},
         hnsw_config=graph,
         optimizers=qdrant.EdgeOptimizersConfig(indexing_threshold=EXACT_KB),
     )
