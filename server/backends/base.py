@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +107,11 @@ def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
     return payload | {key: label for key, label in labels.items() if label}
 
 
+def payload_as_written(read: Mapping[str, Any]) -> dict[str, str | int | float | tuple[str, ...]]:
+    """A payload as ``payload_of`` gives it, from one that a store gave back."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in read.items()}
+
+
 def conditions(filters: Filters) -> list[AnyOf | AtLeast]:
     """The filters as conditions on the payload, all of which must hold.
 
@@ -185,6 +190,9 @@ class VectorStore(Protocol):
         """The sparse score of each of these chunks that has one (absent means 0)."""
 
     def ids(self, project: str) -> Iterable[str]: ...
+
+    def points(self, first: str = "") -> Iterator[Sequence[Point]]:
+        """All that the store holds, of all projects, from the chunk ``first`` on, by number, in pages."""
 
     def count(self) -> int: ...
 

@@ -10,10 +10,11 @@ scanned again. What the bytes find is scored once more with the whole vectors, w
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import qdrant_edge as qdrant
 
 from server.backends.base import (
@@ -32,6 +33,7 @@ from server.backends.base import (
     SparseVector,
     Vector,
     conditions,
+    payload_as_written,
 )
 from server.backends.lock import HOLDER, Lock
 from server.errors import WinnowError
@@ -39,8 +41,14 @@ from server.ids import chunk_of_point, point_id
 from server.models import Filters
 
 # Bytes find twice what is asked for, whole vectors say which half of it stays.
-_NEAREST = qdrant.SearchParams(quantization=qdrant.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING))
+_NEAREST = qdrant.SearchParams(
+    quantization=qdrant.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+)
 _EXACT = qdrant.SearchParams(exact=True)
+# Points that are not in a graph yet are held in memory, and a graph is built from a copy, so an ingest of any size
+# builds as it goes (of vectors alone 150 MB at a time), and no graph grows beyond so many: 260,000.
+_BUILD_EVERY = 100_000
+_SEGMENT_KB = 400_000
 _INDEXES = {"keyword": qdrant.PayloadSchemaType.Keyword, "float": qdrant.PayloadSchemaType.Float}
 
 
@@ -52,6 +60,7 @@ class EdgeStore:
 
     def __init__(self, store: Path, dimension: int) -> None:
         self._lock = Lock(store, HOLDER)
+        self._unbuilt = 0
         try:
             self._shard = _open(store / "vectors", dimension)
         except BaseException:
@@ -60,8 +69,12 @@ class EdgeStore:
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Put the points in; a point with a known id replaces it."""
-        if points:
-            self._shard.update(qdrant.UpdateOperation.upsert_points([_point(point) for point in points]))
+        if not points:
+            return
+        self._shard.update(qdrant.UpdateOperation.upsert_points([_point(point) for point in points]))
+        self._unbuilt += len(points)
+        if self._unbuilt >= _BUILD_EVERY:
+            self.optimize()
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Take the points out; unknown ids are no error."""
@@ -91,20 +104,13 @@ class EdgeStore:
 
     def ids(self, project: str) -> Iterable[str]:
         """Every chunk of the project, in the order of their numbers."""
-        offset: Any = None
-        while True:
-            records, offset = self._shard.scroll(
-                qdrant.ScrollRequest(
-                    offset=offset,
-                    limit=PAGE,
-                    filter=_filter(Filters(project)),
-                    with_payload=False,
-                    with_vector=False,
-                )
-            )
-            yield from (_chunk(record.id) for record in records)
-            if offset is None:
-                return
+        for page in self._pages(_filter(Filters(project)), None, whole=False):
+            yield from (_chunk(record.id) for record in page)
+
+    def points(self, first: str = "") -> Iterator[Sequence[Point]]:
+        """Every point of all projects from the chunk ``first`` on, in the order of their numbers, in pages."""
+        for page in self._pages(None, point_id(first) if first else None, whole=True):
+            yield [_kept(record) for record in page]
 
     def count(self) -> int:
         """Points in all projects."""
@@ -116,12 +122,21 @@ class EdgeStore:
 
     def optimize(self) -> None:
         """Build the HNSW graph where the collection is large enough to want one."""
+        self._unbuilt = 0
         self._shard.optimize()
 
     def close(self) -> None:
         """Flush and let the next process in."""
         self._shard.close()
         self._lock.release()
+
+    def _pages(self, where: qdrant.Filter | None, offset: Any, *, whole: bool) -> Iterator[list[qdrant.Record]]:
+        while True:
+            request = qdrant.ScrollRequest(offset, PAGE, where, with_payload=whole, with_vector=whole)
+            records, offset = self._shard.scroll(request)
+            yield records
+            if offset is None:
+                return
 
     def _search(
         self, query: qdrant.Query, where: qdrant.Filter, limit: int, params: qdrant.SearchParams | None = None
@@ -180,7 +195,7 @@ def _config(dimension: int, memory: qdrant.Memory) -> qdrant.EdgeConfig:
         vectors={DENSE: dense},
         sparse_vectors={LEXICAL: qdrant.EdgeSparseVectorParams(modifier=qdrant.Modifier.Idf, memory=memory)},
         hnsw_config=graph,
-        optimizers=qdrant.EdgeOptimizersConfig(indexing_threshold=EXACT_KB),
+        optimizers=qdrant.EdgeOptimizersConfig(indexing_threshold=EXACT_KB, max_segment_size=_SEGMENT_KB),
     )
 
 
@@ -190,6 +205,17 @@ def _point(point: Point) -> qdrant.Point:
         vectors[DENSE] = point.dense.tolist()
     payload = {key: list(value) if isinstance(value, tuple) else value for key, value in point.payload.items()}
     return qdrant.Point(point_id(point.chunk_id), vectors, payload)
+
+
+def _kept(record: qdrant.Record) -> Point:
+    vectors: Any = record.vector
+    sparse, dense = vectors[LEXICAL], vectors.get(DENSE)
+    return Point(
+        _chunk(record.id),
+        SparseVector(tuple(sparse.indices), tuple(sparse.values)),
+        None if dense is None else np.asarray(dense, dtype=np.float32),
+        payload_as_written(record.payload or {}),
+    )
 
 
 def _filter(filters: Filters) -> qdrant.Filter:

@@ -117,7 +117,8 @@ def _sentences(text: str) -> tuple[str, ...]:
 def _batch(sample: Sample, generator: np.random.Generator, start: int, size: int, fingerprint: str) -> Drawn:
     whole, near, far = _parents(sample, generator, size)
     vectors = _mixed(sample.vectors, generator, whole, near, far)
-    entries, points = [], []
+    entries: list[Entry] = []
+    points: list[Point] = []
     for first in range(0, size, CHUNKS_A_DOCUMENT):
         rows = range(first, min(first + CHUNKS_A_DOCUMENT, size))
         title = sample.titles[whole[first]]

@@ -204,7 +204,7 @@ class _Truth:
             admitted = np.flatnonzero([name == _ALL or name in held for held in tags])  # type: ignore[operator]
             for row, kept in enumerate(best):
                 scores = cosines[row, admitted]
-                first = np.argpartition(-scores, min(TOP, len(scores)) - 1)[:TOP] if len(scores) else []
+                first = np.argpartition(-scores, min(TOP, len(scores)) - 1)[:TOP].tolist() if len(scores) else ()
                 kept += [(float(scores[at]), ids[admitted[at]]) for at in first]
                 kept.sort(reverse=True)
                 del kept[TOP:]
@@ -301,9 +301,7 @@ async def _searched(base: KnowledgeBase, question: str, tags: tuple[str, ...]) -
     await base.call("semantic_search", arguments, fresh)
 
 
-def _stages(
-    backends: Backends, asked: Sequence[str], truth: Mapping[str, list[list[str]]]
-) -> dict[str, Any]:
+def _stages(backends: Backends, asked: Sequence[str], truth: Mapping[str, list[list[str]]]) -> dict[str, Any]:
     """The dense leg alone, its recall against what is truly nearest, and the lexical leg alone."""
     from server.retrieval.lexical import query_vector
 
