@@ -106,6 +106,16 @@ class Settings(BaseSettings):
     fusion: Literal["convex", "rrf"] = Field(default="convex", description="how the legs are joined")
     qdrant_url: str | None = Field(default=None, description="a Qdrant server instead of the embedded index")
     qdrant_api_key: SecretStr | None = Field(default=None, description="key of that server")
+    qdrant_shards: int = Field(
+        default=1, ge=1, le=256, description="parts that a new collection on that server is cut into"
+    )
+    qdrant_replicas: int = Field(
+        default=1, ge=1, le=32, description="copies of each part that a new collection on that server has"
+    )
+    qdrant_on_disk: bool = Field(
+        default=True,
+        description="whole vectors of a new collection stay on that server's disk; off: in its memory",
+    )
     graph: Literal["auto", "off"] = Field(
         default="off", description="auto: ingests draw a knowledge graph and searches use it; off: neither"
     )

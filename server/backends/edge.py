@@ -27,6 +27,7 @@ from server.backends.base import (
     PAGE,
     PAYLOAD_KEYS,
     QUANTILE,
+    SEARCH_EF,
     AnyOf,
     AtLeast,
     Point,
@@ -42,7 +43,8 @@ from server.models import Filters
 
 # Bytes find twice what is asked for, whole vectors say which half of it stays.
 _NEAREST = qdrant.SearchParams(
-    quantization=qdrant.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+    hnsw_ef=SEARCH_EF,
+    quantization=qdrant.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING),
 )
 _EXACT = qdrant.SearchParams(exact=True)
 # Points that are not in a graph yet are held in memory, and a graph is built from a copy, so an ingest of any size
@@ -85,7 +87,7 @@ class EdgeStore:
     def search_dense(
         self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
     ) -> list[tuple[str, float]]:
-        """The ``limit`` nearest chunks by cosine, best first; ``exact``: none is missed, at the price of a scan."""
+        """The ``limit`` nearest chunks by cosine, best first; ``exact``: by a scan, so that none is missed."""
         return self._search(_dense(vector), _filter(filters), limit, _EXACT if exact else _NEAREST)
 
     def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:

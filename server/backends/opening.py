@@ -12,6 +12,7 @@ from server.backends.catalogue import Catalogue
 from server.backends.embedders import LazyEmbedder
 from server.backends.graph_sqlite import SqliteGraph
 from server.backends.ledger import LedgerFile
+from server.backends.migration import CATALOGUE, check_whole
 from server.backends.weights import DIMENSION
 from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters
@@ -65,7 +66,8 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     graph: GraphStore | None = None
     try:
         graph = open_graph(settings)
-        store = _open_server(settings, catalogue) if settings.qdrant_url else _open_embedded(settings)
+        check_whole(settings.store, settings.qdrant_url or "")
+        store = open_vectors(settings, catalogue)
     except BaseException:
         catalogue.close()
         if graph:
@@ -80,7 +82,15 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
 
 def catalogue_path(settings: Settings) -> Path:
     """Where the catalogue lies, whether it exists or not."""
-    return settings.store / "catalogue.sqlite3"
+    return settings.store / CATALOGUE
+
+
+def open_vectors(settings: Settings, catalogue: Catalogue) -> VectorStore:
+    """The vectors of this catalogue, in its folder or on the server of the settings; made where there are none.
+
+    Raises ``WinnowError`` as ``open_backends`` does.
+    """
+    return _open_server(settings, catalogue) if settings.qdrant_url else _open_embedded(settings)
 
 
 def ledger_of(settings: Settings) -> LedgerFile:
@@ -130,7 +140,7 @@ def _open_neo4j(settings: Settings) -> GraphStore:
 
 
 def _open_server(settings: Settings, catalogue: Catalogue) -> VectorStore:
-    from server.backends.qdrant import QdrantStore
+    from server.backends.qdrant import Layout, QdrantStore
 
     key = settings.qdrant_api_key
     return QdrantStore(
@@ -139,4 +149,5 @@ def _open_server(settings: Settings, catalogue: Catalogue) -> VectorStore:
         # What is in the collection but not in the catalogue counts as left over, so no two share one.
         collection=f"winnow-{catalogue.identity}",
         api_key=key.get_secret_value() if key else None,
+        layout=Layout(settings.qdrant_shards, settings.qdrant_replicas, settings.qdrant_on_disk),
     )

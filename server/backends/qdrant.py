@@ -2,8 +2,10 @@
 
 One collection holds the projects of one catalogue. Every vector is there whole and at one byte a number: bytes in
 memory find, whole vectors say what stays. A write that the server was too busy for, or away for a moment, is tried
-again; a point has one id, so doing it twice has the same result. With more than one shard each has its own document
-frequencies, and BM25 scores differ a little from those of one. ``:memory:`` instead of a URL runs the client's own
+again; a point has one id, so doing it twice has the same result. With more than one shard each counts the words of
+its own chunks, and BM25 scores differ a little from those of one.
+
+``:memory:`` instead of a URL runs the client's own
 imitation of a server, in Python and by brute force: for tests, it is unfit beyond 20,000 points.
 """
 
@@ -29,6 +31,7 @@ from server.backends.base import (
     PAGE,
     PAYLOAD_KEYS,
     QUANTILE,
+    SEARCH_EF,
     AnyOf,
     AtLeast,
     Point,
@@ -53,7 +56,8 @@ _BYTES = models.ScalarQuantization(
     scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=QUANTILE, always_ram=True)
 )
 _NEAREST = models.SearchParams(
-    quantization=models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+    hnsw_ef=SEARCH_EF,
+    quantization=models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING),
 )
 _EXACT = models.SearchParams(exact=True)
 
@@ -67,6 +71,9 @@ class Layout:
     shards: int = 1
     replicas: int = 1
     on_disk: bool = True
+
+
+ONE = Layout()
 
 
 class QdrantStore:
@@ -83,7 +90,7 @@ class QdrantStore:
         *,
         collection: str = "winnow",
         api_key: str | None = None,
-        layout: Layout = Layout(),  # noqa: B008 - a frozen value
+        layout: Layout = ONE,
     ) -> None:
         self._url = url
         self._layout = layout
@@ -106,7 +113,7 @@ class QdrantStore:
     def search_dense(
         self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
     ) -> list[tuple[str, float]]:
-        """The ``limit`` nearest chunks by cosine, best first; ``exact``: none is missed, at the price of a scan."""
+        """The ``limit`` nearest chunks by cosine, best first; ``exact``: by a scan, so that none is missed."""
         return self._search(vector.tolist(), DENSE, _filter(filters), limit, _EXACT if exact else _NEAREST)
 
     def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:

@@ -1,8 +1,8 @@
 """A corpus as large as wanted, drawn from a real one: its sentences in new combinations, its vectors with them.
 
-A drawn chunk takes most of its sentences from one real chunk, some from one of that chunk's neighbours and one from
-anywhere; its vector is the mixture of the three real vectors in the same proportion, with a little noise, and length
-1. That is not what the model would say of the text, but near it: ``likeness`` measures how near.
+A drawn chunk takes most of its sentences from one real chunk, one from one of that chunk's neighbours and one from
+anywhere; its vector is a mixture of the three real ones, with a little noise, and length 1. That is not what the
+model would say of the text, but near it: ``likeness`` measures how near.
 """
 
 from __future__ import annotations

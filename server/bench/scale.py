@@ -2,8 +2,8 @@
 
 Theory of operation. Two processes, so that each has its own peak of memory::
 
-    build   embed a sample of real chunks, draw the corpus from it (``drawn``), write catalogue and index; while the
-            vectors pass by, keep the truly nearest ones of each question: that is what recall is held against
+    build   embed a sample of real chunks, draw the corpus from it (``drawn``), write catalogue and index; while
+            the vectors pass by, keep the truly nearest ones of each question: recall is held against those
     ask     open the store as a server does, answer once (that is the restart), then question by question
 
 Each is ``python -m server.bench.scale``, told its job as JSON on stdin; it says how far it is in JSON lines, and
@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from server.ingest.files import find, roots
 from server.ingest.readers import read
 from server.knowledge import Caller, KnowledgeBase, Rankings
 from server.models import Document, Filters, Passage
+from server.retrieval.lexical import query_vector
 from server.settings import MIB, Settings, load_settings
 
 TOP = 10
@@ -89,7 +91,8 @@ def _run(step: str, job: Job, progress: Progress, started: float = 0.0) -> dict[
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True
         ) as process,
     ):
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         json.dump(asdict(job), process.stdin)
         process.stdin.close()
         figures: dict[str, Any] = {}
@@ -117,7 +120,7 @@ def _disk_mib(folder: Path) -> int:
 
 
 def _memory() -> dict[str, int]:
-    """Of this process, in MiB: the most that was resident, files of the index in the page cache among it; its own."""
+    """Of this process, in MiB: the most that was resident (pages of mapped files count), and what is its own."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
         "peak_resident_mib": peak // (1 if sys.platform == "linux" else 1024) // 1024,
@@ -141,7 +144,7 @@ def _build(job: Job) -> dict[str, Any]:
         Path(job.store, "questions.json").write_text(json.dumps(questions(sample, job.questions)))
         clock.start()
         for number, some in enumerate(clock.each("draw", drawn(sample, job.chunks, _BATCH, embedder.fingerprint))):
-            clock.timed("truth", lambda some=some: truth.see(some))  # type: ignore[misc]
+            clock.timed("truth", partial(truth.see, some))
             _write(backends, some, clock)
             _say(at="writing", done=min((number + 1) * _BATCH, job.chunks), of=job.chunks)
         clock.timed("vectors", backends.store.flush)
@@ -278,9 +281,8 @@ async def _answers(
         for name in truth:
             tags = () if name == _ALL else (name,)
             for at, question in enumerate(asked):
-                hybrid.setdefault(name, []).append(
-                    await timed_ms(lambda question=question, tags=tags: _searched(base, question, tags))  # type: ignore[misc]
-                )
+                search = partial(_searched, base, question, tags)
+                hybrid.setdefault(name, []).append(await timed_ms(search))
                 _say(at=f"asking, {name}", done=at + 1, of=len(asked))
         stages = _stages(backends, asked, truth)
         return {
@@ -303,19 +305,16 @@ async def _searched(base: KnowledgeBase, question: str, tags: tuple[str, ...]) -
 
 def _stages(backends: Backends, asked: Sequence[str], truth: Mapping[str, list[list[str]]]) -> dict[str, Any]:
     """The dense leg alone, its recall against what is truly nearest, and the lexical leg alone."""
-    from server.retrieval.lexical import query_vector
-
     embedder = backends.embedder.ready()
     if embedder is None:
         raise WinnowError("MODEL_UNAVAILABLE", backends.embedder.why)
     taken: dict[str, list[float]] = {"embedding": [], "dense": [], "lexical": []}
     recall: dict[str, list[float]] = {name: [] for name in truth}
+    whole = Filters(PROJECT)
     for at, question in enumerate(asked):
-        vector = _stage(taken["embedding"], lambda question=question: embedder.embed([question])[0])  # type: ignore[misc]
-        whole = Filters(PROJECT)
-        _stage(taken["dense"], lambda vector=vector: backends.store.search_dense(vector, whole, 200))  # type: ignore[misc]
-        words = query_vector(question)
-        _stage(taken["lexical"], lambda words=words: backends.store.search_sparse(words, whole, 200))  # type: ignore[misc]
+        vector = _stage(taken["embedding"], partial(embedder.embed, [question]))[0]
+        _stage(taken["dense"], partial(backends.store.search_dense, vector, whole, 200))
+        _stage(taken["lexical"], partial(backends.store.search_sparse, query_vector(question), whole, 200))
         for name, nearest in truth.items():
             filters = whole if name == _ALL else Filters(PROJECT, tags=(name,))
             found = {chunk for chunk, _ in backends.store.search_dense(vector, filters, TOP)}
