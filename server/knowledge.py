@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -83,6 +83,10 @@ class KnowledgeBase:
         self._rankings = Rankings()
         self.scratch = Scratch(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
+
+    def caches(self) -> dict[str, Any]:
+        """Hits, misses and entries of what direct callers share, by cache."""
+        return {name: asdict(counters) for name, counters in self._rankings.counters().items()}
 
     @property
     def has_graph(self) -> bool:

@@ -66,7 +66,7 @@ class Ranked:
 
 def ranked(asking: Asking, query: str, filters: Filters, way: str = "") -> Ranked:
     """The ``MAX_TOP_K`` best chunks by both legs. ``way``: how the page before was ranked, to go on so."""
-    generation = _generation(asking, filters)
+    generation = generation_of(asking, filters)
     ranking, cache_hit = _ranking(asking, query, filters, generation, MAX_TOP_K, way, "vector_only")
     return Ranked(
         _passages(asking, ranking.hits, filters),
@@ -92,7 +92,7 @@ def distinct(
     The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
     wanted, it begins in the same way, so that pages neither repeat nor lose a row.
     """
-    generation = _generation(asking, filters)
+    generation = generation_of(asking, filters)
     seen: dict[str, int] = {}
     kept: list[Found] = []
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
@@ -126,7 +126,7 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
     A passage id of the caller's session stands for its chunk.
     """
     library = asking.index
-    generation = _generation(asking, filters)
+    generation = generation_of(asking, filters)
     chunk_of = {one: _chunk_of(asking, one) for one in ids}
     known = library.catalogue.passages(list(chunk_of.values()), filters.project)
     admitted = {chunk: one for chunk, one in known.items() if library.admits(filters, one.document)}
@@ -149,7 +149,7 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
 _EMPTY = Ranking((), "lexical-only", "none")
 
 
-def _generation(asking: Asking, filters: Filters) -> int:
+def generation_of(asking: Asking, filters: Filters) -> int:
     """Grows with every change of what a ranking depends on: index or graph."""
     library = asking.index
     return library.catalogue.generation(filters.project) + library.retriever.generation(filters.project)
@@ -167,7 +167,13 @@ def _ranking(
     if cached is not None:
         return cached, True
     ranking = asking.index.retriever.search(
-        query, filters, depth, mode="lexical" if by_words else "hybrid", walk=walk, fusion=fusion
+        query,
+        filters,
+        depth,
+        mode="lexical" if by_words else "hybrid",
+        walk=walk,
+        fusion=fusion,
+        vectors=rankings.vectors,
     )
     rankings.put(key, ranking)
     return ranking, False

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from server.backends.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
+from server.caches import Cache
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Filters, Hit, Ranking
@@ -105,26 +106,35 @@ class Retriever:
         mode: Mode = "hybrid",
         walk: Walk = "none",
         fusion: Fusion | None = None,
+        vectors: Cache[Vector] | None = None,
     ) -> Ranking:
         """The ``limit`` best chunks, the same in every run over the same index.
 
         Scores lie in 0..1: the fused score, or a single leg's own (cosine; BM25 divided by its best), and joined
         with the graph's unless ``walk`` is "none". "auto" is "hybrid_local" where there is a graph. Where a leg
         cannot answer the other one does, where the graph cannot the legs do, and ``legs``, ``walked`` and
-        ``warnings`` say so, also for ``mode="dense"``. Raises what the store raises where no leg can answer, and
-        ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
+        ``warnings`` say so, also for ``mode="dense"``. ``vectors`` keeps those of queries. Raises what the store
+        raises where no leg can answer, and ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
         """
         conditions(filters)
         warnings: list[str] = []
-        legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, warnings)
+        legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, vectors, warnings)
         joined = _joined(legs, fusion or self._fusion)
         found = self._reached(walk, filters, joined, warnings)
         hits = _walked(legs, joined, found, fusion or self._fusion, WEIGHTS[walk]) if found else joined.hits
         return Ranking(hits[:limit], joined.legs, joined.fusion, tuple(warnings), found is not None)
 
-    def _legs(self, query: str, filters: Filters, depth: int, mode: Mode, warnings: list[str]) -> _Legs:
+    def _legs(
+        self,
+        query: str,
+        filters: Filters,
+        depth: int,
+        mode: Mode,
+        vectors: Cache[Vector] | None,
+        warnings: list[str],
+    ) -> _Legs:
         """What the legs return; at least one of them."""
-        dense = self._dense(query, filters, depth, warnings) if mode != "lexical" else None
+        dense = self._dense(query, filters, depth, vectors, warnings) if mode != "lexical" else None
         if dense is not None and mode == "dense":
             return _Legs(dense, None)
         try:
@@ -158,12 +168,14 @@ class Retriever:
         found = fuse.ranked(self._store.search_sparse(vector, filters, depth))
         return _Leg(dict(found), lambda chunks: self._store.score_sparse(vector, chunks))
 
-    def _dense(self, query: str, filters: Filters, depth: int, warnings: list[str]) -> _Leg | None:
+    def _dense(
+        self, query: str, filters: Filters, depth: int, vectors: Cache[Vector] | None, warnings: list[str]
+    ) -> _Leg | None:
         embedder = self._usable(query, filters.project, warnings)
         if embedder is None:
             return None
         try:
-            vector: Vector = embedder.embed([query])[0]
+            vector = _embedded(query, embedder, vectors)
             found = fuse.ranked(self._store.search_dense(vector, filters, depth))
         except Exception as error:  # whatever it is, the lexical leg must still answer
             message = error.message if isinstance(error, WinnowError) else type(error).__name__
@@ -186,6 +198,17 @@ class Retriever:
             warnings.append(_SCRIPT)
             return None
         return embedder
+
+
+def _embedded(query: str, embedder: Embedder, vectors: Cache[Vector] | None) -> Vector:
+    key = (embedder.fingerprint, query)
+    known = vectors.get(key) if vectors else None
+    if known is not None:
+        return known
+    vector: Vector = embedder.embed([query])[0]
+    if vectors:
+        vectors.put(key, vector)
+    return vector
 
 
 def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = ()) -> Ranking:
