@@ -31,19 +31,18 @@ import psutil
 from server.backends.base import Changes, Embedder, Vector
 from server.backends.opening import Backends, open_backends
 from server.bench.drawn import PROJECT, SOURCE, WIDTHS, Drawn, Sample, drawn, likeness, questions, sampled
-from server.bench.figures import percentiles, timed_ms
+from server.bench.search import DEPTH, TOP, Stopwatch, fresh
 from server.demo.stdlib import corpus
 from server.errors import WinnowError
 from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument, Unreadable, cleaned
 from server.ingest.files import find, roots
 from server.ingest.readers import read
-from server.knowledge import Caller, KnowledgeBase, Rankings
+from server.knowledge import KnowledgeBase
 from server.models import Document, Filters, Passage
 from server.retrieval.lexical import query_vector
 from server.settings import MIB, Settings, load_settings
 
-TOP = 10
 _BATCH = 2_000
 _LIKENESS = 200
 _WARMUP = 10
@@ -277,17 +276,16 @@ async def _answers(
         _say(answered=True)
         for question in asked[:_WARMUP]:
             await _searched(base, question, ())
-        hybrid: dict[str, list[float]] = {}
+        hybrid = Stopwatch()
         for name in truth:
             tags = () if name == _ALL else (name,)
             for at, question in enumerate(asked):
-                search = partial(_searched, base, question, tags)
-                hybrid.setdefault(name, []).append(await timed_ms(search))
+                await hybrid.awaited(name, partial(_searched, base, question, tags))
                 _say(at=f"asking, {name}", done=at + 1, of=len(asked))
         stages = _stages(backends, asked, truth)
         return {
             "questions": len(asked),
-            "hybrid_ms": {name: percentiles(times) for name, times in hybrid.items()},
+            "hybrid_ms": hybrid.figures(),
             **stages,
             **_memory(),
         }
@@ -297,10 +295,8 @@ async def _answers(
 
 async def _searched(base: KnowledgeBase, question: str, tags: tuple[str, ...]) -> None:
     """One search as a client asks it, of a ranking that nobody knows yet."""
-    caller = base.caller("bench")
-    fresh = Caller(caller.session, caller.budget, Rankings())
     arguments = {"query": question, "filters": {"tags": list(tags)}} if tags else {"query": question}
-    await base.call("semantic_search", arguments, fresh)
+    await base.call("semantic_search", arguments, fresh(base.caller("bench")))
 
 
 def _stages(backends: Backends, asked: Sequence[str], truth: Mapping[str, list[list[str]]]) -> dict[str, Any]:
@@ -308,28 +304,21 @@ def _stages(backends: Backends, asked: Sequence[str], truth: Mapping[str, list[l
     embedder = backends.embedder.ready()
     if embedder is None:
         raise WinnowError("MODEL_UNAVAILABLE", backends.embedder.why)
-    taken: dict[str, list[float]] = {"embedding": [], "dense": [], "lexical": []}
+    watch = Stopwatch()
     recall: dict[str, list[float]] = {name: [] for name in truth}
     whole = Filters(PROJECT)
     for at, question in enumerate(asked):
-        vector = _stage(taken["embedding"], partial(embedder.embed, [question]))[0]
-        _stage(taken["dense"], partial(backends.store.search_dense, vector, whole, 200))
-        _stage(taken["lexical"], partial(backends.store.search_sparse, query_vector(question), whole, 200))
+        vector = watch.timed("embedding", partial(embedder.embed, [question]))[0]
+        watch.timed("dense", partial(backends.store.search_dense, vector, whole, DEPTH))
+        watch.timed("lexical", partial(backends.store.search_sparse, query_vector(question), whole, DEPTH))
         for name, nearest in truth.items():
             filters = whole if name == _ALL else Filters(PROJECT, tags=(name,))
-            found = {chunk for chunk, _ in backends.store.search_dense(vector, filters, TOP)}
+            found = {chunk for chunk, _ in backends.store.search_dense(vector, filters, DEPTH)[:TOP]}
             recall[name].append(len(found & set(nearest[at])) / max(len(nearest[at]), 1))
     return {
-        "stages_ms": {name: percentiles(times) for name, times in taken.items()},
+        "stages_ms": watch.figures(),
         "recall_at_10": {name: round(sum(values) / len(values), 4) for name, values in recall.items()},
     }
-
-
-def _stage(taken: list[float], work: Callable[[], Any]) -> Any:
-    started = time.perf_counter()
-    result = work()
-    taken.append((time.perf_counter() - started) * 1000)
-    return result
 
 
 _STEPS: Mapping[str, Callable[[Job], dict[str, Any]]] = {"build": _build, "ask": _ask}

@@ -58,8 +58,8 @@ ROOMS: Mapping[str, str] = {
     "server.settings",
     # the seam, and what stands on it
     "server.operations": "server.backends.base server.caches server.graph server.retrieval server.contracts "
-    "server.tiers server.spans server.evidence server.scratch server.printable server.tokens server.ids server.models "
-    "server.errors server.settings",
+    "server.tiers server.spans server.evidence server.scratch server.printable server.tokens server.ids "
+    "server.models server.errors server.settings",
     "server.knowledge": "server.operations server.contracts server.scratch server.figures server.errors "
     "server.settings",
     "server.scripts": "sandbox server.knowledge server.contracts server.errors server.settings server.tokens",
