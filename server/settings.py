@@ -104,6 +104,12 @@ class Settings(BaseSettings):
     )
     embedding: Literal["auto", "off"] = Field(default="auto", description="off: lexical search only")
     fusion: Literal["convex", "rrf"] = Field(default="convex", description="how the legs are joined")
+    index_memory_mb: int = Field(
+        default=4096,
+        ge=256,
+        le=1024 * 1024,
+        description="memory that writing the embedded index may take; less: smaller parts, built more often",
+    )
     qdrant_url: str | None = Field(default=None, description="a Qdrant server instead of the embedded index")
     qdrant_api_key: SecretStr | None = Field(default=None, description="key of that server")
     qdrant_shards: int = Field(

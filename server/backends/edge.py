@@ -9,6 +9,7 @@ scanned again. What the bytes find is scored once more with the whole vectors, w
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -47,24 +48,28 @@ _NEAREST = qdrant.SearchParams(
     quantization=qdrant.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING),
 )
 _EXACT = qdrant.SearchParams(exact=True)
-# Points that are not in a graph yet are held in memory, and a graph is built from a copy, so an ingest of any size
-# builds as it goes (of vectors alone 150 MB at a time), and no graph grows beyond so many: 260,000.
-_BUILD_EVERY = 100_000
-_SEGMENT_KB = 400_000
+# What is not built yet is held in memory, and a graph is built from a copy, so an ingest of any size builds as it
+# goes, and no part of an index grows beyond what can be built: with 4,096 MB every 100,000 points, and parts of
+# 260,000. Pages of files that are mapped are not counted: the system takes them back when it needs them.
+MEMORY_MB = 4_096
+_POINTS_A_MB = 25
+_SEGMENT_KB_A_MB = 100
 _INDEXES = {"keyword": qdrant.PayloadSchemaType.Keyword, "float": qdrant.PayloadSchemaType.Float}
 
 
 class EdgeStore:
     """A ``VectorStore`` in the folder ``store``; vectors have ``dimension`` numbers.
 
+    ``memory_mb``: what writing may take beside what it was given.
+
     Raises ``WinnowError("INDEX_HELD")`` where another process has it open.
     """
 
-    def __init__(self, store: Path, dimension: int) -> None:
+    def __init__(self, store: Path, dimension: int, memory_mb: int = MEMORY_MB) -> None:
         self._lock = Lock(store, HOLDER)
-        self._unbuilt = 0
+        self._build_every, self._unbuilt = memory_mb * _POINTS_A_MB, 0
         try:
-            self._shard = _open(store / "vectors", dimension)
+            self._shard = _open(store / "vectors", _config(dimension, memory_mb))
         except BaseException:
             self._lock.release()
             raise
@@ -75,7 +80,7 @@ class EdgeStore:
             return
         self._shard.update(qdrant.UpdateOperation.upsert_points([_point(point) for point in points]))
         self._unbuilt += len(points)
-        if self._unbuilt >= _BUILD_EVERY:
+        if self._unbuilt >= self._build_every:
             self.optimize()
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
@@ -158,21 +163,35 @@ class EdgeStore:
         return dict(self._search(query, where, len(points), params))
 
 
-def _open(folder: Path, dimension: int) -> qdrant.EdgeShard:
+def _open(folder: Path, config: qdrant.EdgeConfig) -> qdrant.EdgeShard:
     try:
         if not folder.exists():
-            _create(folder, dimension)
-        return _indexed(qdrant.EdgeShard.load(str(folder)))
+            _create(folder, config)
+        shard = qdrant.EdgeShard.load(str(folder))
+        if not _is_so(folder, config):
+            # What was built in another way is built again by the next optimize. Only a shard that opens by itself
+            # comes here: with a configuration the engine would take an empty folder for an empty index.
+            shard.close()
+            shard = qdrant.EdgeShard.load(str(folder), config)
+        return _indexed(shard)
     except Exception as error:  # the engine has no exceptions of its own
         raise WinnowError("INDEX_UNAVAILABLE", f"the index in {folder} does not open: {error}") from error
 
 
-def _create(folder: Path, dimension: int) -> None:
+def _is_so(folder: Path, config: qdrant.EdgeConfig) -> bool:
+    """Whether the shard has this configuration, as far as versions and settings of winnow differ in it."""
+    kept = json.loads((folder / "edge_config.json").read_text("utf-8"))
+    optimizers = config.optimizers
+    wanted = optimizers.max_segment_size if optimizers else None
+    return "quantization_config" in kept["vectors"][DENSE] and kept["optimizers"]["max_segment_size"] == wanted
+
+
+def _create(folder: Path, config: qdrant.EdgeConfig) -> None:
     """Make an empty shard elsewhere and rename it: a folder that exists is whole."""
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".creating-") as workshop:
         made = Path(workshop, "vectors")
         made.mkdir()
-        shard = qdrant.EdgeShard.create(str(made), _config(dimension, qdrant.Memory.Cached))
+        shard = qdrant.EdgeShard.create(str(made), config)
         _indexed(shard).close()
         made.rename(folder)
 
@@ -184,7 +203,8 @@ def _indexed(shard: qdrant.EdgeShard) -> qdrant.EdgeShard:
     return shard
 
 
-def _config(dimension: int, memory: qdrant.Memory) -> qdrant.EdgeConfig:
+def _config(dimension: int, memory_mb: int) -> qdrant.EdgeConfig:
+    memory = qdrant.Memory.Cached
     graph = qdrant.HnswIndexConfig(HNSW_M, HNSW_EF, full_scan_threshold=EXACT_KB, memory=memory)
     dense = qdrant.EdgeVectorParams(
         dimension,
@@ -197,7 +217,9 @@ def _config(dimension: int, memory: qdrant.Memory) -> qdrant.EdgeConfig:
         vectors={DENSE: dense},
         sparse_vectors={LEXICAL: qdrant.EdgeSparseVectorParams(modifier=qdrant.Modifier.Idf, memory=memory)},
         hnsw_config=graph,
-        optimizers=qdrant.EdgeOptimizersConfig(indexing_threshold=EXACT_KB, max_segment_size=_SEGMENT_KB),
+        optimizers=qdrant.EdgeOptimizersConfig(
+            indexing_threshold=EXACT_KB, max_segment_size=memory_mb * _SEGMENT_KB_A_MB
+        ),
     )
 
 

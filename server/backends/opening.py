@@ -128,7 +128,7 @@ def open_graph(settings: Settings) -> GraphStore | None:
 def _open_embedded(settings: Settings) -> VectorStore:
     from server.backends.edge import EdgeStore
 
-    return EdgeStore(settings.store, DIMENSION)
+    return EdgeStore(settings.store, DIMENSION, settings.index_memory_mb)
 
 
 def _open_neo4j(settings: Settings) -> GraphStore:

@@ -18,6 +18,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -46,6 +47,7 @@ from server.settings import MIB, Settings, load_settings
 _BATCH = 2_000
 _LIKENESS = 200
 _WARMUP = 10
+_GLANCE_SECONDS = 0.1
 _ALL = "all"
 
 Progress = Callable[[str, int, int], None]
@@ -118,13 +120,28 @@ def _disk_mib(folder: Path) -> int:
     return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file()) // MIB
 
 
-def _memory() -> dict[str, int]:
-    """Of this process, in MiB: the most that was resident (pages of mapped files count), and what is its own."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {
-        "peak_resident_mib": peak // (1 if sys.platform == "linux" else 1024) // 1024,
-        "own_mib": psutil.Process().memory_full_info().uss // MIB,
-    }
+class _Memory:
+    """What this process takes, looked at ten times a second."""
+
+    def __init__(self) -> None:
+        self._process = psutil.Process()
+        self._peak_own = 0
+        self._done = threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def figures(self) -> dict[str, int]:
+        """In MiB: the most that was resident, and the most without pages of mapped files, which are lent."""
+        self._done.set()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return {
+            "peak_resident_mib": peak // (1 if sys.platform == "linux" else 1024) // 1024,
+            "peak_own_mib": self._peak_own // MIB,
+        }
+
+    def _watch(self) -> None:
+        while not self._done.wait(_GLANCE_SECONDS):
+            memory = self._process.memory_info()
+            self._peak_own = max(self._peak_own, memory.rss - getattr(memory, "shared", 0))
 
 
 # --- build
@@ -137,7 +154,7 @@ def _build(job: Job) -> dict[str, Any]:
         embedder = backends.embedder.ready()
         if embedder is None:
             raise WinnowError("MODEL_UNAVAILABLE", f"vectors are drawn from a model's: {backends.embedder.why}")
-        clock = _Clock()
+        clock, memory = _Clock(), _Memory()
         sample, rate = _sample(job, embedder)
         truth = _Truth(embedder.embed(questions(sample, job.questions)))
         Path(job.store, "questions.json").write_text(json.dumps(questions(sample, job.questions)))
@@ -152,7 +169,11 @@ def _build(job: Job) -> dict[str, Any]:
         clock.timed("vectors", backends.store.flush)
         backends.catalogue.finish(PROJECT)
         Path(job.store, "truth.json").write_text(json.dumps(truth.nearest()))
-        return {**clock.figures(job.chunks, rate), **_memory(), "likeness": likeness(sample, embedder, _LIKENESS)}
+        return {
+            **clock.figures(job.chunks, rate),
+            **memory.figures(),
+            "likeness": likeness(sample, embedder, _LIKENESS),
+        }
     finally:
         backends.close()
 
@@ -270,7 +291,7 @@ async def _answers(
     settings: Settings, asked: Sequence[str], truth: Mapping[str, list[list[str]]]
 ) -> dict[str, Any]:
     backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True)
-    base = KnowledgeBase(lambda: backends, settings)
+    base, memory = KnowledgeBase(lambda: backends, settings), _Memory()
     try:
         await _searched(base, asked[-1], ())
         _say(answered=True)
@@ -287,7 +308,7 @@ async def _answers(
             "questions": len(asked),
             "hybrid_ms": hybrid.figures(),
             **stages,
-            **_memory(),
+            **memory.figures(),
         }
     finally:
         base.close()

@@ -54,9 +54,10 @@ class Stopwatch:
         return result
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """Of each name the median and 95th percentile of wall time, and the median of processor time."""
+        """Of each name the median and 95th percentile of wall time, and those of processor time."""
+        spent = {name: percentiles(times) for name, times in self._processor.items()}
         return {
-            name: {**percentiles(times), "processor_p50": percentiles(self._processor[name])["p50"]}
+            name: {**percentiles(times), **{f"processor_{key}": value for key, value in spent[name].items()}}
             for name, times in self._wall.items()
         }
 

@@ -84,8 +84,8 @@ def kb(
 
 
 @app.command(
-    epilog="Examples: winnow bench search --project notes --json | winnow bench search --replay session.jsonl | "
-    "winnow bench search --peers ~/peers/bin/python"
+    epilog="Examples: winnow bench search --project notes --json | "
+    "winnow bench search --replay session.jsonl | winnow bench search --peers ~/peers/bin/python"
 )
 def search(
     questions: Annotated[
@@ -141,7 +141,7 @@ def scale(
     questions: Annotated[int, typer.Option("--questions", min=20, max=10_000, help="behind each figure")] = 200,
     as_json: Json = False,
 ) -> None:
-    """An index of any size, drawn from real sentences and vectors: ingest, memory, disk, search, recall, restart."""
+    """An index of any size, drawn from real text and vectors: ingest, memory, disk, search, recall, restart."""
     from server.bench.scale import Job, measure
 
     with errors_shown(as_json=as_json), _shown() as progress:
@@ -161,6 +161,7 @@ async def _opened(settings: Settings, count: int, work: Work) -> dict[str, Any]:
 
     backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True)
     base = KnowledgeBase(lambda: backends, settings)
+    base.start()  # from here on its close is theirs
     try:
         asked = ladder.questions(backends, settings.project, count) if count else []
         if count and len(asked) <= ladder.WARMUP:
@@ -238,9 +239,12 @@ def _show_scale(figures: Mapping[str, Any]) -> None:
     built, asked = figures["build"], figures["ask"]
     console = Console(highlight=False)
     console.print(
-        f"{figures['chunks']:,} chunks drawn from {figures['source']}: {built['chunks_per_s']:,.0f} a second "
-        f"without the model, {figures['disk_mib']:,} MiB on disk\npeak memory {built['peak_resident_mib']:,} MiB to "
-        f"write, {asked['peak_resident_mib']:,} MiB to search; first answer after {asked['restart_s']:.1f} s"
+        f"{figures['chunks']:,} chunks drawn from {figures['source']}, {figures['disk_mib']:,} MiB on disk: "
+        f"{built['chunks_per_s']:,.0f} a second without the model"
+    )
+    console.print(
+        f"peak memory {built['peak_resident_mib']:,} MiB to write, {asked['peak_resident_mib']:,} MiB to search; "
+        f"first answer after {asked['restart_s']:.1f} s"
     )
     table = Table("filter", "p50", "p95", "processor", "recall@10")
     for name, row in asked["hybrid_ms"].items():
@@ -254,6 +258,7 @@ async def _ladder(settings: Settings, count: int) -> dict[str, Any]:
 
     backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True)
     base = KnowledgeBase(lambda: backends, settings)
+    base.start()  # from here on its close is theirs
     try:
         asked = ladder.questions(backends, settings.project, count)
         if len(asked) <= ladder.WARMUP:

@@ -64,12 +64,17 @@ class Ranked:
         return self.legs + _WALKED if self.walked else self.legs
 
 
-def ranked(asking: Asking, query: str, filters: Filters, way: str = "") -> Ranked:
-    """The ``MAX_TOP_K`` best chunks by both legs. ``way``: how the page before was ranked, to go on so."""
+def ranked(asking: Asking, query: str, filters: Filters, wanted: int = MAX_TOP_K, way: str = "") -> Ranked:
+    """The ``wanted`` best chunks by both legs. ``way``: how the page before was ranked, to go on so."""
     generation = generation_of(asking, filters)
     ranking, cache_hit = _ranking(asking, query, filters, generation, MAX_TOP_K, way, "vector_only")
+    kept: list[Found] = []
+    for some in _portions(ranking.hits):
+        kept += _passages(asking, some, filters)
+        if len(kept) >= wanted:
+            break
     return Ranked(
-        _passages(asking, ranking.hits, filters),
+        tuple(kept[:wanted]),
         ranking.legs,
         ranking.fusion,
         generation,

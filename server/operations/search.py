@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from server import tiers
-from server.contracts.base import MAX_TOP_K, Mode
+from server.contracts.base import Mode
 from server.contracts.search import Fetch, SemanticSearch
 from server.ids import is_chunk_id
 from server.models import Filters
@@ -50,7 +50,7 @@ def _rendered(asking: Asking, request: SemanticSearch, filters: Filters) -> Answ
     if request.filter_ids:
         found = by_id(asking, request.filter_ids, filters, request.query, request.min_score)
     else:
-        found = _best(ranked(asking, request.query or "", filters, at.legs), request)
+        found = _best(ranked(asking, request.query or "", filters, request.top_k, at.legs), request)
         if not found.found:
             found = replace(found, warnings=(*found.warnings, *unlabelled(filters)))
     return _answer(asking, request, found, at)
@@ -63,8 +63,7 @@ def fetch(asking: Asking, request: Fetch) -> Answer:
 
 
 def _best(found: Ranked, request: SemanticSearch) -> Ranked:
-    best = found.found[: min(request.top_k, MAX_TOP_K)]
-    return replace(found, found=tuple(one for one in best if (one.score or 0.0) >= request.min_score))
+    return replace(found, found=tuple(one for one in found.found if (one.score or 0.0) >= request.min_score))
 
 
 def _mode(asking: Asking, request: SemanticSearch) -> Mode:
