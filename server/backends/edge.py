@@ -131,6 +131,7 @@ class EdgeStore:
         """Build the HNSW graph where the collection is large enough to want one."""
         self._unbuilt = 0
         self._shard.optimize()
+        self._shard.flush()  # until then the engine keeps, and maps, what it has replaced
 
     def close(self) -> None:
         """Flush and let the next process in."""
