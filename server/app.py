@@ -65,6 +65,7 @@ class Application:
         return {
             "execute_code": "on" if self.scripts.available else self.scripts.why_not,
             "scratch": asdict(self.scratch.counters),
+            "caches": self.kb.caches(),
             **self.kb.figures.snapshot(),
         }
 

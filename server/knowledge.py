@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -82,6 +82,10 @@ class KnowledgeBase:
         self._rankings = Rankings()
         self.scratch = Scratch(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
+
+    def caches(self) -> dict[str, Any]:
+        """Hits, misses and entries of what direct callers share, by cache."""
+        return {name: asdict(counters) for name, counters in self._rankings.counters().items()}
 
     async def load(self) -> None:
         """Open the store and load the graphs in reach; what goes wrong is for the first call to say.

@@ -145,8 +145,24 @@ class Settings(BaseSettings):
     mmr: float = Field(
         default=1.0, ge=0, le=1, description="below 1: results unlike those before them come first, the more so"
     )
+    index_memory_mb: int = Field(
+        default=4096,
+        ge=256,
+        le=1024 * 1024,
+        description="memory that writing the embedded index may take; less: smaller parts, built more often",
+    )
     qdrant_url: str | None = Field(default=None, description="a Qdrant server instead of the embedded index")
     qdrant_api_key: SecretStr | None = Field(default=None, description="key of that server")
+    qdrant_shards: int = Field(
+        default=1, ge=1, le=256, description="parts that a new collection on that server is cut into"
+    )
+    qdrant_replicas: int = Field(
+        default=1, ge=1, le=32, description="copies of each part that a new collection on that server has"
+    )
+    qdrant_on_disk: bool = Field(
+        default=True,
+        description="whole vectors of a new collection stay on that server's disk; off: in its memory",
+    )
     graph: Literal["auto", "off"] = Field(
         default="auto", description="auto: ingests draw a knowledge graph and searches use it; off: neither"
     )

@@ -12,7 +12,7 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -319,6 +319,12 @@ class Catalogue:
             connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
+
+
+def rename(path: Path) -> None:
+    """Give a catalogue that was copied an identity of its own: two of one would share a collection on a server."""
+    with closing(_connect(path)) as connection:
+        connection.execute("UPDATE catalogue SET identity = ?", (secrets.token_hex(4),))
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -3,24 +3,32 @@
 Its queries mean what a Qdrant server's mean, so the two stores rank alike. One process holds the folder at a
 time (``lock``). An upsert is in the engine's write-ahead log before it returns; ``flush`` moves it to disk.
 Up to ``EXACT_KB`` of vectors every search is an exact scan, which is as fast there and complete; above that
-``optimize`` builds an HNSW graph, and a filter that leaves fewer than that is scanned exactly again.
+``optimize`` builds an HNSW graph over vectors of one byte a number, and a filter that leaves fewer than that is
+scanned again. What the bytes find is scored once more with the whole vectors, which stay on disk.
 """
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import qdrant_edge as qdrant
 
 from server.backends.base import (
     DENSE,
     EXACT_KB,
+    HNSW_EF,
+    HNSW_M,
     LEXICAL,
+    OVERSAMPLING,
     PAGE,
     PAYLOAD_KEYS,
+    QUANTILE,
+    SEARCH_EF,
     AnyOf,
     AtLeast,
     Below,
@@ -29,34 +37,62 @@ from server.backends.base import (
     SparseVector,
     Vector,
     conditions,
+    payload_as_written,
 )
 from server.backends.lock import HOLDER, Lock
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import Filters
 
+# Bytes find twice what is asked for, whole vectors say which half of it stays.
+_NEAREST = qdrant.SearchParams(
+    hnsw_ef=SEARCH_EF,
+    quantization=qdrant.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING),
+)
+_EXACT = qdrant.SearchParams(exact=True)
+# What is not built yet is held in memory, and a graph is built from a copy, so an ingest of any size builds as it
+# goes, and no part of an index grows beyond what can be built: with 4,096 MB every 100,000 points, and parts of
+# 260,000. Pages of files that are mapped are not counted: the system takes them back when it needs them.
+MEMORY_MB = 4_096
+_POINTS_A_MB = 25
+_SEGMENT_KB_A_MB = 100
 _INDEXES = {"keyword": qdrant.PayloadSchemaType.Keyword, "float": qdrant.PayloadSchemaType.Float}
 
 
 class EdgeStore:
     """A ``VectorStore`` in the folder ``vectors`` of ``store``; vectors have ``dimension`` numbers.
 
-    Raises ``WinnowError("INDEX_HELD")`` where another process has it open. ``is_apart``: nobody else knows of
-    these vectors yet, so they are opened beside those that the store's holder has.
+    ``memory_mb``: what writing may take beside what it was given. ``is_apart``: nobody else knows of these vectors
+    yet, so they are opened beside those that the store's holder has.
+
+    Raises ``WinnowError("INDEX_HELD")`` where another process has it open.
     """
 
-    def __init__(self, store: Path, dimension: int, *, vectors: str = "vectors", is_apart: bool = False) -> None:
+    def __init__(
+        self,
+        store: Path,
+        dimension: int,
+        memory_mb: int = MEMORY_MB,
+        *,
+        vectors: str = "vectors",
+        is_apart: bool = False,
+    ) -> None:
         self._lock = None if is_apart else Lock(store, HOLDER)
+        self._build_every, self._unbuilt = memory_mb * _POINTS_A_MB, 0
         try:
-            self._shard = _open(store / vectors, dimension)
+            self._shard = _open(store / vectors, _config(dimension, memory_mb))
         except BaseException:
             self._release()
             raise
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Put the points in; a point with a known id replaces it."""
-        if points:
-            self._shard.update(qdrant.UpdateOperation.upsert_points([_point(point) for point in points]))
+        if not points:
+            return
+        self._shard.update(qdrant.UpdateOperation.upsert_points([_point(point) for point in points]))
+        self._unbuilt += len(points)
+        if self._unbuilt >= self._build_every:
+            self.optimize()
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Take the points out; unknown ids are no error."""
@@ -64,9 +100,11 @@ class EdgeStore:
             points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
             self._shard.update(qdrant.UpdateOperation.delete_points(points))
 
-    def search_dense(self, vector: Vector, filters: Filters, limit: int) -> list[tuple[str, float]]:
-        """The ``limit`` nearest chunks by cosine, best first."""
-        return self._search(_dense(vector), _filter(filters), limit)
+    def search_dense(
+        self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
+    ) -> list[tuple[str, float]]:
+        """The ``limit`` nearest chunks by cosine, best first; ``exact``: by a scan, so that none is missed."""
+        return self._search(_dense(vector), _filter(filters), limit, _EXACT if exact else _NEAREST)
 
     def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:
         """The ``limit`` best chunks by BM25, best first; only such as share a term."""
@@ -76,7 +114,7 @@ class EdgeStore:
 
     def score_dense(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """The cosine of each of these chunks that has a vector."""
-        return self._score(_dense(vector), chunk_ids)
+        return self._score(_dense(vector), chunk_ids, _EXACT)
 
     def score_sparse(self, vector: SparseVector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """The BM25 score of each of these chunks that shares a term."""
@@ -84,20 +122,13 @@ class EdgeStore:
 
     def ids(self, project: str) -> Iterable[str]:
         """Every chunk of the project, in the order of their numbers."""
-        offset: Any = None
-        while True:
-            records, offset = self._shard.scroll(
-                qdrant.ScrollRequest(
-                    offset=offset,
-                    limit=PAGE,
-                    filter=_filter(Filters(project)),
-                    with_payload=False,
-                    with_vector=False,
-                )
-            )
-            yield from (_chunk(record.id) for record in records)
-            if offset is None:
-                return
+        for page in self._pages(_filter(Filters(project)), None, whole=False):
+            yield from (_chunk(record.id) for record in page)
+
+    def points(self, first: str = "") -> Iterator[Sequence[Point]]:
+        """Every point of all projects from the chunk ``first`` on, in the order of their numbers, in pages."""
+        for page in self._pages(None, point_id(first) if first else None, whole=True):
+            yield [_kept(record) for record in page]
 
     def count(self) -> int:
         """Points in all projects."""
@@ -109,7 +140,9 @@ class EdgeStore:
 
     def optimize(self) -> None:
         """Build the HNSW graph where the collection is large enough to want one."""
+        self._unbuilt = 0
         self._shard.optimize()
+        self._shard.flush()  # until then the engine keeps, and maps, what it has replaced
 
     def close(self) -> None:
         """Flush and let the next process in."""
@@ -120,34 +153,61 @@ class EdgeStore:
         if self._lock is not None:
             self._lock.release()
 
-    def _search(self, query: qdrant.Query, where: qdrant.Filter, limit: int) -> list[tuple[str, float]]:
+    def _pages(self, where: qdrant.Filter | None, offset: Any, *, whole: bool) -> Iterator[list[qdrant.Record]]:
+        while True:
+            request = qdrant.ScrollRequest(offset, PAGE, where, with_payload=whole, with_vector=whole)
+            records, offset = self._shard.scroll(request)
+            yield records
+            if offset is None:
+                return
+
+    def _search(
+        self, query: qdrant.Query, where: qdrant.Filter, limit: int, params: qdrant.SearchParams | None = None
+    ) -> list[tuple[str, float]]:
         request = qdrant.QueryRequest(
-            limit=limit, query=query, filter=where, with_payload=False, with_vector=False
+            limit=limit, query=query, filter=where, params=params, with_payload=False, with_vector=False
         )
         return [(_chunk(found.id), found.score) for found in self._shard.query(request)]
 
-    def _score(self, query: qdrant.Query, chunk_ids: Sequence[str]) -> dict[str, float]:
+    def _score(
+        self, query: qdrant.Query, chunk_ids: Sequence[str], params: qdrant.SearchParams | None = None
+    ) -> dict[str, float]:
         if not chunk_ids:
             return {}
         points: set[Any] = {point_id(chunk) for chunk in chunk_ids}
-        return dict(self._search(query, qdrant.Filter(must=[qdrant.HasIdCondition(points)]), len(points)))
+        where = qdrant.Filter(must=[qdrant.HasIdCondition(points)])
+        return dict(self._search(query, where, len(points), params))
 
 
-def _open(folder: Path, dimension: int) -> qdrant.EdgeShard:
+def _open(folder: Path, config: qdrant.EdgeConfig) -> qdrant.EdgeShard:
     try:
         if not folder.exists():
-            _create(folder, dimension)
-        return _indexed(qdrant.EdgeShard.load(str(folder)))
+            _create(folder, config)
+        shard = qdrant.EdgeShard.load(str(folder))
+        if not _is_so(folder, config):
+            # What was built in another way is built again by the next optimize. Only a shard that opens by itself
+            # comes here: with a configuration the engine would take an empty folder for an empty index.
+            shard.close()
+            shard = qdrant.EdgeShard.load(str(folder), config)
+        return _indexed(shard)
     except Exception as error:  # the engine has no exceptions of its own
         raise WinnowError("INDEX_UNAVAILABLE", f"the index in {folder} does not open: {error}") from error
 
 
-def _create(folder: Path, dimension: int) -> None:
+def _is_so(folder: Path, config: qdrant.EdgeConfig) -> bool:
+    """Whether the shard has this configuration, as far as versions and settings of winnow differ in it."""
+    kept = json.loads((folder / "edge_config.json").read_text("utf-8"))
+    optimizers = config.optimizers
+    wanted = optimizers.max_segment_size if optimizers else None
+    return "quantization_config" in kept["vectors"][DENSE] and kept["optimizers"]["max_segment_size"] == wanted
+
+
+def _create(folder: Path, config: qdrant.EdgeConfig) -> None:
     """Make an empty shard elsewhere and rename it: a folder that exists is whole."""
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".creating-") as workshop:
         made = Path(workshop, folder.name)
         made.mkdir()
-        shard = qdrant.EdgeShard.create(str(made), _config(dimension))
+        shard = qdrant.EdgeShard.create(str(made), config)
         _indexed(shard).close()
         made.rename(folder)
 
@@ -159,13 +219,23 @@ def _indexed(shard: qdrant.EdgeShard) -> qdrant.EdgeShard:
     return shard
 
 
-def _config(dimension: int) -> qdrant.EdgeConfig:
-    graph = qdrant.HnswIndexConfig(m=16, ef_construct=100, full_scan_threshold=EXACT_KB)
-    return qdrant.EdgeConfig(
-        vectors={DENSE: qdrant.EdgeVectorParams(dimension, qdrant.Distance.Cosine, hnsw_config=graph)},
-        sparse_vectors={LEXICAL: qdrant.EdgeSparseVectorParams(modifier=qdrant.Modifier.Idf)},
+def _config(dimension: int, memory_mb: int) -> qdrant.EdgeConfig:
+    memory = qdrant.Memory.Cached
+    graph = qdrant.HnswIndexConfig(HNSW_M, HNSW_EF, full_scan_threshold=EXACT_KB, memory=memory)
+    dense = qdrant.EdgeVectorParams(
+        dimension,
+        qdrant.Distance.Cosine,
         hnsw_config=graph,
-        optimizers=qdrant.EdgeOptimizersConfig(indexing_threshold=EXACT_KB),
+        quantization_config=qdrant.ScalarQuantizationConfig(qdrant.ScalarType.Int8, QUANTILE, memory=memory),
+        memory=qdrant.Memory.Cold,
+    )
+    return qdrant.EdgeConfig(
+        vectors={DENSE: dense},
+        sparse_vectors={LEXICAL: qdrant.EdgeSparseVectorParams(modifier=qdrant.Modifier.Idf, memory=memory)},
+        hnsw_config=graph,
+        optimizers=qdrant.EdgeOptimizersConfig(
+            indexing_threshold=EXACT_KB, max_segment_size=memory_mb * _SEGMENT_KB_A_MB
+        ),
     )
 
 
@@ -175,6 +245,17 @@ def _point(point: Point) -> qdrant.Point:
         vectors[DENSE] = point.dense.tolist()
     payload = {key: list(value) if isinstance(value, tuple) else value for key, value in point.payload.items()}
     return qdrant.Point(point_id(point.chunk_id), vectors, payload)
+
+
+def _kept(record: qdrant.Record) -> Point:
+    vectors: Any = record.vector
+    sparse, dense = vectors[LEXICAL], vectors.get(DENSE)
+    return Point(
+        _chunk(record.id),
+        SparseVector(tuple(sparse.indices), tuple(sparse.values)),
+        None if dense is None else np.asarray(dense, dtype=np.float32),
+        payload_as_written(record.payload or {}),
+    )
 
 
 def _filter(filters: Filters) -> qdrant.Filter:

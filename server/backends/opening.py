@@ -13,6 +13,7 @@ from server.backends.catalogue import Binding, Catalogue
 from server.backends.embedders import LazyEmbedder
 from server.backends.graph_sqlite import SqliteGraph
 from server.backends.ledger import LedgerFile
+from server.backends.migration import CATALOGUE, check_whole
 from server.backends.succession import sweep, vectors_of
 from server.backends.weights import DIMENSION
 from server.graph.base import GraphStore, Scope
@@ -75,6 +76,7 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     graph: GraphStore | None = None
     try:
         graph = open_graph(settings)
+        check_whole(settings.store, settings.qdrant_url or "")
         binding = _bound(settings, catalogue, embedder)
         store = open_store(settings, catalogue.identity, binding)
         if not settings.qdrant_url:
@@ -101,7 +103,15 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
 
 def catalogue_path(settings: Settings) -> Path:
     """Where the catalogue lies, whether it exists or not."""
-    return settings.store / "catalogue.sqlite3"
+    return settings.store / CATALOGUE
+
+
+def open_vectors(settings: Settings, catalogue: Catalogue) -> VectorStore:
+    """The vectors of this catalogue, in its folder or on the server of the settings; made where there are none.
+
+    Raises ``WinnowError`` as ``open_backends`` does.
+    """
+    return open_store(settings, catalogue.identity, catalogue.binding)
 
 
 def ledger_of(settings: Settings) -> LedgerFile:
@@ -209,11 +219,17 @@ def open_neo4j(settings: Settings, *, space: str = "", query_seconds: float | No
 def _open_embedded(settings: Settings, binding: Binding, *, is_apart: bool) -> VectorStore:
     from server.backends.edge import EdgeStore
 
-    return EdgeStore(settings.store, binding.dimension, vectors=binding.vectors, is_apart=is_apart)
+    return EdgeStore(
+        settings.store,
+        binding.dimension,
+        settings.index_memory_mb,
+        vectors=binding.vectors,
+        is_apart=is_apart,
+    )
 
 
 def _open_server(settings: Settings, identity: str, binding: Binding) -> VectorStore:
-    from server.backends.qdrant import QdrantStore
+    from server.backends.qdrant import Layout, QdrantStore
 
     key = settings.qdrant_api_key
     return QdrantStore(
@@ -222,4 +238,5 @@ def _open_server(settings: Settings, identity: str, binding: Binding) -> VectorS
         # What is in the collection but not in the catalogue counts as left over, so no two share one.
         collection="-".join(["winnow", identity, *binding.vectors.split("-")[1:]]),
         api_key=key.get_secret_value() if key else None,
+        layout=Layout(settings.qdrant_shards, settings.qdrant_replicas, settings.qdrant_on_disk),
     )

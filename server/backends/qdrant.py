@@ -1,22 +1,37 @@
 """The other vector store: a Qdrant server, by URL. The same vectors, filters and rankings as ``edge``.
 
-One collection holds the projects of one catalogue. ``:memory:`` instead of a URL runs the client's own
+One collection holds the projects of one catalogue. Every vector is there whole and at one byte a number: bytes in
+memory find, whole vectors say what stays. A write that the server was too busy for, or away for a moment, is tried
+again; a point has one id, so doing it twice has the same result. With more than one shard each counts the words of
+its own chunks, and BM25 scores differ a little from those of one.
+
+``:memory:`` instead of a URL runs the client's own
 imitation of a server, in Python and by brute force: for tests, it is unfit beyond 20,000 points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 from qdrant_client import QdrantClient, models
+from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from server.backends.base import (
     DENSE,
     EXACT_KB,
+    HNSW_EF,
+    HNSW_M,
     LEXICAL,
+    OVERSAMPLING,
     PAGE,
     PAYLOAD_KEYS,
+    QUANTILE,
+    SEARCH_EF,
     AnyOf,
     AtLeast,
     Below,
@@ -25,6 +40,7 @@ from server.backends.base import (
     SparseVector,
     Vector,
     conditions,
+    payload_as_written,
 )
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
@@ -32,22 +48,54 @@ from server.models import Filters
 
 MEMORY = ":memory:"
 _TIMEOUT_SECONDS = 10
+# Waits between attempts to write, in seconds: a server that restarts is back within them, or is down.
+_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
+_BUSY = frozenset({429, 500, 502, 503, 504})
 _AT_ONCE = 256  # points in one request: about a megabyte
 _INDEXES = {"keyword": models.PayloadSchemaType.KEYWORD, "float": models.PayloadSchemaType.FLOAT}
 
+_BYTES = models.ScalarQuantization(
+    scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=QUANTILE, always_ram=True)
+)
+_NEAREST = models.SearchParams(
+    hnsw_ef=SEARCH_EF,
+    quantization=models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING),
+)
+_EXACT = models.SearchParams(exact=True)
+
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a collection is spread over a cluster, and whether whole vectors and the graph stay on disk."""
+
+    shards: int = 1
+    replicas: int = 1
+    on_disk: bool = True
+
+
+ONE = Layout()
 
 
 class QdrantStore:
     """A ``VectorStore`` in the collection ``collection`` of the server at ``url``, made where there is none.
 
-    Every method raises ``WinnowError("INDEX_UNAVAILABLE")`` where the server does not answer.
+    ``layout`` counts where the collection is made; one that is there keeps its own. Every method raises
+    ``WinnowError("INDEX_UNAVAILABLE")`` where the server does not answer.
     """
 
     def __init__(
-        self, url: str, dimension: int, *, collection: str = "winnow", api_key: str | None = None
+        self,
+        url: str,
+        dimension: int,
+        *,
+        collection: str = "winnow",
+        api_key: str | None = None,
+        layout: Layout = ONE,
     ) -> None:
         self._url = url
+        self._layout = layout
         self._name = collection
         self._client = self._asked(lambda: _connect(url, api_key))
         self._asked(lambda: self._prepare(dimension))
@@ -56,17 +104,19 @@ class QdrantStore:
         """Put the points in; a point with a known id replaces it."""
         for start in range(0, len(points), _AT_ONCE):
             some = [_point(point) for point in points[start : start + _AT_ONCE]]
-            self._asked(lambda some=some: self._client.upsert(self._name, some, wait=True))  # type: ignore[misc]
+            self._written(lambda some=some: self._client.upsert(self._name, some, wait=True))  # type: ignore[misc]
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Take the points out; unknown ids are no error."""
         if chunk_ids:
             points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
-            self._asked(lambda: self._client.delete(self._name, models.PointIdsList(points=points), wait=True))
+            self._written(lambda: self._client.delete(self._name, models.PointIdsList(points=points), wait=True))
 
-    def search_dense(self, vector: Vector, filters: Filters, limit: int) -> list[tuple[str, float]]:
-        """The ``limit`` nearest chunks by cosine, best first."""
-        return self._search(vector.tolist(), DENSE, _filter(filters), limit)
+    def search_dense(
+        self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
+    ) -> list[tuple[str, float]]:
+        """The ``limit`` nearest chunks by cosine, best first; ``exact``: by a scan, so that none is missed."""
+        return self._search(vector.tolist(), DENSE, _filter(filters), limit, _EXACT if exact else _NEAREST)
 
     def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:
         """The ``limit`` best chunks by BM25, best first; only such as share a term."""
@@ -82,18 +132,13 @@ class QdrantStore:
 
     def ids(self, project: str) -> Iterable[str]:
         """Every chunk of the project, in the order of their numbers."""
-        where = _filter(Filters(project))
-        offset: Any = None
-        while True:
-            at = offset
-            records, offset = self._asked(
-                lambda at=at: self._client.scroll(  # type: ignore[misc]
-                    self._name, where, limit=PAGE, offset=at, with_payload=False, with_vectors=False
-                )
-            )
-            yield from (_chunk(record.id) for record in records)
-            if offset is None:
-                return
+        for page in self._pages(_filter(Filters(project)), None, PAGE, whole=False):
+            yield from (_chunk(record.id) for record in page)
+
+    def points(self, first: str = "") -> Iterator[Sequence[Point]]:
+        """Every point of all projects from the chunk ``first`` on, in the order of their numbers, in pages."""
+        for page in self._pages(None, point_id(first) if first else None, _AT_ONCE, whole=True):
+            yield [_kept(record) for record in page]
 
     def count(self) -> int:
         """Points in all projects."""
@@ -114,10 +159,20 @@ class QdrantStore:
             self._client.create_collection(
                 self._name,
                 vectors_config={
-                    DENSE: models.VectorParams(size=dimension, distance=models.Distance.COSINE),
+                    DENSE: models.VectorParams(
+                        size=dimension, distance=models.Distance.COSINE, on_disk=self._layout.on_disk
+                    ),
                 },
                 sparse_vectors_config={LEXICAL: models.SparseVectorParams(modifier=models.Modifier.IDF)},
-                hnsw_config=models.HnswConfigDiff(m=16, ef_construct=100, full_scan_threshold=EXACT_KB),
+                hnsw_config=models.HnswConfigDiff(
+                    m=HNSW_M,
+                    ef_construct=HNSW_EF,
+                    full_scan_threshold=EXACT_KB,
+                    on_disk=self._layout.on_disk,
+                ),
+                quantization_config=_BYTES,
+                shard_number=self._layout.shards,
+                replication_factor=self._layout.replicas,
             )
         if self._url != MEMORY:  # the imitation has no payload indexes and warns
             self._index_payload()
@@ -128,13 +183,34 @@ class QdrantStore:
         for key in PAYLOAD_KEYS.keys() - present.keys():
             self._client.create_payload_index(self._name, key, _INDEXES[PAYLOAD_KEYS[key]], wait=True)
 
-    def _search(self, query: Any, using: str, where: models.Filter, limit: int) -> list[tuple[str, float]]:
+    def _pages(
+        self, where: models.Filter | None, offset: Any, size: int, *, whole: bool
+    ) -> Iterator[Sequence[models.Record]]:
+        while True:
+            records, offset = self._asked(
+                lambda at=offset: self._client.scroll(  # type: ignore[misc]
+                    self._name, where, limit=size, offset=at, with_payload=whole, with_vectors=whole
+                )
+            )
+            yield records
+            if offset is None:
+                return
+
+    def _search(
+        self,
+        query: Any,
+        using: str,
+        where: models.Filter,
+        limit: int,
+        params: models.SearchParams | None = None,
+    ) -> list[tuple[str, float]]:
         answer = self._asked(
             lambda: self._client.query_points(
                 self._name,
                 query=query,
                 using=using,
                 query_filter=where,
+                search_params=params if self._url != MEMORY else None,  # the imitation always scans
                 limit=limit,
                 with_payload=False,
                 with_vectors=False,
@@ -147,7 +223,22 @@ class QdrantStore:
             return {}
         points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
         where = models.Filter(must=[models.HasIdCondition(has_id=points)])
-        return dict(self._search(query, using, where, len(points)))
+        return dict(self._search(query, using, where, len(points), _EXACT if using == DENSE else None))
+
+    def _written(self, write: Callable[[], R]) -> R:
+        """Do it, again where the server was too busy or away: writes are idempotent."""
+
+        def patient() -> R:
+            for pause in _PAUSES:
+                try:
+                    return write()
+                except Exception as error:
+                    if (wait := _wait(error, pause)) is None:
+                        raise
+                    time.sleep(wait)
+            return write()
+
+        return self._asked(patient)
 
     def _asked(self, question: Callable[[], R]) -> R:
         # The client raises its own, httpx's and gRPC's exceptions, and ValueError for what a server refuses.
@@ -159,6 +250,19 @@ class QdrantStore:
                 f"the Qdrant server at {self._url} does not answer: {error}",
                 retryable=True,
             ) from error
+
+
+def _wait(error: Exception, pause: float) -> float | None:
+    """How long to wait before the next attempt, in seconds; None where another one would end like this one."""
+    match error:
+        case ResourceExhaustedResponse():
+            return min(float(error.retry_after_s), _PAUSES[-1])
+        case UnexpectedResponse():
+            return pause if error.status_code in _BUSY else None
+        case ResponseHandlingException():  # the connection: refused, reset, timed out
+            return pause
+        case _:
+            return None
 
 
 def _connect(url: str, api_key: str | None) -> QdrantClient:
@@ -177,6 +281,17 @@ def _point(point: Point) -> models.PointStruct:
 
 def _sparse(vector: SparseVector) -> models.SparseVector:
     return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
+
+
+def _kept(record: models.Record) -> Point:
+    vectors: Any = record.vector
+    sparse, dense = vectors[LEXICAL], vectors.get(DENSE)
+    return Point(
+        _chunk(record.id),
+        SparseVector(tuple(sparse.indices), tuple(sparse.values)),
+        None if dense is None else np.asarray(dense, dtype=np.float32),
+        payload_as_written(record.payload or {}),
+    )
 
 
 def _filter(filters: Filters) -> models.Filter:

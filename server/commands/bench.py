@@ -6,8 +6,8 @@ import asyncio
 import secrets
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,11 +28,13 @@ from server.knowledge import KnowledgeBase
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from server.backends.opening import Backends
     from server.graph.base import GraphStore
 
 MIB = 1024 * 1024
 # A search has two seconds; here the figure is what it would have taken.
 _PATIENCE_SECONDS = 120.0
+OnProgress = Callable[[str, int, int], None]
 
 app = command(no_args_is_help=True)
 
@@ -184,11 +186,182 @@ def ingest(
         show_ingest(figures)
 
 
+@app.command(
+    epilog="Examples: winnow bench search --project notes --json | "
+    "winnow bench search --replay session.jsonl | winnow bench search --peers ~/peers/bin/python"
+)
+def search(
+    questions: Annotated[
+        int, typer.Option("--questions", min=20, max=10_000, help="questions behind each figure")
+    ] = 200,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            "--replay", metavar="FILE", help="only replay this session, one JSON object of arguments a line"
+        ),
+    ] = None,
+    peers: Annotated[
+        str | None,
+        typer.Option("--peers", metavar="PYTHON", help="an interpreter that has others to measure beside it"),
+    ] = None,
+    peer_chunks: Annotated[
+        int, typer.Option("--peer-chunks", min=100, max=1_000_000, help="chunks that others are given, at most")
+    ] = 20_000,
+    project: Project = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Search over an index that stands: cold, from the caches, by stage, eight clients at once, others beside it.
+
+    Others are qdrant-client on a folder, chromadb, lancedb and bm25s, as far as they are installed, and numpy.
+    """
+    with errors_shown(as_json=as_json):
+        settings = load_settings(store=store, project=project)
+        work = partial(_replayed, log=log) if log else partial(_searched, peers=peers, peer_chunks=peer_chunks)
+        figures = asyncio.run(_opened(settings, questions if not log else 0, work))
+    if as_json:
+        print_json(figures)
+    elif log:
+        sys.stdout.write(
+            f"{figures['hits']} of {figures['calls']} calls from the caches ({figures['hit_rate']:.0%})\n"
+        )
+    else:
+        _show_search(figures)
+
+
+@app.command(
+    epilog="Examples: winnow bench scale --chunks 100000 --store /tmp/scale | "
+    "winnow bench scale --chunks 1000000 --from docs/ --store /tmp/scale --json"
+)
+def scale(
+    store: Annotated[str, typer.Option("--store", metavar="DIR", help="an empty folder; the index stays in it")],
+    chunks: Annotated[int, typer.Option("--chunks", min=1_000, max=10_000_000, help="how many chunks")] = 100_000,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="DIR", help="real documents to draw from; this Python's own otherwise"),
+    ] = None,
+    sample: Annotated[int, typer.Option("--sample", min=50, max=100_000, help="real chunks to draw from")] = 4_000,
+    questions: Annotated[int, typer.Option("--questions", min=20, max=10_000, help="behind each figure")] = 200,
+    as_json: Json = False,
+) -> None:
+    """An index of any size, drawn from real text and vectors: ingest, memory, disk, search, recall, restart."""
+    from server.bench.scale import Job, measure
+
+    with errors_shown(as_json=as_json), _shown() as progress:
+        figures = measure(Job(chunks, store, str(source or ""), sample, questions), progress)
+    if as_json:
+        print_json(figures)
+    else:
+        _show_scale(figures)
+
+
+Work = Callable[[KnowledgeBase, "Backends", Settings, Sequence[str], OnProgress], Awaitable[dict[str, Any]]]
+
+
+async def _opened(settings: Settings, count: int, work: Work) -> dict[str, Any]:
+    """``work`` over the open index, with ``count`` questions that it can answer."""
+    from server.backends.opening import open_backends
+
+    backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True)
+    base = KnowledgeBase(lambda: backends, settings)
+    await base.load()  # from here on its close is theirs
+    try:
+        asked = ladder.questions(backends, settings.project, count) if count else []
+        if count and len(asked) <= ladder.WARMUP:
+            raise WinnowError("INVALID_REQUEST", f"project {settings.project!r} has too few headings to ask about")
+        with _shown() as progress:
+            return await work(base, backends, settings, asked, progress)
+    finally:
+        base.close()
+
+
+async def _searched(
+    base: KnowledgeBase,
+    backends: Backends,
+    settings: Settings,
+    asked: Sequence[str],
+    progress: OnProgress,
+    *,
+    peers: str | None,
+    peer_chunks: int,
+) -> dict[str, Any]:
+    from server.bench import search, search_peers
+
+    figures = await search.measure(base, backends, settings.project, asked, progress)
+    chunks = sum(info.chunks for info in backends.catalogue.projects() if info.name == settings.project)
+    others: dict[str, Any] = {}
+    if peers and (model := backends.embedder.ready()):
+        others = search_peers.measure(peers, backends, model, settings.project, asked, peer_chunks)
+    return {"chunks": chunks, "model": backends.embedder.state, **figures, "peers": others}
+
+
+async def _replayed(
+    base: KnowledgeBase,
+    backends: Backends,
+    settings: Settings,
+    asked: Sequence[str],
+    progress: OnProgress,
+    *,
+    log: Path,
+) -> dict[str, Any]:
+    from server.bench.search import replay
+
+    return await replay(base, log)
+
+
+@contextmanager
+def _shown() -> Iterator[OnProgress]:
+    """A bar on stderr for the step that is being done."""
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda name, done, of: bar.update(task, description=name, completed=done, total=max(of, 1))
+
+
+def _show_search(figures: Mapping[str, Any]) -> None:
+    console = Console(highlight=False)
+    table = Table(
+        "", "p50", "p95", "processor", title=f"{figures['questions']} questions, {figures['chunks']:,} chunks"
+    )
+    for name, row in {**figures["ms"], **figures["stages_ms"]}.items():
+        table.add_row(name, *(f"{row[key]:.2f} ms" for key in ("p50", "p95", "processor_p50")))
+    console.print(table)
+    many = figures["at_once"]
+    console.print(
+        f"{many['clients']} clients at once: {many['searches_per_s']:,.0f} searches a second, "
+        f"p95 {many['ms']['p95']:.1f} ms, {many['errors']} errors; recall@10 {figures['recall_at_10']}"
+    )
+    for name, row in figures["peers"].items():
+        told = (
+            row.get("missing")
+            or f"{row['version']}: p50 {row['ms']['p50']:.2f} ms, recall@10 {row['recall_at_10']}"
+        )
+        console.print(f"{name}  {told}")
+
+
+def _show_scale(figures: Mapping[str, Any]) -> None:
+    built, asked = figures["build"], figures["ask"]
+    console = Console(highlight=False)
+    console.print(
+        f"{figures['chunks']:,} chunks drawn from {figures['source']}, {figures['disk_mib']:,} MiB on disk: "
+        f"{built['chunks_per_s']:,.0f} a second without the model"
+    )
+    console.print(
+        f"peak memory {built['peak_resident_mib']:,} MiB to write, {asked['peak_resident_mib']:,} MiB to search; "
+        f"first answer after {asked['restart_s']:.1f} s"
+    )
+    table = Table("filter", "p50", "p95", "processor", "recall@10")
+    for name, row in asked["hybrid_ms"].items():
+        times = (f"{row[key]:.1f} ms" for key in ("p50", "p95", "processor_p50"))
+        table.add_row(name, *times, f"{asked['recall_at_10'][name]:.3f}")
+    console.print(table)
+
+
 async def _ladder(settings: Settings, count: int) -> dict[str, Any]:
     from server.backends.opening import open_backends
 
     backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True)
     base = KnowledgeBase(lambda: backends, settings)
+    await base.load()  # from here on its close is theirs
     try:
         asked = ladder.questions(backends, settings.project, count)
         if len(asked) <= ladder.WARMUP:

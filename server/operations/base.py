@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cachetools import LRUCache
-
 from server import tiers
-from server.contracts.base import Tier
+from server.caches import Cache, Counters
+from server.contracts.base import Mode, Tier
 from server.models import Document, Filters, Ranking
 from server.scratch import Session
 from server.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
-    from server.backends.base import DocumentStore, EmbedderSource, Reranker
+    from server.backends.base import DocumentStore, EmbedderSource, Reranker, Vector
     from server.graph.base import GraphStore
     from server.graph.base import Scope as GraphScope
     from server.retrieval.hybrid import Retriever
 
 _CACHED_RANKINGS = 512  # one is about 100 hits: 20 KiB
+_CACHED_VECTORS = 2_048  # one is 1.5 KiB
+# Tier -> answers that are kept, and for how many seconds. A full answer has up to 80 KiB, a page of metadata 10.
+_VIEWS: Mapping[Mode, tuple[int, float]] = MappingProxyType(
+    {"ids_only": (512, 3600.0), "metadata": (512, 3600.0), "preview": (256, 3600.0), "full": (64, 1800.0)}
+)
 
 
 class Library(Protocol):
@@ -74,22 +77,31 @@ SCRIPT = Budget(
 
 
 class Rankings:
-    """Ranked ids, kept per question and index generation. Every tier is rendered from them."""
+    """Ranked ids, kept per question and index generation, and what goes into them and comes out of them.
+
+    ``vectors``: of queries, by model and text. ``views``: answers rendered from a ranking, by tier.
+    """
 
     def __init__(self) -> None:
-        self._entries: LRUCache[tuple[Any, ...], Ranking] = LRUCache(_CACHED_RANKINGS)
-        self._lock = threading.Lock()
+        self._rankings: Cache[Ranking] = Cache(_CACHED_RANKINGS)
+        self.vectors: Cache[Vector] = Cache(_CACHED_VECTORS)
+        self.views: Mapping[Mode, Cache[Answer]] = MappingProxyType(
+            {tier: Cache(size, seconds) for tier, (size, seconds) in _VIEWS.items()}
+        )
 
     def get(self, key: tuple[Any, ...]) -> Ranking | None:
         """What was found for this question, if it is still here."""
-        with self._lock:
-            return self._entries.get(key)
+        return self._rankings.get(key)
 
     def put(self, key: tuple[Any, ...], ranking: Ranking) -> None:
         """Keep what was found with both legs; the rest must not outlive the loading of the model."""
         if ranking.legs == "hybrid":
-            with self._lock:
-                self._entries[key] = ranking
+            self._rankings.put(key, ranking)
+
+    def counters(self) -> dict[str, Counters]:
+        """What became of the lookups, by cache."""
+        views = {f"views.{tier}": cache.counters for tier, cache in self.views.items()}
+        return {"rankings": self._rankings.counters, "query_vectors": self.vectors.counters, **views}
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,13 +77,18 @@ class Ranked:
         return self.legs + _WALKED if self.walked else self.legs
 
 
-def ranked(asking: Asking, query: str, filters: Filters, way: str = "") -> Ranked:
-    """The ``MAX_TOP_K`` best chunks by both legs. ``way``: how the page before was ranked, to go on so."""
+def ranked(asking: Asking, query: str, filters: Filters, wanted: int = MAX_TOP_K, way: str = "") -> Ranked:
+    """The ``wanted`` best chunks by both legs. ``way``: how the page before was ranked, to go on so."""
     asked = understood(query, filters)
-    generation = _generation(asking, filters)
+    generation = generation_of(asking, filters)
     ranking, cache_hit = _ranking(asking, asked, generation, MAX_TOP_K, way, "vector_only")
+    kept: list[Found] = []
+    for some in _portions(ranking.hits):
+        kept += _passages(asking, some, asked.filters)
+        if len(kept) >= wanted:
+            break
     return Ranked(
-        _passages(asking, ranking.hits, asked.filters),
+        tuple(kept[:wanted]),
         ranking.legs,
         ranking.fusion,
         generation,
@@ -107,7 +112,7 @@ def distinct(
     wanted, it begins in the same way, so that pages neither repeat nor lose a row.
     """
     asked = understood(query, filters)
-    generation = _generation(asking, filters)
+    generation = generation_of(asking, filters)
     seen: dict[str, int] = {}
     kept: list[Found] = []
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
@@ -146,7 +151,7 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
     A passage id of the caller's session stands for its chunk.
     """
     library = asking.index
-    generation = _generation(asking, filters)
+    generation = generation_of(asking, filters)
     chunk_of = {one: _chunk_of(asking, one) for one in ids}
     known = library.catalogue.passages(list(chunk_of.values()), filters.project)
     admitted = {chunk: one for chunk, one in known.items() if library.admits(filters, one.document)}
@@ -171,7 +176,7 @@ _FILTERS = "of the query, this was read as filters: {fields}"
 _EMPTY = Ranking((), "lexical-only", "none")
 
 
-def _generation(asking: Asking, filters: Filters) -> int:
+def generation_of(asking: Asking, filters: Filters) -> int:
     """Grows with every change of what a ranking depends on: index or graph."""
     library = asking.index
     return library.catalogue.generation(filters.project) + library.retriever.generation(filters.project)
@@ -189,7 +194,13 @@ def _ranking(
     if cached is not None:
         return cached, True
     ranking = asking.index.retriever.search(
-        asked.text, asked.filters, depth, mode="lexical" if by_words else "hybrid", walk=walk, fusion=fusion
+        asked.text,
+        asked.filters,
+        depth,
+        mode="lexical" if by_words else "hybrid",
+        walk=walk,
+        fusion=fusion,
+        vectors=rankings.vectors,
     )
     ranking = arranged(asking, asked, ranking)
     rankings.put(key, ranking)

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from server import tiers
-from server.contracts.base import MAX_TOP_K, Mode
+from server.contracts.base import Mode
 from server.contracts.search import Fetch, SemanticSearch
+from server.ids import is_chunk_id
+from server.models import Filters
 from server.operations.base import Answer, Asking
 from server.operations.paging import Cursor, fingerprint, page, resume
-from server.operations.ranking import Ranked, by_id, ranked
+from server.operations.ranking import Ranked, by_id, generation_of, ranked
 from server.operations.relationships import with_relationships
 from server.operations.scoping import filters_of, unlabelled
 from server.spans import terms
@@ -18,12 +20,37 @@ from server.spans import terms
 
 def semantic_search(asking: Asking, request: SemanticSearch) -> Answer:
     """Ranked chunks, or chunks by id, at the tier that was asked for."""
-    at = resume(request.cursor, request)
     filters = filters_of(asking, request.scope, request.filters, request.vendor_filter)
+    mode = _mode(asking, request)
+    views = asking.caller.rankings.views[mode]
+    allowed = asking.caller.budget.of(mode)
+    key = (request.model_dump_json(), filters, generation_of(asking, filters), asking.settings.fusion, allowed)
+    if (known := views.get(key)) is not None:
+        return replace(known, cache_hit=True)
+    answer = _rendered(asking, request, filters)
+    if _is_lasting(request, answer):
+        views.put(key, answer)
+    return answer
+
+
+def _is_lasting(request: SemanticSearch, answer: Answer) -> bool:
+    """Whether the same call gives the same answer as long as the index is the same.
+
+    Not where a leg or the graph was missing, which may be back; nor where ids are those of a session.
+    """
+    if answer.warnings:
+        return False
+    if request.filter_ids:
+        return not request.query and all(map(is_chunk_id, request.filter_ids))
+    return bool(answer.payload["search_mode"] == "hybrid")
+
+
+def _rendered(asking: Asking, request: SemanticSearch, filters: Filters) -> Answer:
+    at = resume(request.cursor, request)
     if request.filter_ids:
         found = by_id(asking, request.filter_ids, filters, request.query, request.min_score)
     else:
-        found = _best(ranked(asking, request.query or "", filters, at.legs), request)
+        found = _best(ranked(asking, request.query or "", filters, request.top_k, at.legs), request)
         if not found.found:
             found = replace(found, warnings=(*found.warnings, *unlabelled(filters)))
     return _answer(asking, request, found, at)
@@ -36,8 +63,7 @@ def fetch(asking: Asking, request: Fetch) -> Answer:
 
 
 def _best(found: Ranked, request: SemanticSearch) -> Ranked:
-    best = found.found[: min(request.top_k, MAX_TOP_K)]
-    return replace(found, found=tuple(one for one in best if (one.score or 0.0) >= request.min_score))
+    return replace(found, found=tuple(one for one in found.found if (one.score or 0.0) >= request.min_score))
 
 
 def _mode(asking: Asking, request: SemanticSearch) -> Mode:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from server.backends.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
+from server.caches import Cache
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Filters, Hit, Legs, Ranking
@@ -143,19 +144,20 @@ class Retriever:
         mode: Mode = "hybrid",
         walk: Walk = "none",
         fusion: Fusion | None = None,
+        vectors: Cache[Vector] | None = None,
     ) -> Ranking:
         """The ``limit`` best chunks, the same in every run over the same index.
 
         Scores lie in 0..1: the fused score, or a single leg's own (cosine; BM25 divided by its best), and joined
         with the graph's unless ``walk`` is "none". "auto" is "hybrid_local" where there is a graph. Where a leg
         cannot answer the other one does, where the graph cannot the legs do, and ``legs``, ``walked`` and
-        ``warnings`` say so, also for ``mode="dense"``. Raises what the store raises where no leg can answer, and
-        ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
+        ``warnings`` say so, also for ``mode="dense"``. ``vectors`` keeps those of queries. Raises what the store
+        raises where no leg can answer, and ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
         """
         conditions(filters)
         notes = Notes()
         fusion = fusion or self._fusion
-        legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, fusion, notes)
+        legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, fusion, vectors, notes)
         likely = self._relevance(query, legs, notes.warnings)
         with notes.stage("fuse"):
             joined = _joined(legs, fusion)
@@ -174,10 +176,21 @@ class Retriever:
             likely,
         )
 
-    def _legs(self, query: str, filters: Filters, depth: int, mode: Mode, fusion: Fusion, notes: Notes) -> _Legs:
+    def _legs(
+        self,
+        query: str,
+        filters: Filters,
+        depth: int,
+        mode: Mode,
+        fusion: Fusion,
+        vectors: Cache[Vector] | None,
+        notes: Notes,
+    ) -> _Legs:
         """What the legs return; at least one of them."""
         is_mixed = mode == "hybrid" and fusion == "convex"
-        dense = None if mode == "lexical" else self._dense(query, filters, depth, notes, is_mixed=is_mixed)
+        dense = (
+            None if mode == "lexical" else self._dense(query, filters, depth, vectors, notes, is_mixed=is_mixed)
+        )
         if dense is not None and mode == "dense":
             return _Legs(dense, None)
         try:
@@ -231,7 +244,16 @@ class Retriever:
             found = fuse.ranked(self._store.search_sparse(vector, filters, depth))
         return _Leg(dict(found), score)
 
-    def _dense(self, query: str, filters: Filters, depth: int, notes: Notes, *, is_mixed: bool) -> _Leg | None:
+    def _dense(
+        self,
+        query: str,
+        filters: Filters,
+        depth: int,
+        vectors: Cache[Vector] | None,
+        notes: Notes,
+        *,
+        is_mixed: bool,
+    ) -> _Leg | None:
         """``is_mixed``: scores are joined by weight, so what the model hardly reads may still say a little."""
         embedder = self._usable(filters.project, notes)
         if embedder is None:
@@ -249,7 +271,7 @@ class Retriever:
                 return None
         try:
             with notes.stage("embed"):
-                vector: Vector = embedder.embed([query])[0]
+                vector = _embedded(query, embedder, vectors)
             with notes.stage("dense"):
                 found = fuse.ranked(self._store.search_dense(vector, filters, depth))
         except Exception as error:  # whatever it is, the lexical leg must still answer
@@ -270,6 +292,17 @@ class Retriever:
             notes.warnings.append(template.format(project=project, theirs=theirs, ours=embedder.fingerprint))
             return None
         return embedder
+
+
+def _embedded(query: str, embedder: Embedder, vectors: Cache[Vector] | None) -> Vector:
+    key = (embedder.fingerprint, query)
+    known = vectors.get(key) if vectors else None
+    if known is not None:
+        return known
+    vector: Vector = embedder.embed([query])[0]
+    if vectors:
+        vectors.put(key, vector)
+    return vector
 
 
 def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = ()) -> _Joined:

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import qdrant_edge
+from httpx import Headers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from server.backends.base import (
     PAYLOAD_KEYS,
@@ -25,7 +28,7 @@ from server.backends.base import (
     payload_of,
 )
 from server.backends.edge import EdgeStore
-from server.backends.qdrant import MEMORY, QdrantStore
+from server.backends.qdrant import MEMORY, Layout, QdrantStore, _wait
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Document, DocumentType, Filters
@@ -391,6 +394,79 @@ def test_a_collection_from_before_a_filter_gets_its_index(tmp_path: Path) -> Non
     again = QdrantStore(SERVER, DIMENSION, collection=name)
     assert set(again._client.get_collection(name).payload_schema) == set(PAYLOAD_KEYS)
     again.close()
+
+
+@pytest.mark.skipif(not SERVER, reason="WINNOW_TEST_QDRANT_URL names no server")
+def test_a_new_collection_is_laid_out_as_the_settings_say() -> None:
+    name = f"winnow-test-{secrets.token_hex(4)}"
+    store = QdrantStore(SERVER, DIMENSION, collection=name, layout=Layout(shards=2, replicas=1, on_disk=False))
+    config = store._client.get_collection(name).config
+    store.close()
+    assert (config.params.shard_number, config.params.replication_factor) == (2, 1)
+    assert config.quantization_config is not None
+
+
+BUSY = UnexpectedResponse(503, "busy", b"", Headers())
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (BUSY, 0.5),
+        (UnexpectedResponse(429, "slower", b"", Headers()), 0.5),
+        (ResourceExhaustedResponse("slower", 3), 3.0),
+        (ResourceExhaustedResponse("slower", 3600), 4.0),
+        (ResponseHandlingException(ConnectionError("reset")), 0.5),
+        (UnexpectedResponse(400, "wrong", b"", Headers()), None),
+        (UnexpectedResponse(401, "key", b"", Headers()), None),
+        (ValueError("not to be encoded"), None),
+    ],
+)
+def test_a_write_is_tried_again_only_where_it_may_come_to_another_end(
+    error: Exception, expected: float | None
+) -> None:
+    assert _wait(error, pause=0.5) == expected
+
+
+def test_a_write_survives_a_server_that_is_away_for_a_moment_and_no_more_than_that() -> None:
+    store = QdrantStore(MEMORY, DIMENSION)
+    errors: list[Exception] = [BUSY, UnexpectedResponse(400, "wrong", b"", Headers())]
+
+    def write() -> str:
+        if errors:
+            raise errors.pop()
+        return "written"
+
+    with pytest.raises(WinnowError, match="400"):
+        store._written(write)
+    assert (store._written(write), errors) == ("written", [])
+    store.close()
+
+
+def test_an_exact_search_finds_what_is_truly_nearest_above_the_size_that_is_scanned(tmp_path: Path) -> None:
+    """Large enough for a graph over bytes: scores are those of the whole vectors, and next to none is missed."""
+    dimension, count = 1_024, 6_000
+    generator = np.random.default_rng(1)
+    rows = generator.normal(size=(count, dimension)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    empty, payload = SparseVector((1,), (1.0,)), {"project": "p"}
+    points = [Point(f"{number:012d}", empty, row, payload) for number, row in enumerate(rows)]
+    store = EdgeStore(tmp_path, dimension, memory_mb=256)
+    for start in range(0, count, 1_000):
+        store.upsert(points[start : start + 1_000])
+    store.optimize()
+    assert store._shard.info().indexed_vectors_count >= count
+    hits = 0
+    for row in generator.normal(size=(20, dimension)).astype(np.float32):
+        query = np.asarray(row / np.linalg.norm(row), dtype=np.float32)
+        cosines = rows @ query
+        nearest = {f"{at:012d}": float(cosines[at]) for at in np.argsort(-cosines)[:10]}
+        assert dict(store.search_dense(query, Filters("p"), 10, exact=True)) == pytest.approx(nearest, abs=1e-5)
+        found = store.search_dense(query, Filters("p"), 200)[:10]
+        assert all(score == pytest.approx(float(cosines[int(id)]), abs=1e-5) for id, score in found)
+        hits += len(nearest.keys() & dict(found).keys())
+    store.close()
+    assert hits >= 0.95 * 200
 
 
 def test_a_second_process_is_told_who_holds_the_index(tmp_path: Path) -> None:

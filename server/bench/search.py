@@ -1,0 +1,199 @@
+"""How fast a search answers over an index that stands: cold, from the caches, by stage, with many asking at once.
+
+Every figure has wall time; processor time of the whole process stands beside it, for other work on the machine
+makes the former longer, the latter hardly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from server.backends.base import Embedder, Vector
+from server.backends.opening import Backends
+from server.bench.figures import percentiles, timed_ms
+from server.errors import WinnowError
+from server.knowledge import Answer, Caller, KnowledgeBase, Rankings
+from server.models import Filters
+from server.retrieval.lexical import query_vector
+
+WARMUP = 20
+CLIENTS = 8
+DEPTH = 200  # what each leg is asked for when the product searches
+TOP = 10
+_OPERATION = "semantic_search"
+
+OnProgress = Callable[[str, int, int], None]
+
+
+class Stopwatch:
+    """Milliseconds of wall and of processor, by name."""
+
+    def __init__(self) -> None:
+        self._wall: dict[str, list[float]] = {}
+        self._processor: dict[str, list[float]] = {}
+
+    def timed(self, name: str, work: Callable[[], Any]) -> Any:
+        """Do it and note what it took."""
+        wall, processor = time.perf_counter(), time.process_time()
+        result = work()
+        self._note(name, wall, processor)
+        return result
+
+    async def awaited(self, name: str, work: Callable[[], Any]) -> Any:
+        """The same for a coroutine function."""
+        wall, processor = time.perf_counter(), time.process_time()
+        result = await work()
+        self._note(name, wall, processor)
+        return result
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        """Of each name the median and 95th percentile of wall time, and those of processor time."""
+        spent = {name: percentiles(times) for name, times in self._processor.items()}
+        return {
+            name: {**percentiles(times), **{f"processor_{key}": value for key, value in spent[name].items()}}
+            for name, times in self._wall.items()
+        }
+
+    def _note(self, name: str, wall: float, processor: float) -> None:
+        self._wall.setdefault(name, []).append((time.perf_counter() - wall) * 1000)
+        self._processor.setdefault(name, []).append((time.process_time() - processor) * 1000)
+
+
+def fresh(caller: Caller) -> Caller:
+    """The same caller with empty caches."""
+    return Caller(caller.session, caller.budget, Rankings())
+
+
+async def measure(
+    kb: KnowledgeBase, backends: Backends, project: str, asked: Sequence[str], progress: OnProgress
+) -> dict[str, Any]:
+    """All figures; ``asked`` are at least ``WARMUP`` questions.
+
+    ``ms`` has ``cold`` (no cache knows the question; ten rows of metadata), ``metadata_cached`` (the same call
+    again) and ``preview_ranked`` (another tier of a ranking that is known); ``stages_ms`` the parts of a cold one.
+    """
+    caller = kb.caller("bench")
+    for question in asked[:WARMUP]:
+        await kb.call(_OPERATION, {"query": question}, fresh(caller))
+    watch = Stopwatch()
+    for number, question in enumerate(asked, 1):
+        anew = fresh(caller)
+        arguments = {"query": question, "response_mode": "metadata"}
+        ask = partial(kb.call, _OPERATION, arguments, anew)
+        await watch.awaited("cold", ask)
+        await watch.awaited("metadata_cached", ask)
+        preview = {**arguments, "response_mode": "preview"}
+        await watch.awaited("preview_ranked", partial(kb.call, _OPERATION, preview, anew))
+        progress("asking", number, len(asked))
+    return {
+        "questions": len(asked),
+        "ms": watch.figures(),
+        **_stages(backends, project, asked, progress),
+        "at_once": await _at_once(kb, caller, asked),
+    }
+
+
+def _stages(backends: Backends, project: str, asked: Sequence[str], progress: OnProgress) -> dict[str, Any]:
+    watch, whole, store = Stopwatch(), Filters(project), backends.store
+    embedder, recall = backends.embedder.ready(), []
+    for number, question in enumerate(asked, 1):
+        words = query_vector(question)
+        near = dict(watch.timed("lexical", partial(store.search_sparse, words, whole, DEPTH)))
+        if embedder:
+            vector = watch.timed("embedding", partial(_vector, embedder, question))
+            far = dict(watch.timed("dense", partial(store.search_dense, vector, whole, DEPTH)))
+            exact = watch.timed("dense_exact", partial(store.search_dense, vector, whole, TOP, exact=True))
+            recall.append(len({id for id, _ in exact} & {*itertools.islice(far, TOP)}) / max(len(exact), 1))
+            watch.timed("filling", partial(_filled, backends, question, vector, far, near))
+        found = watch.timed("ranking", partial(backends.retriever.search, question, whole, DEPTH // 2))
+        watch.timed(
+            "passages", partial(backends.catalogue.passages, [hit.chunk_id for hit in found.hits], project)
+        )
+        progress("stages", number, len(asked))
+    return {
+        "stages_ms": watch.figures(),
+        "recall_at_10": round(sum(recall) / len(recall), 4) if recall else None,
+    }
+
+
+def _vector(embedder: Embedder, question: str) -> Vector:
+    vector: Vector = embedder.embed([question])[0]
+    return vector
+
+
+def _filled(
+    backends: Backends, question: str, vector: Vector, far: dict[str, float], near: dict[str, float]
+) -> None:
+    """The scores that a leg did not return, as fusion asks for them."""
+    backends.store.score_dense(vector, [id for id in near if id not in far])
+    backends.store.score_sparse(query_vector(question), [id for id in far if id not in near])
+
+
+async def _at_once(kb: KnowledgeBase, caller: Caller, asked: Sequence[str]) -> dict[str, Any]:
+    """Several clients, none of whom knows what the others asked; errors are counted, not raised."""
+    times: list[float] = []
+    errors = 0
+
+    async def client(number: int) -> None:
+        nonlocal errors
+        for question in asked[number::CLIENTS]:
+            try:
+                times.append(await timed_ms(partial(kb.call, _OPERATION, {"query": question}, fresh(caller))))
+            except WinnowError:
+                errors += 1
+
+    started = time.perf_counter()
+    await asyncio.gather(*(client(number) for number in range(CLIENTS)))
+    rate = len(times) / (time.perf_counter() - started)
+    return {"clients": CLIENTS, "errors": errors, "searches_per_s": round(rate, 1), "ms": percentiles(times)}
+
+
+# --- a session again
+
+
+async def replay(kb: KnowledgeBase, log: Path) -> dict[str, Any]:
+    """Ask what a session asked, in its order, with empty caches; how much of it they answered.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` for a log that is none.
+    """
+    caller = fresh(kb.caller("replay"))
+    answers: list[Answer] = []
+    for arguments in _logged(log, answers):
+        answers.append(await kb.call(_OPERATION, arguments, caller))
+    hits = sum(answer.cache_hit for answer in answers)
+    counters = {name: (one.hits, one.misses) for name, one in caller.rankings.counters().items()}
+    return {
+        "calls": len(answers),
+        "hits": hits,
+        "hit_rate": round(hits / max(len(answers), 1), 4),
+        "caches": {name: {"hits": found, "misses": missed} for name, (found, missed) in counters.items()},
+    }
+
+
+def _logged(log: Path, answers: Sequence[Answer]) -> Iterator[dict[str, Any]]:
+    """The arguments of each call.
+
+    ``"pick": n`` stands for the first n ids of the answer before, ``"more": true`` for its cursor; a call for more
+    where nothing follows is left out.
+    """
+    try:
+        lines = [json.loads(line) for line in log.read_text("utf-8").splitlines() if line.strip()]
+    except (OSError, ValueError) as error:
+        raise WinnowError("INVALID_REQUEST", f"{log} is no log of a session: {error}") from None
+    for line in lines:
+        last = answers[-1].payload if answers else {}
+        rows = last.get("ids") or [row["id"] for row in last.get("results", [])]
+        if count := line.pop("pick", 0):
+            line["filter_ids"] = rows[:count]
+        if line.pop("more", False):
+            if "next_cursor" not in last:
+                continue
+            line["cursor"] = last["next_cursor"]
+        yield line

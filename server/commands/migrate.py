@@ -1,0 +1,111 @@
+"""``winnow migrate``: an index from one store to another; the source stays as it is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from server.backends import migration
+from server.backends.catalogue import Catalogue
+from server.backends.opening import catalogue_path, open_vectors
+from server.commands.output import Json, Store, command, errors_shown, print_json
+from server.errors import WinnowError
+from server.settings import Settings, load_settings
+
+app = command()
+
+
+@app.command(
+    epilog="Examples: winnow migrate --to /srv/winnow | winnow migrate --to http://localhost:6333 | "
+    "and back: WINNOW_QDRANT_URL=http://localhost:6333 winnow migrate --to ~/.local/share/winnow"
+)
+def migrate(
+    to: Annotated[str, typer.Option("--to", metavar="URL|DIR", help="a Qdrant server, or the folder of a store")],
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Copy the index of this store to another one, compare the two, and only then let it be used.
+
+    To a folder everything goes: documents, graph, vectors. To a server only vectors go: the folder keeps the rest.
+    Cut off, it goes on where it was; run again after an ingest, it brings the target in line.
+    """
+    with errors_shown(as_json=as_json):
+        settings = load_settings(store=store)
+        target = _target(settings, to)
+        with _shown() as step:
+            moved = _move(settings, target, step)
+    if as_json:
+        print_json({"to": to, **asdict(moved)})
+    else:
+        sys.stdout.write(
+            f"{moved.points:,} points in {to}, {moved.streamed:,} of them by this run; {moved.identical} of "
+            f"{moved.compared} rankings equal, the rest but for ties.\nUse it with: {_use(target)}\n"
+        )
+
+
+def _target(source: Settings, to: str) -> Settings:
+    """The settings of the store that is moved to.
+
+    Raises:
+        WinnowError: INVALID_REQUEST where it is the source, or a folder that holds another index.
+    """
+    if "://" in to:
+        target = source.model_copy(update={"qdrant_url": to})
+    else:
+        target = source.model_copy(update={"store": Path(to).expanduser(), "qdrant_url": None})
+    if _place(target) == _place(source):
+        raise WinnowError("INVALID_REQUEST", f"--to {to} is where the index is; give another folder or URL")
+    if not catalogue_path(source).exists():
+        raise WinnowError("INVALID_REQUEST", f"there is no index in {source.store}; give its folder as --store")
+    is_other = target.store.resolve() != source.store.resolve() and catalogue_path(target).exists()
+    if is_other and not migration.mark_of(target.store, ""):
+        raise WinnowError("INVALID_REQUEST", f"{to} has an index already; give an empty folder")
+    return target
+
+
+def _place(settings: Settings) -> tuple[Path, str]:
+    return settings.store.resolve(), settings.qdrant_url or ""
+
+
+def _move(source: Settings, target: Settings, step: migration.OnStep) -> migration.Moved:
+    migration.check_whole(source.store, source.qdrant_url or "")
+    with (
+        closing(Catalogue(catalogue_path(source))) as catalogue,
+        catalogue.only_writer(),
+        closing(open_vectors(source, catalogue)) as vectors,
+    ):
+        mark = migration.begin(target.store, target.qdrant_url or "", _state(catalogue))
+        if target.store.resolve() != source.store.resolve():
+            migration.copy_files(source.store, target.store, step)
+        with closing(open_vectors(target, catalogue)) as others:
+            moved = migration.move_vectors(vectors, others, target.store, mark, step)
+        migration.finish(target.store, mark)
+    return moved
+
+
+def _state(catalogue: Catalogue) -> str:
+    generations = [f"{info.name}@{info.generation}" for info in catalogue.projects()]
+    return " ".join([catalogue.identity, *generations])
+
+
+def _use(target: Settings) -> str:
+    where = f"--store {target.store}"
+    return (
+        f"winnow serve {where} --qdrant-url {target.qdrant_url}" if target.qdrant_url else f"winnow serve {where}"
+    )
+
+
+@contextmanager
+def _shown() -> Iterator[migration.OnStep]:
+    """A bar on stderr for the step that is being done."""
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda name, done, of: bar.update(task, description=name, completed=done, total=max(of, 1))

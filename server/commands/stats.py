@@ -1,0 +1,105 @@
+"""``winnow stats``: what a store holds and takes, and what a running server has answered."""
+
+from __future__ import annotations
+
+import json
+import sys
+import urllib.error
+import urllib.request
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from server.backends.catalogue import Catalogue
+from server.backends.lock import holder
+from server.backends.opening import catalogue_path
+from server.commands.output import Json, Store, command, errors_shown, print_json
+from server.errors import WinnowError
+from server.settings import MIB, Settings, load_settings
+
+app = command()
+
+_SECONDS = 3.0
+_BLOCK_BYTES = 512  # what st_blocks counts
+
+
+@app.command(epilog="Examples: winnow stats | winnow stats --http 127.0.0.1:8765 --json")
+def stats(
+    http: Annotated[
+        str | None,
+        typer.Option("--http", metavar="HOST:PORT", help="a running server to ask as well", show_default=False),
+    ] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Count what the store holds, project by project; with --http also what that server's caches did.
+
+    The store may be in use meanwhile: only its catalogue is read.
+    """
+    with errors_shown(as_json=as_json):
+        figures = _figures(load_settings(store=store))
+        figures["server"] = _health(http) if http else None
+    if as_json:
+        print_json(figures)
+    else:
+        _show(figures)
+
+
+def _figures(settings: Settings) -> dict[str, Any]:
+    path = catalogue_path(settings)
+    if not path.exists():
+        raise WinnowError(
+            "INVALID_REQUEST", f"there is no index in {settings.store}; make one with: winnow ingest PATH"
+        )
+    with closing(Catalogue(path)) as catalogue:
+        projects = [asdict(info) for info in catalogue.projects()]
+    held_by = holder(settings.store)
+    parts = {
+        "catalogue": _bytes(*settings.store.glob(f"{path.name}*")),
+        "vectors": _bytes(settings.store / "vectors"),
+        "graph": _bytes(*settings.store.glob("graph.sqlite3*"), *settings.store.glob("ledger.sqlite3*")),
+    }
+    return {
+        "store": str(settings.store),
+        "vectors_on": settings.qdrant_url or "disk",
+        "held_by": str(held_by) if held_by else None,
+        "projects": projects,
+        "disk_bytes": {**parts, "total": sum(parts.values())},
+    }
+
+
+def _bytes(*paths: Path) -> int:
+    """What the files take on disk; files of the engine have holes."""
+    files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*"))]
+    return sum(file.stat().st_blocks * _BLOCK_BYTES for file in files if file.is_file())
+
+
+def _health(address: str) -> dict[str, Any]:
+    try:
+        with urllib.request.urlopen(f"http://{address}/health", timeout=_SECONDS) as answer:
+            found: dict[str, Any] = json.load(answer)
+    except (OSError, ValueError, urllib.error.URLError):
+        raise WinnowError(
+            "INDEX_UNAVAILABLE", f"no winnow answers at {address}; start one with: winnow serve --http {address}"
+        ) from None
+    return found
+
+
+def _show(figures: dict[str, Any]) -> None:
+    parts = ", ".join(f"{name} {size / MIB:,.1f} MiB" for name, size in figures["disk_bytes"].items())
+    lines = [f"{figures['store']}: {parts}"]
+    if figures["held_by"]:
+        lines.append(f"held by {figures['held_by']}")
+    lines += [
+        f"{one['name']}: {one['documents']:,} documents, {one['chunks']:,} chunks, "
+        f"generation {one['generation']}, vectors of {one['embedding'] or 'no single model'}"
+        for one in figures["projects"]
+    ]
+    for name, counts in (figures["server"] or {}).get("caches", {}).items():
+        asked = counts["hits"] + counts["misses"]
+        rate = f"{counts['hits'] / asked:.0%} of {asked:,} lookups found" if asked else "never asked"
+        lines.append(f"cache {name}: {rate}, {counts['entries']:,} entries")
+    sys.stdout.write("\n".join(lines) + "\n")
