@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from . import frames, verdicts
 from .engines import Child, ChildGone, Death
 from .limits import MIB, WARM_BYTES, Limits
-from .outcome import CallError, CountTokens, HostCall, Outcome, ScriptError, Usage
+from .outcome import CallError, CountTokens, HostCall, Left, Outcome, ScriptError, Usage
+from .telling import Progress, Teller
 
 log = logging.getLogger("sandbox")
 
-Progress = Callable[[Usage], Awaitable[None]]
-
-_PROGRESS_SECONDS = 1.0
 _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
 _FRAME_BYTES = 16  # what a frame of printed text counts at least: reading one costs, however little is in it
+_ASIDES = 1_000  # questions of a script about its own run, and words to whoever waits: they cost no call
 _REFUSALS = 1_000  # after so many calls beyond its limit a script is not going to stop by itself
 CUT_MARK = "[... {} bytes of output cut here ...]\n"
 
@@ -29,14 +27,18 @@ CUT_MARK = "[... {} bytes of output cut here ...]\n"
 class Host:
     """Answers the script's calls, and counts what they cost. Nothing in a call is trusted."""
 
-    def __init__(self, call: HostCall | None, limits: Limits) -> None:
+    def __init__(self, call: HostCall | None, limits: Limits, started: float, left: Left | None = None) -> None:
         self.calls = 0
+        self.say: Callable[[str], Awaitable[None]] = _to_nobody
         self.refusals = 0  # calls beyond the limit
         self.rows = 0
         self.tokens = 0
         self._call = call
         self._limits = limits
+        self._started = started
+        self._left = left
         self._bytes = 0
+        self._asides = 0
 
     async def answer(self, request: frames.Call) -> bytes:
         """The packed reply: a value, or an error that the script may catch; for a batch, a list of such replies.
@@ -68,7 +70,11 @@ class Host:
 
     async def _value(self, method: str, params: dict[str, Any]) -> bytes:
         limits = self._limits
-        if self.calls >= limits.sdk_calls:
+        aside = _OF_THE_RUN.get(method)
+        if aside is not None and self._asides < _ASIDES:
+            self._asides += 1
+            return frames.for_child({"ok": await aside(self, params)})
+        if self.calls >= limits.sdk_calls or aside is not None:
             self.refusals += 1
             raise CallError("CallLimit", f"a script may make {limits.sdk_calls} calls", limit=True, hint=_FEWER)
         self.calls += 1
@@ -87,6 +93,21 @@ class Host:
         self.tokens += reply.tokens
         return data
 
+    async def _budget(self, params: dict[str, Any]) -> dict[str, Any]:
+        limits = self._limits
+        return {
+            "calls": limits.sdk_calls - self.calls,
+            "seconds": round(max(0.0, limits.wall_seconds - (time.monotonic() - self._started)), 2),
+            "tokens": limits.result_tokens,
+            "rows": dict(self._left()) if self._left is not None else {},
+        }
+
+    async def _progress(self, params: dict[str, Any]) -> None:
+        message = params.get("message")
+        if type(message) is not str:
+            raise CallError("INVALID_REQUEST", "progress: message is a text")
+        await self.say(message)
+
     def _weigh(self, size: int) -> None:
         limits = self._limits
         if size > limits.reply_bytes:
@@ -98,6 +119,14 @@ class Host:
         self._bytes += size
 
 
+async def _to_nobody(message: str) -> None:
+    """Nobody waits."""
+
+
+_OF_THE_RUN: Mapping[str, Callable[[Host, dict[str, Any]], Awaitable[Any]]] = {
+    "budget": Host._budget,
+    "progress": Host._progress,
+}
 _FEWER = "ask for fewer rows at a time, or for ids, metadata or previews before full texts"
 
 
@@ -116,7 +145,18 @@ class Execution:
         self, code: str, deadline: float, count_tokens: CountTokens | None, on_progress: Progress | None
     ) -> Outcome:
         """Hand over the script, serve it, kill the child, and tell how it went."""
-        watch = asyncio.get_running_loop().create_task(self._watch(on_progress))
+        teller = Teller(on_progress, self._usage)
+        self._host.say = teller.say
+        teller.start()
+        try:
+            return await self._completed(code, deadline, count_tokens, teller)
+        finally:
+            teller.close()
+
+    async def _completed(
+        self, code: str, deadline: float, count_tokens: CountTokens | None, teller: Teller
+    ) -> Outcome:
+        watch = asyncio.get_running_loop().create_task(self._watch())
         ending: Outcome | None
         try:
             async with asyncio.timeout_at(deadline):
@@ -137,6 +177,7 @@ class Execution:
         if ending is None:
             used = await self._child.death
             ending = self._explain(used)
+        await teller.last_word()
         return self._with_usage(ending, used or await self._child.death, count_tokens)
 
     async def _converse(self, code: str, count_tokens: CountTokens | None) -> Outcome:
@@ -170,19 +211,14 @@ class Execution:
             return verdicts.result_too_large(tokens, limits.result_tokens, "tokens")
         return Outcome("ok", result=value, usage=Usage(result_tokens=tokens))
 
-    async def _watch(self, on_progress: Progress | None) -> None:
-        """Look at memory, and tell of progress, until cancelled."""
-        told = time.monotonic()
+    async def _watch(self) -> None:
+        """Look at memory until cancelled."""
         while True:
             await asyncio.sleep(self._child.look_seconds)
             if self._child.resident_bytes() > self._limits.memory_bytes + WARM_BYTES:
                 self._too_large = True
                 self._child.strike()
                 return
-            if on_progress is not None and time.monotonic() - told >= _PROGRESS_SECONDS:
-                told = time.monotonic()
-                with contextlib.suppress(Exception):
-                    await on_progress(self._usage())
 
     def _explain(self, death: Death) -> Outcome:
         if self._too_large or death.starved:

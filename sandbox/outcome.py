@@ -128,5 +128,7 @@ class CallError(Exception):
 
 # The host's side of the SDK: method name and parameters (both hostile until validated) to an answer.
 HostCall = Callable[[str, Mapping[str, Any]], Awaitable[Reply]]
+# What the host's own purses still hold, by name.
+Left = Callable[[], Mapping[str, int]]
 # Counts tokens of a text; the sandbox itself knows no vocabulary.
 CountTokens = Callable[[str], int]

@@ -29,9 +29,12 @@ from .policy import Report, every_node
 
 _SDK_MODULES = ("winnow", "client_sdk")
 _RETURNS_A_ROW = frozenset({"kb.read_excerpt", "kb.expand_excerpt"})
-_RETURNS_ROWS = frozenset(
-    {"semantic_search", "fetch", "kb.fetch", "kb.semantic_search", *hints.SDK} - {"search_many"} - _RETURNS_A_ROW
+_NO_ROWS = frozenset(
+    {"search_many", "group_by", "summarize", "quotes", "cite", "format_for_agent", "tokens", "budget", "progress"}
 )
+# What they are given they give back, in part.
+_KEEPS_ROWS = frozenset({"filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "rerank"})
+_RETURNS_ROWS = frozenset({"kb.fetch", "kb.semantic_search", *hints.SDK} - _NO_ROWS - _KEEPS_ROWS - _RETURNS_A_ROW)
 _PAGES_OWN_NAMES = frozenset({"results", "quotes", "entities"})
 # What the SDK's objects have.
 _MEMBERS: Mapping[str, frozenset[str]] = {
@@ -161,8 +164,14 @@ class _Facts:
                 ast.Attribute(value=owner, attr=name) | ast.Subscript(value=owner, slice=ast.Constant(value=name))
             ):
                 return name in _PAGES_OWN_NAMES and self.is_page(owner)
-            case ast.Call(func=function):
-                return self.sdk_function(function) in _RETURNS_ROWS
+            case ast.Call(func=ast.Attribute(value=page, attr="all"), args=[], keywords=[]):
+                return self.is_page(page)
+            case ast.Call(func=function, args=arguments):
+                called = self.sdk_function(function)
+                given = arguments[called == "rerank" :]
+                return called in _RETURNS_ROWS or (
+                    called in _KEEPS_ROWS and bool(given) and self.is_page(given[0])
+                )
         return False
 
     def is_row(self, value: ast.expr) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import client_sdk.transport
+from client_sdk.awaited import Nothing
 
 from . import awaiting, facades, frames, guards, policy, precheck, results, tasks, troubles
 from .console import Console, OutputLimitReached
@@ -112,7 +113,7 @@ def _chosen(returned: Any) -> Any:
     """A script's result: what it returned, `__result__`, `result`, or the value of its last expression."""
     last = None
     if isinstance(returned, guards.Last):
-        last = returned.value
+        last = None if type(returned.value) is Nothing else returned.value
     elif returned is not guards.ENDED and returned is not None:
         return returned
     named = (guards.script_names.get(name) for name in ("__result__", "result"))

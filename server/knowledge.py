@@ -36,6 +36,7 @@ from server.contracts import (
     SemanticSearch,
     parse,
 )
+from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.errors import WinnowError
 from server.figures import Figures
 from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caller, Library, Rankings
@@ -53,6 +54,7 @@ from server.operations.graph import (
 from server.operations.kb import kb_search
 from server.operations.legacy import get_section_text, search_sections
 from server.operations.nodes import is_there
+from server.operations.scripting import hybrid_search, rerank, tokens
 from server.operations.search import fetch, semantic_search
 from server.operations.vendors import find_vendor_info
 from server.scratch import Scratch
@@ -165,6 +167,9 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         "semantic_search": Operation(SemanticSearch, semantic_search),
         "fetch": Operation(Fetch, fetch),
+        "hybrid_search": Operation(HybridSearch, hybrid_search),
+        "rerank": Operation(Rerank, rerank),
+        "tokens": Operation(CountTokens, tokens),
         "kb.search": Operation(KbSearch, kb_search),
         "kb.read_excerpt": Operation(ReadExcerpt, read_excerpt),
         "kb.expand_excerpt": Operation(ExpandExcerpt, expand_excerpt),

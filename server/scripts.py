@@ -52,7 +52,12 @@ _PURSES: Mapping[Tier, str] = MappingProxyType(
 
 LONGEST_SECONDS = 60.0
 
-Progress = Callable[[Usage], Awaitable[None]]
+# What was used so far, and the script's latest words ("" where it has said nothing new).
+Progress = Callable[[Usage, str], Awaitable[None]]
+# What a purse is called in a script: budget().rows.previews
+_CALLED: Mapping[str, str] = MappingProxyType(
+    {"ids or metadata rows": "names", "previews": "previews", "full documents": "documents"}
+)
 
 
 @dataclass(slots=True)
@@ -66,6 +71,10 @@ class _Meter:
 
     def __post_init__(self) -> None:
         self.left = dict(self.allowed)
+
+    def rows_left(self) -> Mapping[str, int]:
+        """How many rows the run may still take, by what a script calls them."""
+        return {_CALLED[purse]: left for purse, left in self.left.items()}
 
     async def call(self, method: str, params: Mapping[str, Any]) -> Reply:
         """Answer one SDK call.
@@ -150,10 +159,12 @@ class Scripts:
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
         # The session of whoever sent the script: what it found can be read on directly.
         caller = self._kb.caller(client, SCRIPT, Rankings())
+        meter = _Meter(self._kb, caller, self._allowance.rows)
         return await self._sandbox.run(
             code,
             client=client,
-            call=_Meter(self._kb, caller, self._allowance.rows).call,
+            call=meter.call,
+            left=meter.rows_left,
             limits=replace(self._limits, wall_seconds=seconds),
             count_tokens=count_tokens,
             on_progress=progress,

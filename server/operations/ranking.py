@@ -64,10 +64,15 @@ class Ranked:
         return self.legs + _WALKED if self.walked else self.legs
 
 
-def ranked(asking: Asking, query: str, filters: Filters, way: str = "") -> Ranked:
-    """The ``MAX_TOP_K`` best chunks by both legs. ``way``: how the page before was ranked, to go on so."""
+def ranked(
+    asking: Asking, query: str, filters: Filters, way: str = "", sparse_weight: float | None = None
+) -> Ranked:
+    """The ``MAX_TOP_K`` best chunks by both legs. ``way``: how the page before was ranked, to go on so.
+
+    ``sparse_weight``: the share of words, 0 to 1, where it is not the usual one.
+    """
     generation = _generation(asking, filters)
-    ranking, cache_hit = _ranking(asking, query, filters, generation, MAX_TOP_K, way, "vector_only")
+    ranking, cache_hit = _ranking(asking, query, filters, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
     return Ranked(
         _passages(asking, ranking.hits, filters),
         ranking.legs,
@@ -146,6 +151,11 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
     )
 
 
+def scored(asking: Asking, query: str, filters: Filters, chunks: Sequence[str]) -> Ranking:
+    """These chunks, ranked by both legs against each other alone."""
+    return asking.index.retriever.score(query, filters.project, chunks)
+
+
 _EMPTY = Ranking((), "lexical-only", "none")
 
 
@@ -156,18 +166,31 @@ def _generation(asking: Asking, filters: Filters) -> int:
 
 
 def _ranking(
-    asking: Asking, query: str, filters: Filters, generation: int, depth: int, way: str, mode: SearchMode
+    asking: Asking,
+    query: str,
+    filters: Filters,
+    generation: int,
+    depth: int,
+    way: str,
+    mode: SearchMode,
+    sparse_weight: float | None = None,
 ) -> tuple[Ranking, bool]:
     """The ranking, and whether it was known."""
-    fusion, rankings = asking.settings.fusion, asking.caller.rankings
+    fusion, rankings = asking.settings.fusion if sparse_weight is None else "convex", asking.caller.rankings
     walk: Walk = "none" if way and not way.endswith(_WALKED) else _WALKS[mode]
     by_words = way.startswith("lexical-only")
-    key = (query, filters, fusion, generation, depth, walk)
+    key = (query, filters, fusion, generation, depth, walk, sparse_weight)
     cached = rankings.get(key) if not by_words else None
     if cached is not None:
         return cached, True
     ranking = asking.index.retriever.search(
-        query, filters, depth, mode="lexical" if by_words else "hybrid", walk=walk, fusion=fusion
+        query,
+        filters,
+        depth,
+        mode="lexical" if by_words else "hybrid",
+        walk=walk,
+        fusion=fusion,
+        sparse_weight=sparse_weight,
     )
     rankings.put(key, ranking)
     return ranking, False

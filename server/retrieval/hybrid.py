@@ -105,22 +105,40 @@ class Retriever:
         mode: Mode = "hybrid",
         walk: Walk = "none",
         fusion: Fusion | None = None,
+        sparse_weight: float | None = None,
     ) -> Ranking:
         """The ``limit`` best chunks, the same in every run over the same index.
 
         Scores lie in 0..1: the fused score, or a single leg's own (cosine; BM25 divided by its best), and joined
         with the graph's unless ``walk`` is "none". "auto" is "hybrid_local" where there is a graph. Where a leg
         cannot answer the other one does, where the graph cannot the legs do, and ``legs``, ``walked`` and
-        ``warnings`` say so, also for ``mode="dense"``. Raises what the store raises where no leg can answer, and
-        ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
+        ``warnings`` say so, also for ``mode="dense"``. ``sparse_weight``: the share of words in a convex fusion
+        where it is not the usual one, 0 to 1; not for walks. Raises what the store raises where no leg can answer,
+        and ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
         """
         conditions(filters)
         warnings: list[str] = []
         legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, warnings)
-        joined = _joined(legs, fusion or self._fusion)
+        joined = _joined(legs, fusion or self._fusion, sparse_weight=sparse_weight)
         found = self._reached(walk, filters, joined, warnings)
         hits = _walked(legs, joined, found, fusion or self._fusion, WEIGHTS[walk]) if found else joined.hits
         return Ranking(hits[:limit], joined.legs, joined.fusion, tuple(warnings), found is not None)
+
+    def score(self, query: str, project: str, chunks: Sequence[str]) -> Ranking:
+        """These chunks against each other, by both legs: best first, every score relative to the best of them.
+
+        By words alone where the model cannot answer, which ``legs`` and ``warnings`` say.
+        """
+        warnings: list[str] = []
+        ids, vector = list(chunks), query_vector(query)
+        near = _Leg(self._store.score_sparse(vector, ids), lambda _: {})
+        far = None
+        embedder = self._usable(query, project, warnings)
+        if embedder is not None:
+            meaning: Vector = embedder.embed([query])[0]
+            far = _Leg(self._store.score_dense(meaning, ids), lambda _: {})
+        ranking = _joined(_Legs(far, near), "convex")
+        return Ranking(ranking.hits, ranking.legs, ranking.fusion, tuple(warnings))
 
     def _legs(self, query: str, filters: Filters, depth: int, mode: Mode, warnings: list[str]) -> _Legs:
         """What the legs return; at least one of them."""
@@ -188,7 +206,7 @@ class Retriever:
         return embedder
 
 
-def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = ()) -> Ranking:
+def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = (), sparse_weight: float | None = None) -> Ranking:
     """All that the legs returned, and what they say of ``more``, best first."""
     if legs.dense is None or legs.lexical is None:
         return _alone(legs, more)
@@ -198,7 +216,7 @@ def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = ()) -> Ranking:
     else:
         far = _filled(legs.dense, [*legs.lexical.scores, *more])
         near = _filled(legs.lexical, [*legs.dense.scores, *more])
-        joined = fuse.convex(far, near)
+        joined = fuse.convex(far, near, fuse.SPARSE_WEIGHT if sparse_weight is None else sparse_weight)
     hits = [Hit(chunk, score, far.get(chunk), near.get(chunk)) for chunk, score in joined]
     return Ranking(tuple(hits), "hybrid", fusion)
 

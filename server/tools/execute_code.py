@@ -112,9 +112,9 @@ _RETRYABLE = frozenset({"TIMEOUT", "SANDBOX_CRASH", "QUEUE_FULL"})
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
     request, warnings = parse(ExecuteCode, arguments)
 
-    async def report(usage: Usage) -> None:
+    async def report(usage: Usage, message: str) -> None:
         seconds = usage.wall_ms / 1000
-        await context.progress(seconds, f"running for {seconds:.0f} s, {usage.sdk_calls} SDK calls")
+        await context.progress(seconds, message or f"running for {seconds:.0f} s, {usage.sdk_calls} SDK calls")
 
     outcome = await context.scripts.run(
         request.code, client=context.client, timeout=request.timeout, progress=report

@@ -20,7 +20,7 @@ from client_sdk.rows import FIELDS
 from sandbox import CallError, Reply, policy, precheck
 from sandbox.menu import WITHHELD_MEMBERS
 from server import contracts
-from server.contracts import graph, kb, search
+from server.contracts import graph, kb, scripting, search
 
 FOLDER = Path(__file__).parent / "scripts"
 SCRIPTS = {f"{path.parent.name}/{path.stem}": path.read_text("utf-8") for path in sorted(FOLDER.glob("*/*.py"))}
@@ -50,10 +50,10 @@ CERTAIN = {
         2,
         "did you mean 'top_k'?",
     ),
-    "fetch()": ("TypeError", 1, "it takes: fetch(ids, level='full', *, scope=None)"),
+    "fetch()": ("TypeError", 1, "it takes: fetch(ids, level='full', max_tokens=None, *, scope=None)"),
     "semantic_search('retry', 5)": ("TypeError", 1, "it takes: semantic_search(query=None, *"),
     "semantic_search('retry', response_mode='ful')": ("SDKError", 1, "did you mean 'full'?"),
-    "fetch('doc1', level='everything')": ("SDKError", 1, "one of 'ids'"),
+    "fetch('doc1', level='everything')": ("SDKError", 1, "one of 'auto', 'ids'"),
     "rows = semantic_search('retry')\nfor row in rows:\n    print(row.titel)": ("MissingField", 3, "'title'"),
     "rows = await kb.search('retry')\nreturn [r.scroe for r in rows]": ("MissingField", 2, "'score'"),
     "rows = kb.search('retry')\nreturn rows[0].titel": ("MissingField", 2, "'title'"),
@@ -240,7 +240,7 @@ def test_every_name_of_the_knowledge_base_that_is_imported_by_itself_has_its_hin
 def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() -> None:
     rows = (search.Row, search.RowMetadata, search.Relationship, kb.KbRow, kb.QuoteRow, kb.ExcerptAnswer)
     rows += (kb.Citation, graph.DescribedRow, graph.ReachedRow, graph.PathRow, graph.PathNode, graph.PathEdge)
-    rows += (graph.VendorEntity, graph.VendorRelationship)
+    rows += (graph.VendorEntity, graph.VendorRelationship, scripting.RerankedRow)
     # What comes on request only, which no function of the SDK makes, and what the host keeps to itself.
     fields = {field for row in rows for field in row.model_fields} - {"scores", "debug", "meta"}
     formats = contracts.flat_schema(contracts.ExcerptOptions)["properties"]["format"]["enum"]
@@ -248,7 +248,7 @@ def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() ->
     levels = contracts.flat_schema(contracts.Fetch)["properties"]["level"]["enum"]
     directions = contracts.flat_schema(contracts.GraphExpand)["properties"]["direction"]["enum"]
     choices = {"response_mode": tuple(modes), "level": tuple(levels), "format": tuple(formats)}
-    choices["direction"] = tuple(directions)
+    choices |= {"direction": tuple(directions), "style": ("text", "table", "json"), "match": ("all", "any")}
     assert (set(FIELDS), CHOICES) == (fields, choices)
 
 
