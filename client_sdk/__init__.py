@@ -12,7 +12,7 @@ may still use. In a script these names are there without an import; ``from winno
 fetch`` works, too. ``help(rerank)`` prints what stands here of one of them.
 """
 
-from .calls import fetch, hybrid_search, rerank, search_many, semantic_search
+from .calls import fetch, hybrid_search, read_result, rerank, search_many, semantic_search
 from .client import KnowledgeBase, KnowledgeGraph, MCPClient, graph, kb
 from .rows import MissingField, Results, Row
 from .run import budget, progress, tokens
@@ -53,6 +53,7 @@ __all__ = [
     "kb",
     "progress",
     "quotes",
+    "read_result",
     "rerank",
     "search_many",
     "semantic_search",

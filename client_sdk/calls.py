@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .rows import Pages, Results, Row
+from .awaited import Rows, Text
+from .rows import Pages, Results, Row, to_row
 from .transport import call, call_each, error_in
 
 Filters = Mapping[str, Any]
@@ -138,6 +140,26 @@ def fetch(ids: Any, level: str = "full", max_tokens: int | None = None, *, scope
     with max_tokens 4,000. Ids that are not there are in `page.missing_ids`.
     """
     return Results(call("fetch", _present(ids=_ids(ids), level=level, max_tokens=max_tokens, scope=scope)))
+
+
+def read_result(execution_id: str) -> Any:
+    """The result of an earlier script of this session that was too large to be returned.
+
+        try:
+            rows = read_result("0123456789abcdef")
+        except SDKError as error:
+            rows = []
+            print(error.message)
+
+    execution_id: of the error that said so. The value is what that script returned, as plain data.
+    """
+    return _awaitable(json.loads(call("read_result", {"execution_id": execution_id})["text"]))
+
+
+def _awaitable(value: Any) -> Any:
+    if isinstance(value, list):
+        return Rows(map(to_row, value) if all(isinstance(row, dict) for row in value) else value)
+    return to_row(value) if isinstance(value, dict) else Text(value) if isinstance(value, str) else value
 
 
 def search_many(

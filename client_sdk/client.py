@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from . import ladder, run, shaping, walks
-from .calls import fetch, hybrid_search, rerank, search_many, semantic_search
+from .calls import fetch, hybrid_search, read_result, rerank, search_many, semantic_search
 from .walks import find_vendor_info
 
 # What scripts write, and what they mean; nothing in the spelling tells.
@@ -102,6 +102,7 @@ _TOOLS: Mapping[str, Callable[..., Any]] = {
     "search_many": search_many,
     "hybrid_search": hybrid_search,
     "rerank": rerank,
+    "read_result": read_result,
     "fetch": fetch,
     **{f"kb.{name}": partial(_by_name, name) for name in ladder.FUNCTIONS},
     **{f"kb_{name}": partial(_by_name, name) for name in ladder.FUNCTIONS},
@@ -125,6 +126,7 @@ class MCPClient:
     search_many = staticmethod(search_many)
     hybrid_search = staticmethod(hybrid_search)
     rerank = staticmethod(rerank)
+    read_result = staticmethod(read_result)
     fetch = staticmethod(fetch)
     search = staticmethod(ladder.search)
     retrieve_evidence = staticmethod(ladder.retrieve_evidence)

@@ -204,11 +204,14 @@ class Execution:
         if text is None:
             value = self._printed.text() or None
             text = value or "null"
-        elif len(text.encode()) > limits.result_bytes:
-            return verdicts.result_too_large(len(text.encode()), limits.result_bytes, "bytes")
+        size = len(text.encode())
+        if size > limits.result_bytes:
+            refusal = verdicts.result_too_large(value, size, limits.result_bytes, "bytes")
+            return replace(refusal, whole=text if size <= limits.kept_bytes else None)
         tokens = count_tokens(text) if count_tokens is not None else 0
         if tokens > limits.result_tokens:
-            return verdicts.result_too_large(tokens, limits.result_tokens, "tokens")
+            refusal = verdicts.result_too_large(value, tokens, limits.result_tokens, "tokens")
+            return replace(refusal, whole=text)
         return Outcome("ok", result=value, usage=Usage(result_tokens=tokens))
 
     async def _watch(self) -> None:
@@ -257,6 +260,7 @@ def _job(code: str, limits: Limits) -> dict[str, Any]:
         "code": code,
         "stdout_bytes": limits.stdout_total_bytes,
         "result_bytes": limits.result_bytes,
+        "whole_bytes": max(limits.result_bytes, limits.kept_bytes),
         "request_bytes": limits.request_bytes,
         "nesting": limits.nesting,
         "memory_bytes": limits.memory_bytes,

@@ -30,7 +30,18 @@ from .policy import Report, every_node
 _SDK_MODULES = ("winnow", "client_sdk")
 _RETURNS_A_ROW = frozenset({"kb.read_excerpt", "kb.expand_excerpt"})
 _NO_ROWS = frozenset(
-    {"search_many", "group_by", "summarize", "quotes", "cite", "format_for_agent", "tokens", "budget", "progress"}
+    {
+        "search_many",
+        "group_by",
+        "summarize",
+        "quotes",
+        "cite",
+        "format_for_agent",
+        "tokens",
+        "budget",
+        "progress",
+        "read_result",
+    }
 )
 # What they are given they give back, in part.
 _KEEPS_ROWS = frozenset({"filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "rerank"})

@@ -47,14 +47,15 @@ def warm_up() -> None:
     guards.know_classes()
     guards.freeze_classes()
     guards.guard_copying()
-    job = {"code": _WARM_SCRIPT, "result_bytes": 1024, "nesting": 8}
+    job = {"code": _WARM_SCRIPT, "result_bytes": 1024, "whole_bytes": 1024, "nesting": 8}
     _ending(job, Console(_Silence(), 1024), _fenced)
     _forget()
 
 
 def rehearse() -> None:
     """In a child that waits for its script: touch what every script touches, so that the pages are its own."""
-    _ending({"code": "1", "result_bytes": 1024, "nesting": 8}, Console(_Silence(), 1024), _fenced)
+    job = {"code": "1", "result_bytes": 1024, "whole_bytes": 1024, "nesting": 8}
+    _ending(job, Console(_Silence(), 1024), _fenced)
     _forget()
 
 
@@ -132,8 +133,8 @@ def _result(job: Job, value: Any, *, implicit: bool, console: Console) -> bytes:
         raise
     body = frames.dump({"result": data})
     size = len(body) - len(b'{"result":}')
-    if size > job["result_bytes"]:
-        return frames.dump(troubles.result_too_large(size, job["result_bytes"]))
+    if size > job["whole_bytes"]:
+        return frames.dump(troubles.result_too_large(data, size, job["result_bytes"]))
     return body
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage
 from server.contracts.base import Tier
 from server.errors import WinnowError
+from server.kept import new_execution_id
 from server.knowledge import SCRIPT, Caller, KnowledgeBase, Rankings
 from server.settings import Settings
 from server.tokens import count_tokens
@@ -35,7 +36,13 @@ ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
         "standard": Allowance({"ids or metadata rows": 2_000, "previews": 200, "full documents": 50}, Limits()),
         "strict": Allowance(
             {"ids or metadata rows": 100, "previews": 50, "full documents": 5},
-            Limits(sdk_calls=10, result_bytes=10 * KIB, result_tokens=2_500, stdout_tail_bytes=2 * KIB),
+            Limits(
+                sdk_calls=10,
+                result_bytes=10 * KIB,
+                result_tokens=2_500,
+                kept_bytes=64 * KIB,
+                stdout_tail_bytes=2 * KIB,
+            ),
         ),
     }
 )
@@ -51,6 +58,7 @@ _PURSES: Mapping[Tier, str] = MappingProxyType(
 )
 
 LONGEST_SECONDS = 60.0
+_READ_ON = "read_result('{}') has it in the next script"
 
 # What was used so far, and the script's latest words ("" where it has said nothing new).
 Progress = Callable[[Usage, str], Awaitable[None]]
@@ -160,7 +168,7 @@ class Scripts:
         # The session of whoever sent the script: what it found can be read on directly.
         caller = self._kb.caller(client, SCRIPT, Rankings())
         meter = _Meter(self._kb, caller, self._allowance.rows)
-        return await self._sandbox.run(
+        outcome = await self._sandbox.run(
             code,
             client=client,
             call=meter.call,
@@ -169,6 +177,15 @@ class Scripts:
             count_tokens=count_tokens,
             on_progress=progress,
         )
+        return self._keeping(outcome, caller, new_execution_id())
+
+    def _keeping(self, outcome: Outcome, caller: Caller, execution_id: str) -> Outcome:
+        """The outcome; a result that is too large is kept for the session, and the error says so."""
+        error, whole = outcome.error, outcome.whole
+        if error is None or whole is None or not caller.results.put(caller.session.id, execution_id, whole):
+            return outcome
+        hint = f"{error.hint}; the whole is kept for a while: {_READ_ON.format(execution_id)}"
+        return replace(outcome, error=replace(error, hint=hint, kept_as=execution_id))
 
     async def close(self) -> None:
         """Take the sandbox down, with everything that runs in it."""

@@ -12,6 +12,7 @@ from cachetools import LRUCache
 
 from server import tiers
 from server.contracts.base import Tier
+from server.kept import KeptResults
 from server.models import Document, Filters, Ranking
 from server.scratch import Session
 from server.settings import Settings
@@ -95,12 +96,13 @@ class Caller:
 
     ``session`` comes from the connection, never from an argument. ``rankings``: where what was found is kept;
     direct callers share one. A script brings its own, or the time that its searches take would tell what
-    others searched for.
+    others searched for. ``results``: where the session's large results are kept.
     """
 
     session: Session
     budget: Budget
     rankings: Rankings
+    results: KeptResults
 
 
 @dataclass(frozen=True, slots=True)

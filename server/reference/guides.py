@@ -54,7 +54,8 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
     (
         "execute_code",
         "Several searches, counting, comparing, joining, or text you would only scan: one execute_code script, "
-        "where it is listed. What it reads costs you nothing; only its result comes back.",
+        "where it is listed. What it reads costs you nothing; only its result comes back. One that was too large: "
+        "read_result(execution_id, start_char).",
     ),
     (_ANY, "Every answer is bounded; pass next_cursor as cursor with the same arguments to go on."),
     (_ANY, "Errors say what to do next. help(topic) has the playbook, the script SDK and every tool."),

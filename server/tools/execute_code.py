@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from sandbox import Outcome, Usage
+from server.columns import columned
 from server.contracts import ExecuteCode, OutcomeAnswer, parse
 from server.errors import REASONS
+from server.kept import URI_TEMPLATE as RESULT_URI
 from server.printable import caret, printable_data
 from server.scripts import ALLOWANCES, KIB, LONGEST_SECONDS
 from server.settings import Settings
@@ -128,8 +131,7 @@ async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
 def to_payload(outcome: Outcome) -> dict[str, Any]:
     """The outcome for the wire: its error also carries the code and the details of every winnow error."""
     payload: dict[str, Any] = printable_data(outcome.to_json())
-    if payload["result"] == payload["stdout"]:
-        payload["stdout"] = ""  # what was printed is the result; it is sent once
+    payload["stdout"] = without_result(payload["stdout"], payload["result"])
     if outcome.error is None:
         return {name: value for name, value in payload.items() if name != "error"}
     reason = _reason(outcome)
@@ -137,8 +139,28 @@ def to_payload(outcome: Outcome) -> dict[str, Any]:
     told = {name: _clip(name, value) for name, value in payload["error"].items() if value is not None}
     if "retry_after_s" in told:
         details["retry_after_s"] = told.pop("retry_after_s")
+    if "kept_as" in told:
+        details["execution_id"] = told.pop("kept_as")
+        details["result_uri"] = RESULT_URI.format(execution_id=details["execution_id"])
     payload["error"] = {**told, "code": REASONS[reason].value, "details": details}
     return payload
+
+
+def without_result(stdout: str, result: Any) -> str:
+    """What was printed, without the result where a script prints what it returns: it is sent once."""
+    if result is None or not stdout:
+        return stdout
+    written = {result if isinstance(result, str) else str(result), dumps(result), json.dumps(result)}
+    written |= {json.dumps(result, indent=indent, ensure_ascii=False) for indent in (2, 4)}
+    if stdout.strip() in {text.strip() for text in written}:
+        return ""
+    for text in sorted(written, key=len, reverse=True):
+        if len(text) >= _WORTH_CUTTING:
+            stdout = f"\n{stdout}".replace(f"\n{text}\n", "\n").removeprefix("\n")
+    return stdout
+
+
+_WORTH_CUTTING = 40  # a shorter one may be printed for a reason
 
 
 def _clip(name: str, value: Any) -> Any:
@@ -153,10 +175,10 @@ def _reason(outcome: Outcome) -> str:
 
 
 def render(payload: dict[str, Any]) -> str:
-    """The payload as text: the result as compact JSON, then stdout, then what went wrong."""
+    """The payload as text: the result as compact JSON, tables as columns; then stdout, then what went wrong."""
     lines = [_headline(payload)]
     if payload["status"] == "ok":
-        lines.append(f"result: {dumps(payload['result'])}")
+        lines.append(f"result: {dumps(columned(payload['result']))}")
     if payload["stdout"]:
         lines.append(f"stdout:\n{payload['stdout']}")
     if "error" in payload:

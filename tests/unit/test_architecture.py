@@ -43,6 +43,8 @@ ROOMS: Mapping[str, str] = {
     "server.contracts": "server.errors server.graph",
     "server.tiers": "server.contracts server.models server.spans server.printable server.tokens",
     "server.scratch": "server.models server.logs",
+    "server.kept": "",
+    "server.columns": "",
     "server.definitions": "",
     "server.graph": "server.errors server.ids server.models",
     "server.graph.extraction": "server.graph server.definitions server.retrieval server.errors server.ids "
@@ -57,14 +59,15 @@ ROOMS: Mapping[str, str] = {
     "server.settings",
     # the seam, and what stands on it
     "server.operations": "server.backends.base server.graph server.retrieval server.contracts server.tiers "
-    "server.spans server.evidence server.scratch server.printable server.tokens server.ids server.models "
+    "server.spans server.evidence server.scratch server.kept server.printable server.tokens server.ids "
+    "server.models server.errors server.settings",
+    "server.knowledge": "server.operations server.contracts server.kept server.scratch server.figures "
     "server.errors server.settings",
-    "server.knowledge": "server.operations server.contracts server.scratch server.figures server.errors "
-    "server.settings",
-    "server.scripts": "sandbox server.knowledge server.contracts server.errors server.settings server.tokens",
+    "server.scripts": "sandbox server.kept server.knowledge server.contracts server.errors server.settings "
+    "server.tokens",
     "server.reference": "client_sdk sandbox server.scripts server.settings",
-    "server.tools": "sandbox server.knowledge server.scripts server.scratch server.contracts server.tiers "
-    "server.reference server.errors server.printable server.tokens server.settings",
+    "server.tools": "sandbox server.columns server.kept server.knowledge server.scripts server.scratch "
+    "server.contracts server.tiers server.reference server.errors server.printable server.tokens server.settings",
     # the rim: everything may be composed here, and nobody imports it
     "server.transports": ANYTHING,
     "server.app": ANYTHING,
@@ -90,7 +93,7 @@ VENDORS: Mapping[str, str] = {
     "rich": "server.commands.",
     "numpy": "server.backends. server.graph.walk server.graph.parts server.graph.cooccurrence",
     "tiktoken": "server.tokens",
-    "cachetools": "server.operations.base server.scratch",
+    "cachetools": "server.kept server.operations.base server.scratch",
     "psutil": "server.bench. server.health sandbox.spawned security.soak",
     "packaging": "server.health",
     "qdrant_edge": "server.backends.edge",

@@ -39,6 +39,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "kb",
         "progress",
         "quotes",
+        "read_result",
         "rerank",
         "search_many",
         "semantic_search",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk import (
@@ -90,6 +90,7 @@ def test_rows_that_fulfil_conditions_keep_their_order(name: str) -> None:
     assert "".join(row.id for row in filter_rows(ROWS, **options)) == expected
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([name for name in CONDITIONS if "any" not in name]), min_size=2, max_size=3))
 def test_conditions_one_after_the_other_are_all_of_them(names: list[str]) -> None:
     left = ROWS
@@ -157,6 +158,7 @@ ANY_ROW = st.dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(
     st.lists(ANY_ROW, max_size=6),
     st.sampled_from(["text", "table", "json"]),
@@ -172,6 +174,7 @@ def test_a_text_for_an_agent_never_takes_more_than_asked_for(
         assert len(told["rows"]) + told.get("left_out", 0) == len(rows)
 
 
+@settings(deadline=None)
 @given(TEXT, st.integers(1, 100))
 def test_a_long_text_is_counted_as_if_it_were_one(text: str, times: int) -> None:
     long = " ".join(itertools.repeat(text or "word", times * 10))
