@@ -127,6 +127,9 @@ class Settings(BaseSettings):
     resource_links: Literal["on", "off"] = Field(
         default="on", description="off: results carry the URI of a passage, but no link to it beside them"
     )
+    tools: Literal["all", "code"] = Field(
+        default="all", description="code: list execute_code, kb_retrieve_evidence and help alone"
+    )
     tool_names: Literal["underscore", "dotted"] = "underscore"
     kb_v2_enabled: bool = Field(
         default=True, description="off, to roll back: no kb_* tools are listed, but the legacy tools instead"

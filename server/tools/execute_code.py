@@ -19,31 +19,30 @@ from server.tiers import Size, dumps
 from server.tools.base import Context, Result, Tool
 
 _TEMPLATE = """\
-Run a Python script over the user's knowledge base. It may search dozens of times, read and filter in Python; \
-only its result returns to you, so intermediate results cost no tokens.
-
-Use when: you need several searches, full texts you will only scan, counting, comparing or joining.
-Do not use when: one semantic_search call answers.
+Run a Python script over the user's knowledge base. Only its result returns: what it reads costs no tokens.
+Use when: you need several searches, counting, comparing, joining, or long texts scanned.
+Do not use when: one search answers.
 In the script (sync or await, no import needed):
-  semantic_search(query, top_k=10, response_mode="metadata"|"preview"|"full", min_score=0, filter_ids=[...])
-  search_many([query, ...], top_k=10)  one Results each, in one round trip
-  kb.search(query), kb.retrieve_evidence(question)  row.preview, row.quote
-  fetch(ids, level="full")             level: ids, metadata, preview, full
-  Results are lists of rows: row.id row.title row.section row.file row.score, row.preview, row.content.
-Return value: a top-level return, __result__, result, or the last expression; plain data (dict, list, str, \
-numbers). print() also comes back.
-Everyday Python runs, with json re math datetime collections itertools statistics and more; no files, network, \
-processes.
+semantic_search(query, top_k=10, response_mode="metadata"|"preview"|"full", filter_ids=[...])
+search_many([query, ...])  a page each
+kb.search(query), kb.retrieve_evidence(question)  row.preview, row.quote
+fetch(ids, level="full", max_tokens=None)  row.content
+rerank(query, rows), hybrid_search, filter_rows, dedupe, group_by(rows, "file"), quotes(rows), summarize, \
+format_for_agent, graph.expand, graph.paths, budget; help(name) prints more
+Pages are lists of rows: row.id row.title row.section row.file row.score row.type.
+Return value: a top-level return, result, or the last expression; plain data. print() comes back too.
+Everyday Python runs, with json re math datetime collections itertools statistics; no files, network, processes.
 {limits}
+If you need more, call: help with topic sdk.
 Example:
 rows = semantic_search("backup encryption", top_k=50)
-best = fetch([r.id for r in rows if "policy" in r.file][:5])
-return [{"file": r.metadata["file"], "text": r.content[:300]} for r in best]"""
+best = rerank("which cipher", rows, top_k=3)
+return [{"file": r.file, "text": r.content[:300]} for r in fetch(best)]"""
 
 _LIMITS = (
-    "Returns at most: {tokens:,} tokens of result, {stdout} KB of stdout. Limits: {seconds:g} s (timeout up to "
-    "{longest:g}), {memory} MB, {calls} SDK calls, {metadata:,} metadata rows, {previews} previews, {full} full "
-    "documents."
+    "Returns at most: {tokens:,} tokens, {stdout} KB of stdout. Defaults: timeout {seconds:g}. Max: {seconds:g} s "
+    "(timeout up to {longest:g}), {memory} MB, {calls} SDK calls, {metadata:,} metadata rows, {previews} "
+    "previews, {full} full documents."
 )
 
 
@@ -67,9 +66,14 @@ def _limits_of(settings: Settings) -> str:
 _SMALLER_LANGUAGE: Mapping[str, str] = MappingProxyType(
     {
         "(sync or await, no import needed)": "(without await, no import needed)",
-        "Everyday Python runs, with json re math datetime collections itertools statistics and more; no files, "
-        "network, processes.": "Smaller Python: json re math datetime collections itertools; no inheritance, "
-        "properties, yield, del, contextlib, enum, statistics, files, network, processes.",
+        'rerank(query, rows), hybrid_search, filter_rows, dedupe, group_by(rows, "file"), quotes(rows), '
+        "summarize, format_for_agent, graph.expand, graph.paths, budget; help(name) prints more": "graph.expand, "
+        "graph.paths",
+        'best = rerank("which cipher", rows, top_k=3)\nreturn [{"file": r.file, "text": r.content[:300]} for r in '
+        "fetch(best)]": 'return [{"file": r.file, "text": r.content[:300]} for r in fetch(rows[:3])]',
+        "Everyday Python runs, with json re math datetime collections itertools statistics; no files, network, "
+        "processes.": "Smaller Python: json re math datetime collections itertools; no inheritance, properties, "
+        "yield, del, contextlib, enum, statistics, files, network, processes.",
     }
 )
 

@@ -9,15 +9,12 @@ from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Context, Result, Tool, ask
 
 DESCRIPTION = """\
-Read on in the result of an execute_code script that was too large to be sent, as JSON text.
-
-Use when: execute_code answered ResultTooLarge with an execution_id, and you need what it found as it is.
-Do not use when: a smaller result would do: change the script, or begin one with read_result(execution_id), which \
-has the whole value there.
+Read on, as JSON text, in a script's result that was too large.
+Use when: execute_code named an execution_id, and you need the result as it is.
+Do not use when: less will do: start the next script with read_result(execution_id).
 Returns at most: max_tokens tokens.
-If you need more, call: this again with next_start_char as start_char.
-Defaults: start_char 0, max_tokens 1000. Max: max_tokens 8000.
-Example: {"execution_id": "<id>"}"""
+If you need more, call: this with next_start_char as start_char.
+Defaults: max_tokens 1000. Max: 8000."""
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
@@ -46,4 +43,5 @@ TOOL = Tool(
     handler=_handle,
     most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     offered=_offered,
+    listed=False,
 )

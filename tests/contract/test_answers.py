@@ -197,7 +197,7 @@ async def test_every_tool_refuses_as_its_schema_says_and_in_the_same_words_as_te
         result = await checked(client, tool, arguments)
         assert (tool, arguments, error_code(result)) == (tool, arguments, code)
         refused[tool].add(code)
-    unscoped = {"execute_code", "read_result", "help", "search_sections", "get_section_text"}
+    unscoped = {"execute_code", "help", "search_sections", "get_section_text"}
     assert {name for name, codes in refused.items() if "SCOPE_VIOLATION" in codes} == set(NAMES) - unscoped
     assert all("INVALID_ARGUMENT" in codes for codes in refused.values())
 

@@ -36,7 +36,6 @@ LISTED = [
     "graph_sections_for_entities",
     "find_vendor_info",
     "execute_code",
-    "read_result",
     "help",
 ]
 

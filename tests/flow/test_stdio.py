@@ -113,7 +113,7 @@ def test_a_client_shakes_hands_lists_and_calls(pipe: Pipe, listed: list[str]) ->
     pipe.send(method="notifications/initialized")
     pipe.send(id=2, method="tools/list")
     listed = [tool["name"] for tool in pipe.answer(2)["result"]["tools"]]
-    assert [listed[0], *listed[-3:]] == ["kb_retrieve_evidence", "execute_code", "read_result", "help"]
+    assert [listed[0], *listed[-3:]] == ["kb_retrieve_evidence", "find_vendor_info", "execute_code", "help"]
     pipe.send(
         id=3,
         method="tools/call",

@@ -108,6 +108,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "answer_schema",
         "flat_schema",
         "parse",
+        "wire_schema",
     ],
     "server.ingest.pipeline": [
         "Failure",
