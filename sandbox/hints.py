@@ -28,6 +28,12 @@ SIGNATURES: Mapping[str, inspect.Signature] = MappingProxyType(
 )
 
 
+def shown(signature: inspect.Signature) -> str:
+    """The parameters with their defaults, without types: as a script would write them."""
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
+    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+
+
 def close(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
     """Did you mean one of these?"""
     words = [word for word in known if not word.startswith(("@", "__"))]

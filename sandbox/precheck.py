@@ -14,7 +14,6 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -420,7 +419,7 @@ class _Walk:
         refusal = _refusal(name, node.args, keywords)
         if refusal is not None:
             unknown = next((given for given in keywords if given not in signature.parameters), None)
-            takes = f"it takes: {name}{_shown(signature)}"
+            takes = f"it takes: {name}{hints.shown(signature)}"
             guess = takes if unknown is None else hints.for_keyword(unknown, signature.parameters)
             self._report("TypeError", refusal, node, guess)
         for parameter, choices in CHOICES.items():
@@ -461,11 +460,6 @@ def _refusal(name: str, arguments: list[ast.expr], keywords: Mapping[str, ast.ex
         except TypeError as error:
             return str(error)
     return None
-
-
-def _shown(signature: inspect.Signature) -> str:
-    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
-    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
 
 def _is_main_guard(test: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import client_sdk.transport
 from client_sdk.awaited import Nothing
 
-from . import awaiting, facades, frames, guards, policy, precheck, results, tasks, troubles
+from . import awaiting, facades, frames, guards, helping, policy, precheck, results, tasks, troubles
 from .console import Console, OutputLimitReached
 from .speaking import Stage, Stream, target_of
 
@@ -184,8 +184,7 @@ def _printer(out: Stream) -> Callable[..., None]:
 def _helper(out: Stream) -> Callable[..., None]:
     def help(thing: Any = None) -> None:
         """Print what a function or class says of itself."""
-        text = getattr(thing, "__doc__", None)
-        out.write(f"{text if isinstance(text, str) else 'nothing is said of it'}\n")
+        out.write(f"{helping.explained(thing)}\n")
 
     return help
 
