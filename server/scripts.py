@@ -6,17 +6,19 @@ and cannot take more rows than one run may: what it reads beyond that would be a
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage
+from server.audit import AuditLog, fingerprint, hash_of
 from server.contracts.base import Tier
 from server.errors import WinnowError
 from server.kept import new_execution_id
 from server.knowledge import SCRIPT, Caller, KnowledgeBase, Rankings
-from server.settings import Settings
+from server.settings import MIB, Settings
 from server.tokens import count_tokens
 
 KIB = 1024
@@ -58,6 +60,7 @@ _PURSES: Mapping[Tier, str] = MappingProxyType(
 )
 
 LONGEST_SECONDS = 60.0
+_METHOD_CHARS = 40
 _READ_ON = "read_result('{}') has it in the next script"
 
 # What was used so far, and the script's latest words ("" where it has said nothing new).
@@ -76,6 +79,7 @@ class _Meter:
     caller: Caller
     allowed: Mapping[str, int]
     left: dict[str, int] = field(init=False)
+    calls: list[dict[str, Any]] = field(default_factory=list)  # for the audit: what was asked, without its words
 
     def __post_init__(self) -> None:
         self.left = dict(self.allowed)
@@ -90,12 +94,17 @@ class _Meter:
         Raises:
             CallError: what the script sees instead of an answer.
         """
+        call: dict[str, Any] = {"call": method[:_METHOD_CHARS], "arguments": fingerprint(params)}
+        self.calls.append(call)
         try:
             answer = await self.kb.call(method, params, self.caller)
         except WinnowError as error:
+            call["error"] = error.reason
             raise CallError(error.reason, error.message) from None
+        call |= {"rows": answer.rows, "tokens": answer.tokens}
         purse = _PURSES[answer.tier]
         if answer.rows > self.left[purse]:
+            call["error"] = "SDK_ROWS"
             raise CallError(
                 "SDK_ROWS",
                 f"one run may take {self.allowed[purse]:,} {purse}; {self.left[purse]:,} are left and this call "
@@ -124,6 +133,9 @@ class Scripts:
             self._allowance.limits, wall_seconds=LONGEST_SECONDS, memory_bytes=settings.memory_bytes
         )
         self._sandbox: Sandbox | None = None
+        self._audit: AuditLog | None = None
+        if settings.audit == "on":
+            self._audit = AuditLog(settings.audit_folder, int(settings.audit_mb * MIB), settings.audit_days)
         self.why_not = "the sandbox has not been started"
 
     @property
@@ -177,7 +189,36 @@ class Scripts:
             count_tokens=count_tokens,
             on_progress=progress,
         )
-        return self._keeping(outcome, caller, new_execution_id())
+        execution_id = new_execution_id()
+        outcome = self._keeping(outcome, caller, execution_id)
+        await self._record(outcome, code, meter, execution_id)
+        return outcome
+
+    async def _record(self, outcome: Outcome, code: str, meter: _Meter, execution_id: str) -> None:
+        """Count the execution, and write its line."""
+        usage, error = outcome.usage, outcome.error
+        self._kb.figures.executed(outcome.status, usage.sdk_calls, usage.rows, usage.tokens_kept_out)
+        if self._audit is None:
+            return
+        record = {
+            "execution_id": execution_id,
+            "client": meter.caller.session.id,
+            "source_sha256": hash_of(code),
+            "source_bytes": len(code.encode("utf-8", "replace")),
+            **({"source": code} if self._settings.log_queries else {}),
+            "verdict": outcome.status,
+            **({"error": error.type} if error is not None else {}),
+            "wall_ms": round(usage.wall_ms, 1),
+            "cpu_ms": round(usage.cpu_ms, 1),
+            "memory_peak_bytes": usage.memory_peak_bytes,
+            "sdk_calls": usage.sdk_calls,
+            "rows": usage.rows,
+            "tokens_kept_out": usage.tokens_kept_out,
+            "tokens_returned": usage.result_tokens,
+            "calls": meter.calls,
+            "walls": {"stood": list(outcome.walls.stood), "missing": list(outcome.walls.missing)},
+        }
+        await asyncio.to_thread(self._audit.write, record)
 
     def _keeping(self, outcome: Outcome, caller: Caller, execution_id: str) -> Outcome:
         """The outcome; a result that is too large is kept for the session, and the error says so."""

@@ -163,7 +163,14 @@ class Settings(BaseSettings):
     workers: int = Field(default=max(2, os.cpu_count() or 2), ge=1, le=64, description="scripts at once")
     queue: int = Field(default=50, ge=0, le=1000, description="scripts that may wait")
     queue_seconds: float = Field(default=60.0, ge=0, le=600, description="how long a script may wait")
-    log_queries: bool = Field(default=False, description="log query text instead of its hash")
+    audit: Literal["on", "off"] = Field(
+        default="on", description="off: no line is written for each script that runs (winnow audit)"
+    )
+    audit_mb: float = Field(default=16.0, ge=0.01, le=1024, description="size of one file of that log")
+    audit_days: int = Field(default=90, ge=1, le=3650, description="how long its files are kept")
+    log_queries: bool = Field(
+        default=False, description="log query text, and the source of scripts, instead of their hash"
+    )
 
     @classmethod
     def settings_customise_sources(
@@ -187,6 +194,11 @@ class Settings(BaseSettings):
     def reachable(self) -> tuple[str, ...]:
         """The projects a caller may name."""
         return self.projects or (self.project,)
+
+    @property
+    def audit_folder(self) -> Path:
+        """Where it is written what scripts did."""
+        return self.store / "audit"
 
     @property
     def memory_bytes(self) -> int:

@@ -44,6 +44,7 @@ ROOMS: Mapping[str, str] = {
     "server.tiers": "server.contracts server.models server.spans server.printable server.tokens",
     "server.scratch": "server.models server.logs",
     "server.kept": "",
+    "server.audit": "server.logs",
     "server.columns": "",
     "server.definitions": "",
     "server.graph": "server.errors server.ids server.models",
@@ -63,8 +64,8 @@ ROOMS: Mapping[str, str] = {
     "server.models server.errors server.settings",
     "server.knowledge": "server.operations server.contracts server.kept server.scratch server.figures "
     "server.errors server.settings",
-    "server.scripts": "sandbox server.kept server.knowledge server.contracts server.errors server.settings "
-    "server.tokens",
+    "server.scripts": "sandbox server.audit server.kept server.knowledge server.contracts server.errors "
+    "server.settings server.tokens",
     "server.reference": "client_sdk sandbox server.scripts server.settings",
     "server.tools": "sandbox server.columns server.kept server.knowledge server.scripts server.scratch "
     "server.contracts server.tiers server.reference server.errors server.printable server.tokens server.settings",
