@@ -21,6 +21,7 @@ _SUMMARY = ("id", "title", "section", "score", "file")
 _TOLD = ("title", "section", "score", "file", "text")
 _CELL_CHARS = 300
 _QUOTE_CHARS = 400
+_OF_A_SESSION = "winnow://"  # leads nowhere in another one
 # Languages by the ending of a file's name.
 _LANGUAGES: Mapping[str, str] = {
     ending: language
@@ -312,9 +313,10 @@ def _clipped(text: str, max_chars: int) -> str:
 
 
 def _source(row: Any) -> str:
-    """Title, section and file, as far as the row knows them."""
+    """Title, section, and file or address, as far as the row knows them."""
     title, section = (str(_field(row, name) or "") for name in ("title", "section"))
-    place = _path(row) or str(_field(row, "uri") or "")
+    uri = str(_field(row, "uri") or "")
+    place = _path(row) or ("" if uri.startswith(_OF_A_SESSION) else uri)
     named = ", ".join(part for part in (title, section if section != title else "") if part)
     return f"{named} ({place})" if named and place else named or place
 

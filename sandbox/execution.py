@@ -133,8 +133,11 @@ _FEWER = "ask for fewer rows at a time, or for ids, metadata or previews before 
 class Execution:
     """The conversation with one child."""
 
-    def __init__(self, child: Child, limits: Limits, host: Host, started: float) -> None:
+    def __init__(
+        self, child: Child, limits: Limits, host: Host, started: float, skills: Mapping[str, Any] | None = None
+    ) -> None:
         self._child = child
+        self._skills = skills
         self._limits = limits
         self._host = host
         self._started = started  # on the monotonic clock
@@ -183,7 +186,7 @@ class Execution:
     async def _converse(self, code: str, count_tokens: CountTokens | None) -> Outcome:
         child, limits = self._child, self._limits
         child.expect(frames.largest(limits))
-        await child.send(frames.to_child(_job(code, limits)))
+        await child.send(frames.to_child(_job(code, limits, self._skills)))
         while True:
             match frames.decode(await child.receive(), limits):
                 case frames.Call() as request:
@@ -255,8 +258,10 @@ class Execution:
         return replace(ending, stdout=printed, usage=usage)
 
 
-def _job(code: str, limits: Limits) -> dict[str, Any]:
+def _job(code: str, limits: Limits, skills: Mapping[str, Any] | None) -> dict[str, Any]:
+    told = {} if skills is None else {"skills": dict(skills)}
     return {
+        **told,
         "code": code,
         "stdout_bytes": limits.stdout_total_bytes,
         "result_bytes": limits.result_bytes,

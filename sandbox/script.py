@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import client_sdk.transport
 from client_sdk.awaited import Nothing
 
-from . import awaiting, facades, frames, guards, helping, policy, precheck, results, tasks, troubles
+from . import awaiting, facades, frames, guards, helping, policy, precheck, results, skilled, tasks, troubles
 from .console import Console, OutputLimitReached
 from .speaking import Stage, Stream, target_of
 
@@ -82,7 +82,7 @@ def run(job: Job, channel: Channel, *, fence: bool) -> bytes:
     return frames.dump(troubles.memory_limit(job["memory_bytes"]))
 
 
-def _ending(job: Job, console: Console, execute: Callable[[str, Console], Any]) -> bytes:
+def _ending(job: Job, console: Console, execute: Callable[[Job, Console], Any]) -> bytes:
     troubles.remember(job["code"])
     try:
         return _success(job, console, execute)
@@ -96,9 +96,9 @@ def _ending(job: Job, console: Console, execute: Callable[[str, Console], Any]) 
         return frames.dump(troubles.raised(error))
 
 
-def _success(job: Job, console: Console, execute: Callable[[str, Console], Any]) -> bytes:
+def _success(job: Job, console: Console, execute: Callable[[Job, Console], Any]) -> bytes:
     try:
-        value = execute(job["code"], console)
+        value = execute(job, console)
     except SystemExit as error:
         if error.code:
             raise
@@ -141,17 +141,15 @@ def _result(job: Job, value: Any, *, implicit: bool, console: Console) -> bytes:
 # --- executing -------------------------------------------------------------------------------------------------
 
 
-def _fenced(source: str, console: Console) -> Any:
+def _fenced(job: Job, console: Console) -> Any:
     """Within the language's fence. The code compiled by the policy is the code that runs."""
-    compiled = policy.compile_script(source, precheck.check)
+    source, told = job["code"], job.get("skills")
     names, stage = guards.script_names, Stage(console)
-    names.update(
-        facades.globals_of_scripts(),
-        __name__="__main__",
-        __builtins__=guards.script_builtins(
-            print=_printer(stage.out), help=_helper(stage.out), __import__=facades.Importer(stage)
-        ),
-    )
+    builtin_names = guards.script_builtins(print=_printer(stage.out), help=_helper(stage.out))
+    shelf = None if told is None else skilled.Shelf(told, builtin_names)
+    builtin_names["__import__"] = facades.Importer(stage, shelf)
+    compiled = policy.compile_script(source, precheck.check, skills=None if shelf is None else shelf.names)
+    names.update(facades.globals_of_scripts(), __name__="__main__", __builtins__=builtin_names)
     if "async" in source:  # a script without it has no coroutines
         awaiting.begin(policy.FILE_NAME, tasks.__file__)
     exec(compiled.code, names)
@@ -162,12 +160,12 @@ def _fenced(source: str, console: Console) -> Any:
     return value
 
 
-def _raw(source: str, console: Console) -> Any:
+def _raw(job: Job, console: Console) -> Any:
     """Without the fence: plain Python, for the tests of the walls."""
     sys.stdout = sys.stderr = console
     names = guards.script_names
     names["__name__"] = "__main__"
-    exec(compile(source, policy.FILE_NAME, "exec", dont_inherit=True), names)
+    exec(compile(job["code"], policy.FILE_NAME, "exec", dont_inherit=True), names)
     return guards.ENDED
 
 

@@ -7,6 +7,8 @@ and cannot take more rows than one run may: what it reads beyond that would be a
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -18,7 +20,9 @@ from server.contracts.base import Tier
 from server.errors import WinnowError
 from server.kept import new_execution_id
 from server.knowledge import SCRIPT, Caller, KnowledgeBase, Rankings
+from server.logs import log
 from server.settings import MIB, Settings
+from server.skills import Shelf, load
 from server.tokens import count_tokens
 
 KIB = 1024
@@ -61,6 +65,7 @@ _PURSES: Mapping[Tier, str] = MappingProxyType(
 
 LONGEST_SECONDS = 60.0
 _METHOD_CHARS = 40
+_SKILLS = re.compile(r"\bskills\b")  # what a script that imports some has in it
 _READ_ON = "read_result('{}') has it in the next script"
 
 # What was used so far, and the script's latest words ("" where it has said nothing new).
@@ -137,6 +142,7 @@ class Scripts:
         if settings.audit == "on":
             self._audit = AuditLog(settings.audit_folder, int(settings.audit_mb * MIB), settings.audit_days)
         self.why_not = "the sandbox has not been started"
+        self.shelf = Shelf()
 
     @property
     def available(self) -> bool:
@@ -148,6 +154,9 @@ class Scripts:
         if self._settings.execute_code == "off":
             self.why_not = "execute_code is switched off (setting execute_code)"
             return
+        self.shelf = await asyncio.to_thread(load, self._settings.skills)
+        for one in self.shelf.left_out:
+            log("a skill is left out", level=logging.WARNING, what=one.what, why=one.why)
         sandbox = Sandbox(
             limits=self._limits,
             engine=self._settings.sandbox,
@@ -188,6 +197,7 @@ class Scripts:
             limits=replace(self._limits, wall_seconds=seconds),
             count_tokens=count_tokens,
             on_progress=progress,
+            skills=self.shelf.for_scripts().to_job() if _SKILLS.search(code) else None,
         )
         execution_id = new_execution_id()
         outcome = self._keeping(outcome, caller, execution_id)

@@ -71,6 +71,7 @@ def _split(value: Any) -> Any:
 
 # In the environment a list is written a,b,c.
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+Folders = Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)]
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Labels = Annotated[tuple[Label, ...], NoDecode, BeforeValidator(_split)]
 
@@ -155,6 +156,9 @@ class Settings(BaseSettings):
         default=(), description="walls whose absence is accepted; must name exactly what is missing"
     )
 
+    skills: Folders = Field(
+        default=(), max_length=20, description="folders with functions of yours that scripts may import"
+    )
     limits: Literal["standard", "strict"] = Field(
         default="standard", description="what one script may call, read and return; strict: about a tenth"
     )

@@ -20,7 +20,7 @@ from server.tools.base import Context, Result, Tool
 
 _TEMPLATE = """\
 Run a Python script over the user's knowledge base. Only its result returns: what it reads costs no tokens.
-Use when: you need several searches, counting, comparing, joining, or long texts scanned.
+Use when: you need several searches, counting, comparing, joining.
 Do not use when: one search answers.
 In the script (sync or await, no import needed):
 semantic_search(query, top_k=10, response_mode="metadata"|"preview"|"full", filter_ids=[...])
@@ -29,6 +29,7 @@ kb.search(query), kb.retrieve_evidence(question)  row.preview, row.quote
 fetch(ids, level="full", max_tokens=None)  row.content
 rerank(query, rows), hybrid_search, filter_rows, dedupe, group_by(rows, "file"), quotes(rows), summarize, \
 format_for_agent, graph.expand, graph.paths, budget; help(name) prints more
+from skills import map_reduce, timeline, ...  help topic skills
 Pages are lists of rows: row.id row.title row.section row.file row.score row.type.
 Return value: a top-level return, result, or the last expression; plain data. print() comes back too.
 Everyday Python runs, with json re math datetime collections itertools statistics; no files, network, processes.
@@ -67,8 +68,8 @@ _SMALLER_LANGUAGE: Mapping[str, str] = MappingProxyType(
     {
         "(sync or await, no import needed)": "(without await, no import needed)",
         'rerank(query, rows), hybrid_search, filter_rows, dedupe, group_by(rows, "file"), quotes(rows), '
-        "summarize, format_for_agent, graph.expand, graph.paths, budget; help(name) prints more": "graph.expand, "
-        "graph.paths",
+        "summarize, format_for_agent, graph.expand, graph.paths, budget; help(name) prints more\n"
+        "from skills import map_reduce, timeline, ...  help topic skills": "graph.expand, graph.paths",
         'best = rerank("which cipher", rows, top_k=3)\nreturn [{"file": r.file, "text": r.content[:300]} for r in '
         "fetch(best)]": 'return [{"file": r.file, "text": r.content[:300]} for r in fetch(rows[:3])]',
         "Everyday Python runs, with json re math datetime collections itertools statistics; no files, network, "

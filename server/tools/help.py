@@ -13,6 +13,7 @@ from server.errors import WinnowError
 from server.reference.guides import playbook, spelled
 from server.reference.schemas import arguments_table
 from server.reference.sdk import SDK, explained, sdk_reference
+from server.skills import explained as skills_explained
 from server.tiers import Size
 from server.tokens import first_tokens
 from server.tools.base import Context, Result, Tool
@@ -23,7 +24,7 @@ Use when: you begin, write a script, or were refused.
 Do not use when: you want what documents say.
 Returns at most: 2,000 tokens.
 If you need more, call: this with next_start_char as start_char.
-Defaults: topic playbook. Topics: playbook, sdk, the name of a tool, SDK function or class."""
+Defaults: topic playbook. Topics: playbook, sdk, skills, the name of a tool, SDK function or class."""
 
 _MOST = Size(tokens=2_000, bytes=16 * 1024)
 # The list of topics and the escapes of JSON take the rest.
@@ -71,6 +72,7 @@ def _topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[
     in_scripts = _in_scripts(context) if "execute_code" in names else {}
     if in_scripts:
         topics["sdk"] = sdk_reference
+        topics["skills"] = partial(skills_explained, context.scripts.shelf)
     for tool in offered:
         name = tool.name if context.settings.tool_names == "dotted" else _plain(tool.name)
         topics[name] = partial(_about, tool, tool.name if tool.name in in_scripts else None, context)

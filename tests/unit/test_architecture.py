@@ -45,6 +45,7 @@ ROOMS: Mapping[str, str] = {
     "server.scratch": "server.models server.logs",
     "server.kept": "",
     "server.audit": "server.logs",
+    "server.skills": "sandbox",
     "server.columns": "",
     "server.definitions": "",
     "server.graph": "server.errors server.ids server.models",
@@ -64,11 +65,12 @@ ROOMS: Mapping[str, str] = {
     "server.models server.errors server.settings",
     "server.knowledge": "server.operations server.contracts server.kept server.scratch server.figures "
     "server.errors server.settings",
-    "server.scripts": "sandbox server.audit server.kept server.knowledge server.contracts server.errors "
-    "server.settings server.tokens",
+    "server.scripts": "sandbox server.audit server.logs server.skills server.kept server.knowledge "
+    "server.contracts server.errors server.settings server.tokens",
     "server.reference": "client_sdk sandbox server.scripts server.settings",
-    "server.tools": "sandbox server.columns server.kept server.knowledge server.scripts server.scratch "
-    "server.contracts server.tiers server.reference server.errors server.printable server.tokens server.settings",
+    "server.tools": "sandbox server.skills server.columns server.kept server.knowledge server.scripts "
+    "server.scratch server.contracts server.tiers server.reference server.errors server.printable "
+    "server.tokens server.settings",
     # the rim: everything may be composed here, and nobody imports it
     "server.transports": ANYTHING,
     "server.app": ANYTHING,
@@ -134,7 +136,8 @@ def _modules() -> Mapping[str, Path]:
     found = {}
     for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        if parts[:2] != ("security", "attacks"):  # programs for the sandbox, not modules of ours
+        # Programs for the sandbox, not modules of ours.
+        if parts[:2] != ("security", "attacks") and parts[:3] != ("server", "data", "skills"):
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 

@@ -122,10 +122,10 @@ def test_groups_are_named_in_the_order_of_their_rows() -> None:
 
 def test_a_row_says_where_it_comes_from() -> None:
     assert [cite(row) for row in ROWS[2:]] == [
-        "Client (src/client.py) [c]", "Notes (notes.txt) [d]", "Retries, Policy (winnow://x) [e]"]  # fmt: skip
+        "Client (src/client.py) [c]", "Notes (notes.txt) [d]", "Retries, Policy [e]"]  # fmt: skip
     assert quotes([*ROWS, *ROWS]) == [
         {"quote": "def retry(): 1", "source": "Client (src/client.py)", "id": "c"},
-        {"quote": "Retry three times.", "source": "Retries, Policy (winnow://x)", "id": "e"},
+        {"quote": "Retry three times.", "source": "Retries, Policy", "id": "e"},
     ]
     assert summarize(ROWS[2:3], 8) == [
         {"id": "c", "title": "Client", "score": 0.4, "file": "src/cli…", "text": "def ret…"}]  # fmt: skip
