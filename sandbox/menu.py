@@ -145,6 +145,7 @@ WITHHELD_MODULES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("ctypes", "gc", "inspect", "dis", "platform", "resource", "atexit"), _NO_INNARDS),
         **dict.fromkeys(("numpy", "pandas", "polars", "scipy", "sklearn"), _NO_TABLES),
         "secrets": "random and uuid are there",
+        "src": "write: from winnow import MCPClient",
         "mcp": "the knowledge base is right here: kb.search(...), fetch(...), or MCPClient from winnow",
     }
 )

@@ -195,7 +195,8 @@ def outcomes(store: Path) -> Mapping[str, Outcome]:
     async def run() -> Mapping[str, Outcome]:
         async with running(load_settings(store=store, project="handbook"), wait_for_model=True) as application:
             await application.ready()
-            return {name: await application.scripts.run(code) for name, (code, _) in {**SCRIPTS, **SHAPES}.items()}
+            every = {**SCRIPTS, **SHAPES, **MISTAKES}
+            return {name: await application.scripts.run(code) for name, (code, *_) in every.items()}
 
     return asyncio.run(run())
 
@@ -221,3 +222,41 @@ def test_rows_as_text_take_no_more_tokens_than_asked_for(name: str, outcomes: Ma
     assert outcomes[name].error is None
     assert count_tokens(text) <= SHAPES[name][1]
     assert ("left" in text.replace("left_out", "left")) is (SHAPES[name][1] < 20_000)
+
+
+# A script of somebody who has not read the reference; what it is told at once: status, type, line, and what to write.
+MISTAKES: Mapping[str, tuple[str, str, str, int | None, str]] = {
+    "a wrong keyword": (
+        "print('so far')\nrows = rerank('port', kb.search('port'), limit=3)",
+        "rejected", "TypeError", 2, "did you mean 'top_k'?",
+    ),
+    "a misspelt field": (
+        "rows = rerank('port', kb.search('port'))\nreturn [row.titel for row in rows]",
+        "rejected", "MissingField", 2, "did you mean 'title'?",
+    ),
+    "a field that another level has": (
+        "rows = semantic_search('port')\nreturn [row.content for row in rows]",
+        "error", "MissingField", 2, "response_mode='full'",
+    ),
+    "a forgotten await": (
+        "async def look(topic):\n    return await kb.search(topic)\nlook('port')\nreturn 1",
+        "error", "NeverAwaited", 3, "write: await look(...)",
+    ),
+    "an unbounded result": (
+        "return list(fetch(semantic_search('rule', top_k=50)))",
+        "limit", "ResultTooLarge", None, "return [{name: row.get(name) for name in ['id', ",
+    ),
+    "a tool in place of a function": ("return kb_search('port')", "rejected", "NameError", 1, "write kb.search(...)"),
+    "an import of an address": (
+        "from src.mcp_server.client import MCPClient", "rejected", "CodeRejected", 1, "from winnow import MCPClient",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_at_the_first_try(name: str, outcomes: Mapping[str, Outcome]) -> None:
+    _, status, type, line, meant = MISTAKES[name]
+    outcome, error = outcomes[name], outcomes[name].error
+    assert error is not None
+    assert (outcome.status, error.type, error.line) == (status, type, line)
+    assert meant in f"{error.message} {error.hint}"
