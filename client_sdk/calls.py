@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .rows import Pages, Results
+from .awaited import Rows, Text
+from .rows import Pages, Results, Row, to_row
 from .transport import call, call_each, error_in
 
 Filters = Mapping[str, Any]
@@ -15,10 +17,17 @@ Scope = Mapping[str, Any]
 # The values that these parameters take.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "response_mode": ("ids_only", "ids", "metadata", "preview", "full"),
-    "level": ("ids", "metadata", "preview", "full"),
+    "level": ("auto", "ids", "metadata", "preview", "full"),
     "format": ("text", "bullets"),
     "direction": ("out", "in", "both"),
+    "style": ("text", "table", "json"),
+    "match": ("all", "any"),
 }
+
+
+def asked(method: str, params: Mapping[str, Any]) -> Results:
+    """The page that a call answers, which knows how to ask for the next one."""
+    return Results(call(method, params), lambda cursor: asked(method, {**params, "cursor": cursor}))
 
 
 def _present(**params: Any) -> dict[str, Any]:
@@ -50,36 +59,107 @@ def semantic_search(
     only, query optional. include_relationships: with "preview" or "full", row.relationships has what it speaks of,
     where there is a graph. cursor: `page.next_cursor` of the page before.
     """
-    return Results(
-        call(
-            "semantic_search",
-            _present(
-                query=query,
-                top_k=top_k,
-                response_mode=response_mode,
-                vendor_filter=vendor_filter,
-                min_score=min_score,
-                include_relationships=include_relationships,
-                filter_ids=None if filter_ids is None else _ids(filter_ids),
-                filters=filters,
-                scope=scope,
-                cursor=cursor,
-            ),
-        )
+    return asked(
+        "semantic_search",
+        _present(
+            query=query,
+            top_k=top_k,
+            response_mode=response_mode,
+            vendor_filter=vendor_filter,
+            min_score=min_score,
+            include_relationships=include_relationships,
+            filter_ids=None if filter_ids is None else _ids(filter_ids),
+            filters=filters,
+            scope=scope,
+            cursor=cursor,
+        ),
     )
 
 
-def fetch(ids: Any, level: str = "full", *, scope: Scope | None = None) -> Results:
+def hybrid_search(
+    query: str,
+    bm25_weight: float = 0.5,
+    vector_weight: float = 0.5,
+    top_k: int = 10,
+    filters: Filters | None = None,
+    *,
+    response_mode: str = "metadata",
+    min_score: float = 0.0,
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """Search with weights of your own for words and for meaning; the best rows first.
+
+        rows = hybrid_search("error E1042", bm25_weight=0.8, vector_weight=0.2)
+        print([(row.title, row.score) for row in rows])
+
+    bm25_weight, vector_weight: 0 to 1 each, not both 0; only their proportion counts. More words for names, codes
+    and numbers; more meaning for a question in other words than the documents'. The rest as in semantic_search,
+    whose weights are the best on average.
+    """
+    weights = {"bm25_weight": bm25_weight, "vector_weight": vector_weight}
+    more = {"response_mode": response_mode, "min_score": min_score, "scope": scope, "cursor": cursor}
+    return asked("hybrid_search", _present(query=query, **weights, top_k=top_k, filters=filters, **more))
+
+
+def rerank(
+    query: str, rows: Iterable[Any], top_k: int = 5, threshold: float = 0.0, *, scope: Scope | None = None
+) -> Results:
+    """Rows of any calls in the order in which they answer one question, the best `top_k` of them.
+
+        found = [row for page in search_many(["retry policy", "timeouts"]) for row in page]
+        for row in rerank("how many retries are there", found, top_k=3):
+            print(row.rerank_score, row.title)
+
+    rows: rows, ids, or pages, up to 100; a row that is there twice counts once. They come back as they are, with
+    row.rerank_score: 0 to 1, relative to the best of them. threshold: leave out what scores below. Ids that are
+    not there are in `page.missing_ids`.
+    """
+    given: dict[Any, Row] = {}
+    for row in [rows] if isinstance(rows, (str, Mapping)) else rows:
+        known = row if isinstance(row, Mapping) else {"id": row}
+        given.setdefault(known["id"], Row(known))
+    if not given:
+        return Results({"results": []})
+    params = _present(query=query, ids=[*given], top_k=top_k, threshold=threshold, scope=scope)
+    reply = call("rerank", params)
+    best = [Row({**given[one["id"]], "rerank_score": one["rerank_score"]}) for one in reply["results"]]
+    return Results({**reply, "results": best})
+
+
+def fetch(ids: Any, level: str = "full", max_tokens: int | None = None, *, scope: Scope | None = None) -> Results:
     """The documents with these ids, in the order given.
 
         best = kb.search("retry policy")[0]
         text = fetch(best.id)[0].content
-        rows = fetch([row.id for row in semantic_search("timeouts")[:5]], level="preview")
+        rows = fetch(semantic_search("timeouts")[:20], max_tokens=2000)
+        print(rows.mode, [row.title for row in rows])
 
-    ids: one id, a list of ids, or rows. level: "ids", "metadata", "preview" or "full". Ids that are not there
-    are in `page.missing_ids`.
+    ids: one id, a list of ids, or rows. level: "ids", "metadata", "preview" or "full". max_tokens: step down from
+    that level to the highest at which all rows take no more; `page.mode` tells which it was. "auto" is "full"
+    with max_tokens 4,000. Ids that are not there are in `page.missing_ids`.
     """
-    return Results(call("fetch", _present(ids=_ids(ids), level=level, scope=scope)))
+    return Results(call("fetch", _present(ids=_ids(ids), level=level, max_tokens=max_tokens, scope=scope)))
+
+
+def read_result(execution_id: str) -> Any:
+    """The result of an earlier script of this session that was too large to be returned.
+
+        try:
+            rows = read_result("0123456789abcdef")
+        except SDKError as error:
+            rows = []
+            print(error.message)
+
+    execution_id: of the error that said so. The value is what that script returned, as plain data.
+    """
+    return _awaitable(json.loads(call("read_result", {"execution_id": execution_id})["text"]))
+
+
+def _awaitable(value: Any) -> Any:
+    if isinstance(value, list):
+        return Rows(map(to_row, value) if all(isinstance(row, dict) for row in value) else value)
+    return to_row(value) if isinstance(value, dict) else Text(value) if isinstance(value, str) else value
 
 
 def search_many(
@@ -104,17 +184,20 @@ def search_many(
     if isinstance(queries, str):
         raise TypeError("search_many takes a list of questions; for one, use semantic_search(query)")
     params = _present(top_k=top_k, response_mode=response_mode, min_score=min_score, filters=filters, scope=scope)
+    queries = [*queries]
     replies = call_each("semantic_search", params, [{"query": query} for query in queries])
-    pages = Pages(_page(reply) for reply in replies)
+    pages = Pages(_page(reply, {**params, "query": query}) for query, reply in zip(queries, replies, strict=True))
     errors = [page.error for page in pages if page.error is not None]
     if errors and len(errors) == len(pages):
         raise errors[0]
     return pages
 
 
-def _page(reply: Mapping[str, Any]) -> Results:
+def _page(reply: Mapping[str, Any], params: Mapping[str, Any]) -> Results:
     error = error_in(reply)
-    return Results(reply["ok"]) if error is None else Results.refused(error)
+    if error is not None:
+        return Results.refused(error)
+    return Results(reply["ok"], lambda cursor: asked("semantic_search", {**params, "cursor": cursor}))
 
 
 def _ids(ids: Any) -> list[Any]:

@@ -8,8 +8,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from . import ladder, walks
-from .calls import fetch, search_many, semantic_search
+from . import ladder, run, shaping, walks
+from .calls import fetch, hybrid_search, read_result, rerank, search_many, semantic_search
 from .walks import find_vendor_info
 
 # What scripts write, and what they mean; nothing in the spelling tells.
@@ -100,6 +100,9 @@ def _walk_by_name(name: str, /, **arguments: Any) -> Any:
 _TOOLS: Mapping[str, Callable[..., Any]] = {
     "semantic_search": semantic_search,
     "search_many": search_many,
+    "hybrid_search": hybrid_search,
+    "rerank": rerank,
+    "read_result": read_result,
     "fetch": fetch,
     **{f"kb.{name}": partial(_by_name, name) for name in ladder.FUNCTIONS},
     **{f"kb_{name}": partial(_by_name, name) for name in ladder.FUNCTIONS},
@@ -121,6 +124,9 @@ class MCPClient:
 
     semantic_search = staticmethod(semantic_search)
     search_many = staticmethod(search_many)
+    hybrid_search = staticmethod(hybrid_search)
+    rerank = staticmethod(rerank)
+    read_result = staticmethod(read_result)
     fetch = staticmethod(fetch)
     search = staticmethod(ladder.search)
     retrieve_evidence = staticmethod(ladder.retrieve_evidence)
@@ -128,6 +134,18 @@ class MCPClient:
     read_excerpt = staticmethod(ladder.read_excerpt)
     expand_excerpt = staticmethod(ladder.expand_excerpt)
     find_vendor_info = staticmethod(find_vendor_info)
+    filter_rows = staticmethod(shaping.filter_rows)
+    filter_by_domain = staticmethod(shaping.filter_by_domain)
+    filter_by_score = staticmethod(shaping.filter_by_score)
+    dedupe = staticmethod(shaping.dedupe)
+    group_by = staticmethod(shaping.group_by)
+    summarize = staticmethod(shaping.summarize)
+    quotes = staticmethod(shaping.quotes)
+    cite = staticmethod(shaping.cite)
+    format_for_agent = staticmethod(shaping.format_for_agent)
+    tokens = staticmethod(run.tokens)
+    budget = staticmethod(run.budget)
+    progress = staticmethod(run.progress)
     kb = kb
     graph = graph
 

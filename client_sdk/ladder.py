@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .calls import Filters, Scope
+from .calls import Filters, Scope, asked
 from .rows import Results, Row, to_row
 from .transport import call
 
@@ -35,7 +35,7 @@ def search(
     `page.next_cursor` of the page before. A row leads on: kb.read_excerpt(row), fetch(row.id).
     """
     given = {"query": query, "top_k": top_k, "max_per_doc": max_per_doc, "filters": filters, "scope": scope}
-    return Results(_ask("kb.search", {**given, "cursor": cursor}))
+    return _page("kb.search", {**given, "cursor": cursor})
 
 
 def retrieve_evidence(
@@ -60,7 +60,7 @@ def retrieve_evidence(
     """
     given = {"question": question, "top_k": top_k, "max_quotes": max_quotes, "max_quote_tokens": max_quote_tokens}
     more = {"include_context_tokens": include_context_tokens, "filters": filters, "scope": scope, "cursor": cursor}
-    return Results(_ask("kb.retrieve_evidence", {**given, **more}))
+    return _page("kb.retrieve_evidence", {**given, **more})
 
 
 def extract_evidence(
@@ -85,7 +85,7 @@ def extract_evidence(
     """
     given = {"question": question, "passage_ids": passage_ids, "max_quotes": max_quotes, "scope": scope}
     more = {"max_quote_tokens": max_quote_tokens, "include_context_tokens": include_context_tokens}
-    return Results(_ask("kb.extract_evidence", {**given, **more, "cursor": cursor}))
+    return _page("kb.extract_evidence", {**given, **more, "cursor": cursor})
 
 
 def read_excerpt(
@@ -141,11 +141,20 @@ for _name, _function in FUNCTIONS.items():
 
 def call_by_name(name: str, arguments: Mapping[str, Any]) -> Any:
     """One of them with arguments as the wire takes them, or as a script would give them."""
-    reply = _ask(f"kb.{name}", arguments)
-    return to_row(reply) if name in _EXCERPTS else Results(reply)
+    if name in _EXCERPTS:
+        return to_row(_ask(f"kb.{name}", arguments))
+    return _page(f"kb.{name}", arguments)
+
+
+def _page(method: str, given: Mapping[str, Any]) -> Results:
+    return asked(method, _params(method, given))
 
 
 def _ask(method: str, given: Mapping[str, Any]) -> Any:
+    return call(method, _params(method, given))
+
+
+def _params(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     params = {name: value for name, value in given.items() if value is not None}
     if method == "kb.search":  # one page has all rows: they cost nothing here
         params.setdefault("page_size", params.get("top_k", _TOP_K))
@@ -158,7 +167,7 @@ def _ask(method: str, given: Mapping[str, Any]) -> Any:
     changed = {name: value for name, value in chosen.items() if value != usual[name]}
     if changed:
         params["options"] = {**changed, **params.get("options", {})}
-    return call(method, params)
+    return params
 
 
 def _passage_ids(passages: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import Any, SupportsIndex, overload
 
 from .transport import SDKError
@@ -29,7 +29,7 @@ FIELDS = (
     "excerpt", "start_char", "truncated", "next_start_char", "citation",
     "label", "level", "section_ids", "snippet", "edges_out", "edges_in", "distance", "relation", "direction",
     "from_id", "weight", "entity_ids", "hops", "nodes", "edges", "entity_id", "entity_name", "relationship_type",
-    "source_id", "target_id",
+    "source_id", "target_id", "rerank_score",
 )  # fmt: skip
 
 # What a row may be asked for by another name: the first of these that it has. Its text, above all.
@@ -42,6 +42,11 @@ _ALIASES: Mapping[str, tuple[str, ...]] = {
 _PARTS = ("metadata", "citation")
 # What a page's rows are called on the wire.
 _ROWS = ("results", "quotes", "entities")
+# What one line says of a row: its name, its number, its place, and the first of its texts.
+_NAMED, _NUMBERS, _PLACES = ("title", "name"), ("score", "confidence", "weight"), ("file", "uri")
+_TEXTS = ("quote", "preview", "excerpt", "snippet", "content")
+_LINE_CHARS = 158
+_IDS_SHOWN = 5
 
 
 class MissingField(AttributeError, KeyError):
@@ -72,10 +77,18 @@ class Row(dict[str, Any]):
 
     What is known of a hit beside its text answers at every level in both spellings: row.file and
     row.metadata.file, excerpt.title and excerpt.citation.title. row.id and row.text answer on every row that
-    has such a thing, whatever it is called there.
+    has such a thing, whatever it is called there. Printed, a row is one short line; row.to_dict() has all of it.
     """
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        line = _line(self)
+        return dict.__repr__(self) if line is None else line
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dict of all that the row holds, plain within, too."""
+        return _plain(self)  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> Any:
         return self[name]
@@ -120,6 +133,29 @@ class Row(dict[str, Any]):
         return ""
 
 
+def _line(row: Row) -> str | None:
+    """One line for a row of the knowledge base; None for any other object within one, which shows itself."""
+    identity = next((dict.get(row, name) for name in ("id", "section_id", "entity_id") if name in row), None)
+    if type(identity) is not str:
+        return None
+    parts = [identity]
+    for names in (_NAMED, _NUMBERS, _PLACES, _TEXTS):
+        found = next(
+            (value for value in (row.get(name) for name in names) if type(value) in (str, int, float)), ""
+        )
+        parts.append(" ".join(str(found).split()))
+    text = " | ".join(part for part in parts if part)
+    return f"<{text}>" if len(text) <= _LINE_CHARS else f"<{text[: _LINE_CHARS - 1]}…>"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in dict.items(value)}
+    if isinstance(value, list):
+        return [_plain(part) for part in list.__iter__(value)]
+    return value
+
+
 def to_row(fields: Mapping[str, Any]) -> Row:
     """A reply's object as a row; objects within it become rows as well."""
     row = Row(fields)
@@ -137,6 +173,10 @@ def _inner(value: Any) -> Any:
     return value
 
 
+# From a cursor to the page that it leads to.
+Following = Callable[[str], "Results"]
+
+
 class Results(list[Row]):
     """A page of rows. A list first; the page's own fields are attributes and keys.
 
@@ -145,11 +185,12 @@ class Results(list[Row]):
         if page.next_cursor:
             page = semantic_search("retry policy", top_k=20, cursor=page.next_cursor)
 
-    ``page["results"]`` is the page itself, and so is ``page["quotes"]`` where its rows are quotes. Awaiting a page
-    gives the page: calls work with and without await.
+    ``page.all()`` has the rows of this page and of all that follow. ``page["results"]`` is the page itself, and so
+    is ``page["quotes"]`` where its rows are quotes. Awaiting a page gives the page: calls work with and without
+    await.
     """
 
-    def __init__(self, reply: Mapping[str, Any]) -> None:
+    def __init__(self, reply: Mapping[str, Any], following: Following | None = None) -> None:
         ids = reply.get("ids")
         self._called = next((name for name in _ROWS if reply.get(name) is not None), "results")
         rows = reply.get(self._called)
@@ -162,6 +203,7 @@ class Results(list[Row]):
         page.setdefault("warnings", [])
         self._page = page
         self._error: SDKError | None = None
+        self._following = following
 
     @classmethod
     def refused(cls, error: SDKError) -> Results:
@@ -178,6 +220,44 @@ class Results(list[Row]):
     def __await__(self) -> Generator[None, None, Results]:
         yield from ()
         return self
+
+    def __repr__(self) -> str:
+        more = ", and more" if self._page["next_cursor"] else ""
+        shown = ", ".join(map(repr, itertools.islice(self, _IDS_SHOWN)))
+        cut = ", …" if len(self) > _IDS_SHOWN else ""
+        return f"[{len(self)} rows{more}: {shown}{cut}]" if self else "[no rows]"
+
+    def pages(self) -> Iterator[Results]:
+        """The page itself and those that follow it, each asked for when you come to it; ends with the last.
+
+            for page in kb.search("retry policy", top_k=20).pages():
+                print(page.count, page.ids)
+
+        A page that follows is one more SDK call.
+        """
+        page, seen = self, set()
+        while True:
+            yield page
+            cursor = page._page["next_cursor"]
+            if not cursor or page._following is None or cursor in seen:
+                return
+            seen.add(cursor)
+            page = page._following(cursor)
+
+    def all(self) -> Iterator[Row]:
+        """The rows of this page and of all that follow; ends by itself.
+
+            for row in graph.expand(kb.search("retry policy")).all():
+                print(row.title)
+
+        A page that follows is one more SDK call.
+        """
+        for page in self.pages():
+            yield from page
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dict: the rows as "results", and the page's own fields."""
+        return {"results": _plain(self), **_plain(self._page)}
 
     @property
     def ids(self) -> list[str]:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .calls import Scope
+from .calls import Scope, asked
 from .rows import Results
-from .transport import call
 
 _PAGE_SIZE = 25
 # What parameters hold that take ids, or rows in their place.
@@ -97,8 +96,10 @@ def parents(
 ) -> Results:
     """The sections and the document around passages or sections, innermost first.
 
-    for row in graph.parents(kb.search("retry policy")[0]):
-        print(row.label, row.title, row.level)
+        for row in graph.parents(kb.search("retry policy")[0]):
+            print(row.label, row.title, row.level)
+
+    ids: as in graph.expand. hops: 1 to 5.
     """
     given = {"ids": ids, "hops": hops, "include_snippet": include_snippet, "page_size": page_size}
     paging = {"scope": scope, "cursor": cursor}
@@ -116,8 +117,10 @@ def children(
 ) -> Results:
     """The sections and passages of documents or sections.
 
-    row = semantic_search("retry policy", response_mode="preview")[0]
-    print([child.title for child in graph.children(row.document_id, hops=5)])
+        row = semantic_search("retry policy", response_mode="preview")[0]
+        print([child.title for child in graph.children(row.document_id, hops=5)])
+
+    ids: as in graph.expand. hops: 1 to 5.
     """
     given = {"ids": ids, "hops": hops, "include_snippet": include_snippet, "page_size": page_size}
     paging = {"scope": scope, "cursor": cursor}
@@ -182,7 +185,7 @@ def find_vendor_info(
     """
     given = {"vendor_name": vendor_name, "include_content": include_content, "max_results": max_results}
     more = {"entity_types": entity_types, "scope": scope, "cursor": cursor}
-    return Results(call("find_vendor_info", _params({**given, **more})))
+    return asked("find_vendor_info", _params({**given, **more}))
 
 
 FUNCTIONS: Mapping[str, Callable[..., Results]] = MappingProxyType(
@@ -206,7 +209,7 @@ def call_by_name(name: str, arguments: Mapping[str, Any]) -> Results:
 
 
 def _asked(name: str, given: Mapping[str, Any]) -> Results:
-    return Results(call(f"graph.{name}", _params(given)))
+    return asked(f"graph.{name}", _params(given))
 
 
 def _params(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from server.reference.schemas import answer_table, arguments_table, table
 from server.reference.sdk import sdk_reference
 from server.tools import TOOLS, Tool
 from server.transports.resources import PAGES as PAGES_BY_URI
-from server.transports.resources import TEMPLATE
+from server.transports.resources import TEMPLATES
 
 FOLDER = Path(__file__).parent
 GENERATED = "<!-- Written by docs/generate.py from the code. Change it there. -->"
@@ -47,9 +47,13 @@ def _tool(tool: Tool) -> Iterator[str]:
 
 def _resources() -> Iterator[str]:
     yield "## Resources"
-    yield "Only the help pages are listed. A passage is read by the `scratch_uri` of a search result."
+    yield (
+        "Only the help pages are listed. A passage is read by the `scratch_uri` of a search result, a large "
+        "result by the `result_uri` of its error."
+    )
     rows = [(f"`{uri}`", page.description) for uri, page in PAGES_BY_URI.items()]
-    yield table(("URI", "what it is"), [*rows, (f"`{TEMPLATE.uri_template}`", TEMPLATE.description or "")])
+    patterns = [(f"`{one.uri_template}`", one.description or "") for one in TEMPLATES]
+    yield table(("URI", "what it is"), [*rows, *patterns])
 
 
 def _prompts() -> Iterator[str]:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from . import frames, verdicts
 from .engines import Child, ChildGone, Death
 from .limits import MIB, WARM_BYTES, Limits
-from .outcome import CallError, CountTokens, HostCall, Outcome, ScriptError, Usage
+from .outcome import CallError, CountTokens, HostCall, Left, Outcome, ScriptError, Usage
+from .telling import Progress, Teller
 
 log = logging.getLogger("sandbox")
 
-Progress = Callable[[Usage], Awaitable[None]]
-
-_PROGRESS_SECONDS = 1.0
 _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
 _FRAME_BYTES = 16  # what a frame of printed text counts at least: reading one costs, however little is in it
+_ASIDES = 1_000  # questions of a script about its own run, and words to whoever waits: they cost no call
 _REFUSALS = 1_000  # after so many calls beyond its limit a script is not going to stop by itself
 CUT_MARK = "[... {} bytes of output cut here ...]\n"
 
@@ -29,14 +27,18 @@ CUT_MARK = "[... {} bytes of output cut here ...]\n"
 class Host:
     """Answers the script's calls, and counts what they cost. Nothing in a call is trusted."""
 
-    def __init__(self, call: HostCall | None, limits: Limits) -> None:
+    def __init__(self, call: HostCall | None, limits: Limits, started: float, left: Left | None = None) -> None:
         self.calls = 0
+        self.say: Callable[[str], Awaitable[None]] = _to_nobody
         self.refusals = 0  # calls beyond the limit
         self.rows = 0
         self.tokens = 0
         self._call = call
         self._limits = limits
+        self._started = started
+        self._left = left
         self._bytes = 0
+        self._asides = 0
 
     async def answer(self, request: frames.Call) -> bytes:
         """The packed reply: a value, or an error that the script may catch; for a batch, a list of such replies.
@@ -68,7 +70,11 @@ class Host:
 
     async def _value(self, method: str, params: dict[str, Any]) -> bytes:
         limits = self._limits
-        if self.calls >= limits.sdk_calls:
+        aside = _OF_THE_RUN.get(method)
+        if aside is not None and self._asides < _ASIDES:
+            self._asides += 1
+            return frames.for_child({"ok": await aside(self, params)})
+        if self.calls >= limits.sdk_calls or aside is not None:
             self.refusals += 1
             raise CallError("CallLimit", f"a script may make {limits.sdk_calls} calls", limit=True, hint=_FEWER)
         self.calls += 1
@@ -87,6 +93,21 @@ class Host:
         self.tokens += reply.tokens
         return data
 
+    async def _budget(self, params: dict[str, Any]) -> dict[str, Any]:
+        limits = self._limits
+        return {
+            "calls": limits.sdk_calls - self.calls,
+            "seconds": round(max(0.0, limits.wall_seconds - (time.monotonic() - self._started)), 2),
+            "tokens": limits.result_tokens,
+            "rows": dict(self._left()) if self._left is not None else {},
+        }
+
+    async def _progress(self, params: dict[str, Any]) -> None:
+        message = params.get("message")
+        if type(message) is not str:
+            raise CallError("INVALID_REQUEST", "progress: message is a text")
+        await self.say(message)
+
     def _weigh(self, size: int) -> None:
         limits = self._limits
         if size > limits.reply_bytes:
@@ -98,14 +119,25 @@ class Host:
         self._bytes += size
 
 
+async def _to_nobody(message: str) -> None:
+    """Nobody waits."""
+
+
+_OF_THE_RUN: Mapping[str, Callable[[Host, dict[str, Any]], Awaitable[Any]]] = {
+    "budget": Host._budget,
+    "progress": Host._progress,
+}
 _FEWER = "ask for fewer rows at a time, or for ids, metadata or previews before full texts"
 
 
 class Execution:
     """The conversation with one child."""
 
-    def __init__(self, child: Child, limits: Limits, host: Host, started: float) -> None:
+    def __init__(
+        self, child: Child, limits: Limits, host: Host, started: float, skills: Mapping[str, Any] | None = None
+    ) -> None:
         self._child = child
+        self._skills = skills
         self._limits = limits
         self._host = host
         self._started = started  # on the monotonic clock
@@ -116,7 +148,18 @@ class Execution:
         self, code: str, deadline: float, count_tokens: CountTokens | None, on_progress: Progress | None
     ) -> Outcome:
         """Hand over the script, serve it, kill the child, and tell how it went."""
-        watch = asyncio.get_running_loop().create_task(self._watch(on_progress))
+        teller = Teller(on_progress, self._usage)
+        self._host.say = teller.say
+        teller.start()
+        try:
+            return await self._completed(code, deadline, count_tokens, teller)
+        finally:
+            teller.close()
+
+    async def _completed(
+        self, code: str, deadline: float, count_tokens: CountTokens | None, teller: Teller
+    ) -> Outcome:
+        watch = asyncio.get_running_loop().create_task(self._watch())
         ending: Outcome | None
         try:
             async with asyncio.timeout_at(deadline):
@@ -137,12 +180,13 @@ class Execution:
         if ending is None:
             used = await self._child.death
             ending = self._explain(used)
+        await teller.last_word()
         return self._with_usage(ending, used or await self._child.death, count_tokens)
 
     async def _converse(self, code: str, count_tokens: CountTokens | None) -> Outcome:
         child, limits = self._child, self._limits
         child.expect(frames.largest(limits))
-        await child.send(frames.to_child(_job(code, limits)))
+        await child.send(frames.to_child(_job(code, limits, self._skills)))
         while True:
             match frames.decode(await child.receive(), limits):
                 case frames.Call() as request:
@@ -163,26 +207,24 @@ class Execution:
         if text is None:
             value = self._printed.text() or None
             text = value or "null"
-        elif len(text.encode()) > limits.result_bytes:
-            return verdicts.result_too_large(len(text.encode()), limits.result_bytes, "bytes")
+        size = len(text.encode())
+        if size > limits.result_bytes:
+            refusal = verdicts.result_too_large(value, size, limits.result_bytes, "bytes")
+            return replace(refusal, whole=text if size <= limits.kept_bytes else None)
         tokens = count_tokens(text) if count_tokens is not None else 0
         if tokens > limits.result_tokens:
-            return verdicts.result_too_large(tokens, limits.result_tokens, "tokens")
+            refusal = verdicts.result_too_large(value, tokens, limits.result_tokens, "tokens")
+            return replace(refusal, whole=text)
         return Outcome("ok", result=value, usage=Usage(result_tokens=tokens))
 
-    async def _watch(self, on_progress: Progress | None) -> None:
-        """Look at memory, and tell of progress, until cancelled."""
-        told = time.monotonic()
+    async def _watch(self) -> None:
+        """Look at memory until cancelled."""
         while True:
             await asyncio.sleep(self._child.look_seconds)
             if self._child.resident_bytes() > self._limits.memory_bytes + WARM_BYTES:
                 self._too_large = True
                 self._child.strike()
                 return
-            if on_progress is not None and time.monotonic() - told >= _PROGRESS_SECONDS:
-                told = time.monotonic()
-                with contextlib.suppress(Exception):
-                    await on_progress(self._usage())
 
     def _explain(self, death: Death) -> Outcome:
         if self._too_large or death.starved:
@@ -216,11 +258,14 @@ class Execution:
         return replace(ending, stdout=printed, usage=usage)
 
 
-def _job(code: str, limits: Limits) -> dict[str, Any]:
+def _job(code: str, limits: Limits, skills: Mapping[str, Any] | None) -> dict[str, Any]:
+    told = {} if skills is None else {"skills": dict(skills)}
     return {
+        **told,
         "code": code,
         "stdout_bytes": limits.stdout_total_bytes,
         "result_bytes": limits.result_bytes,
+        "whole_bytes": max(limits.result_bytes, limits.kept_bytes),
         "request_bytes": limits.request_bytes,
         "nesting": limits.nesting,
         "memory_bytes": limits.memory_bytes,

@@ -23,7 +23,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import client_sdk
 
@@ -256,8 +256,9 @@ _NOTHING = make_facade("nothing", {})
 class Importer:
     """The import statement of one script."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, skills: Shelved | None = None) -> None:
         self._stage = stage
+        self._skills = skills
         self._speaking: dict[str, Facade] = {}
 
     def _facade(self, name: str) -> Facade | None:
@@ -272,7 +273,8 @@ class Importer:
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Facade:
         """What ``import name`` binds, or ``from name import ...`` reads from."""
-        facade = self._facade(name)
+        skills = self._skills if name == "skills" else None
+        facade = self._facade(name) if skills is None else make_facade(name, skills.functions(fromlist or ()))
         if type(fromlist) is list and name in sys.modules:
             # The interpreter's own C code, which takes the module from sys.modules whatever it gets here. An
             # import statement passes a tuple or None, and nothing else can call this.
@@ -284,6 +286,13 @@ class Importer:
             if member not in offered:
                 raise troubles.unknown_import(name, member, offered)
         return facade if fromlist else self._facade(name.partition(".")[0]) or facade
+
+
+class Shelved(Protocol):
+    """Where functions of skills come from."""
+
+    def functions(self, wanted: tuple[str, ...]) -> Mapping[str, Any]:
+        """These, or all."""
 
 
 def globals_of_scripts() -> dict[str, Any]:

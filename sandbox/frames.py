@@ -126,7 +126,9 @@ def from_keeper(body: bytes) -> Any:
 def largest(limits: Limits) -> int:
     """The longest body a child with these limits may send."""
     # Every character of an error or of printed text may take four bytes.
-    return max(limits.request_bytes, limits.result_bytes, 4 * OUT_CHARS, 8 * ERROR_CHARS) + SLACK
+    return (
+        max(limits.request_bytes, limits.result_bytes, limits.kept_bytes, 4 * OUT_CHARS, 8 * ERROR_CHARS) + SLACK
+    )
 
 
 def decode(body: bytes, limits: Limits) -> Frame:
@@ -189,8 +191,6 @@ _DECODE = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_u
 
 def _result(value: Any, body: bytes, limits: Limits) -> Result:
     check_data(value, limits.nesting)
-    if len(body) > limits.result_bytes + len('{"result":}'):
-        return Result(value, body.decode())  # too large, however it is written
     # Not the child's own text: a number of four characters there may be one of twenty when it leaves.
     return Result(value, _ENCODE(value))
 

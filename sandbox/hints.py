@@ -16,10 +16,7 @@ from .menu import MENU
 # The SDK's functions by the name that a script writes and that error messages carry.
 SDK: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        "semantic_search": client_sdk.semantic_search,
-        "search_many": client_sdk.search_many,
-        "fetch": client_sdk.fetch,
-        "find_vendor_info": client_sdk.find_vendor_info,
+        **{name: value for name, value in vars(client_sdk).items() if inspect.isfunction(value)},
         **{f"kb.{name}": function for name, function in ladder.FUNCTIONS.items()},
         **{f"graph.{name}": function for name, function in walks.FUNCTIONS.items()},
     }
@@ -29,6 +26,12 @@ OBJECTS: Mapping[str, object] = MappingProxyType({"kb": client_sdk.kb, "graph": 
 SIGNATURES: Mapping[str, inspect.Signature] = MappingProxyType(
     {name: inspect.signature(function) for name, function in SDK.items()}
 )
+
+
+def shown(signature: inspect.Signature) -> str:
+    """The parameters with their defaults, without types: as a script would write them."""
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
+    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
 
 def close(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
@@ -57,6 +60,16 @@ def for_name(name: str, known: Iterable[str]) -> str | None:
 _MEANT: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         **dict.fromkeys(("query", "question", "q", "text", "prompt"), ("query", "question", "queries")),
+        **dict.fromkeys(("documents", "hits", "items"), ("rows",)),
+        **dict.fromkeys(("bm25", "keyword_weight", "lexical_weight", "sparse_weight"), ("bm25_weight",)),
+        **dict.fromkeys(("dense_weight", "semantic_weight", "embedding_weight"), ("vector_weight",)),
+        **dict.fromkeys(("score", "cutoff", "min_score"), ("threshold", "min_score")),
+        **dict.fromkeys(("by", "field", "key"), ("key", "by")),
+        **dict.fromkeys(("max_length", "max_chars", "length"), ("max_content_length", "max_chars")),
+        **dict.fromkeys(("path", "path_include", "include_path"), ("include",)),
+        **dict.fromkeys(("path_exclude", "exclude_path"), ("exclude",)),
+        **dict.fromkeys(("format", "output"), ("style",)),
+        **dict.fromkeys(("columns", "keys"), ("fields",)),
         **dict.fromkeys(
             ("limit", "k", "n", "size", "page_size", "max_results", "num_results", "top_k"),
             ("top_k", "page_size", "limit", "max_results"),
@@ -68,7 +81,7 @@ _MEANT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         **dict.fromkeys(("vendor", "name"), ("vendor_name",)),
         **dict.fromkeys(
             ("ids", "passages", "rows", "results", "section_ids", "nodes", "entities", "entity_ids"),
-            ("passage_ids", "ids", "filter_ids", "section_ids", "entity_ids"),
+            ("passage_ids", "ids", "filter_ids", "section_ids", "entity_ids", "rows"),
         ),
         **dict.fromkeys(
             ("id", "passage", "row", "section_id", "chunk_id", "entity_id", "node"),

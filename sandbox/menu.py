@@ -10,7 +10,11 @@ import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
-_SDK = "kb graph semantic_search search_many fetch find_vendor_info MCPClient Results Row SDKError MissingField"
+_SDK = (
+    "kb graph semantic_search search_many hybrid_search fetch rerank find_vendor_info filter_rows "
+    "filter_by_domain filter_by_score dedupe group_by summarize quotes cite format_for_agent read_result tokens "
+    "budget progress MCPClient Results Row SDKError MissingField"
+)
 
 TABLE = {
     "winnow": _SDK,
@@ -141,6 +145,7 @@ WITHHELD_MODULES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("ctypes", "gc", "inspect", "dis", "platform", "resource", "atexit"), _NO_INNARDS),
         **dict.fromkeys(("numpy", "pandas", "polars", "scipy", "sklearn"), _NO_TABLES),
         "secrets": "random and uuid are there",
+        "src": "write: from winnow import MCPClient",
         "mcp": "the knowledge base is right here: kb.search(...), fetch(...), or MCPClient from winnow",
     }
 )

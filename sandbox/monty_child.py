@@ -402,10 +402,12 @@ class _Run:
     def _result(self, value: Any) -> bytes:
         if value is None:
             return frames.dump({"done": True})
-        body = frames.dump({"result": results.plain(_data(value, self._job["nesting"]), self._job["nesting"])})
+        data = results.plain(_data(value, self._job["nesting"]), self._job["nesting"])
+        body = frames.dump({"result": data})
         size = len(body) - len(b'{"result":}')
-        if size > self._job["result_bytes"]:
-            return frames.dump(_of_verdict(verdicts.result_too_large(size, self._job["result_bytes"], "bytes")))
+        if size > self._job["whole_bytes"]:
+            bound = self._job["result_bytes"]
+            return frames.dump(_of_verdict(verdicts.result_too_large(data, size, bound, "bytes")))
         return body
 
     def _told(self, error: MontyError) -> dict[str, Any]:

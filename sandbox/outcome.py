@@ -24,7 +24,8 @@ class ScriptError:
     """Why a script did not end well, told for the one who wrote it.
 
     ``line`` and ``column`` count from 1 in the agent's own source; ``hint`` says what to write instead;
-    ``retry_after_s``, where it was not the script's fault, when it is worth another try.
+    ``retry_after_s``, where it was not the script's fault, when it is worth another try; ``kept_as``, under
+    which name the host keeps a result that was too large.
     """
 
     type: str
@@ -34,6 +35,7 @@ class ScriptError:
     source_line: str | None = None
     hint: str | None = None
     retry_after_s: int | None = None
+    kept_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,10 @@ class WallReport:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that leaves the sandbox."""
+    """All that leaves the sandbox.
+
+    ``whole``: the JSON of a result that was too large to be one, for the host to keep; not part of `to_json`.
+    """
 
     status: Status
     result: Any = None
@@ -86,12 +91,15 @@ class Outcome:
     error: ScriptError | None = None
     usage: Usage = field(default_factory=Usage)
     walls: Walls = field(default_factory=Walls)
+    whole: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: status, result, stdout, error, usage, walls."""
         data = asdict(self)
-        if self.error is not None and self.error.retry_after_s is None:
-            del data["error"]["retry_after_s"]
+        del data["whole"]
+        for name in ("retry_after_s", "kept_as") if self.error is not None else ():
+            if data["error"][name] is None:
+                del data["error"][name]
         return data
 
 
@@ -128,5 +136,7 @@ class CallError(Exception):
 
 # The host's side of the SDK: method name and parameters (both hostile until validated) to an answer.
 HostCall = Callable[[str, Mapping[str, Any]], Awaitable[Reply]]
+# What the host's own purses still hold, by name.
+Left = Callable[[], Mapping[str, int]]
 # Counts tokens of a text; the sandbox itself knows no vocabulary.
 CountTokens = Callable[[str], int]

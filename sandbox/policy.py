@@ -19,7 +19,7 @@ import __future__
 import ast
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType
@@ -65,18 +65,25 @@ class Compiled:
 ENTRY = "<module>"
 
 
-def compile_script(source: str, check: Check | None = None) -> Compiled:
+def compile_script(
+    source: str,
+    check: Check | None = None,
+    *,
+    file_name: str = FILE_NAME,
+    skills: frozenset[str] | None = None,
+) -> Compiled:
     """Parse, restrict and compile; raises Rejected, and nothing else, for whatever the source holds.
 
-    ``check`` looks at what the policy admitted, and may report more.
+    ``check`` looks at what the policy admitted, and may report more. ``skills``: what the module of that name
+    offers, where there is one.
     """
     try:
-        tree = ast.parse(source, FILE_NAME)
-        policy = Policy(source)
+        tree = ast.parse(source, file_name)
+        policy = Policy(source, MENU if skills is None else {**MENU, "skills": skills})
         policy.visit(tree)
         if check is not None:
             check(tree, policy.report)
-        code = compile(policy.entry(tree), FILE_NAME, "exec", flags=policy.flags, dont_inherit=True)
+        code = compile(policy.entry(tree), file_name, "exec", flags=policy.flags, dont_inherit=True)
         code = _outermost(code)
     except SyntaxError as error:
         hint = _syntax_hint(source, error)
@@ -117,8 +124,9 @@ Check = Callable[[ast.Module, Report], None]
 class Policy(RestrictingNodeTransformer):
     """Visits every node once; the first refusal ends it."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, menu: Mapping[str, frozenset[str]] = MENU) -> None:
         super().__init__()
+        self._menu = menu
         self.is_async = False
         self.flags = 0
         self._lines = lines_of(source)
@@ -520,7 +528,7 @@ class Policy(RestrictingNodeTransformer):
             return self._future(node)
         self._check_module(node, module)
         if node.names[0].name == "*":
-            offered = sorted(MENU.get(module, frozenset()))
+            offered = sorted(self._menu.get(module, frozenset()))
             node.names = [ast.copy_location(ast.alias(name), node) for name in offered]
         for alias in node.names:
             self._bind(node, alias.asname or alias.name)
@@ -535,19 +543,19 @@ class Policy(RestrictingNodeTransformer):
         return ast.copy_location(ast.Pass(), node)
 
     def _check_module(self, node: ast.AST, module: str) -> None:
-        if module in MENU or self._tolerant:
+        if module in self._menu or self._tolerant:
             return
-        offered = ", ".join(sorted(name for name in MENU if "." not in name))
-        close = difflib.get_close_matches(module, MENU, 1, 0.8)
+        offered = ", ".join(sorted(name for name in self._menu if "." not in name))
+        close = difflib.get_close_matches(module, self._menu, 1, 0.8)
         advice = WITHHELD_MODULES.get(module.partition(".")[0])
         if advice is None:
             advice = f"did you mean {close[0]!r}?" if close else "only the modules listed are there"
         self.refuse(node, f"the module {module!r} is not available in a script", f"{advice}; there are: {offered}")
 
     def _check_member(self, node: ast.ImportFrom, name: str) -> None:
-        offered = MENU.get(str(node.module), frozenset())
+        offered = self._menu.get(str(node.module), frozenset())
         # What may fail when it runs instead of here is a plain name that is missing, nothing else.
-        if name in offered or f"{node.module}.{name}" in MENU or (self._tolerant and names.is_plain(name)):
+        if name in offered or f"{node.module}.{name}" in self._menu or (self._tolerant and names.is_plain(name)):
             return
         close = difflib.get_close_matches(name, sorted(offered), 1)
         guess = f"did you mean {close[0]!r}?" if close else f"it offers: {', '.join(sorted(offered))}"

@@ -14,7 +14,6 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,9 +28,23 @@ from .policy import Report, every_node
 
 _SDK_MODULES = ("winnow", "client_sdk")
 _RETURNS_A_ROW = frozenset({"kb.read_excerpt", "kb.expand_excerpt"})
-_RETURNS_ROWS = frozenset(
-    {"semantic_search", "fetch", "kb.fetch", "kb.semantic_search", *hints.SDK} - {"search_many"} - _RETURNS_A_ROW
+_NO_ROWS = frozenset(
+    {
+        "search_many",
+        "group_by",
+        "summarize",
+        "quotes",
+        "cite",
+        "format_for_agent",
+        "tokens",
+        "budget",
+        "progress",
+        "read_result",
+    }
 )
+# What they are given they give back, in part.
+_KEEPS_ROWS = frozenset({"filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "rerank"})
+_RETURNS_ROWS = frozenset({"kb.fetch", "kb.semantic_search", *hints.SDK} - _NO_ROWS - _KEEPS_ROWS - _RETURNS_A_ROW)
 _PAGES_OWN_NAMES = frozenset({"results", "quotes", "entities"})
 # What the SDK's objects have.
 _MEMBERS: Mapping[str, frozenset[str]] = {
@@ -161,8 +174,14 @@ class _Facts:
                 ast.Attribute(value=owner, attr=name) | ast.Subscript(value=owner, slice=ast.Constant(value=name))
             ):
                 return name in _PAGES_OWN_NAMES and self.is_page(owner)
-            case ast.Call(func=function):
-                return self.sdk_function(function) in _RETURNS_ROWS
+            case ast.Call(func=ast.Attribute(value=page, attr="all"), args=[], keywords=[]):
+                return self.is_page(page)
+            case ast.Call(func=function, args=arguments):
+                called = self.sdk_function(function)
+                given = arguments[called == "rerank" :]
+                return called in _RETURNS_ROWS or (
+                    called in _KEEPS_ROWS and bool(given) and self.is_page(given[0])
+                )
         return False
 
     def is_row(self, value: ast.expr) -> bool:
@@ -400,7 +419,7 @@ class _Walk:
         refusal = _refusal(name, node.args, keywords)
         if refusal is not None:
             unknown = next((given for given in keywords if given not in signature.parameters), None)
-            takes = f"it takes: {name}{_shown(signature)}"
+            takes = f"it takes: {name}{hints.shown(signature)}"
             guess = takes if unknown is None else hints.for_keyword(unknown, signature.parameters)
             self._report("TypeError", refusal, node, guess)
         for parameter, choices in CHOICES.items():
@@ -441,11 +460,6 @@ def _refusal(name: str, arguments: list[ast.expr], keywords: Mapping[str, ast.ex
         except TypeError as error:
             return str(error)
     return None
-
-
-def _shown(signature: inspect.Signature) -> str:
-    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
-    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
 
 def _is_main_guard(test: ast.expr) -> bool:

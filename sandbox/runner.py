@@ -14,17 +14,18 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Any, Literal
 
 from . import engines, verdicts
 from .engines import Child, Engine
-from .execution import Execution, Host, Progress
+from .execution import Execution, Host
 from .limits import Layers, Limits
-from .outcome import CountTokens, HostCall, Outcome, SandboxUnavailable, WallReport, Walls
+from .outcome import CountTokens, HostCall, Left, Outcome, SandboxUnavailable, WallReport, Walls
 from .queueing import Places, QueueFull
+from .telling import Progress
 
 log = logging.getLogger("sandbox")
 
@@ -106,12 +107,16 @@ class Sandbox:
         limits: Limits | None = None,
         count_tokens: CountTokens | None = None,
         on_progress: Progress | None = None,
+        left: Left | None = None,
+        skills: Mapping[str, Any] | None = None,
     ) -> Outcome:
         """Run one script and tell how it went; nothing the script does raises here.
 
         ``client``: whose script it is; clients take turns at the workers. ``call`` answers its SDK calls.
         ``limits`` are lowered to the sandbox's own where they exceed them. ``on_progress`` hears of the usage
-        about once a second. Cancelling this call kills the script.
+        about once a second, and what the script says of itself. ``left``: what the host would still give
+        it, for a script that asks. ``skills``: what it may import from ``skills`` (`skilled.Skills.to_job`).
+        Cancelling this call kills the script.
         """
         bounds = self._limits if limits is None else _lowest(limits, self._limits)
         size = len(code.encode("utf-8", "surrogatepass"))
@@ -123,7 +128,9 @@ class Sandbox:
             return self._sealed(verdicts.queue_full(full.waiting, full.retry_after_s))
         started = time.monotonic()
         try:
-            return await self._run(code, bounds, Host(call, bounds), count_tokens, on_progress)
+            return await self._run(
+                code, bounds, Host(call, bounds, started, left), count_tokens, on_progress, skills
+            )
         finally:
             self._places.leave(client, time.monotonic() - started)
 
@@ -134,6 +141,7 @@ class Sandbox:
         host: Host,
         count_tokens: CountTokens | None,
         on_progress: Progress | None,
+        skills: Mapping[str, Any] | None,
     ) -> Outcome:
         started = time.monotonic()
         deadline = asyncio.get_running_loop().time() + limits.wall_seconds
@@ -142,7 +150,7 @@ class Sandbox:
                 server, child = await self._take(limits)
             except SandboxUnavailable as error:
                 return self._sealed(verdicts.unavailable(str(error)))
-            execution = Execution(child, limits, host, started)
+            execution = Execution(child, limits, host, started, skills)
             try:
                 outcome = await execution.complete(code, deadline, count_tokens, on_progress)
             finally:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import client_sdk.transport
+from client_sdk.awaited import Nothing
 
-from . import awaiting, facades, frames, guards, policy, precheck, results, tasks, troubles
+from . import awaiting, facades, frames, guards, helping, policy, precheck, results, skilled, tasks, troubles
 from .console import Console, OutputLimitReached
 from .speaking import Stage, Stream, target_of
 
@@ -46,14 +47,15 @@ def warm_up() -> None:
     guards.know_classes()
     guards.freeze_classes()
     guards.guard_copying()
-    job = {"code": _WARM_SCRIPT, "result_bytes": 1024, "nesting": 8}
+    job = {"code": _WARM_SCRIPT, "result_bytes": 1024, "whole_bytes": 1024, "nesting": 8}
     _ending(job, Console(_Silence(), 1024), _fenced)
     _forget()
 
 
 def rehearse() -> None:
     """In a child that waits for its script: touch what every script touches, so that the pages are its own."""
-    _ending({"code": "1", "result_bytes": 1024, "nesting": 8}, Console(_Silence(), 1024), _fenced)
+    job = {"code": "1", "result_bytes": 1024, "whole_bytes": 1024, "nesting": 8}
+    _ending(job, Console(_Silence(), 1024), _fenced)
     _forget()
 
 
@@ -80,7 +82,7 @@ def run(job: Job, channel: Channel, *, fence: bool) -> bytes:
     return frames.dump(troubles.memory_limit(job["memory_bytes"]))
 
 
-def _ending(job: Job, console: Console, execute: Callable[[str, Console], Any]) -> bytes:
+def _ending(job: Job, console: Console, execute: Callable[[Job, Console], Any]) -> bytes:
     troubles.remember(job["code"])
     try:
         return _success(job, console, execute)
@@ -94,9 +96,9 @@ def _ending(job: Job, console: Console, execute: Callable[[str, Console], Any]) 
         return frames.dump(troubles.raised(error))
 
 
-def _success(job: Job, console: Console, execute: Callable[[str, Console], Any]) -> bytes:
+def _success(job: Job, console: Console, execute: Callable[[Job, Console], Any]) -> bytes:
     try:
-        value = execute(job["code"], console)
+        value = execute(job, console)
     except SystemExit as error:
         if error.code:
             raise
@@ -112,7 +114,7 @@ def _chosen(returned: Any) -> Any:
     """A script's result: what it returned, `__result__`, `result`, or the value of its last expression."""
     last = None
     if isinstance(returned, guards.Last):
-        last = returned.value
+        last = None if type(returned.value) is Nothing else returned.value
     elif returned is not guards.ENDED and returned is not None:
         return returned
     named = (guards.script_names.get(name) for name in ("__result__", "result"))
@@ -131,25 +133,23 @@ def _result(job: Job, value: Any, *, implicit: bool, console: Console) -> bytes:
         raise
     body = frames.dump({"result": data})
     size = len(body) - len(b'{"result":}')
-    if size > job["result_bytes"]:
-        return frames.dump(troubles.result_too_large(size, job["result_bytes"]))
+    if size > job["whole_bytes"]:
+        return frames.dump(troubles.result_too_large(data, size, job["result_bytes"]))
     return body
 
 
 # --- executing -------------------------------------------------------------------------------------------------
 
 
-def _fenced(source: str, console: Console) -> Any:
+def _fenced(job: Job, console: Console) -> Any:
     """Within the language's fence. The code compiled by the policy is the code that runs."""
-    compiled = policy.compile_script(source, precheck.check)
+    source, told = job["code"], job.get("skills")
     names, stage = guards.script_names, Stage(console)
-    names.update(
-        facades.globals_of_scripts(),
-        __name__="__main__",
-        __builtins__=guards.script_builtins(
-            print=_printer(stage.out), help=_helper(stage.out), __import__=facades.Importer(stage)
-        ),
-    )
+    builtin_names = guards.script_builtins(print=_printer(stage.out), help=_helper(stage.out))
+    shelf = None if told is None else skilled.Shelf(told, builtin_names)
+    builtin_names["__import__"] = facades.Importer(stage, shelf)
+    compiled = policy.compile_script(source, precheck.check, skills=None if shelf is None else shelf.names)
+    names.update(facades.globals_of_scripts(), __name__="__main__", __builtins__=builtin_names)
     if "async" in source:  # a script without it has no coroutines
         awaiting.begin(policy.FILE_NAME, tasks.__file__)
     exec(compiled.code, names)
@@ -160,12 +160,12 @@ def _fenced(source: str, console: Console) -> Any:
     return value
 
 
-def _raw(source: str, console: Console) -> Any:
+def _raw(job: Job, console: Console) -> Any:
     """Without the fence: plain Python, for the tests of the walls."""
     sys.stdout = sys.stderr = console
     names = guards.script_names
     names["__name__"] = "__main__"
-    exec(compile(source, policy.FILE_NAME, "exec", dont_inherit=True), names)
+    exec(compile(job["code"], policy.FILE_NAME, "exec", dont_inherit=True), names)
     return guards.ENDED
 
 
@@ -182,8 +182,7 @@ def _printer(out: Stream) -> Callable[..., None]:
 def _helper(out: Stream) -> Callable[..., None]:
     def help(thing: Any = None) -> None:
         """Print what a function or class says of itself."""
-        text = getattr(thing, "__doc__", None)
-        out.write(f"{text if isinstance(text, str) else 'nothing is said of it'}\n")
+        out.write(f"{helping.explained(thing)}\n")
 
     return help
 

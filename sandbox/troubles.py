@@ -123,9 +123,9 @@ def memory_limit(bound: int) -> dict[str, Any]:
     return _of_verdict(verdicts.memory(Limits(memory_bytes=bound)))
 
 
-def result_too_large(size: int, bound: int) -> dict[str, Any]:
+def result_too_large(value: Any, size: int, bound: int) -> dict[str, Any]:
     """The result is whole or not at all."""
-    return _of_verdict(verdicts.result_too_large(size, bound, "bytes"))
+    return _of_verdict(verdicts.result_too_large(value, size, bound, "bytes"))
 
 
 # --- exceptions ------------------------------------------------------------------------------------------------

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+from typing import Any
 
+from . import sizes
 from .limits import KIB, MIB, Limits
 from .outcome import Outcome, ScriptError, Status
 
@@ -76,13 +78,13 @@ def calls(limits: Limits) -> Outcome:
     )
 
 
-def result_too_large(size: int, bound: int, unit: str) -> Outcome:
-    """The result is whole or not at all."""
+def result_too_large(value: Any, size: int, bound: int, unit: str) -> Outcome:
+    """The result is whole or not at all; where it is so large, and what would do."""
     return _ending(
         "limit",
         "ResultTooLarge",
-        f"the result is {size:,} {unit} long; the limit is {bound:,}",
-        "return less: fewer rows, only the fields you need, or a preview of each text",
+        f"the result is {size:,} {unit} long; the limit is {bound:,}; largest: {sizes.largest(value)}",
+        sizes.smaller(value, bound, unit),
     )
 
 

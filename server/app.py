@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
 
+from server.kept import KeptResults
 from server.knowledge import DIRECT, Caller, KnowledgeBase, Library
 from server.scratch import Scratch
 from server.scripts import Scripts
@@ -58,6 +59,11 @@ class Application:
     def scratch(self) -> Scratch:
         """The passages that sessions were shown in part."""
         return self.kb.scratch
+
+    @property
+    def results(self) -> KeptResults:
+        """What sessions' scripts returned that was too large to be sent."""
+        return self.kb.results
 
     async def health(self) -> dict[str, Any]:
         """What an operator wants to see at a glance."""

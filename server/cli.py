@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "doctor": ("doctor", "check this installation and say what to do"),
         "model": ("model", "install or show the embedding model"),
         "graph": ("graph", "look at the knowledge graph, draw it again, move it elsewhere"),
+        "audit": ("audit", "show what scripts did on this store"),
         "eval": ("eval", "measure how well a collection is searched and quoted"),
         "bench": ("bench", "measure speed"),
         "config": ("config", "show the settings in force and where they came from"),

@@ -13,13 +13,16 @@ class Figures:
 
     Answers are counted by tool: how many, their bytes and tokens in all, and the largest. ``noted`` adds up
     what single operations say of themselves: ``cursors`` (pages after the first), ``duplicates`` (chunks of a
-    document that had its share), ``quotes``, ``excerpts`` and ``excerpts_truncated``.
+    document that had its share), ``quotes``, ``excerpts`` and ``excerpts_truncated``. Scripts are counted by how
+    they ended, with their calls, the rows they took and the tokens they kept out of a context.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._noted: Counter[str] = Counter()
         self._answers: dict[str, Counter[str]] = {}
+        self._scripts: Counter[str] = Counter()
+        self._endings: Counter[str] = Counter()
 
     def note(self, noted: Mapping[str, int]) -> None:
         """Add what an operation counted."""
@@ -34,15 +37,25 @@ class Figures:
             counts["largest_tokens"] = max(counts["largest_tokens"], tokens)
             counts["largest_bytes"] = max(counts["largest_bytes"], bytes)
 
+    def executed(self, status: str, calls: int, rows: int, tokens_kept_out: int) -> None:
+        """Count one script that ended."""
+        with self._lock:
+            self._endings[status] += 1
+            self._scripts.update(
+                {"executions": 1, "sdk_calls": calls, "rows": rows, "tokens_kept_out": tokens_kept_out}
+            )
+
     def snapshot(self) -> dict[str, Any]:
         """All counts as JSON data."""
         with self._lock:
             excerpts, cut = self._noted["excerpts"], self._noted["excerpts_truncated"]
             return {
                 "answers": {tool: dict(counts) for tool, counts in sorted(self._answers.items())},
+                "scripts": {**{name: self._scripts[name] for name in _COUNTED}, "endings": dict(self._endings)},
                 **{name: self._noted[name] for name in _NOTED},
                 "excerpt_truncation_rate": round(cut / excerpts, 4) if excerpts else 0.0,
             }
 
 
+_COUNTED = ("executions", "sdk_calls", "rows", "tokens_kept_out")
 _NOTED = ("cursors", "duplicates", "quotes", "excerpts", "excerpts_truncated")

@@ -32,6 +32,7 @@ from packaging.version import Version
 
 from server import __version__
 from server.settings import MIB, Settings
+from server.skills import load
 
 DISTRIBUTION = "winnow-mcp"
 PACKAGES = ("client_sdk", "sandbox", "security", "server")
@@ -330,6 +331,15 @@ def _host(settings: Settings) -> Iterator[Finding]:
     yield Finding("host", "kernel", True, detail, essential=False)
 
 
+def _skills(settings: Settings) -> Iterator[Finding]:
+    shelf = load(settings.skills)
+    yield Finding("skills", "skills", True, f"scripts may import {', '.join(shelf.skills)}", essential=False)
+    for one in shelf.left_out:
+        yield Finding(
+            "skills", "left out", False, f"{one.what}: {one.why}", "correct it or remove it", essential=False
+        )
+
+
 CHECKS: tuple[Check, ...] = (
     _versions,
     _dependencies,
@@ -341,5 +351,6 @@ CHECKS: tuple[Check, ...] = (
     _qdrant,
     _walls,
     _smaller_language,
+    _skills,
     _host,
 )

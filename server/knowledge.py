@@ -37,8 +37,11 @@ from server.contracts import (
     SemanticSearch,
     parse,
 )
+from server.contracts.scripting import CountTokens, HybridSearch, Rerank
+from server.contracts.scripts import ReadResult
 from server.errors import WinnowError
 from server.figures import Figures
+from server.kept import KeptResults
 from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caller, Library, Rankings
 from server.operations.evidence import extract_evidence, retrieve_evidence
 from server.operations.excerpts import expand_excerpt, read_excerpt
@@ -53,6 +56,8 @@ from server.operations.graph import (
 )
 from server.operations.kb import kb_search
 from server.operations.legacy import get_section_text, search_sections
+from server.operations.results import read_result
+from server.operations.scripting import hybrid_search, rerank, tokens
 from server.operations.search import fetch, semantic_search
 from server.operations.vendors import find_vendor_info
 from server.scratch import Scratch
@@ -71,7 +76,8 @@ class KnowledgeBase:
     ``open_library`` is called in a thread on ``load`` or on the first call; where it fails (another process
     holds the index, say) that call gets the error and the next call tries again.
 
-    ``scratch`` holds what sessions have been shown in part; ``figures`` counts what was answered.
+    ``scratch`` holds what sessions have been shown in part, ``results`` what was too large to show; ``figures``
+    counts what was answered.
     """
 
     def __init__(self, open_library: Callable[[], Library], settings: Settings) -> None:
@@ -81,6 +87,7 @@ class KnowledgeBase:
         self._opening: Future[Library] | None = None
         self._rankings = Rankings()
         self.scratch = Scratch(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
+        self.results = KeptResults(settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
 
     def caches(self) -> dict[str, Any]:
@@ -106,7 +113,7 @@ class KnowledgeBase:
 
     def caller(self, connection: str, budget: Budget = DIRECT, rankings: Rankings | None = None) -> Caller:
         """Whoever calls over this connection: the same connection has the same session."""
-        return Caller(self.scratch.session(connection), budget, rankings or self._rankings)
+        return Caller(self.scratch.session(connection), budget, rankings or self._rankings, self.results)
 
     async def call(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Validate and answer one operation of ``OPERATIONS``.
@@ -160,6 +167,10 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         "semantic_search": Operation(SemanticSearch, semantic_search),
         "fetch": Operation(Fetch, fetch),
+        "hybrid_search": Operation(HybridSearch, hybrid_search),
+        "rerank": Operation(Rerank, rerank),
+        "tokens": Operation(CountTokens, tokens),
+        "read_result": Operation(ReadResult, read_result),
         "kb.search": Operation(KbSearch, kb_search),
         "kb.read_excerpt": Operation(ReadExcerpt, read_excerpt),
         "kb.expand_excerpt": Operation(ExpandExcerpt, expand_excerpt),

@@ -6,16 +6,23 @@ and cannot take more rows than one run may: what it reads beyond that would be a
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage
+from server.audit import AuditLog, fingerprint, hash_of
 from server.contracts.base import Tier
 from server.errors import WinnowError
+from server.kept import new_execution_id
 from server.knowledge import SCRIPT, Caller, KnowledgeBase, Rankings
-from server.settings import Settings
+from server.logs import log
+from server.settings import MIB, Settings
+from server.skills import Shelf, load
 from server.tokens import count_tokens
 
 KIB = 1024
@@ -35,7 +42,13 @@ ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
         "standard": Allowance({"ids or metadata rows": 2_000, "previews": 200, "full documents": 50}, Limits()),
         "strict": Allowance(
             {"ids or metadata rows": 100, "previews": 50, "full documents": 5},
-            Limits(sdk_calls=10, result_bytes=10 * KIB, result_tokens=2_500, stdout_tail_bytes=2 * KIB),
+            Limits(
+                sdk_calls=10,
+                result_bytes=10 * KIB,
+                result_tokens=2_500,
+                kept_bytes=64 * KIB,
+                stdout_tail_bytes=2 * KIB,
+            ),
         ),
     }
 )
@@ -51,8 +64,16 @@ _PURSES: Mapping[Tier, str] = MappingProxyType(
 )
 
 LONGEST_SECONDS = 60.0
+_METHOD_CHARS = 40
+_SKILLS = re.compile(r"\bskills\b")  # what a script that imports some has in it
+_READ_ON = "read_result('{}') has it in the next script"
 
-Progress = Callable[[Usage], Awaitable[None]]
+# What was used so far, and the script's latest words ("" where it has said nothing new).
+Progress = Callable[[Usage, str], Awaitable[None]]
+# What a purse is called in a script: budget().rows.previews
+_CALLED: Mapping[str, str] = MappingProxyType(
+    {"ids or metadata rows": "names", "previews": "previews", "full documents": "documents"}
+)
 
 
 @dataclass(slots=True)
@@ -63,9 +84,14 @@ class _Meter:
     caller: Caller
     allowed: Mapping[str, int]
     left: dict[str, int] = field(init=False)
+    calls: list[dict[str, Any]] = field(default_factory=list)  # for the audit: what was asked, without its words
 
     def __post_init__(self) -> None:
         self.left = dict(self.allowed)
+
+    def rows_left(self) -> Mapping[str, int]:
+        """How many rows the run may still take, by what a script calls them."""
+        return {_CALLED[purse]: left for purse, left in self.left.items()}
 
     async def call(self, method: str, params: Mapping[str, Any]) -> Reply:
         """Answer one SDK call.
@@ -73,12 +99,17 @@ class _Meter:
         Raises:
             CallError: what the script sees instead of an answer.
         """
+        call: dict[str, Any] = {"call": method[:_METHOD_CHARS], "arguments": fingerprint(params)}
+        self.calls.append(call)
         try:
             answer = await self.kb.call(method, params, self.caller)
         except WinnowError as error:
+            call["error"] = error.reason
             raise CallError(error.reason, error.message) from None
+        call |= {"rows": answer.rows, "tokens": answer.tokens}
         purse = _PURSES[answer.tier]
         if answer.rows > self.left[purse]:
+            call["error"] = "SDK_ROWS"
             raise CallError(
                 "SDK_ROWS",
                 f"one run may take {self.allowed[purse]:,} {purse}; {self.left[purse]:,} are left and this call "
@@ -107,7 +138,11 @@ class Scripts:
             self._allowance.limits, wall_seconds=LONGEST_SECONDS, memory_bytes=settings.memory_bytes
         )
         self._sandbox: Sandbox | None = None
+        self._audit: AuditLog | None = None
+        if settings.audit == "on":
+            self._audit = AuditLog(settings.audit_folder, int(settings.audit_mb * MIB), settings.audit_days)
         self.why_not = "the sandbox has not been started"
+        self.shelf = Shelf()
 
     @property
     def available(self) -> bool:
@@ -119,6 +154,9 @@ class Scripts:
         if self._settings.execute_code == "off":
             self.why_not = "execute_code is switched off (setting execute_code)"
             return
+        self.shelf = await asyncio.to_thread(load, self._settings.skills)
+        for one in self.shelf.left_out:
+            log("a skill is left out", level=logging.WARNING, what=one.what, why=one.why)
         sandbox = Sandbox(
             limits=self._limits,
             engine=self._settings.sandbox,
@@ -150,14 +188,55 @@ class Scripts:
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
         # The session of whoever sent the script: what it found can be read on directly.
         caller = self._kb.caller(client, SCRIPT, Rankings())
-        return await self._sandbox.run(
+        meter = _Meter(self._kb, caller, self._allowance.rows)
+        outcome = await self._sandbox.run(
             code,
             client=client,
-            call=_Meter(self._kb, caller, self._allowance.rows).call,
+            call=meter.call,
+            left=meter.rows_left,
             limits=replace(self._limits, wall_seconds=seconds),
             count_tokens=count_tokens,
             on_progress=progress,
+            skills=self.shelf.for_scripts().to_job() if _SKILLS.search(code) else None,
         )
+        execution_id = new_execution_id()
+        outcome = self._keeping(outcome, caller, execution_id)
+        await self._record(outcome, code, meter, execution_id)
+        return outcome
+
+    async def _record(self, outcome: Outcome, code: str, meter: _Meter, execution_id: str) -> None:
+        """Count the execution, and write its line."""
+        usage, error = outcome.usage, outcome.error
+        self._kb.figures.executed(outcome.status, usage.sdk_calls, usage.rows, usage.tokens_kept_out)
+        if self._audit is None:
+            return
+        record = {
+            "execution_id": execution_id,
+            "client": meter.caller.session.id,
+            "source_sha256": hash_of(code),
+            "source_bytes": len(code.encode("utf-8", "replace")),
+            **({"source": code} if self._settings.log_queries else {}),
+            "verdict": outcome.status,
+            **({"error": error.type} if error is not None else {}),
+            "wall_ms": round(usage.wall_ms, 1),
+            "cpu_ms": round(usage.cpu_ms, 1),
+            "memory_peak_bytes": usage.memory_peak_bytes,
+            "sdk_calls": usage.sdk_calls,
+            "rows": usage.rows,
+            "tokens_kept_out": usage.tokens_kept_out,
+            "tokens_returned": usage.result_tokens,
+            "calls": meter.calls,
+            "walls": {"stood": list(outcome.walls.stood), "missing": list(outcome.walls.missing)},
+        }
+        await asyncio.to_thread(self._audit.write, record)
+
+    def _keeping(self, outcome: Outcome, caller: Caller, execution_id: str) -> Outcome:
+        """The outcome; a result that is too large is kept for the session, and the error says so."""
+        error, whole = outcome.error, outcome.whole
+        if error is None or whole is None or not caller.results.put(caller.session.id, execution_id, whole):
+            return outcome
+        hint = f"{error.hint}; the whole is kept for a while: {_READ_ON.format(execution_id)}"
+        return replace(outcome, error=replace(error, hint=hint, kept_as=execution_id))
 
     async def close(self) -> None:
         """Take the sandbox down, with everything that runs in it."""

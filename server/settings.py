@@ -80,6 +80,7 @@ def _table(value: Any) -> Any:
 _TYPES = get_args(DocumentType)
 # In the environment a list is written a,b,c.
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+Folders = Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)]
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Labels = Annotated[tuple[Label, ...], NoDecode, BeforeValidator(_split)]
 
@@ -184,6 +185,9 @@ class Settings(BaseSettings):
     resource_links: Literal["on", "off"] = Field(
         default="on", description="off: results carry the URI of a passage, but no link to it beside them"
     )
+    tools: Literal["all", "code"] = Field(
+        default="all", description="code: list execute_code, kb_retrieve_evidence and help alone"
+    )
     tool_names: Literal["underscore", "dotted"] = "underscore"
     kb_v2_enabled: bool = Field(
         default=True, description="off, to roll back: no kb_* tools are listed, but the legacy tools instead"
@@ -209,6 +213,9 @@ class Settings(BaseSettings):
         default=(), description="walls whose absence is accepted; must name exactly what is missing"
     )
 
+    skills: Folders = Field(
+        default=(), max_length=20, description="folders with functions of yours that scripts may import"
+    )
     limits: Literal["standard", "strict"] = Field(
         default="standard", description="what one script may call, read and return; strict: about a tenth"
     )
@@ -217,7 +224,14 @@ class Settings(BaseSettings):
     workers: int = Field(default=max(2, os.cpu_count() or 2), ge=1, le=64, description="scripts at once")
     queue: int = Field(default=50, ge=0, le=1000, description="scripts that may wait")
     queue_seconds: float = Field(default=60.0, ge=0, le=600, description="how long a script may wait")
-    log_queries: bool = Field(default=False, description="log query text instead of its hash")
+    audit: Literal["on", "off"] = Field(
+        default="on", description="off: no line is written for each script that runs (winnow audit)"
+    )
+    audit_mb: float = Field(default=16.0, ge=0.01, le=1024, description="size of one file of that log")
+    audit_days: int = Field(default=90, ge=1, le=3650, description="how long its files are kept")
+    log_queries: bool = Field(
+        default=False, description="log query text, and the source of scripts, instead of their hash"
+    )
 
     @classmethod
     def settings_customise_sources(
@@ -241,6 +255,11 @@ class Settings(BaseSettings):
     def reachable(self) -> tuple[str, ...]:
         """The projects a caller may name."""
         return self.projects or (self.project,)
+
+    @property
+    def audit_folder(self) -> Path:
+        """Where it is written what scripts did."""
+        return self.store / "audit"
 
     @property
     def memory_bytes(self) -> int:

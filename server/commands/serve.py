@@ -46,6 +46,12 @@ def serve(
         str | None,
         typer.Option("--repositories", metavar="A,B", help="serve only these repositories", show_default=False),
     ] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option(
+            help="all (default) or code: execute_code, kb_retrieve_evidence and help", show_default=False
+        ),
+    ] = None,
     tool_names: Annotated[
         str | None,
         typer.Option(help="underscore (default) or dotted: how tool names are listed", show_default=False),
@@ -115,6 +121,7 @@ def serve(
             doc_tags=doc_tags,
             environment=environment,
             repositories=repositories,
+            tools=tools,
             tool_names=tool_names,
             content=content,
             structured_output_enabled=structured_output_enabled,

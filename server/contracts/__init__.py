@@ -45,7 +45,7 @@ from server.contracts.kb import (
 )
 from server.contracts.legacy import GetSectionText, SearchSections, SectionsAnswer, SectionTextsAnswer
 from server.contracts.parsing import parse
-from server.contracts.schema import answer_schema, flat_schema
+from server.contracts.schema import answer_schema, flat_schema, wire_schema
 from server.contracts.scripts import ExecuteCode, OutcomeAnswer
 from server.contracts.search import Fetch, SearchAnswer, SemanticSearch
 
@@ -93,4 +93,5 @@ __all__ = [
     "answer_schema",
     "flat_schema",
     "parse",
+    "wire_schema",
 ]

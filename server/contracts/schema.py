@@ -46,6 +46,53 @@ def answer_schema(model: type[BaseModel]) -> Mapping[str, Any]:
     )
 
 
+# What a parameter's name and the tool's own text do not tell.
+_TOLD_BESIDE = frozenset({"filter_ids"})
+# Objects that are the same in many tools: what a caller most often names of them; `help` has all.
+_SHORTENED: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "scope": frozenset({"project_id"}),
+        "filters": frozenset({"doc_tag", "path_prefix", "updated_after"}),
+    }
+)
+# Lists of words from a table: a wrong one is answered with the table.
+_WORDS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {"types": {"type": "array", "items": {"type": "string", "maxLength": 40}, "maxItems": 20}}
+)
+_LEFT_OUT = frozenset({"additionalProperties", "pattern", "minItems", "minLength"})
+
+
+@cache
+def wire_schema(model: type[BaseModel]) -> Mapping[str, Any]:
+    """The schema of arguments as clients list it: names, types, bounds and defaults, and few words.
+
+    A list of tools is read by every model before anything is asked. What a tool takes stays the whole of
+    `flat_schema`: that is what validates, and what ``help`` explains.
+    """
+    return MappingProxyType(_short(flat_schema(model)))
+
+
+def _short(node: Any, name: str = "") -> Any:
+    if isinstance(node, list):
+        return [_short(item) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    if name in _WORDS:
+        return dict(_WORDS[name])
+    shortened = {key: value for key, value in node.items() if not _goes_without_saying(key, value, name)}
+    if "properties" in shortened:
+        kept = _SHORTENED.get(name, node["properties"].keys())
+        inner = {key: value for key, value in node["properties"].items() if key in kept}
+        shortened["properties"] = {key: _short(value, key) for key, value in inner.items()}
+    return {key: value if key == "properties" else _short(value) for key, value in shortened.items()}
+
+
+def _goes_without_saying(key: str, value: Any, name: str) -> bool:
+    if key == "description":
+        return name not in _TOLD_BESIDE
+    return key in _LEFT_OUT or (key == "default" and value in ([], {}))
+
+
 def _flatten(node: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(node, list):
         return [_flatten(item, definitions) for item in node]

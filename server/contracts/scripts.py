@@ -1,4 +1,4 @@
-"""``execute_code``: a script, and the verdict of the sandbox."""
+"""``execute_code``: a script, and the verdict of the sandbox; ``read_result``: on through what it returned."""
 
 from __future__ import annotations
 
@@ -62,4 +62,28 @@ class OutcomeAnswer(Payload):
     error: OutcomeError | None = None
     usage: OutcomeUsage
     walls: OutcomeWalls
+    meta: Meta
+
+
+class ReadResult(Arguments):
+    """Arguments of ``read_result``."""
+
+    execution_id: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$", max_length=16)] = Field(
+        description="execution_id of the answer that was too large"
+    )
+    start_char: int = Field(
+        default=0, ge=0, le=10_000_000, description="next_start_char of the last answer goes on"
+    )
+    max_tokens: int = Field(default=1_000, ge=50, le=8_000, description="length of the portion")
+
+
+class ResultAnswer(Payload):
+    """Answer of ``read_result``: a portion of the result's JSON."""
+
+    execution_id: Annotated[str, StringConstraints(max_length=16)]
+    text: Annotated[str, StringConstraints(max_length=200_000)]
+    start_char: int = Field(ge=0, le=10_000_000)
+    total_chars: int = Field(ge=0, le=10_000_000)
+    truncated: bool
+    next_start_char: int | None = Field(default=None, ge=0, le=10_000_000)
     meta: Meta

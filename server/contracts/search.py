@@ -61,7 +61,8 @@ class Fetch(Arguments):
     """Arguments of the SDK's ``fetch``."""
 
     ids: list[ChunkId] = Field(min_length=1, max_length=MAX_TOP_K)
-    level: Literal["ids", "metadata", "preview", "full"] = "full"
+    level: Literal["auto", "ids", "metadata", "preview", "full"] = "full"
+    max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
     scope: Scope | None = None
 
 

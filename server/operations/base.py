@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from server import tiers
 from server.caches import Cache, Counters
 from server.contracts.base import Mode, Tier
+from server.kept import KeptResults
 from server.models import Document, Filters, Ranking
 from server.scratch import Session
 from server.settings import Settings
@@ -110,12 +111,13 @@ class Caller:
 
     ``session`` comes from the connection, never from an argument. ``rankings``: where what was found is kept;
     direct callers share one. A script brings its own, or the time that its searches take would tell what
-    others searched for.
+    others searched for. ``results``: where the session's large results are kept.
     """
 
     session: Session
     budget: Budget
     rankings: Rankings
+    results: KeptResults
 
 
 @dataclass(frozen=True, slots=True)

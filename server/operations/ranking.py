@@ -77,11 +77,21 @@ class Ranked:
         return self.legs + _WALKED if self.walked else self.legs
 
 
-def ranked(asking: Asking, query: str, filters: Filters, wanted: int = MAX_TOP_K, way: str = "") -> Ranked:
-    """The ``wanted`` best chunks by both legs. ``way``: how the page before was ranked, to go on so."""
+def ranked(
+    asking: Asking,
+    query: str,
+    filters: Filters,
+    wanted: int = MAX_TOP_K,
+    way: str = "",
+    sparse_weight: float | None = None,
+) -> Ranked:
+    """The ``wanted`` best chunks by both legs. ``way``: how the page before was ranked, to go on so.
+
+    ``sparse_weight``: the share of words, 0 to 1, where it is not the usual one.
+    """
     asked = understood(query, filters)
     generation = generation_of(asking, filters)
-    ranking, cache_hit = _ranking(asking, asked, generation, MAX_TOP_K, way, "vector_only")
+    ranking, cache_hit = _ranking(asking, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
     kept: list[Found] = []
     for some in _portions(ranking.hits):
         kept += _passages(asking, some, asked.filters)
@@ -172,6 +182,11 @@ def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | Non
     )
 
 
+def scored(asking: Asking, query: str, filters: Filters, chunks: Sequence[str]) -> Ranking:
+    """These chunks, ranked by both legs against each other alone."""
+    return asking.index.retriever.score(query, filters.project, chunks)
+
+
 _FILTERS = "of the query, this was read as filters: {fields}"
 _EMPTY = Ranking((), "lexical-only", "none")
 
@@ -183,13 +198,19 @@ def generation_of(asking: Asking, filters: Filters) -> int:
 
 
 def _ranking(
-    asking: Asking, asked: Understood, generation: int, depth: int, way: str, mode: SearchMode
+    asking: Asking,
+    asked: Understood,
+    generation: int,
+    depth: int,
+    way: str,
+    mode: SearchMode,
+    sparse_weight: float | None = None,
 ) -> tuple[Ranking, bool]:
     """The ranking, and whether it was known."""
-    fusion, rankings = asking.settings.fusion, asking.caller.rankings
+    fusion, rankings = asking.settings.fusion if sparse_weight is None else "convex", asking.caller.rankings
     walk: Walk = "none" if way and not way.endswith(_WALKED) else _WALKS[mode]
     by_words = way.startswith("lexical-only")
-    key = (asked, fusion, generation, depth, walk)
+    key = (asked, fusion, generation, depth, walk, sparse_weight)
     cached = rankings.get(key) if not by_words else None
     if cached is not None:
         return cached, True
@@ -201,6 +222,7 @@ def _ranking(
         walk=walk,
         fusion=fusion,
         vectors=rankings.vectors,
+        sparse_weight=sparse_weight,
     )
     ranking = arranged(asking, asked, ranking)
     rankings.put(key, ranking)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from pydantic import BaseModel
+
 from server import tiers
 from server.contracts.base import Mode
 from server.contracts.search import Fetch, SemanticSearch
@@ -50,20 +52,34 @@ def _rendered(asking: Asking, request: SemanticSearch, filters: Filters) -> Answ
     if request.filter_ids:
         found = by_id(asking, request.filter_ids, filters, request.query, request.min_score)
     else:
-        found = _best(ranked(asking, request.query or "", filters, request.top_k, at.legs), request)
+        first = ranked(asking, request.query or "", filters, request.top_k, at.legs)
+        found = best(first, request.min_score)
         if not found.found:
             found = replace(found, warnings=(*found.warnings, *unlabelled(filters)))
-    return _answer(asking, request, found, at)
+    return answer(asking, request, found, at, request)
 
 
 def fetch(asking: Asking, request: Fetch) -> Answer:
-    """Chunks by id, in the given order."""
-    search = SemanticSearch(filter_ids=request.ids, response_mode=request.level, scope=request.scope)
-    return semantic_search(asking, search)
+    """Chunks by id, in the given order; with ``max_tokens``, at the highest level at which all of them fit."""
+    bound = request.max_tokens or (_AUTO_TOKENS if request.level == "auto" else None)
+    highest = _LEVELS.index("full" if request.level == "auto" else request.level)
+    for level in reversed(_LEVELS[: highest + 1]):
+        search = SemanticSearch(filter_ids=request.ids, response_mode=level, scope=request.scope)
+        found = semantic_search(asking, search)
+        if bound is None or (found.tokens <= bound and not found.payload["partial"]):
+            return found
+    return replace(found, warnings=(*found.warnings, _TOO_FEW.format(found.tokens)))
 
 
-def _best(found: Ranked, request: SemanticSearch) -> Ranked:
-    return replace(found, found=tuple(one for one in found.found if (one.score or 0.0) >= request.min_score))
+_LEVELS: tuple[Mode, ...] = ("ids_only", "metadata", "preview", "full")
+# What "auto" fetches where no bound is given: about five passages whole.
+_AUTO_TOKENS = 4_000
+_TOO_FEW = "even their ids take {} tokens, more than max_tokens"
+
+
+def best(found: Ranked, min_score: float) -> Ranked:
+    """A ranking without what scores too low."""
+    return replace(found, found=tuple(one for one in found.found if (one.score or 0.0) >= min_score))
 
 
 def _mode(asking: Asking, request: SemanticSearch) -> Mode:
@@ -71,7 +87,8 @@ def _mode(asking: Asking, request: SemanticSearch) -> Mode:
     return "ids_only" if asked == "ids" else asked
 
 
-def _answer(asking: Asking, request: SemanticSearch, found: Ranked, at: Cursor) -> Answer:
+def answer(asking: Asking, request: SemanticSearch, found: Ranked, at: Cursor, asked: BaseModel) -> Answer:
+    """A ranking at the tier of ``request``. ``asked``: what a cursor goes on with."""
     mode, budget, question = _mode(asking, request), asking.caller.budget, terms(request.query or "")
     rest = found.found[at.offset :]
     rows = [tiers.row(one.passage, mode, one.score, question) for one in rest]
@@ -79,7 +96,7 @@ def _answer(asking: Asking, request: SemanticSearch, found: Ranked, at: Cursor) 
     if request.include_relationships:
         rows, related = with_relationships(asking, request.scope, mode, [one.passage for one in rest], rows)
     envelope = _envelope(found, mode)
-    here = Cursor(at.offset, fingerprint(request), found.generation, found.legs)
+    here = Cursor(at.offset, fingerprint(asked), found.generation, found.legs)
     shown = page(rows, envelope, budget.of(mode), here, more=False)
     payload: dict[str, Any] = {"mode": mode, "count": len(shown.rows)}
     payload["ids" if mode == "ids_only" else "results"] = list(shown.rows)
@@ -93,7 +110,7 @@ def _answer(asking: Asking, request: SemanticSearch, found: Ranked, at: Cursor) 
         shown.tokens,
         (*at.moved(found.generation, found.legs), *found.warnings, *related),
         cache_hit=found.cache_hit,
-        noted={"cursors": int(request.cursor is not None)},
+        noted={"cursors": int(bool(at.asked))},
     )
 
 

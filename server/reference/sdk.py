@@ -6,12 +6,12 @@ import dataclasses
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
 import client_sdk
-from sandbox import menu
+from sandbox import hints, menu
 from server.reference.schemas import table
 from server.scripts import ALLOWANCES, Allowance
 
@@ -50,14 +50,8 @@ def explained(name: str) -> str:
 def _documented(name: str, value: object) -> Iterator[str]:
     yield f"## {name}"
     if inspect.isfunction(value):
-        yield f"`{name}{_signature(value)}`"
+        yield f"`{name}{hints.shown(inspect.signature(value))}`"
     yield _markdown(value.__doc__)
-
-
-def _signature(function: Callable[..., object]) -> str:
-    signature = inspect.signature(function)
-    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
-    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
 
 def _markdown(docstring: str | None) -> str:

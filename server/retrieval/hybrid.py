@@ -145,14 +145,16 @@ class Retriever:
         walk: Walk = "none",
         fusion: Fusion | None = None,
         vectors: Cache[Vector] | None = None,
+        sparse_weight: float | None = None,
     ) -> Ranking:
         """The ``limit`` best chunks, the same in every run over the same index.
 
         Scores lie in 0..1: the fused score, or a single leg's own (cosine; BM25 divided by its best), and joined
         with the graph's unless ``walk`` is "none". "auto" is "hybrid_local" where there is a graph. Where a leg
         cannot answer the other one does, where the graph cannot the legs do, and ``legs``, ``walked`` and
-        ``warnings`` say so, also for ``mode="dense"``. ``vectors`` keeps those of queries. Raises what the store
-        raises where no leg can answer, and ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
+        ``warnings`` say so, also for ``mode="dense"``. ``vectors`` keeps those of queries. ``sparse_weight``:
+        the share of words in a convex fusion where it is not the usual one, 0 to 1; not for walks. Raises what the
+        store raises where no leg can answer, and ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
         """
         conditions(filters)
         notes = Notes()
@@ -160,7 +162,7 @@ class Retriever:
         legs = self._legs(query, filters, max(DEPTH, 2 * limit), mode, fusion, vectors, notes)
         likely = self._relevance(query, legs, notes.warnings)
         with notes.stage("fuse"):
-            joined = _joined(legs, fusion)
+            joined = _joined(legs, fusion, sparse_weight=sparse_weight)
         with notes.stage("walk"):
             found = self._reached(walk, filters, joined, notes.warnings)
             hits = (
@@ -175,6 +177,23 @@ class Retriever:
             notes.stages,
             likely,
         )
+
+    def score(self, query: str, project: str, chunks: Sequence[str]) -> Ranking:
+        """These chunks against each other, by both legs: best first, every score relative to the best of them.
+
+        By words alone where the model cannot answer, which ``legs`` and ``warnings`` say.
+        """
+        notes, ids, documents = Notes(), list(chunks), self._languages_of(project)
+        words = query_vector(query, documents, is_english=is_english(query, documents))
+        near = _Leg(self._store.score_sparse(words, ids), lambda _: {})
+        far = None
+        embedder = self._usable(project, notes)
+        if embedder is not None:
+            meaning: Vector = embedder.embed([query])[0]
+            reads = is_covered(query, documents, embedder.languages)
+            far = _Leg(self._store.score_dense(meaning, ids), lambda _: {}, is_foreign=not reads)
+        joined = _joined(_Legs(far, near), "convex")
+        return Ranking(tuple(joined.hits(len(ids))), joined.legs, joined.fusion, tuple(notes.warnings))
 
     def _legs(
         self,
@@ -305,7 +324,7 @@ def _embedded(query: str, embedder: Embedder, vectors: Cache[Vector] | None) -> 
     return vector
 
 
-def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = ()) -> _Joined:
+def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = (), sparse_weight: float | None = None) -> _Joined:
     """All that the legs returned, and what they say of ``more``."""
     if legs.dense is None or legs.lexical is None:
         return _alone(legs, more)
@@ -314,8 +333,10 @@ def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = ()) -> _Joined:
         return _Joined(fuse.reciprocal_rank_fusion([list(far), list(near)]), far, near, "hybrid", fusion)
     far = _filled(legs.dense, [*legs.lexical.scores, *more])
     near = _filled(legs.lexical, [*legs.dense.scores, *more])
-    weight = fuse.FOREIGN_SPARSE_WEIGHT if legs.dense.is_foreign else fuse.SPARSE_WEIGHT
-    return _Joined(fuse.convex(far, near, weight), far, near, "hybrid", fusion)
+    usual = fuse.FOREIGN_SPARSE_WEIGHT if legs.dense.is_foreign else fuse.SPARSE_WEIGHT
+    return _Joined(
+        fuse.convex(far, near, usual if sparse_weight is None else sparse_weight), far, near, "hybrid", fusion
+    )
 
 
 def _alone(legs: _Legs, more: Sequence[str]) -> _Joined:

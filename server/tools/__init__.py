@@ -19,6 +19,7 @@ from server.tools import (
     kb_read_excerpt,
     kb_retrieve_evidence,
     kb_search,
+    read_result,
     search_sections,
     semantic_search,
 )
@@ -42,6 +43,7 @@ _TOOLS: tuple[Tool, ...] = (
     search_sections.TOOL,
     get_section_text.TOOL,
     execute_code.TOOL,
+    read_result.TOOL,
 )
 TOOLS = (*_TOOLS, help.tool_over(_TOOLS))
 

@@ -52,13 +52,18 @@ class Result:
     failed: bool = False
 
 
+# The few tools of a server that is used by scripts above all (setting tools), and one that they lead to.
+CODE_TOOLS = frozenset({"execute_code", "kb.retrieve_evidence", "help", "read_result"})
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool as a client sees it, and the handler behind it.
 
     ``name`` is canonical (dots allowed); the wire lists underscores. ``most`` is the size of its largest
     payload. ``offered`` says whether this server can serve it at all: a tool that cannot work is not listed.
-    ``worded`` fits the description to the settings.
+    ``worded`` fits the description to the settings. ``listed``: whether clients are told of it unasked; a tool
+    that is seldom needed would cost every session.
     """
 
     name: str
@@ -74,6 +79,11 @@ class Tool:
     destructive: bool = False
     offered: Callable[[Context], bool] = lambda context: True
     worded: Callable[[str, Settings], str] = lambda description, settings: description
+    listed: bool = True
+
+    def stands(self, context: Context) -> bool:
+        """Whether this server serves it, and its settings want it."""
+        return (context.settings.tools == "all" or self.name in CODE_TOOLS) and self.offered(context)
 
 
 def without_scripts(*phrases: str) -> Callable[[str, Settings], str]:

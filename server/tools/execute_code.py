@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from sandbox import Outcome, Usage
+from server.columns import columned
 from server.contracts import ExecuteCode, OutcomeAnswer, parse
 from server.errors import REASONS
+from server.kept import URI_TEMPLATE as RESULT_URI
 from server.printable import caret, printable_data
 from server.scripts import ALLOWANCES, KIB, LONGEST_SECONDS
 from server.settings import Settings
@@ -16,31 +19,31 @@ from server.tiers import Size, dumps
 from server.tools.base import Context, Result, Tool
 
 _TEMPLATE = """\
-Run a Python script over the user's knowledge base. It may search dozens of times, read and filter in Python; \
-only its result returns to you, so intermediate results cost no tokens.
-
-Use when: you need several searches, full texts you will only scan, counting, comparing or joining.
-Do not use when: one semantic_search call answers.
+Run a Python script over the user's knowledge base. Only its result returns: what it reads costs no tokens.
+Use when: you need several searches, counting, comparing, joining.
+Do not use when: one search answers.
 In the script (sync or await, no import needed):
-  semantic_search(query, top_k=10, response_mode="metadata"|"preview"|"full", min_score=0, filter_ids=[...])
-  search_many([query, ...], top_k=10)  one Results each, in one round trip
-  kb.search(query), kb.retrieve_evidence(question)  row.preview, row.quote
-  fetch(ids, level="full")             level: ids, metadata, preview, full
-  Results are lists of rows: row.id row.title row.section row.file row.score, row.preview, row.content.
-Return value: a top-level return, __result__, result, or the last expression; plain data (dict, list, str, \
-numbers). print() also comes back.
-Everyday Python runs, with json re math datetime collections itertools statistics and more; no files, network, \
-processes.
+semantic_search(query, top_k=10, response_mode="metadata"|"preview"|"full", filter_ids=[...])
+search_many([query, ...])  a page each
+kb.search(query), kb.retrieve_evidence(question)  row.preview, row.quote
+fetch(ids, level="full", max_tokens=None)  row.content
+rerank(query, rows), hybrid_search, filter_rows, dedupe, group_by(rows, "file"), quotes(rows), summarize, \
+format_for_agent, graph.expand, graph.paths, budget; help(name) prints more
+from skills import map_reduce, timeline, ...  help topic skills
+Pages are lists of rows: row.id row.title row.section row.file row.score row.type.
+Return value: a top-level return, result, or the last expression; plain data. print() comes back too.
+Everyday Python runs, with json re math datetime collections itertools statistics; no files, network, processes.
 {limits}
+If you need more, call: help with topic sdk.
 Example:
 rows = semantic_search("backup encryption", top_k=50)
-best = fetch([r.id for r in rows if "policy" in r.file][:5])
-return [{"file": r.metadata["file"], "text": r.content[:300]} for r in best]"""
+best = rerank("which cipher", rows, top_k=3)
+return [{"file": r.file, "text": r.content[:300]} for r in fetch(best)]"""
 
 _LIMITS = (
-    "Returns at most: {tokens:,} tokens of result, {stdout} KB of stdout. Limits: {seconds:g} s (timeout up to "
-    "{longest:g}), {memory} MB, {calls} SDK calls, {metadata:,} metadata rows, {previews} previews, {full} full "
-    "documents."
+    "Returns at most: {tokens:,} tokens, {stdout} KB of stdout. Defaults: timeout {seconds:g}. Max: {seconds:g} s "
+    "(timeout up to {longest:g}), {memory} MB, {calls} SDK calls, {metadata:,} metadata rows, {previews} "
+    "previews, {full} full documents."
 )
 
 
@@ -64,9 +67,14 @@ def _limits_of(settings: Settings) -> str:
 _SMALLER_LANGUAGE: Mapping[str, str] = MappingProxyType(
     {
         "(sync or await, no import needed)": "(without await, no import needed)",
-        "Everyday Python runs, with json re math datetime collections itertools statistics and more; no files, "
-        "network, processes.": "Smaller Python: json re math datetime collections itertools; no inheritance, "
-        "properties, yield, del, contextlib, enum, statistics, files, network, processes.",
+        'rerank(query, rows), hybrid_search, filter_rows, dedupe, group_by(rows, "file"), quotes(rows), '
+        "summarize, format_for_agent, graph.expand, graph.paths, budget; help(name) prints more\n"
+        "from skills import map_reduce, timeline, ...  help topic skills": "graph.expand, graph.paths",
+        'best = rerank("which cipher", rows, top_k=3)\nreturn [{"file": r.file, "text": r.content[:300]} for r in '
+        "fetch(best)]": 'return [{"file": r.file, "text": r.content[:300]} for r in fetch(rows[:3])]',
+        "Everyday Python runs, with json re math datetime collections itertools statistics; no files, network, "
+        "processes.": "Smaller Python: json re math datetime collections itertools; no inheritance, properties, "
+        "yield, del, contextlib, enum, statistics, files, network, processes.",
     }
 )
 
@@ -112,9 +120,9 @@ _RETRYABLE = frozenset({"TIMEOUT", "SANDBOX_CRASH", "QUEUE_FULL"})
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
     request, warnings = parse(ExecuteCode, arguments)
 
-    async def report(usage: Usage) -> None:
+    async def report(usage: Usage, message: str) -> None:
         seconds = usage.wall_ms / 1000
-        await context.progress(seconds, f"running for {seconds:.0f} s, {usage.sdk_calls} SDK calls")
+        await context.progress(seconds, message or f"running for {seconds:.0f} s, {usage.sdk_calls} SDK calls")
 
     outcome = await context.scripts.run(
         request.code, client=context.client, timeout=request.timeout, progress=report
@@ -128,8 +136,7 @@ async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
 def to_payload(outcome: Outcome) -> dict[str, Any]:
     """The outcome for the wire: its error also carries the code and the details of every winnow error."""
     payload: dict[str, Any] = printable_data(outcome.to_json())
-    if payload["result"] == payload["stdout"]:
-        payload["stdout"] = ""  # what was printed is the result; it is sent once
+    payload["stdout"] = without_result(payload["stdout"], payload["result"])
     if outcome.error is None:
         return {name: value for name, value in payload.items() if name != "error"}
     reason = _reason(outcome)
@@ -137,8 +144,28 @@ def to_payload(outcome: Outcome) -> dict[str, Any]:
     told = {name: _clip(name, value) for name, value in payload["error"].items() if value is not None}
     if "retry_after_s" in told:
         details["retry_after_s"] = told.pop("retry_after_s")
+    if "kept_as" in told:
+        details["execution_id"] = told.pop("kept_as")
+        details["result_uri"] = RESULT_URI.format(execution_id=details["execution_id"])
     payload["error"] = {**told, "code": REASONS[reason].value, "details": details}
     return payload
+
+
+def without_result(stdout: str, result: Any) -> str:
+    """What was printed, without the result where a script prints what it returns: it is sent once."""
+    if result is None or not stdout:
+        return stdout
+    written = {result if isinstance(result, str) else str(result), dumps(result), json.dumps(result)}
+    written |= {json.dumps(result, indent=indent, ensure_ascii=False) for indent in (2, 4)}
+    if stdout.strip() in {text.strip() for text in written}:
+        return ""
+    for text in sorted(written, key=len, reverse=True):
+        if len(text) >= _WORTH_CUTTING:
+            stdout = f"\n{stdout}".replace(f"\n{text}\n", "\n").removeprefix("\n")
+    return stdout
+
+
+_WORTH_CUTTING = 40  # a shorter one may be printed for a reason
 
 
 def _clip(name: str, value: Any) -> Any:
@@ -153,10 +180,10 @@ def _reason(outcome: Outcome) -> str:
 
 
 def render(payload: dict[str, Any]) -> str:
-    """The payload as text: the result as compact JSON, then stdout, then what went wrong."""
+    """The payload as text: the result as compact JSON, tables as columns; then stdout, then what went wrong."""
     lines = [_headline(payload)]
     if payload["status"] == "ok":
-        lines.append(f"result: {dumps(payload['result'])}")
+        lines.append(f"result: {dumps(columned(payload['result']))}")
     if payload["stdout"]:
         lines.append(f"stdout:\n{payload['stdout']}")
     if "error" in payload:

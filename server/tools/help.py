@@ -13,20 +13,18 @@ from server.errors import WinnowError
 from server.reference.guides import playbook, spelled
 from server.reference.schemas import arguments_table
 from server.reference.sdk import SDK, explained, sdk_reference
+from server.skills import explained as skills_explained
 from server.tiers import Size
 from server.tokens import first_tokens
 from server.tools.base import Context, Result, Tool
 
 DESCRIPTION = """\
-How to use this server: the playbook, the reference of the script SDK, every tool with its arguments.
-
-Use when: you begin to work with this server, write a script, or were refused and the message was not enough.
-Do not use when: you want to know what the user's documents say; search for that.
+How to use this server: playbook, script SDK, each tool's arguments.
+Use when: you begin, write a script, or were refused.
+Do not use when: you want what documents say.
 Returns at most: 2,000 tokens.
-If you need more, call: this again with next_start_char as start_char.
-Defaults: topic playbook, start_char 0. Topics: playbook, sdk, the name of a tool, or of a function or class of \
-the SDK; each answer lists them all.
-Example: {"topic": "sdk"}"""
+If you need more, call: this with next_start_char as start_char.
+Defaults: topic playbook. Topics: playbook, sdk, skills, the name of a tool, SDK function or class."""
 
 _MOST = Size(tokens=2_000, bytes=16 * 1024)
 # The list of topics and the escapes of JSON take the rest.
@@ -48,7 +46,7 @@ def tool_over(tools: Sequence[Tool]) -> Tool:
 
 async def _handle(tools: Sequence[Tool], context: Context, arguments: dict[str, Any]) -> Result:
     request, warnings = parse(Help, arguments)
-    topics = _topics([tool for tool in tools if tool.offered(context)], context)
+    topics = _topics([tool for tool in tools if tool.stands(context)], context)
     topic, text = _found(request.topic, topics)
     end = _end_of_portion(text, request.start_char)
     payload: dict[str, Any] = {
@@ -74,6 +72,7 @@ def _topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[
     in_scripts = _in_scripts(context) if "execute_code" in names else {}
     if in_scripts:
         topics["sdk"] = sdk_reference
+        topics["skills"] = partial(skills_explained, context.scripts.shelf)
     for tool in offered:
         name = tool.name if context.settings.tool_names == "dotted" else _plain(tool.name)
         topics[name] = partial(_about, tool, tool.name if tool.name in in_scripts else None, context)

@@ -11,7 +11,7 @@ from mcp_types import Annotations, CallToolResult, ResourceLink, TextContent, To
 from mcp_types import Tool as WireTool
 
 from server import __version__
-from server.contracts import answer_schema, flat_schema
+from server.contracts import answer_schema, wire_schema
 from server.errors import WinnowError, internal_error
 from server.logs import hushed, log
 from server.reference.guides import spelled
@@ -41,7 +41,8 @@ class Dispatcher:
 
     def listed(self) -> list[WireTool]:
         """The tools this server can serve now, in fixed order."""
-        return [_on_the_wire(tool, self._spelled(tool.name), self._settings) for tool in self._offered()]
+        listed = (tool for tool in self._offered() if tool.listed)
+        return [_on_the_wire(tool, self._spelled(tool.name), self._settings) for tool in listed]
 
     def find(self, name: str) -> Tool | None:
         """The tool of this name; dots and underscores are the same."""
@@ -76,7 +77,7 @@ class Dispatcher:
 
     def _offered(self) -> Sequence[Tool]:
         context = self._context("", _silent)
-        return [tool for tool in TOOLS if tool.offered(context)]
+        return [tool for tool in TOOLS if tool.stands(context)]
 
     def _spelled(self, name: str) -> str:
         return name if self._settings.tool_names == "dotted" else _plain(name)
@@ -189,7 +190,7 @@ def _on_the_wire(tool: Tool, name: str, settings: Settings) -> WireTool:
         name=name,
         title=tool.title,
         description=spelled(tool.worded(tool.description, settings), settings),
-        input_schema=dict(flat_schema(tool.arguments)),
+        input_schema=dict(wire_schema(tool.arguments)),
         output_schema=dict(answer_schema(tool.answer)) if settings.structured_output_enabled else None,
         annotations=ToolAnnotations(
             title=tool.title,

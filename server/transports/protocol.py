@@ -33,6 +33,7 @@ from pydantic import ValidationError
 from server import __version__
 from server.contracts import flat_schema
 from server.errors import WinnowError
+from server.kept import KeptResults
 from server.logs import log
 from server.reference.guides import instructions
 from server.scratch import URI_TEMPLATE, Scratch
@@ -57,6 +58,10 @@ class Application(Protocol):
     @property
     def scratch(self) -> Scratch:
         """The passages that sessions were shown in part."""
+
+    @property
+    def results(self) -> KeptResults:
+        """What sessions' scripts returned that was too large to be sent."""
 
     def start(self) -> None:
         """Begin to load; returns at once. Called once the first request has been answered."""
@@ -147,13 +152,13 @@ class _Handlers:
         self, context: Connection, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         _one_page(params)
-        return ListResourceTemplatesResult(resource_templates=[resources.TEMPLATE])
+        return ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
 
     async def read_resource(self, context: Connection, params: ReadResourceRequestParams) -> ReadResourceResult:
         client = self._counted(context)
         tools = await self._tools()
         session = self._application.scratch.session(client)
-        return resources.read(params.uri, session, tools, self._application.settings)
+        return resources.read(params.uri, session, self._application.results, tools, self._application.settings)
 
     async def list_prompts(self, context: Connection, params: PaginatedRequestParams | None) -> ListPromptsResult:
         _one_page(params)

@@ -21,6 +21,9 @@ from mcp_types import (
 
 from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
+from server.kept import URI_TEMPLATE as RESULT_TEMPLATE
+from server.kept import KeptResults
+from server.kept import parse_uri as parse_result
 from server.printable import printable
 from server.reference.guides import playbook, spelled
 from server.reference.sdk import sdk_reference
@@ -30,7 +33,7 @@ from server.tiers import first_bytes
 
 _MAX_URI_CHARS = 200
 _MAX_COMPLETIONS = 100  # the protocol's own limit
-_TEXT, _MARKDOWN = "text/plain", "text/markdown"
+_TEXT, _MARKDOWN, _JSON = "text/plain", "text/markdown", "application/json"
 
 TEMPLATE = ResourceTemplate(
     name="passage",
@@ -40,6 +43,17 @@ TEMPLATE = ResourceTemplate(
     mime_type=_TEXT,
     annotations=Annotations(audience=["assistant"], priority=0.1),
 )
+
+
+RESULTS = ResourceTemplate(
+    name="result",
+    title="A large result of this session",
+    uri_template=RESULT_TEMPLATE,
+    description="What a script returned that was too large to be sent, whole, by the result_uri of its error.",
+    mime_type=_JSON,
+    annotations=Annotations(audience=["assistant"], priority=0.1),
+)
+TEMPLATES = (TEMPLATE, RESULTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +98,10 @@ def listed_pages(tools: Collection[str], settings: Settings) -> list[Resource]:
     ]
 
 
-def read(uri: str, session: Session, tools: Collection[str], settings: Settings) -> ReadResourceResult:
-    """A help page, or a passage of this session.
+def read(
+    uri: str, session: Session, results: KeptResults, tools: Collection[str], settings: Settings
+) -> ReadResourceResult:
+    """A help page, a passage of this session, or a large result of its scripts.
 
     Raises:
         WinnowError: INVALID_REQUEST for what is no URI of ours, SCOPE_VIOLATION for another session's whether or
@@ -94,14 +110,24 @@ def read(uri: str, session: Session, tools: Collection[str], settings: Settings)
     page = _pages(tools).get(uri)
     if page is not None:
         return _contents(uri, _rendered(page, tools, settings), _MARKDOWN)
+    execution_id = parse_result(uri)
+    if execution_id is not None:
+        return _contents(uri, _result_of(session, results, execution_id), _JSON)
     parsed = parse_uri(uri)
     if parsed is None:
-        known = ", ".join((*_pages(tools), URI_TEMPLATE))
+        known = ", ".join((*_pages(tools), URI_TEMPLATE, RESULT_TEMPLATE))
         raise WinnowError("INVALID_REQUEST", f"{_shown(uri)} is no resource of this server; it has {known}")
     kept = _passage_of(session, *parsed)
     if kept is None:
         raise WinnowError("NOT_FOUND", f"this passage is unknown or no longer held; {_instead(tools, settings)}")
     return _contents(uri, first_bytes(printable(kept.passage.chunk.text), MAX_EXCERPT_BYTES), _TEXT)
+
+
+def _result_of(session: Session, results: KeptResults, execution_id: str) -> str:
+    text = results.get(session.id, execution_id)
+    if text is None:
+        raise WinnowError("NOT_FOUND", "this result is unknown or no longer held; run the script again")
+    return printable(text)
 
 
 def _passage_of(session: Session, session_id: str, passage_id: str) -> Kept | None:

@@ -30,6 +30,7 @@ from mcp_types import (
 from server.app import Application, running
 from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
+from server.kept import KeptResults
 from server.models import Chunk, Document, Passage
 from server.scratch import URI_TEMPLATE, Scratch
 from server.settings import Settings, load_settings
@@ -94,11 +95,12 @@ async def refusal(client: Client, uri: str) -> MCPError:
 
 
 async def test_the_template_says_what_a_passage_is_and_whom_it_is_for(client: Client) -> None:
-    (template,) = (await client.list_resource_templates()).resource_templates
+    (template, result) = (await client.list_resource_templates()).resource_templates
     assert template.uri_template == URI_TEMPLATE == "winnow://scratch/{session_id}/{passage_id}"
     assert template.mime_type == "text/plain"
     assert template.annotations is not None
     assert (template.annotations.audience, template.annotations.priority) == (["assistant"], 0.1)
+    assert (result.uri_template, result.mime_type) == ("winnow://result/{execution_id}", "application/json")
 
 
 async def test_a_result_s_passage_is_read_by_its_uri_and_is_what_full_search_results_say(client: Client) -> None:
@@ -182,10 +184,10 @@ async def test_hostile_uris_are_refused_by_their_form(client: Client) -> None:
 def test_any_text_is_a_page_or_is_refused(uri: str) -> None:
     session = Scratch(10**6, 60).session("a")
     if uri in PAGES:
-        assert read(uri, session, TOOLS, Settings()).contents
+        assert read(uri, session, KeptResults(60), TOOLS, Settings()).contents
         return
     with pytest.raises(WinnowError) as caught:
-        read(uri, session, TOOLS, Settings())
+        read(uri, session, KeptResults(60), TOOLS, Settings())
     assert caught.value.reason in ("INVALID_REQUEST", "SCOPE_VIOLATION", "NOT_FOUND")
 
 
@@ -197,13 +199,13 @@ def passage(text: str) -> Passage:
 def test_a_passage_leaves_without_escapes_and_within_its_bound() -> None:
     session = Scratch(10**7, 60).session("a")
     coloured = session.keep(passage("\x1b[31mred\x1b[0m\x07 and \ud800"), "handbook")
-    (contents,) = read(coloured.uri, session, TOOLS, Settings()).contents
+    (contents,) = read(coloured.uri, session, KeptResults(60), TOOLS, Settings()).contents
     assert isinstance(contents, TextResourceContents)
     assert contents.text == "red and \ufffd"
     long = session.keep(
         replace(passage(""), chunk=replace(passage("日本語" * 20_000).chunk, id="two")), "handbook"
     )
-    (contents,) = read(long.uri, session, TOOLS, Settings()).contents
+    (contents,) = read(long.uri, session, KeptResults(60), TOOLS, Settings()).contents
     assert isinstance(contents, TextResourceContents)
     assert MAX_EXCERPT_BYTES - 3 < len(contents.text.encode()) <= MAX_EXCERPT_BYTES
     assert ("日本語" * 20_000).startswith(contents.text)

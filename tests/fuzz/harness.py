@@ -75,6 +75,7 @@ def _job(source: str) -> Mapping[str, Any]:
         "code": source,
         "stdout_bytes": LIMITS.stdout_total_bytes,
         "result_bytes": LIMITS.result_bytes,
+        "whole_bytes": max(LIMITS.result_bytes, LIMITS.kept_bytes),
         "request_bytes": LIMITS.request_bytes,
         "nesting": LIMITS.nesting,
         "memory_bytes": _MEMORY_BYTES,

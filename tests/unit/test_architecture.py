@@ -44,6 +44,10 @@ ROOMS: Mapping[str, str] = {
     "server.contracts": "server.errors server.graph",
     "server.tiers": "server.contracts server.models server.spans server.printable server.tokens",
     "server.scratch": "server.models server.logs",
+    "server.kept": "",
+    "server.audit": "server.logs",
+    "server.skills": "sandbox",
+    "server.columns": "",
     "server.definitions": "",
     "server.graph": "server.errors server.ids server.models",
     "server.graph.extraction": "server.graph server.definitions server.retrieval server.errors server.ids "
@@ -58,14 +62,16 @@ ROOMS: Mapping[str, str] = {
     "server.settings",
     # the seam, and what stands on it
     "server.operations": "server.backends.base server.caches server.graph server.retrieval server.contracts "
-    "server.tiers server.spans server.evidence server.scratch server.printable server.tokens server.ids "
-    "server.models server.errors server.settings",
-    "server.knowledge": "server.operations server.contracts server.scratch server.figures server.errors "
-    "server.settings",
-    "server.scripts": "sandbox server.knowledge server.contracts server.errors server.settings server.tokens",
+    "server.tiers server.spans server.evidence server.scratch server.kept server.printable server.tokens "
+    "server.ids server.models server.errors server.settings",
+    "server.knowledge": "server.operations server.contracts server.kept server.scratch server.figures "
+    "server.errors server.settings",
+    "server.scripts": "sandbox server.audit server.logs server.skills server.kept server.knowledge "
+    "server.contracts server.errors server.settings server.tokens",
     "server.reference": "client_sdk sandbox server.scripts server.settings",
-    "server.tools": "sandbox server.knowledge server.scripts server.scratch server.contracts server.tiers "
-    "server.reference server.errors server.printable server.tokens server.settings",
+    "server.tools": "sandbox server.skills server.columns server.kept server.knowledge server.scripts "
+    "server.scratch server.contracts server.tiers server.reference server.errors server.printable "
+    "server.tokens server.settings",
     # the rim: everything may be composed here, and nobody imports it
     "server.transports": ANYTHING,
     "server.app": ANYTHING,
@@ -91,7 +97,7 @@ VENDORS: Mapping[str, str] = {
     "rich": "server.commands.",
     "numpy": "server.backends. server.bench. server.graph.walk server.graph.parts server.graph.cooccurrence",
     "tiktoken": "server.tokens",
-    "cachetools": "server.caches server.scratch",
+    "cachetools": "server.caches server.kept server.scratch",
     "psutil": "server.bench. server.health sandbox.spawned security.soak",
     "packaging": "server.health",
     "qdrant_edge": "server.backends.edge",
@@ -134,7 +140,8 @@ def _modules() -> Mapping[str, Path]:
     found = {}
     for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        if parts[:2] != ("security", "attacks"):  # programs for the sandbox, not modules of ours
+        # Programs for the sandbox, not modules of ours.
+        if parts[:2] != ("security", "attacks") and parts[:3] != ("server", "data", "skills"):
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 

@@ -17,11 +17,14 @@ from server.graph.records import EDGE_TYPES
 from server.reference.guides import PROMPTS, instructions, playbook
 from server.reference.sdk import SDK
 from server.settings import Settings, load_settings
+from server.skills import load
 from server.tools import TOOLS
 
 WIRE = {tool.name.replace(".", "_"): tool for tool in TOOLS}
 # What nobody is taught: these are listed where a flag asks for them.
 LEGACY = {"search_sections", "get_section_text"}
+# What a message leads to, and no list.
+UNLISTED = {name for name, tool in WIRE.items() if not tool.listed}
 
 TEXTS = {
     "instructions": instructions(Settings()),
@@ -51,7 +54,7 @@ def _parameters(name: str) -> set[str]:
 
 def _vocabulary() -> set[str]:
     details = WinnowError("RATE_LIMIT", "", retry_after_s=1.0).envelope()["details"]
-    words = {*WIRE, *SDK, *FIELDS, *client_sdk.__all__, *details}
+    words = {*load([]).skills, *WIRE, *SDK, *FIELDS, *client_sdk.__all__, *details}
     for tool in TOOLS:
         words |= {*_names(flat_schema(tool.arguments)), *_names(flat_schema(tool.answer))}
     for name in SDK:
@@ -86,7 +89,7 @@ def test_every_call_shown_passes_what_the_tool_takes(text: str) -> None:
 
 def test_the_instructions_show_calls_by_their_parameters_alone() -> None:
     calls = CALL.findall(TEXTS["instructions"])
-    assert {name for name, _ in calls} == set(WIRE) - LEGACY - {"execute_code"}
+    assert {name for name, _ in calls} == set(WIRE) - LEGACY - UNLISTED - {"execute_code"}
     for name, arguments in calls:
         assert set(arguments.split(", ")) <= _parameters(name)
 
@@ -102,7 +105,7 @@ def test_the_playbook_tells_what_to_do_for_each_of_the_six_codes() -> None:
 
 
 def test_the_playbook_and_the_instructions_name_every_tool_that_is_listed_by_default() -> None:
-    taught = set(WIRE) - LEGACY
+    taught = set(WIRE) - LEGACY - UNLISTED
     assert {name for name in taught if f"{name}(" not in playbook()} == set()
     assert {name for name in taught if name not in TEXTS["instructions"]} == set()
 

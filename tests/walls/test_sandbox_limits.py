@@ -192,7 +192,7 @@ def test_cancelling_kills_the_script_and_frees_the_worker(bench: Any) -> None:
 def test_progress_is_told_about_once_a_second(bench: Any) -> None:
     seen: list[Usage] = []
 
-    async def progress(usage: Usage) -> None:
+    async def progress(usage: Usage, message: str) -> None:
         seen.append(usage)
 
     bench.run("import time\nkb.search('q')\ntime.sleep(2.4)", on_progress=progress)
@@ -282,3 +282,26 @@ def test_a_script_that_only_calls_is_ended_at_its_wall_clock_all_the_same() -> N
     outcome = asyncio.run(run())
     assert ending(outcome) == ("timeout", "Timeout")
     assert outcome.usage.sdk_calls > 1000
+
+
+def test_what_a_script_says_of_its_progress_is_heard_on_one_clean_line(bench: Any) -> None:
+    heard: list[str] = []
+
+    async def progress(usage: Usage, message: str) -> None:
+        heard.append(message)
+
+    code = "progress('half\\n\\x1b[31m way\\u202e there')\nfor _ in range(20): progress('again ' * 99)"
+    assert bench.run(code, on_progress=progress).status == "ok"
+    assert heard == ["half [31m way there"]
+
+
+def test_what_may_still_be_used_is_asked_for_free_and_not_without_end(bench: Any) -> None:
+    outcome = bench.run("for n in range(1000): left = budget()\nreturn left.calls, left.rows, len(kb.search('q'))")
+    assert (outcome.result, outcome.usage.sdk_calls) == ([100, {}, 1], 1)
+    flood = bench.run("for n in range(1001): progress(n)")
+    assert (flood.status, flood.error.type) == ("limit", "CallLimit")
+
+
+def test_progress_is_a_text_on_the_wire(bench: Any) -> None:
+    outcome = bench.run("from client_sdk import MCPClient\nprogress(['a', 1])\nreturn 'fine'")
+    assert outcome.result == "fine"

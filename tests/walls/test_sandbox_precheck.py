@@ -20,7 +20,7 @@ from client_sdk.rows import FIELDS
 from sandbox import CallError, Reply, policy, precheck
 from sandbox.menu import WITHHELD_MEMBERS
 from server import contracts
-from server.contracts import graph, kb, search
+from server.contracts import graph, kb, scripting, search
 
 FOLDER = Path(__file__).parent / "scripts"
 SCRIPTS = {f"{path.parent.name}/{path.stem}": path.read_text("utf-8") for path in sorted(FOLDER.glob("*/*.py"))}
@@ -50,10 +50,10 @@ CERTAIN = {
         2,
         "did you mean 'top_k'?",
     ),
-    "fetch()": ("TypeError", 1, "it takes: fetch(ids, level='full', *, scope=None)"),
+    "fetch()": ("TypeError", 1, "it takes: fetch(ids, level='full', max_tokens=None, *, scope=None)"),
     "semantic_search('retry', 5)": ("TypeError", 1, "it takes: semantic_search(query=None, *"),
     "semantic_search('retry', response_mode='ful')": ("SDKError", 1, "did you mean 'full'?"),
-    "fetch('doc1', level='everything')": ("SDKError", 1, "one of 'ids'"),
+    "fetch('doc1', level='everything')": ("SDKError", 1, "one of 'auto', 'ids'"),
     "rows = semantic_search('retry')\nfor row in rows:\n    print(row.titel)": ("MissingField", 3, "'title'"),
     "rows = await kb.search('retry')\nreturn [r.scroe for r in rows]": ("MissingField", 2, "'score'"),
     "rows = kb.search('retry')\nreturn rows[0].titel": ("MissingField", 2, "'title'"),
@@ -92,6 +92,31 @@ CERTAIN = {
     "page = kb.extract_evidence('how', ['a'])\nprint(page.quotes[0].tittle)": ("MissingField", 2, "'title'"),
     "part = kb.read_excerpt('a')\nprint(part.exerpt)": ("MissingField", 2, "'excerpt'"),
     "part = await kb.expand_excerpt('a')\nprint(part['trunkated'])": ("MissingField", 2, "'truncated'"),
+    "rerank('how', kb.search('how'), limit=3)": ("TypeError", 1, "did you mean 'top_k'?"),
+    "rerank(question='how', rows=[])": ("TypeError", 1, "did you mean 'query'?"),
+    "rerank('how', documents=[])": ("TypeError", 1, "did you mean 'rows'?"),
+    "rerank('how', [], min_score=0.5)": ("TypeError", 1, "did you mean 'threshold'?"),
+    "hybrid_search('how', bm25=0.5)": ("TypeError", 1, "did you mean 'bm25_weight'?"),
+    "hybrid_search('how', dense_weight=0.5)": ("TypeError", 1, "did you mean 'vector_weight'?"),
+    "filter_rows([], score=0.5)": ("TypeError", 1, "did you mean 'min_score'?"),
+    "filter_rows([], path_include='x')": ("TypeError", 1, "did you mean 'include'?"),
+    "filter_rows([], match='some')": ("SDKError", 1, "one of 'all', 'any'"),
+    "group_by([], by='file')": ("TypeError", 1, "did you mean 'key'?"),
+    "dedupe([], key='file')": ("TypeError", 1, "did you mean 'by'?"),
+    "summarize([], max_length=10)": ("TypeError", 1, "did you mean 'max_content_length'?"),
+    "format_for_agent([], format='table')": ("TypeError", 1, "did you mean 'style'?"),
+    "format_for_agent([], style='tabel')": ("SDKError", 1, "did you mean 'table'?"),
+    "fetch('a', tokens=500)": ("TypeError", 1, "did you mean 'max_tokens'?"),
+    "fetch('a', level='meta')": ("SDKError", 1, "'metadata'"),
+    "quotes()": ("TypeError", 1, "it takes: quotes(rows, max_chars=400)"),
+    "budget(1)": ("TypeError", 1, "it takes: budget()"),
+    "formatforagent([])": ("NameError", 1, "did you mean 'format_for_agent'?"),
+    "from winnow import rerankk": ("CodeRejected", 1, "did you mean 'rerank'?"),
+    "for r in rerank('how', kb.search('how')):\n    print(r.rerank_scroe)": ("MissingField", 2, "'rerank_score'"),
+    "for r in filter_rows(kb.search('how')):\n    print(r.titel)": ("MissingField", 2, "'title'"),
+    "rows = dedupe(semantic_search('how'))\nreturn rows[0].scroe": ("MissingField", 2, "'score'"),
+    "for r in kb.search('how').all():\n    print(r.previw)": ("MissingField", 2, "'preview'"),
+    "for r in hybrid_search('how'):\n    print(r.sectoin)": ("MissingField", 2, "'section'"),
 }
 
 # What may go well, in some run or some other way.
@@ -140,6 +165,13 @@ UNCERTAIN = [
     "for path in graph.paths('a', 'b'):\n    print(path.hops, path.nodes[0].title, path.edges[0].relation)",
     "page = find_vendor_info('acme')\nprint(page.relationships, [row.title for row in page.entities])",
     "def kb_search(): return 1\nprint(kb_search())",
+    "for r in filter_rows([{'titel': 1}]):\n    print(r['titel'])",
+    "for r in dedupe({'a': n} for n in [1]):\n    print(r.titel if False else r)",
+    "for q in quotes(kb.search('how')):\n    print(q.source, q.quote)",
+    "for name, rows in group_by(kb.search('how'), 'file').items():\n    print(name, len(rows))",
+    "left = budget()\nprint(left.calls, left.rows.previews)\nprogress('half way')",
+    "rows = summarize(kb.search('how'), fields=['titel'])\nprint(rows[0].get('titel'))",
+    "budget = {'calls': 3}\nprint(budget.get('calls'), [tokens for tokens in [1]])",
 ]
 
 
@@ -240,7 +272,7 @@ def test_every_name_of_the_knowledge_base_that_is_imported_by_itself_has_its_hin
 def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() -> None:
     rows = (search.Row, search.RowMetadata, search.Relationship, kb.KbRow, kb.QuoteRow, kb.ExcerptAnswer)
     rows += (kb.Citation, graph.DescribedRow, graph.ReachedRow, graph.PathRow, graph.PathNode, graph.PathEdge)
-    rows += (graph.VendorEntity, graph.VendorRelationship)
+    rows += (graph.VendorEntity, graph.VendorRelationship, scripting.RerankedRow)
     # What comes on request only, which no function of the SDK makes, and what the host keeps to itself.
     fields = {field for row in rows for field in row.model_fields} - {"scores", "debug", "meta"}
     formats = contracts.flat_schema(contracts.ExcerptOptions)["properties"]["format"]["enum"]
@@ -248,7 +280,7 @@ def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() ->
     levels = contracts.flat_schema(contracts.Fetch)["properties"]["level"]["enum"]
     directions = contracts.flat_schema(contracts.GraphExpand)["properties"]["direction"]["enum"]
     choices = {"response_mode": tuple(modes), "level": tuple(levels), "format": tuple(formats)}
-    choices["direction"] = tuple(directions)
+    choices |= {"direction": tuple(directions), "style": ("text", "table", "json"), "match": ("all", "any")}
     assert (set(FIELDS), CHOICES) == (fields, choices)
 
 

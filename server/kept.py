@@ -1,0 +1,70 @@
+"""Results that were too large to be sent, whole, for the session whose script returned them.
+
+Bounded like the passages of a session (scratch.py): what nobody has used for longest leaves first, whoever it is
+of, and what is older than the time to live is gone. An id of another session, an expired one and an invented one
+are all unknown, and cannot be told apart.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from cachetools import TTLCache
+
+URI_TEMPLATE = "winnow://result/{execution_id}"
+
+_ID_BYTES = 8
+_URI = re.compile(rf"winnow://result/([0-9a-f]{{{2 * _ID_BYTES}}})")
+MAX_BYTES = 16 * 1024 * 1024  # sixty of the largest there can be
+_ENTRY_BYTES = 512  # keys and links around a text
+
+
+def new_execution_id() -> str:
+    """A name for one execution, that nobody can work out from another: 16 hexadecimal digits."""
+    return secrets.token_hex(_ID_BYTES)
+
+
+def parse_uri(uri: str) -> str | None:
+    """The execution id of a result's URI; None for anything that is not one, to the letter.
+
+    >>> parse_uri("winnow://result/0123456789abcdef")
+    '0123456789abcdef'
+    """
+    match = _URI.fullmatch(uri)
+    return match[1] if match else None
+
+
+class KeptResults:
+    """The store of one process, for all its sessions; threads may use it at the same time.
+
+    ``max_bytes`` bounds what its texts take in memory, ``ttl_seconds`` how long one is kept; ``now`` tells seconds
+    from any fixed moment.
+    """
+
+    def __init__(
+        self, ttl_seconds: float, max_bytes: int = MAX_BYTES, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._lock = threading.Lock()
+        self._texts: TTLCache[tuple[str, str], str] = TTLCache(
+            max_bytes, ttl_seconds, timer=now, getsizeof=lambda text: _ENTRY_BYTES + sys.getsizeof(text)
+        )
+
+    def put(self, session_id: str, execution_id: str, text: str) -> bool:
+        """Keep the JSON of a result; False where it is larger than the whole store."""
+        with self._lock:
+            try:
+                self._texts[session_id, execution_id] = text
+            except ValueError:
+                return False
+            return True
+
+    def get(self, session_id: str, execution_id: str) -> str | None:
+        """What this session holds under this id, which counts as a use; None for whatever else."""
+        with self._lock:
+            text: str | None = self._texts.get((session_id, execution_id))
+            return text

@@ -1,0 +1,130 @@
+"""Skills: functions that the operator chose for scripts to import, beside the ones that winnow brings.
+
+A folder of skills holds Python files; each public function with a docstring is a skill. Whoever can write there
+writes what scripts may call, so a file that others may write is left out, and so is one that the sandbox's policy
+refuses: a skill can nothing that a script cannot. Folders of the operator's come first; a name that is there
+already is left out, too. Scripts have no files, so no script adds or changes one.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox.policy import Rejected
+from sandbox.skilled import MOST_BYTES, Skills, examined
+
+SHIPPED = Path(__file__).parent / "data" / "skills"
+_MOST_FILES = 100  # of one folder
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A function by its name: its parameters as they are written, its docstring, the file that it is from."""
+
+    name: str
+    parameters: str
+    doc: str
+    file: str
+
+    @property
+    def line(self) -> str:
+        """What it does, in one line."""
+        return self.doc.partition("\n")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file, or a function of one, that scripts do not get; and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """What scripts may import, and what was left out."""
+
+    skills: Mapping[str, Skill] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
+
+    def for_scripts(self) -> Skills:
+        """As the sandbox takes them."""
+        return Skills(self.sources, {name: skill.file for name, skill in self.skills.items()})
+
+
+def load(folders: Sequence[Path]) -> Shelf:
+    """The skills of these folders, and the shipped ones after them."""
+    skills: dict[str, Skill] = {}
+    sources: dict[str, str] = {}
+    left_out: list[LeftOut] = []
+    for folder in (*folders, SHIPPED):
+        for path in _files(folder, left_out):
+            file = f"{path.stem}@{len(sources)}"
+            try:
+                source = _source_of(path)
+                found = list(_skills_in(source, file))
+            except Rejected as error:
+                where = f"line {error.line}: " if error.line else ""
+                left_out.append(LeftOut(str(path), f"{where}{error.message}"))
+                continue
+            except (OSError, UnicodeDecodeError, PermissionError) as error:
+                left_out.append(LeftOut(str(path), str(error)))
+                continue
+            taken = [skill for skill in found if skill.name in skills]
+            left_out += [LeftOut(f"{path}: {skill.name}", "there is one of this name already") for skill in taken]
+            sources[file] = source
+            skills.update({skill.name: skill for skill in found if skill not in taken})
+    return Shelf(skills, sources, tuple(left_out))
+
+
+def _files(folder: Path, left_out: list[LeftOut]) -> Sequence[Path]:
+    try:
+        _check_others(folder)
+        return sorted(path for path in folder.iterdir() if path.suffix == ".py")[:_MOST_FILES]
+    except OSError as error:
+        left_out.append(LeftOut(str(folder), str(error)))
+        return []
+
+
+def _check_others(path: Path) -> None:
+    if sys.platform != "win32" and path.stat().st_mode & stat.S_IWOTH:
+        raise PermissionError(f"others may write it: chmod o-w {path}")
+
+
+def _source_of(path: Path) -> str:
+    _check_others(path)
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    return data.decode("utf-8")
+
+
+def _skills_in(source: str, file: str) -> Iterator[Skill]:
+    """The public functions of a file that the policy admits, in order."""
+    examined(source)
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+            continue
+        doc = ast.get_docstring(node)
+        if not doc:
+            raise Rejected("CodeRejected", f"{node.name}: a skill says in its docstring what it does", node.lineno)
+        yield Skill(node.name, f"({ast.unparse(node.args)})", inspect.cleandoc(doc), file)
+
+
+def explained(shelf: Shelf) -> str:
+    """Every skill by one line, then each with its parameters; Markdown."""
+    lines = [f"- `{skill.name}{skill.parameters}`: {skill.line}" for skill in shelf.skills.values()]
+    whole = [
+        f"## {skill.name}\n\n`{skill.name}{skill.parameters}`\n\n{skill.doc}" for skill in shelf.skills.values()
+    ]
+    return "\n\n".join([_OPENING, "\n".join(lines), *whole])
+
+
+_OPENING = """\
+Functions made of SDK calls, for questions that come up often. In a script: `from skills import NAME`."""

@@ -1,0 +1,47 @@
+"""``read_result``: on through the result of a script that was too large to be sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.contracts.scripts import ReadResult, ResultAnswer
+from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from server.tools.base import Context, Result, Tool, ask
+
+DESCRIPTION = """\
+Read on, as JSON text, in a script's result that was too large.
+Use when: execute_code named an execution_id, and you need the result as it is.
+Do not use when: less will do: start the next script with read_result(execution_id).
+Returns at most: max_tokens tokens.
+If you need more, call: this with next_start_char as start_char.
+Defaults: max_tokens 1000. Max: 8000."""
+
+
+async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+    return await ask(context, "read_result", arguments, _lines)
+
+
+def _lines(payload: dict[str, Any]) -> list[str]:
+    start, end = payload["start_char"], payload["start_char"] + len(payload["text"])
+    lines = [f"result {payload['execution_id']}: characters {start:,} to {end:,} of {payload['total_chars']:,}"]
+    lines.append(payload["text"])
+    if payload["truncated"]:
+        lines.append(f"next_start_char: {payload['next_start_char']}")
+    return lines
+
+
+def _offered(context: Context) -> bool:
+    return context.scripts.available
+
+
+TOOL = Tool(
+    name="read_result",
+    title="Read on in a large result",
+    description=DESCRIPTION,
+    arguments=ReadResult,
+    answer=ResultAnswer,
+    handler=_handle,
+    most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
+    offered=_offered,
+    listed=False,
+)

@@ -1,0 +1,124 @@
+"""What is written down of each script, and how it is read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.app import running
+from server.audit import AuditLog, fingerprint, read, since_of
+from server.commands.audit import _moment, _summary, _table
+from server.errors import WinnowError
+from server.settings import Settings, load_settings
+
+DAY = 86_400
+
+
+def run(settings: Settings, *scripts: str) -> dict[str, Any]:
+    """Run them; the figures of the process afterwards."""
+
+    async def all_of_them() -> dict[str, Any]:
+        async with running(settings, wait_for_model=True) as application:
+            await application.ready()
+            for code in scripts:
+                await application.scripts.run(code, client="somebody")
+            return await application.health()
+
+    return asyncio.run(all_of_them())
+
+
+@pytest.mark.walls
+def test_each_script_leaves_one_line_without_its_words(store: Path, tmp_path: Path) -> None:
+    settings = load_settings(store=store, project="handbook")
+    code = "rows = semantic_search('SECRETWORD', top_k=3)\nfetch(rows, level='preview')\nreturn rows.ids"
+    health = run(settings, code, "kb.search('x')", "return 'y' * 40_000", "import os")
+    path = settings.audit_folder / "executions.jsonl"
+    first, failed, large, rejected = [json.loads(line) for line in path.read_text("utf-8").splitlines()][-4:]
+
+    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
+    assert "SECRETWORD" not in path.read_text("utf-8")
+    assert (first["source_sha256"], first["source_bytes"]) == (sha256(code.encode()).hexdigest(), len(code))
+    assert [(call["call"], call["rows"]) for call in first["calls"]] == [("semantic_search", 3), ("fetch", 3)]
+    assert len({call["arguments"] for call in first["calls"]}) == 2
+    assert (first["verdict"], first["sdk_calls"], first["rows"], first["tokens_kept_out"] > 0) == (
+        "ok",
+        2,
+        6,
+        True,
+    )
+    assert first["tokens_returned"] > 0
+    assert "seccomp" in first["walls"]["stood"]
+    assert (failed["verdict"], failed["error"], failed["calls"][0]["error"]) == (
+        "error", "SDKError", "INVALID_REQUEST")  # fmt: skip
+    assert (large["verdict"], large["error"], large["calls"]) == ("limit", "ResultTooLarge", [])
+    assert rejected["verdict"] == "rejected"
+    assert len({line["execution_id"] for line in (first, failed, large, rejected)}) == 4
+    assert first["client"] == failed["client"]
+    endings = {"ok": 1, "error": 1, "limit": 1, "rejected": 1}
+    assert health["scripts"] == {
+        "executions": 4, "sdk_calls": 3, "rows": 6, "tokens_kept_out": health["scripts"]["tokens_kept_out"],
+        "endings": endings}  # fmt: skip
+
+    records = list(read(settings.audit_folder))[-4:]
+    assert records == [first, failed, large, rejected]
+    assert _summary(records)["verdicts"] == endings
+    assert "limit ResultTooLarge" in _table(records)
+    kept = load_settings(store=tmp_path / "other", project="handbook", log_queries=True)
+    assert kept.audit_folder == tmp_path / "other" / "audit"
+
+
+def test_a_file_is_put_aside_at_its_bound_and_removed_after_its_time(tmp_path: Path) -> None:
+    now = [1_000_000_000.0]
+    log = AuditLog(tmp_path / "audit", max_bytes=200, days=2, now=lambda: now[0])
+    for number in range(9):
+        log.write({"number": number, "text": "x" * 60})
+        now[0] += 1
+    files = sorted((tmp_path / "audit").iterdir())
+    assert [record["number"] for record in read(tmp_path / "audit")] == list(range(9))
+    assert (len(files) > 3, all(file.stat().st_size <= 200 for file in files)) == (True, True)
+    for file in files:
+        os.utime(file, (now[0], now[0]))
+    now[0] += 3 * DAY
+    for number in range(9, 13):
+        log.write({"number": number, "text": "x" * 60})
+    assert next(record["number"] for record in read(tmp_path / "audit")) >= 7
+
+
+def test_lines_are_read_from_a_moment_on_and_broken_ones_left_out(tmp_path: Path) -> None:
+    now = [1_000_000_000.0]
+    log = AuditLog(tmp_path, 10_000, 2, now=lambda: now[0])
+    log.write({"number": 1})
+    now[0] += DAY
+    log.write({"number": 2})
+    with (tmp_path / "executions.jsonl").open("a") as file:
+        file.write('{"number": 3, "ti\n[]\n')
+    since = datetime.fromtimestamp(now[0] - 10, UTC)
+    assert [record["number"] for record in read(tmp_path, since)] == [2]
+    assert list(read(tmp_path / "nowhere")) == []
+
+
+def test_a_folder_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
+    (tmp_path / "audit").write_text("in the way")
+    AuditLog(tmp_path / "audit", 1_000, 1).write({"number": 1})
+    assert (tmp_path / "audit").read_text() == "in the way"
+
+
+def test_a_moment_is_a_span_or_a_date() -> None:
+    now = datetime(2026, 3, 4, tzinfo=UTC)
+    assert since_of("7d", now) == datetime(2026, 2, 25, tzinfo=UTC)
+    assert since_of("12h", now) == datetime(2026, 3, 3, 12, tzinfo=UTC)
+    assert since_of("2026-03-01T10:00:00+02:00", now) == datetime(2026, 3, 1, 8, tzinfo=UTC)
+    with pytest.raises(WinnowError, match="7d, 12h"):
+        _moment("yesterday")
+
+
+def test_the_same_arguments_have_the_same_fingerprint_in_any_order() -> None:
+    assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1}) != fingerprint({"a": 1, "b": 3})

@@ -1,0 +1,262 @@
+"""What scripts do with the SDK, each in the real sandbox over the real knowledge base."""
+
+# ruff: noqa: E501 - scripts as one would write them
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import Outcome
+from server.app import running
+from server.settings import load_settings
+from server.tokens import count_tokens
+
+pytestmark = pytest.mark.walls
+
+# A script, and what it returns.
+SCRIPTS: Mapping[str, tuple[str, Any]] = {
+    "words alone are what a weight of words alone finds": (
+        """
+by_words = hybrid_search("port 8443", bm25_weight=1.0, vector_weight=0.0, top_k=3)
+twice = hybrid_search("port 8443", bm25_weight=0.5, vector_weight=0.0, top_k=3)
+usual, same = semantic_search("port 8443", top_k=5), hybrid_search("port 8443", 0.4, 0.6, top_k=5)
+return by_words.ids == twice.ids, by_words[0].title, usual.ids == same.ids, same.fusion == usual.fusion
+""",
+        [True, "Networking handbook", True, True],
+    ),
+    "weights that are both nothing are refused": (
+        """
+try:
+    hybrid_search("port", 0, 0)
+except SDKError as error:
+    return error.type, "at least one leg" in error.message
+""",
+        ["INVALID_REQUEST", True],
+    ),
+    "rows of any calls come back as they are in a new order": (
+        """
+found = semantic_search("billing", response_mode="preview", top_k=8)[:] + kb.search("which port does the gateway use")
+best = rerank("which port does the gateway listen on", found, top_k=2)
+again = rerank("which port does the gateway listen on", found.ids if False else [row.id for row in found], top_k=2)
+return (best[0].file, best[0].rerank_score, best[0].rerank_score >= best[1].rerank_score, best.ids == again.ids,
+        "preview" in best[0], "preview" in again[0], len(best))
+""",
+        ["guide/networking.md", 1.0, True, True, True, False, 2],
+    ),
+    "a threshold leaves out what scores below it and unknown ids are named": (
+        """
+found = semantic_search("which port does the gateway listen on", top_k=30)
+some = rerank("which port does the gateway listen on", found, top_k=30, threshold=0.9)
+page = rerank("port", ["nowhere#1", found[0]], top_k=5)
+return 0 < len(some) < len(found), all(row.rerank_score >= 0.9 for row in some), page.missing_ids, len(rerank("p q", []))
+""",
+        [True, True, ["nowhere#1"], 0],
+    ),
+    "a fetch steps down to the level that fits": (
+        """
+rows = semantic_search("rule", top_k=12)
+modes = [fetch(rows, max_tokens=bound).mode for bound in (100_000, 2_300, 1_200, 250)]
+few = fetch(rows, "preview", 5)
+return modes, fetch(rows, level="auto").mode, fetch(rows[0]).mode, few.mode, len(few), "max_tokens" in few.warnings[0]
+""",
+        [["full", "preview", "metadata", "ids_only"], "full", "full", "ids_only", 12, True],
+    ),
+    "an iterator over pages ends by itself": (
+        """
+page = graph.children(semantic_search("rule", response_mode="preview")[0].document_id, hops=5, page_size=10)
+rows = [row.id for row in page.all()]
+return len(page), len(rows) == len(set(rows)) == page.total, [len(one) for one in page.pages()][0], len(rows) > 10
+""",
+        [10, True, 10, True],
+    ),
+    "pages of several questions go on like any": (
+        """
+pages = search_many(["backups", "billing"], top_k=3)
+return [[row.id for row in page.all()] == page.ids for page in pages]
+""",
+        [True, True],
+    ),
+    "a row prints as one short line and tells all of itself as a dict": (
+        """
+row = kb.search("how are backups encrypted")[0]
+line, whole = repr(row), row.to_dict()
+page = repr(kb.search("backups", top_k=3))
+return ("\\n" in line, len(line) <= 160, "Backups handbook" in line, type(whole) is dict, whole["title"] == row.title,
+        page.startswith("[") and "\\n" not in page, kb.search("backups").to_dict()["results"][0]["id"] == whole["id"] if
+        "id" in whole else True)
+""",
+        [False, True, True, True, True, True, True],
+    ),
+    "conditions on rows hold alone and together": (
+        """
+rows = semantic_search("rule of the handbook", top_k=100, response_mode="preview")
+files = lambda found: sorted({row.file for row in found})
+guide = filter_rows(rows, include=r"backups|billing", exclude="billing")
+return (
+    files(guide), files(filter_rows(rows, language="markdown")) == files(rows), len(filter_rows(rows, language="python")),
+    len(filter_by_domain(rows, "ACME")) == len(rows), len(filter_by_domain(rows, ["guide"])) == len(rows),
+    files(filter_by_domain(rows, "billing")), len(filter_by_domain(rows, "nobody")),
+    all(row.score >= 0.7 for row in filter_by_score(rows, 0.7)),
+    files(filter_rows(rows, lambda row: "Billing" in row.title)),
+    len(filter_rows(rows, type="code", domain="acme")), len(filter_rows(rows, type="code", domain="acme", match="any")) == len(rows),
+    len(filter_rows(rows, metadata={"vendor": "acme", "title": ["Billing handbook", "nothing"]})) == len(filter_by_domain(rows, "billing")),
+    len(filter_rows(rows)) == len(rows),
+)
+""",
+        [
+            ["guide/backups.md"],
+            True,
+            0,
+            True,
+            True,
+            ["guide/billing.md"],
+            0,
+            True,
+            ["guide/billing.md"],
+            0,
+            True,
+            True,
+            True,
+        ],
+    ),
+    "rows are made one of a kind and grouped": (
+        """
+pages = search_many(["backups encrypted", "encrypted backups"], top_k=5)
+rows = [row for page in pages for row in page]
+groups = group_by(rows, "file")
+return (len(dedupe(rows)) == len({row.id for row in rows}), len(dedupe(rows, by="title")) == len({row.title for row in rows}),
+        len(dedupe(rows, by=lambda row: 1)), list(groups) == list(dict.fromkeys(row.file for row in rows)),
+        sum(map(len, groups.values())) == len(rows), list(group_by(rows, "nothing")),
+        list(group_by(rows, ["type", "vendor"])))
+""",
+        [True, True, 1, True, True, [""], ["markdown / acme"]],
+    ),
+    "what is returned of rows is small": (
+        """
+rows = semantic_search("backups encrypted", response_mode="full", top_k=3)
+small = summarize(rows, max_content_length=50)
+said = quotes(kb.retrieve_evidence("how are backups encrypted"))
+return (sorted(small[0]), len(small[0].text), list(summarize(rows, fields=["title"])[0]), "AES-256" in said[0].quote,
+        said[0].source.startswith("Backups handbook"), cite(rows[0]).endswith(f"[{rows[0].id}]"))
+""",
+        [["file", "id", "score", "section", "text", "title"], 50, ["title"], True, True, True],
+    ),
+    "every call may be awaited": (
+        """
+rows = await semantic_search("backups", top_k=3)
+await progress("half way")
+return [
+    await tokens("one two"), (await budget()).calls > 0, len(await rerank("backups", rows)), len(await dedupe(rows)),
+    len(await filter_rows(rows)), len(await group_by(rows, "type")), len(await summarize(rows)), type(await cite(rows[0])) is str,
+    len(await quotes(rows)), (await format_for_agent(rows)).startswith("1. "), len(await hybrid_search("backups")) > 0,
+    len((await fetch(rows, max_tokens=300)))]
+""",
+        [2, True, 3, 3, 3, 1, 3, False, 0, True, True, 3],
+    ),
+    "a run knows what it may still use": (
+        """
+before = budget()
+semantic_search("backups", top_k=7)
+fetch(semantic_search("backups", top_k=2))
+after = budget()
+return (before.calls - after.calls, before.rows.names - after.rows.names, before.rows.documents - after.rows.documents,
+        0 < after.seconds <= before.seconds <= 30, after.tokens)
+""",
+        [3, 9, 2, True, 8000],
+    ),
+    "telling of progress is nothing that is returned": ("progress('half way')", None),
+    "counts are those of the bound on results": (
+        "return [tokens(''), tokens('Backups are kept'), tokens('word ' * 4_000)]",
+        [0, 4, 4001],
+    ),
+    "what an MCP client is asked in is understood": (
+        """
+client = MCPClient()
+results = await client.semantic_search(query="how are backups encrypted", top_k=50, response_mode="metadata")
+relevant = [r["metadata"]["id"] for r in results["results"] if r["metadata"]["vendor"] == "acme" and r["metadata"]["score"] > 0.7][:3]
+full = await client.semantic_search(query="encrypted backups", response_mode="full", filter_ids=relevant)
+best = await client.rerank("how are backups encrypted", full["results"], top_k=1)
+__result__ = {"found": full["count"], "best": best[0]["metadata"]["title"]}
+""",
+        {"found": 1, "best": "Backups handbook"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(store: Path) -> Mapping[str, Outcome]:
+    """What became of each script."""
+
+    async def run() -> Mapping[str, Outcome]:
+        async with running(load_settings(store=store, project="handbook"), wait_for_model=True) as application:
+            await application.ready()
+            every = {**SCRIPTS, **SHAPES, **MISTAKES}
+            return {name: await application.scripts.run(code) for name, (code, *_) in every.items()}
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script(name: str, outcomes: Mapping[str, Outcome]) -> None:
+    assert (outcomes[name].result, outcomes[name].error) == (SCRIPTS[name][1], None)
+
+
+SHAPES: Mapping[str, tuple[str, int]] = {
+    f"{style} in {bound} tokens": (
+        f"return format_for_agent(semantic_search('rule', top_k=40, response_mode='preview'), '{style}', {bound})",
+        bound,
+    )
+    for style in ("text", "table", "json")
+    for bound in (50, 300, 20_000)
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_rows_as_text_take_no_more_tokens_than_asked_for(name: str, outcomes: Mapping[str, Outcome]) -> None:
+    text = outcomes[name].result
+    assert outcomes[name].error is None
+    assert count_tokens(text) <= SHAPES[name][1]
+    assert ("left" in text.replace("left_out", "left")) is (SHAPES[name][1] < 20_000)
+
+
+# A script of somebody who has not read the reference; what it is told at once: status, type, line, and what to write.
+MISTAKES: Mapping[str, tuple[str, str, str, int | None, str]] = {
+    "a wrong keyword": (
+        "print('so far')\nrows = rerank('port', kb.search('port'), limit=3)",
+        "rejected", "TypeError", 2, "did you mean 'top_k'?",
+    ),
+    "a misspelt field": (
+        "rows = rerank('port', kb.search('port'))\nreturn [row.titel for row in rows]",
+        "rejected", "MissingField", 2, "did you mean 'title'?",
+    ),
+    "a field that another level has": (
+        "rows = semantic_search('port')\nreturn [row.content for row in rows]",
+        "error", "MissingField", 2, "response_mode='full'",
+    ),
+    "a forgotten await": (
+        "async def look(topic):\n    return await kb.search(topic)\nlook('port')\nreturn 1",
+        "error", "NeverAwaited", 3, "write: await look(...)",
+    ),
+    "an unbounded result": (
+        "return list(fetch(semantic_search('rule', top_k=50)))",
+        "limit", "ResultTooLarge", None, "return [{name: row.get(name) for name in ['id', ",
+    ),
+    "a tool in place of a function": ("return kb_search('port')", "rejected", "NameError", 1, "write kb.search(...)"),
+    "an import of an address": (
+        "from src.mcp_server.client import MCPClient", "rejected", "CodeRejected", 1, "from winnow import MCPClient",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_at_the_first_try(name: str, outcomes: Mapping[str, Outcome]) -> None:
+    _, status, type, line, meant = MISTAKES[name]
+    outcome, error = outcomes[name], outcomes[name].error
+    assert error is not None
+    assert (outcome.status, error.type, error.line) == (status, type, line)
+    assert meant in f"{error.message} {error.hint}"

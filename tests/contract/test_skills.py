@@ -1,0 +1,265 @@
+"""Functions that the operator chose: what may be one, what a script can do with it, what the shipped ones find."""
+
+# ruff: noqa: E501 - scripts as one would write them
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import Outcome
+from server.app import running
+from server.health import examine
+from server.settings import load_settings
+from server.skills import explained, load
+
+OWN = '''
+"""Ours."""
+
+from collections import Counter
+
+_MOST = 3
+
+
+def titles(query, top_k=5):
+    """Titles that a query finds, each with its number.
+
+    top_k: how many rows to look at.
+    """
+    return _counted(row.file for row in semantic_search(query, top_k=top_k)).most_common(_MOST)
+
+
+def _counted(values):
+    return Counter(values)
+
+
+def fails():
+    """Fail."""
+    return [][1]
+
+
+def coverage(questions):
+    """Ours, in place of the shipped one."""
+    return "ours"
+'''
+REFUSED: Mapping[str, tuple[str, str]] = {
+    "files": (
+        'def f():\n    """F."""\n    return open("/etc/passwd")',
+        "line 3: 'open' is not available in a script",
+    ),
+    "modules": ("import os", "line 1: the module 'os' is not available"),
+    "work": ("kb.search('at once')", "line 1: a file of skills only defines"),
+    "loops": ("for _ in []: pass", "line 1: a file of skills only defines"),
+    "silent": ("def f(): return 1", "line 1: f: a skill says in its docstring what it does"),
+    "broken": ("def f(:", "line 1: "),
+    "long": (f"x = '{'x' * 52_000}'", "the file is longer than"),
+    "innards": ('def f():\n    """F."""\n    return f.__globals__', "line 3: "),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An operator's folder: one good file, and others."""
+    folder = tmp_path_factory.mktemp("skills")
+    (folder / "own.py").write_text(OWN, "utf-8")
+    for name, (source, _) in REFUSED.items():
+        (folder / f"{name}.py").write_text(source, "utf-8")
+    (folder / "open.py").write_text("def g():\n    '''G.'''", "utf-8")
+    (folder / "open.py").chmod(0o666)
+    (folder / "notes.txt").write_text("nothing")
+    return folder
+
+
+SCRIPTS: Mapping[str, tuple[str, Any]] = {
+    "an operator's skill runs, under its own names": (
+        "_MOST = 1\ndef _counted(values): return None\nfrom skills import titles\nreturn titles('invoices late payment')[0][0]",
+        "guide/billing.md",
+    ),
+    "skills are imported whole, too": (
+        "import skills\nreturn skills.titles('invoices late payment', top_k=1)[0][1]",
+        1,
+    ),
+    "an operator's skill comes before a shipped one": ("from skills import coverage\nreturn coverage([])", "ours"),
+    "a skill's private names are nobody's": (
+        "import skills\nreturn hasattr(skills, '_counted'), [name for name in dir(skills) if name < 'd']",
+        [False, ["compare", "coverage"]],
+    ),
+    "a skill is not changed by a script": (
+        """
+import skills
+from skills import titles
+outcomes = []
+for change in (lambda: setattr(skills, "titles", None), lambda: setattr(titles, "__code__", None),
+               lambda: getattr(titles, "__globals__"), lambda: setattr(titles, "note", 1)):
+    try:
+        change()
+        outcomes.append("changed")
+    except (AttributeError, TypeError):
+        outcomes.append("refused")
+return outcomes
+""",
+        ["refused"] * 4,
+    ),
+    "map_reduce answers by sections": (
+        """
+from skills import map_reduce
+found = map_reduce("how are backups encrypted", documents=2)
+best = found["answers"][0]
+return "AES-256" in best["quotes"][0]["quote"], best["document"], sum(len(a["quotes"]) for a in found["answers"]) <= 12
+""",
+        [True, "Backups handbook", True],
+    ),
+    "compare puts things side by side": (
+        """
+from skills import compare
+table = compare(["backups", "invoices"], ["kept for ninety days", "sent on the first day"])
+return list(table), "ninety" in table["kept for ninety days"]["backups"][0]["quote"], sorted(table["sent on the first day"])
+""",
+        [["kept for ninety days", "sent on the first day"], True, ["backups", "invoices"]],
+    ),
+    "timeline is in order of dates": (
+        """
+from skills import timeline
+events = timeline("release of the winnower")
+return [[event["date"], event["quote"][:20]] for event in events], events[0]["source"].startswith("History")
+""",
+        [
+            [
+                ["2019", "The first winnower w"],
+                ["2021-05-17", "On 17 May 2021 the r"],
+                ["2024-03", "The release of March"],
+            ],
+            True,
+        ],
+    ),
+    "contradictions are pairs": (
+        """
+from skills import find_contradictions
+pairs = find_contradictions("sieve depth of the winnower in millimetres")
+return [[pair["why"], sorted(source[:6] for source in pair["sources"])] for pair in pairs][:1]
+""",
+        [["other numbers", ["Histor", "Manual"]]],
+    ),
+    "the glossary quotes what defines": (
+        """
+from skills import glossary
+terms = glossary(["sieve", "quux"])
+return terms["sieve"]["definition"], terms["quux"]
+""",
+        ["A sieve is the part of the winnower that keeps the straw back.", None],
+    ),
+    "help says what a skill says": ("from skills import timeline\nhelp(timeline)", None),
+}
+SHIPPED_COVERAGE = """
+from skills import coverage
+found = coverage(["how are backups encrypted", "who won the chess tournament of zanzibar"])
+return [one["question"] for one in found["answered"]], found["open"], found["share"]
+"""
+HISTORY = """\
+# History
+
+The first winnower was built in 2019 after the release of the plans.
+
+On 17 May 2021 the release of the second winnower followed.
+
+The release of March 2024 is the winnower of today.
+
+The sieve depth of the winnower is 40 millimetres.
+"""
+MANUAL = """\
+# Manual
+
+A sieve is the part of the winnower that keeps the straw back.
+
+The sieve depth of the winnower is 55 millimetres.
+"""
+
+
+@pytest.fixture(scope="module")
+def outcomes(folder: Path, tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Mapping[str, Outcome]:
+    """What became of each script, over the corpus and two pages more."""
+    from server.backends.opening import open_backends
+    from server.commands.writing import target_of
+    from server.ingest.pipeline import ingest_paths
+
+    store, more = tmp_path_factory.mktemp("store"), tmp_path_factory.mktemp("more")
+    (more / "history.md").write_text(HISTORY)
+    (more / "manual.md").write_text(MANUAL)
+    settings = load_settings(store=store, project="handbook", skills=[folder])
+    backends = open_backends(settings, wait_for_model=True)
+    try:
+        ingest_paths(target_of(settings, backends, backends.embedder.ready()), [corpus, more])
+    finally:
+        backends.close()
+
+    async def run(skills: list[Path], scripts: Mapping[str, str]) -> Mapping[str, Outcome]:
+        changed = settings.model_copy(update={"skills": tuple(skills)})
+        async with running(changed, wait_for_model=True) as application:
+            await application.ready()
+            return {name: await application.scripts.run(code, client="one") for name, code in scripts.items()}
+
+    own = asyncio.run(run([folder], {**{name: code for name, (code, _) in SCRIPTS.items()}, "fails": FAILS}))
+    return {**own, **asyncio.run(run([], {"coverage": SHIPPED_COVERAGE}))}
+
+
+FAILS = "from skills import fails\nx = 1\nfails()"
+
+
+@pytest.mark.walls
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_with_skills(name: str, outcomes: Mapping[str, Outcome]) -> None:
+    outcome = outcomes[name]
+    if SCRIPTS[name][1] is None:
+        assert outcome.stdout.startswith("Put what is said of a topic in order")
+    else:
+        assert (outcome.result, outcome.error) == (SCRIPTS[name][1], None)
+
+
+@pytest.mark.walls
+def test_coverage_tells_what_is_answered_and_what_is_open(outcomes: Mapping[str, Outcome]) -> None:
+    assert (outcomes["coverage"].result, outcomes["coverage"].error) == (
+        [["how are backups encrypted"], ["who won the chess tournament of zanzibar"], 0.5], None)  # fmt: skip
+
+
+@pytest.mark.walls
+def test_an_error_within_a_skill_names_the_script_s_own_line(outcomes: Mapping[str, Outcome]) -> None:
+    error = outcomes["fails"].error
+    assert error is not None
+    assert (error.type, error.line, error.source_line) == ("IndexError", 3, "fails()")
+
+
+def test_what_cannot_be_a_skill_is_left_out_with_the_reason(folder: Path) -> None:
+    shelf = load([folder, folder / "nowhere"])
+    why = {Path(one.what.partition(": ")[0]).stem: one.why for one in shelf.left_out}
+    for name, (_, reason) in REFUSED.items():
+        assert why[name].startswith(reason), why[name]
+    assert "others may write it" in why["open"]
+    assert why["nowhere"]
+    assert any(one.what.endswith(": coverage") for one in shelf.left_out)
+    assert list(shelf.skills)[:3] == ["titles", "fails", "coverage"]
+    assert shelf.skills["titles"].parameters == "(query, top_k=5)"
+
+
+def test_the_shipped_skills_are_six_with_a_line_each() -> None:
+    shelf = load([])
+    assert (sorted(shelf.skills), shelf.left_out) == (
+        ["compare", "coverage", "find_contradictions", "glossary", "map_reduce", "timeline"], ())  # fmt: skip
+    told = explained(shelf)
+    assert all(f"- `{one.name}{one.parameters}`: {one.line}" in told for one in shelf.skills.values())
+    assert all(one.line.endswith(".") for one in shelf.skills.values())
+
+
+def test_the_doctor_names_what_is_left_out_and_stays_well(folder: Path) -> None:
+    findings = [one for one in examine(load_settings(skills=[folder])) if one.group == "skills"]
+    assert "titles" in findings[0].detail
+    assert len([one for one in findings if not one.ok]) == len(REFUSED) + 2
+    assert not any(one.essential for one in findings)
+
+
+def test_folders_of_skills_are_one_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINNOW_SKILLS", "a, b/c")
+    assert load_settings().skills == (Path("a"), Path("b/c"))

@@ -1,0 +1,99 @@
+"""A result as it is told: no longer than it must be, and the same value."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox import sizes
+from server.columns import columned
+from server.tiers import dumps
+from server.tools.execute_code import without_result
+
+RECORDS = [{"id": "a", "score": 1}, {"score": 2, "id": "b"}, {"id": "c", "score": None}]
+SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text('ab"é', max_size=4)
+RECORD = st.fixed_dictionaries({"id": SCALARS, "score": SCALARS})
+VALUES = st.recursive(
+    SCALARS | st.lists(RECORD, max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["id", "of", "to"]), inner),
+    max_leaves=12,
+)
+
+
+def test_equal_records_are_columns_wherever_they_stand() -> None:
+    table = {"columns": ["id", "score"], "rows": [["a", 1], ["b", 2], ["c", None]]}
+    assert columned(RECORDS) == table
+    assert columned({"found": RECORDS, "by": [[RECORDS]]}) == {"found": table, "by": [[table]]}
+    assert columned([{"id": RECORDS}, {"id": []}]) == [{"id": table}, {"id": []}]
+
+
+@pytest.mark.parametrize(
+    "value", [RECORDS[:1], [{}, {}], [{"a": 1}, {"b": 1}], [1, {}], [{"a": 1}] * 2, "text", None]
+)
+def test_what_is_no_table_or_no_shorter_as_one_stays(value: Any) -> None:
+    assert columned(value) == value
+
+
+@settings(deadline=None)
+@given(VALUES)
+def test_columns_are_never_longer_and_say_the_same(value: Any) -> None:
+    told = columned(value)
+    assert len(dumps(told)) <= len(dumps(value))
+    assert _records(told) == value
+
+
+def _records(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"columns", "rows"}:
+        return [dict(zip(value["columns"], map(_records, row), strict=True)) for row in value["rows"]]
+    if isinstance(value, dict):
+        return {name: _records(part) for name, part in value.items()}
+    return [_records(part) for part in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    "stdout",
+    [dumps(RECORDS), json.dumps(RECORDS), json.dumps(RECORDS, indent=2) + "\n", str(RECORDS), f"\n{RECORDS}\n\n"],
+)
+def test_a_result_that_was_printed_as_well_is_told_once(stdout: str) -> None:
+    assert without_result(stdout, RECORDS) == ""
+    assert without_result(f"looking\n{stdout.strip()}\ndone\n", RECORDS) == "looking\ndone\n"
+
+
+@pytest.mark.parametrize(
+    ("stdout", "result"), [("3\n1\n", 3), ("", [1]), ("looking\n", None), ("all of it is 7\n", 7), ("a\n", "b")]
+)
+def test_what_only_looks_like_the_result_stays(stdout: str, result: Any) -> None:
+    assert without_result(stdout, result) == stdout
+
+
+BULKY = [{"id": n, "title": f"row {n}", "content": "x" * 500} for n in range(90)]
+ADVICE = [
+    (BULKY, "result[*]['content'] 45,180 bytes", "for name in ['id', 'title']} for row in result]"),
+    (BULKY * 40, "result[*]['content']", "for name in ['id', 'title']} for row in result[:"),
+    (
+        {"rows": BULKY, "n": 90},
+        "result['rows'][*]['content'] 45,180 bytes",
+        "make result['rows'] smaller: return [",
+    ),
+    ("x" * 50_000, "result 50,002 bytes", "result[:26_214]"),
+    (["x" * 100] * 900, "result[*] 91,800 bytes", "return fewer: result[:254]"),
+    ({f"k{n}": "x" * 900 for n in range(90)}, "result[*] 81,180 bytes", "make result['k0'] smaller"),
+    ([[1] * 90] * 500, "result[*][*]", "return fewer: result[:"),
+]
+
+
+@pytest.mark.parametrize(("value", "where", "instead"), ADVICE)
+def test_what_is_too_large_is_named_with_a_form_that_fits(value: Any, where: str, instead: str) -> None:
+    assert where in sizes.largest(value)
+    assert instead in sizes.smaller(value, 32 * 1024, "bytes")
+
+
+def test_the_smaller_form_of_records_is_one_that_fits() -> None:
+    advice = sizes.smaller(BULKY * 40, 32 * 1024, "bytes")
+    form = advice.partition("return ")[2].partition(";")[0]
+    smaller = eval(form, {"result": BULKY * 40})
+    assert 10_000 < len(dumps(smaller).encode()) <= 32 * 1024
