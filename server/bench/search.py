@@ -11,6 +11,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ class Stopwatch:
 
 def fresh(caller: Caller) -> Caller:
     """The same caller with empty caches."""
-    return Caller(caller.session, caller.budget, Rankings())
+    return replace(caller, rankings=Rankings())
 
 
 async def measure(
