@@ -71,7 +71,7 @@ class KbSearch(Arguments):
     """Arguments of ``kb.search``."""
 
     query: Question = Field(
-        description="what to look for, in plain words; 2 to 1000 characters. Phrases and fields: see semantic_search"
+        description="what to look for, in plain words; 2 to 1000 characters; fields: as in semantic_search"
     )
     top_k: int = Field(default=5, ge=1, le=MAX_TOP_K, description="how many results, over all pages")
     cursor: CursorText | None = Field(
