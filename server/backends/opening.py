@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from threading import Thread
 from types import MappingProxyType
 
 from server.backends.base import Reranker, VectorStore, admits
@@ -19,6 +20,7 @@ from server.backends.weights import DIMENSION
 from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters
 from server.retrieval.hybrid import Retriever
+from server.retrieval.languages import is_mixed, load
 from server.settings import Settings
 
 # Filters whose documents are remembered: ids of 100,000 documents are about 10 MB.
@@ -88,7 +90,9 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
         raise
     if wait_for_model:
         embedder.wait()
-    scope_of = scopes(catalogue)
+    scope_of, languages_of = scopes(catalogue), languages(catalogue)
+    if any(is_mixed(languages_of(project)) for project in settings.reachable):
+        Thread(target=load, name="winnow-languages", daemon=True).start()
     retriever = Retriever(
         store,
         embedder,
@@ -96,7 +100,7 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
         settings.fusion,
         graph,
         scope_of,
-        languages_of=languages(catalogue),
+        languages_of=languages_of,
     )
     return Backends(catalogue, store, graph, embedder, retriever, scope_of, binding, _reranker_of(settings))
 

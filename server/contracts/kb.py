@@ -70,7 +70,9 @@ class KbSearchOptions(Arguments):
 class KbSearch(Arguments):
     """Arguments of ``kb.search``."""
 
-    query: Question = Field(description="what to look for, in plain words; 2 to 1000 characters")
+    query: Question = Field(
+        description="what to look for, in plain words; 2 to 1000 characters; fields: as in semantic_search"
+    )
     top_k: int = Field(default=5, ge=1, le=MAX_TOP_K, description="how many results, over all pages")
     cursor: CursorText | None = Field(
         default=None, description="next_cursor of the last answer, with the same other arguments"

@@ -26,7 +26,11 @@ from server.contracts.base import (
 class SemanticSearch(Arguments):
     """Arguments of ``semantic_search``."""
 
-    query: Query | None = Field(default=None, description="what to look for, in plain words; 2 to 1000 characters")
+    query: Query | None = Field(
+        default=None,
+        description='what to look for, in plain words; 2 to 1000 characters. "Quoted phrases" come first; '
+        "vendor:x, tag:x, doc_tag:x, type:x, path:x, after:2025-01 and before:2026 narrow the search",
+    )
     top_k: int = Field(default=10, ge=1, le=MAX_TOP_K, description="how many results")
     response_mode: Literal["ids_only", "ids", "metadata", "preview", "full"] | None = Field(
         default=None,

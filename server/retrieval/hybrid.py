@@ -224,9 +224,9 @@ class Retriever:
 
     def _relevance(self, query: str, legs: _Legs, warnings: list[str]) -> float | None:
         """How likely anything is relevant; None where the semantic leg cannot tell."""
-        if legs.dense is None or legs.dense.is_foreign:
+        if legs.dense is None or legs.dense.is_foreign or not legs.dense.scores:
             return None
-        best = max(legs.dense.scores.values(), default=-1.0)
+        best = max(legs.dense.scores.values())
         if is_nothing(query, best):
             warnings.append(NOTHING)
         return relevance(best)

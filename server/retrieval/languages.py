@@ -87,6 +87,16 @@ def is_covered(query: str, documents: Mapping[str, int], languages: frozenset[st
     return sum(share for language, share in found.items() if language in languages) >= _LIKELY
 
 
+def is_mixed(documents: Mapping[str, int]) -> bool:
+    """Whether queries to these documents have to be told apart."""
+    return len(_shares(documents)) > 1
+
+
+def load() -> None:
+    """Load what the first text that has to be told apart would wait for."""
+    _identifier()
+
+
 def _shares(documents: Mapping[str, int]) -> dict[str, float]:
     counts: dict[str, int] = {}
     for language, count in documents.items():

@@ -11,8 +11,8 @@ import re
 from math import exp
 
 _SLOPE, _OFFSET = 36.09, -14.15
-# Below this, no question of six sets that had its answer in the index was ever found; about half of the questions
-# that had not were. A cosine of 0.245.
+# A cosine of 0.245. None of 583 questions whose answer was in the index had less, about half of 1,248 questions
+# about something else did.
 NOTHING_BELOW = 0.005
 # What a model of meaning knows nothing of: numbers, names of things in code.
 _IDENTIFIER = re.compile(r"[\d_]|[^\W\d_]\.[^\W\d_]|[a-z][A-Z]")

@@ -16,6 +16,7 @@ from server.models import Filters
 from server.retrieval.evaluation import Collection, by_document, measure, read_collection
 from server.retrieval.hybrid import Fusion, Mode
 from server.retrieval.languages import language_of
+from server.retrieval.relevance import NOTHING
 from server.settings import load_settings
 
 FOLDER = Path(__file__).parents[1] / "languages"
@@ -82,3 +83,25 @@ def test_both_legs_are_never_worse_than_words_alone(
     both = ndcg(index, collection, language, "hybrid", fusion, words)
     assert both >= alone - 0.01
     assert both >= (0.99 if not words else 0.75)
+
+
+@pytest.mark.parametrize(
+    ("query", "is_relevant"),
+    [
+        ("how long are copies of the databases kept", True),
+        ("which mortgage rates do banks offer to students", False),
+        ("wie lange werden Kopien der Datenbanken aufbewahrt", None),
+    ],
+)
+def test_whether_anything_is_relevant_is_told_where_the_model_reads_the_query(
+    index: Backends, query: str, is_relevant: bool | None
+) -> None:
+    found = index.retriever.search(query, Filters("all"), 5)
+    assert (found.relevance is None) == (is_relevant is None)
+    assert (NOTHING in found.warnings) == (is_relevant is False)
+    assert len(found.hits) == 5
+
+
+def test_where_nothing_passes_the_filters_there_is_nothing_to_judge(index: Backends) -> None:
+    found = index.retriever.search("which mortgage rates do banks offer", Filters("all", vendor="nobody"), 5)
+    assert (found.hits, found.relevance, found.warnings) == ((), None, ())

@@ -103,7 +103,7 @@ def test_all_legs_are_measured_and_a_kept_index_is_used_again(collection: Path, 
     arguments = [str(collection), "--store", str(tmp_path / "kept"), "--fusion", "rrf"]
     first = CliRunner().invoke(app, [*arguments, "--json"])
     assert {leg: set(row) for leg, row in json.loads(first.stdout)["legs"].items()} == dict.fromkeys(
-        ("lexical", "dense", "fused", "hybrid_local", "multi_hop"), METRICS
+        ("lexical", "dense", "ranks", "fused", "hybrid_local", "multi_hop"), METRICS
     )
     again = CliRunner().invoke(app, [*arguments, "--mode", "hybrid"])
     assert "tiny: 5 documents, 5 chunks, 3 queries" in again.stdout
