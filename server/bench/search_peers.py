@@ -44,7 +44,7 @@ NAME = "chromadb"
 def build(folder, texts, vectors):
     import chromadb
     client = chromadb.PersistentClient(folder, settings=chromadb.Settings(anonymized_telemetry=False))
-    held = client.create_collection("c", embedding_function=None, metadata={"hnsw:space": "cosine"})
+    held = client.create_collection("chunks", embedding_function=None, metadata={"hnsw:space": "cosine"})
     for start in range(0, len(texts), 1000):
         end = min(start + 1000, len(texts))
         held.add(ids=[str(i) for i in range(start, end)], embeddings=vectors[start:end].tolist(),

@@ -166,7 +166,7 @@ def points(count: int) -> list[Point]:
     return made
 
 
-MANY, FEW = 2_500, 300
+MANY, FEW = 2_100, 120
 
 
 @pytest.fixture(scope="module")
