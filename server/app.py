@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
 
-from server.knowledge import DIRECT, Caller, KnowledgeBase, Library
-from server.scratch import Scratch
+from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
 from server.scripts import Scripts
 from server.settings import Settings
 from server.tokens import count_tokens
@@ -25,7 +24,7 @@ class Application:
     Nothing heavy happens until ``start``: a host's handshake is answered first.
     """
 
-    def __init__(self, settings: Settings, kb: KnowledgeBase) -> None:
+    def __init__(self, settings: Settings, kb: Knowledge) -> None:
         self.settings = settings
         self.kb = kb
         self.scripts = Scripts(kb, settings)
@@ -58,17 +57,12 @@ class Application:
         """Who asks directly over this connection."""
         return self.kb.caller(connection, DIRECT)
 
-    @property
-    def scratch(self) -> Scratch:
-        """The passages that sessions were shown in part."""
-        return self.kb.scratch
-
     async def health(self) -> dict[str, Any]:
         """What an operator wants to see at a glance."""
         await self.ready()
         return {
             "execute_code": "on" if self.scripts.available else self.scripts.why_not,
-            "scratch": asdict(self.scratch.counters),
+            "scratch": asdict(await self.kb.counters()),
             **self.kb.figures.snapshot(),
         }
 
@@ -77,7 +71,7 @@ class Application:
         self._closed = True
         await asyncio.gather(*self._loading, return_exceptions=True)
         await self.scripts.close()
-        await asyncio.to_thread(self.kb.close)
+        await self.kb.aclose()
 
 
 def knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
@@ -38,7 +38,7 @@ from server.contracts import (
 )
 from server.errors import WinnowError
 from server.figures import Figures
-from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caller, Library, Rankings
+from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caches, Caller, Library
 from server.operations.evidence import extract_evidence, retrieve_evidence
 from server.operations.excerpts import expand_excerpt, read_excerpt
 from server.operations.graph import (
@@ -55,32 +55,74 @@ from server.operations.legacy import get_section_text, search_sections
 from server.operations.nodes import is_there
 from server.operations.search import fetch, semantic_search
 from server.operations.vendors import find_vendor_info
-from server.scratch import Scratch
+from server.scratch import Counters, Kept, Scratch
 from server.settings import MIB, Settings
 
-__all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "KnowledgeBase", "Library", "Rankings"]
+__all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Library"]
 
 SEARCH_SECONDS = 15.0
 GRAPH_SECONDS = 5.0
 _SECONDS_PER_MINUTE = 60
 
 
+class Knowledge(Protocol):
+    """What tools, scripts and transports ask: a store in this process, or an engine that several share.
+
+    ``figures`` counts what this process answered. A connection is a name for one session (see ``scratch``).
+    """
+
+    @property
+    def figures(self) -> Figures: ...
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether a project in reach had a graph when the store was opened; False as long as it is not."""
+
+    def start(self) -> None:
+        """Begin to open the store; returns at once. Called in a running event loop."""
+
+    async def opened(self, seconds: float) -> None:
+        """Wait until the store that is being opened is open or known not to open, at most this long."""
+
+    def caller(self, connection: str, budget: Budget = DIRECT, run: str = "") -> Caller:
+        """Whoever calls over this connection: the same connection has the same session."""
+
+    async def call(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        """Validate and answer one operation of ``OPERATIONS``; ``WinnowError`` for all a caller can act on."""
+
+    async def passage(self, connection: str, passage_id: str) -> tuple[str, Kept | None]:
+        """The id of the connection's session, and the passage that it holds under this id."""
+
+    async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
+        """The id of the connection's session, and at most ``limit`` of its passage ids that begin so."""
+
+    async def counters(self) -> Counters:
+        """What became of the passages of all sessions."""
+
+    async def aclose(self) -> None:
+        """Let go of the store, if it was ever opened."""
+
+
 class KnowledgeBase:
-    """A store that opens in the background and answers operations by name.
+    """A store that opens in the background and answers operations by name: ``Knowledge`` in this process.
 
     ``open_library`` is called in a thread on ``start`` or on the first call; where it fails (another process
     holds the index, say) that call gets the error and the next call tries again.
 
-    ``scratch`` holds what sessions have been shown in part; ``figures`` counts what was answered.
+    ``scratch`` holds what sessions have been shown in part; ``figures`` counts what was answered. Where
+    ``is_borrowed``, whoever opened the library closes it.
     """
 
-    def __init__(self, open_library: Callable[[], Library], settings: Settings) -> None:
+    def __init__(
+        self, open_library: Callable[[], Library], settings: Settings, *, is_borrowed: bool = False
+    ) -> None:
         self._open_library = open_library
         self._settings = settings
+        self._is_borrowed = is_borrowed
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="winnow-open")
         self._opening: Future[Library] | None = None
         self._has_graph = False
-        self._rankings = Rankings()
+        self._caches = Caches()
         self.scratch = Scratch(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
 
@@ -101,12 +143,30 @@ class KnowledgeBase:
     def close(self) -> None:
         """Close the store, if it was ever opened."""
         self._opener.shutdown(wait=True)
-        if self._opening is not None and not self._opening.exception():
+        if self._opening is not None and not self._opening.exception() and not self._is_borrowed:
             self._opening.result().close()
 
-    def caller(self, connection: str, budget: Budget = DIRECT, rankings: Rankings | None = None) -> Caller:
+    async def aclose(self) -> None:
+        """The same, while others go on."""
+        await asyncio.to_thread(self.close)
+
+    def caller(self, connection: str, budget: Budget = DIRECT, run: str = "") -> Caller:
         """Whoever calls over this connection: the same connection has the same session."""
-        return Caller(self.scratch.session(connection), budget, rankings or self._rankings)
+        return Caller(connection, budget, run)
+
+    async def passage(self, connection: str, passage_id: str) -> tuple[str, Kept | None]:
+        """See ``Knowledge.passage``."""
+        session = self.scratch.session(connection)
+        return session.id, session.get(passage_id)
+
+    async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
+        """See ``Knowledge.passage_ids``."""
+        session = self.scratch.session(connection)
+        return session.id, session.ids(prefix, limit)
+
+    async def counters(self) -> Counters:
+        """See ``Knowledge.counters``."""
+        return self.scratch.counters
 
     async def call(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Validate and answer one operation of ``OPERATIONS``.
@@ -122,7 +182,13 @@ class KnowledgeBase:
         library = await asyncio.shield(asyncio.wrap_future(self._library()))
         try:
             async with asyncio.timeout(known.seconds):
-                asking = Asking(library, self._settings, caller)
+                asking = Asking(
+                    library,
+                    self._settings,
+                    caller,
+                    self.scratch.session(caller.connection),
+                    self._caches.of(caller.run),
+                )
                 answer = await asyncio.to_thread(known.answer, asking, request)
         except TimeoutError:
             raise WinnowError(

@@ -6,6 +6,7 @@ and cannot take more rows than one run may: what it reads beyond that would be a
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from typing import Any
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage
 from server.contracts.base import Tier
 from server.errors import WinnowError
-from server.knowledge import SCRIPT, Caller, KnowledgeBase, Rankings
+from server.knowledge import SCRIPT, Caller, Knowledge
 from server.settings import Settings
 from server.tokens import count_tokens
 
@@ -59,7 +60,7 @@ Progress = Callable[[Usage], Awaitable[None]]
 class _Meter:
     """What one run may still take, and the way to the knowledge base."""
 
-    kb: KnowledgeBase
+    kb: Knowledge
     caller: Caller
     allowed: Mapping[str, int]
     left: dict[str, int] = field(init=False)
@@ -98,7 +99,7 @@ class Scripts:
     and what to do.
     """
 
-    def __init__(self, kb: KnowledgeBase, settings: Settings) -> None:
+    def __init__(self, kb: Knowledge, settings: Settings) -> None:
         self._kb = kb
         self._settings = settings
         # One CPU and one memory limit for all scripts: children are kept ready with these.
@@ -149,7 +150,7 @@ class Scripts:
             raise WinnowError("SANDBOX_UNAVAILABLE", f"{self.why_not}; run `winnow doctor`")
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
         # The session of whoever sent the script: what it found can be read on directly.
-        caller = self._kb.caller(client, SCRIPT, Rankings())
+        caller = Caller(client, SCRIPT, run=secrets.token_hex(8))
         return await self._sandbox.run(
             code,
             client=client,

@@ -13,7 +13,7 @@ from cachetools import LRUCache
 from server import tiers
 from server.contracts.base import Tier
 from server.models import Document, Filters, Ranking
-from server.scratch import Session
+from server.scratch import Link, Session
 from server.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake
     from server.retrieval.hybrid import Retriever
 
 _CACHED_RANKINGS = 512  # one is about 100 hits: 20 KiB
+_CACHED_RUNS = 64  # scripts that run at once; one that lost its cache searches again
 
 
 class Library(Protocol):
@@ -89,27 +90,46 @@ class Rankings:
                 self._entries[key] = ranking
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks, as far as an answer depends on it.
+class Caches:
+    """The rankings of one knowledge base: one cache for all direct callers, one for each of the latest runs.
 
-    ``session`` comes from the connection, never from an argument. ``rankings``: where what was found is kept;
-    direct callers share one. A script brings its own, or the time that its searches take would tell what
-    others searched for.
+    A script has a cache of its own, or the time that its searches take would tell what others searched for.
     """
 
-    session: Session
+    def __init__(self) -> None:
+        self._shared = Rankings()
+        self._of_runs: LRUCache[str, Rankings] = LRUCache(_CACHED_RUNS)
+
+    def of(self, run: str) -> Rankings:
+        """The cache of this run; "" is nobody's and everybody's. Called from one thread."""
+        if not run:
+            return self._shared
+        rankings: Rankings = self._of_runs.setdefault(run, Rankings())
+        return rankings
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, as far as an answer depends on it: plain data, so that it can be said over a wire.
+
+    ``connection`` names the session; it comes from the transport, never from an argument. ``run`` names the run of
+    a script, "" for a direct call (see ``Caches``).
+    """
+
+    connection: str
     budget: Budget
-    rankings: Rankings
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """One question: who asks, of which open index, under which settings."""
+    """One question: who asks, of which open index, under which settings; the caller's session and its rankings."""
 
     index: Library
     settings: Settings
     caller: Caller
+    session: Session
+    rankings: Rankings
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +137,7 @@ class Answer:
     """A payload, what it counts (rows of a tier, tokens), and what its reader should know.
 
     ``noted``: what the figures of the process count of it, by name (rows left out as duplicates, say).
+    ``links``: passages of the payload that a client may be offered as resources.
     """
 
     payload: dict[str, Any]
@@ -126,3 +147,4 @@ class Answer:
     warnings: tuple[str, ...] = ()
     cache_hit: bool = False
     noted: Mapping[str, int] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()

@@ -159,7 +159,7 @@ def _ranking(
     asking: Asking, query: str, filters: Filters, generation: int, depth: int, way: str, mode: SearchMode
 ) -> tuple[Ranking, bool]:
     """The ranking, and whether it was known."""
-    fusion, rankings = asking.settings.fusion, asking.caller.rankings
+    fusion, rankings = asking.settings.fusion, asking.rankings
     walk: Walk = "none" if way and not way.endswith(_WALKED) else _WALKS[mode]
     by_words = way.startswith("lexical-only")
     key = (query, filters, fusion, generation, depth, walk)
@@ -182,7 +182,7 @@ def _passages(asking: Asking, hits: Sequence[Hit], filters: Filters) -> tuple[Fo
 
 
 def _chunk_of(asking: Asking, id: str) -> str:
-    kept = None if is_chunk_id(id) else asking.caller.session.get(id)
+    kept = None if is_chunk_id(id) else asking.session.get(id)
     return kept.passage.chunk.id if kept else id
 
 

@@ -33,9 +33,10 @@ from pydantic import ValidationError
 from server import __version__
 from server.contracts import flat_schema
 from server.errors import WinnowError
+from server.knowledge import Knowledge
 from server.logs import log
 from server.reference.guides import instructions
-from server.scratch import URI_TEMPLATE, Scratch
+from server.scratch import URI_TEMPLATE, parse_uri
 from server.settings import Settings
 from server.transports import prompts, resources
 from server.transports.dispatch import Dispatcher
@@ -55,8 +56,8 @@ class Application(Protocol):
         """What is in force."""
 
     @property
-    def scratch(self) -> Scratch:
-        """The passages that sessions were shown in part."""
+    def kb(self) -> Knowledge:
+        """What answers, and holds the passages that sessions were shown in part."""
 
     def start(self) -> None:
         """Begin to load; returns at once. Called once the first request has been answered."""
@@ -152,8 +153,9 @@ class _Handlers:
     async def read_resource(self, context: Connection, params: ReadResourceRequestParams) -> ReadResourceResult:
         client = self._counted(context)
         tools = await self._tools()
-        session = self._application.scratch.session(client)
-        return resources.read(params.uri, session, tools, self._application.settings)
+        parsed = parse_uri(params.uri)
+        session_id, kept = await self._application.kb.passage(client, parsed[1] if parsed else "")
+        return resources.read(params.uri, session_id, kept, tools, self._application.settings)
 
     async def list_prompts(self, context: Connection, params: PaginatedRequestParams | None) -> ListPromptsResult:
         _one_page(params)
@@ -174,8 +176,8 @@ class _Handlers:
         if params.ref.uri != URI_TEMPLATE:
             raise WinnowError("INVALID_REQUEST", f"only {URI_TEMPLATE} has placeholders")
         given = (params.context.arguments if params.context else None) or {}
-        session = self._application.scratch.session(client)
-        return CompleteResult(completion=resources.complete(name, value, given, session))
+        session_id, ids = await self._application.kb.passage_ids(client, value, resources.MOST_COMPLETIONS + 1)
+        return CompleteResult(completion=resources.complete(name, value, given, session_id, ids))
 
     async def _tools(self) -> Collection[str]:
         await self._application.ready()

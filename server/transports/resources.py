@@ -24,12 +24,12 @@ from server.errors import WinnowError
 from server.printable import printable
 from server.reference.guides import playbook, spelled
 from server.reference.sdk import sdk_reference
-from server.scratch import URI_TEMPLATE, Kept, Session, parse_uri
+from server.scratch import URI_TEMPLATE, Kept, parse_uri
 from server.settings import Settings
 from server.tiers import first_bytes
 
 _MAX_URI_CHARS = 200
-_MAX_COMPLETIONS = 100  # the protocol's own limit
+MOST_COMPLETIONS = 100  # the protocol's own limit
 _TEXT, _MARKDOWN = "text/plain", "text/markdown"
 
 TEMPLATE = ResourceTemplate(
@@ -84,8 +84,10 @@ def listed_pages(tools: Collection[str], settings: Settings) -> list[Resource]:
     ]
 
 
-def read(uri: str, session: Session, tools: Collection[str], settings: Settings) -> ReadResourceResult:
-    """A help page, or a passage of this session.
+def read(
+    uri: str, session_id: str, kept: Kept | None, tools: Collection[str], settings: Settings
+) -> ReadResourceResult:
+    """A help page, or a passage of this session; ``kept`` is what the session holds under the URI's passage id.
 
     Raises:
         WinnowError: INVALID_REQUEST for what is no URI of ours, SCOPE_VIOLATION for another session's whether or
@@ -98,18 +100,13 @@ def read(uri: str, session: Session, tools: Collection[str], settings: Settings)
     if parsed is None:
         known = ", ".join((*_pages(tools), URI_TEMPLATE))
         raise WinnowError("INVALID_REQUEST", f"{_shown(uri)} is no resource of this server; it has {known}")
-    kept = _passage_of(session, *parsed)
-    if kept is None:
-        raise WinnowError("NOT_FOUND", f"this passage is unknown or no longer held; {_instead(tools, settings)}")
-    return _contents(uri, first_bytes(printable(kept.passage.chunk.text), MAX_EXCERPT_BYTES), _TEXT)
-
-
-def _passage_of(session: Session, session_id: str, passage_id: str) -> Kept | None:
-    if session_id != session.id:
+    if parsed[0] != session_id:
         raise WinnowError(
             "SCOPE_VIOLATION", "this passage belongs to another session; repeat the search to get it in this one"
         )
-    return session.get(passage_id)
+    if kept is None:
+        raise WinnowError("NOT_FOUND", f"this passage is unknown or no longer held; {_instead(tools, settings)}")
+    return _contents(uri, first_bytes(printable(kept.passage.chunk.text), MAX_EXCERPT_BYTES), _TEXT)
 
 
 def _instead(tools: Collection[str], settings: Settings) -> str:
@@ -135,19 +132,21 @@ def _shown(uri: str) -> str:
     return repr(shown if len(shown) <= _MAX_URI_CHARS else f"{shown[:_MAX_URI_CHARS]}…")
 
 
-def complete(argument: str, value: str, given: Mapping[str, str], session: Session) -> Completion:
+def complete(
+    argument: str, value: str, given: Mapping[str, str], session_id: str, passage_ids: list[str]
+) -> Completion:
     """The values of a placeholder of the template that begin with ``value``: this session's own, nobody else's.
 
-    ``given`` holds the placeholders that are filled already.
+    ``given`` holds the placeholders that are filled already; ``passage_ids`` are the session's that begin so, one
+    more than are told if there are more.
 
     Raises:
         WinnowError: INVALID_REQUEST for a placeholder that the template does not have.
     """
     if argument == "session_id":
-        found = [session.id] if session.id.startswith(value) else []
+        found = [session_id] if session_id.startswith(value) else []
     elif argument == "passage_id":
-        own = given.get("session_id", session.id) == session.id
-        found = session.ids(value, _MAX_COMPLETIONS + 1) if own else []
+        found = passage_ids if given.get("session_id", session_id) == session_id else []
     else:
         raise WinnowError("INVALID_REQUEST", f"{URI_TEMPLATE} has no {_shown(argument)}")
-    return Completion(values=found[:_MAX_COMPLETIONS], has_more=len(found) > _MAX_COMPLETIONS)
+    return Completion(values=found[:MOST_COMPLETIONS], has_more=len(found) > MOST_COMPLETIONS)

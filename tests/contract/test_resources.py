@@ -182,10 +182,10 @@ async def test_hostile_uris_are_refused_by_their_form(client: Client) -> None:
 def test_any_text_is_a_page_or_is_refused(uri: str) -> None:
     session = Scratch(10**6, 60).session("a")
     if uri in PAGES:
-        assert read(uri, session, TOOLS, Settings()).contents
+        assert read(uri, session.id, None, TOOLS, Settings()).contents
         return
     with pytest.raises(WinnowError) as caught:
-        read(uri, session, TOOLS, Settings())
+        read(uri, session.id, None, TOOLS, Settings())
     assert caught.value.reason in ("INVALID_REQUEST", "SCOPE_VIOLATION", "NOT_FOUND")
 
 
@@ -197,13 +197,13 @@ def passage(text: str) -> Passage:
 def test_a_passage_leaves_without_escapes_and_within_its_bound() -> None:
     session = Scratch(10**7, 60).session("a")
     coloured = session.keep(passage("\x1b[31mred\x1b[0m\x07 and \ud800"), "handbook")
-    (contents,) = read(coloured.uri, session, TOOLS, Settings()).contents
+    (contents,) = read(coloured.uri, session.id, coloured, TOOLS, Settings()).contents
     assert isinstance(contents, TextResourceContents)
     assert contents.text == "red and \ufffd"
     long = session.keep(
         replace(passage(""), chunk=replace(passage("日本語" * 20_000).chunk, id="two")), "handbook"
     )
-    (contents,) = read(long.uri, session, TOOLS, Settings()).contents
+    (contents,) = read(long.uri, session.id, long, TOOLS, Settings()).contents
     assert isinstance(contents, TextResourceContents)
     assert MAX_EXCERPT_BYTES - 3 < len(contents.text.encode()) <= MAX_EXCERPT_BYTES
     assert ("日本語" * 20_000).startswith(contents.text)
