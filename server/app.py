@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
 
+from server.engine import place
+from server.engine.client import EngineKnowledge, is_running
 from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
 from server.scripts import Scripts
 from server.settings import Settings
@@ -86,14 +88,34 @@ def knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase
     return KnowledgeBase(open_library, settings)
 
 
+def shares_engine(settings: Settings) -> bool:
+    """Whether these settings are for work through an engine, on a system that can."""
+    return settings.daemon == "on" and place.is_possible()
+
+
+def has_engine(settings: Settings) -> bool:
+    """Whether these settings are for work through an engine, and one runs: who finds none works alone."""
+    return shares_engine(settings) and is_running(settings.store)
+
+
+def knowledge(settings: Settings, *, wait_for_model: bool, starts_engine: bool = False) -> Knowledge:
+    """What answers under these settings: the store's engine if it runs (or ``starts_engine``), or this process."""
+    if shares_engine(settings) if starts_engine else has_engine(settings):
+        return EngineKnowledge(settings, waits_for_model=wait_for_model)
+    return knowledge_base(settings, wait_for_model=wait_for_model)
+
+
 @asynccontextmanager
-async def running(settings: Settings, *, wait_for_model: bool) -> AsyncIterator[Application]:
+async def running(
+    settings: Settings, *, wait_for_model: bool, starts_engine: bool = False
+) -> AsyncIterator[Application]:
     """An application that is closed at the end; it loads when it is first used, or on ``start``.
 
     ``wait_for_model``: whether a search waits for the embedding model (a command) or answers lexically until it
-    is loaded (a server).
+    is loaded (a server). ``starts_engine``: see ``knowledge``.
     """
-    application = Application(settings, knowledge_base(settings, wait_for_model=wait_for_model))
+    kb = knowledge(settings, wait_for_model=wait_for_model, starts_engine=starts_engine)
+    application = Application(settings, kb)
     try:
         yield application
     finally:

@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "quote": ("quote", "quote what answers a question"),
         "exec": ("exec", "run a retrieval script in the sandbox"),
         "serve": ("serve", "serve MCP clients on stdio or HTTP"),
+        "engine": ("engine", "show or end the process that several servers of a store share"),
         "doctor": ("doctor", "check this installation and say what to do"),
         "model": ("model", "install or show the embedding model"),
         "graph": ("graph", "look at the knowledge graph, draw it again, move it elsewhere"),

@@ -1,7 +1,8 @@
 """Who holds an index, and who writes to it.
 
 The embedded engine admits one process at a time, the *holder*; this says which one, before the engine has to.
-An ingest wants to be the only *writer*, also where the vectors are on a server that admits many processes.
+An ingest wants to be the only *writer*, also where the vectors are on a server that admits many processes. Of the
+processes that would share a store with others, one is its *engine*.
 
 A lock is ``flock`` on a file in the store's folder, so it ends with its process however that ends. The file's
 text (pid and command) is for people: it counts only while somebody holds the lock.
@@ -20,8 +21,8 @@ from typing import IO
 
 from server.errors import WinnowError
 
-HOLDER, WRITER = "holder", "writer"
-_DOES = {HOLDER: "held by", WRITER: "being written by"}
+HOLDER, WRITER, ENGINE = "holder", "writer", "engine"
+_DOES = {HOLDER: "held by", WRITER: "being written by", ENGINE: "shared by"}
 _RETRY_SECONDS = 5.0
 _INSTANT_SECONDS = 0.05
 
@@ -38,7 +39,7 @@ class Holder:
 
 
 class Lock:
-    """A lock on a store's folder, held from construction to ``release``. ``kind`` is ``HOLDER`` or ``WRITER``.
+    """A lock on a store's folder, held from construction to ``release``. ``kind`` is one of the three above.
 
     Raises ``WinnowError("INDEX_HELD")`` that names who has it.
     """
@@ -66,10 +67,10 @@ class Lock:
         self._file.close()
 
 
-def holder(store: Path) -> Holder | None:
-    """The process that holds the index in ``store``, or None. Changes nothing."""
+def holder(store: Path, kind: str = HOLDER) -> Holder | None:
+    """The process that has the lock of this kind on ``store``, or None. Changes nothing."""
     try:
-        file = (store / HOLDER).open("r+", encoding="utf-8")
+        file = (store / kind).open("r+", encoding="utf-8")
     except FileNotFoundError:
         return None
     with file:

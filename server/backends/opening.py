@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from server.backends.base import VectorStore, admits
+from server.backends.base import EmbedderSource, VectorStore, admits
 from server.backends.catalogue import Catalogue
 from server.backends.embedders import LazyEmbedder
 from server.backends.graph_sqlite import SqliteGraph
@@ -32,7 +32,7 @@ class Backends:
     catalogue: Catalogue
     store: VectorStore
     graph: GraphStore | None
-    embedder: LazyEmbedder
+    embedder: EmbedderSource
     retriever: Retriever
     scope_of: Callable[[Filters], Scope]
 
@@ -52,15 +52,23 @@ class Backends:
         self.catalogue.close()
 
 
-def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
+def _itself(source: EmbedderSource) -> EmbedderSource:
+    return source
+
+
+def open_backends(
+    settings: Settings, *, wait_for_model: bool, around: Callable[[EmbedderSource], EmbedderSource] = _itself
+) -> Backends:
     """Open what ``settings`` name; a store that does not exist is made, empty.
 
     The model starts to load in the background; with ``wait_for_model`` this returns once it is loaded or
-    known to be missing. Raises ``WinnowError``: "INDEX_HELD" where another process holds the index,
-    "INDEX_UNAVAILABLE" where it cannot be opened or reached.
+    known to be missing. ``around`` may put something between the model and all who use it. Raises
+    ``WinnowError``: "INDEX_HELD" where another process holds the index, "INDEX_UNAVAILABLE" where it cannot be
+    opened or reached.
     """
-    embedder = LazyEmbedder(settings)
-    embedder.start()
+    loading = LazyEmbedder(settings)
+    loading.start()
+    embedder = around(loading)
     catalogue = Catalogue(catalogue_path(settings))
     graph: GraphStore | None = None
     try:

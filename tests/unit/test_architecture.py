@@ -61,6 +61,8 @@ ROOMS: Mapping[str, str] = {
     "server.errors server.settings",
     "server.knowledge": "server.operations server.contracts server.scratch server.figures server.errors "
     "server.settings",
+    "server.engine": "server.knowledge server.operations server.scratch server.figures server.models "
+    "server.errors server.logs server.settings server",
     "server.scripts": "sandbox server.knowledge server.contracts server.errors server.settings server.tokens",
     "server.reference": "client_sdk sandbox server.scripts server.settings",
     "server.tools": "sandbox server.knowledge server.scripts server.scratch server.contracts server.tiers "
@@ -68,6 +70,7 @@ ROOMS: Mapping[str, str] = {
     # the rim: everything may be composed here, and nobody imports it
     "server.transports": ANYTHING,
     "server.app": ANYTHING,
+    "server.engine.process": ANYTHING,
     "server.health": ANYTHING,
     "server.demo": ANYTHING,
     "server.bench": "sandbox server.knowledge server.operations",
