@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -43,7 +42,7 @@ from server.settings import Settings
 _SECONDS_PER_MINUTE = 60
 # Each has sessions, caches and a socket. A person's hosts are a handful.
 _MOST_CLIENTS = 64
-# Sixty-four clients that send the largest request this often fill 16 GiB; one that means it well has ten under way.
+# One that means it well has ten calls under way.
 _MOST_UNDER_WAY = 256
 # Calls at once; more wait. They spend their time in code without the interpreter's lock.
 _THREADS = 16
@@ -55,7 +54,7 @@ class Stopped(Exception):
     """Whoever wanted this work does not want it any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Work:
     """An ingest as a client asks for it: absolute paths, labels by name; ``stopped`` once it shall end."""
 
@@ -108,14 +107,14 @@ class Host:
         self._leaving = asyncio.Event()
         self._alone: asyncio.TimerHandle | None = None
 
-    async def serve(self, opened: socket.socket) -> None:
+    async def serve(self, door: place.Door) -> None:
         """Accept connections until it is time to leave; then nobody finds the socket any more."""
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="winnow-call"))
-        server = await loop.create_unix_server(lambda: Visitor(self), sock=opened)
+        server = await loop.create_unix_server(lambda: Visitor(self), sock=door.socket)
         self.left()
         await self._leaving.wait()
-        place.forget(self.settings.store)
+        place.forget(self.settings.store, door)
         server.close()
 
     def leave(self) -> None:

@@ -13,7 +13,7 @@ import stat
 import struct
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +38,15 @@ def is_possible() -> bool:
     return sys.platform == "linux"
 
 
-def listening(store: Path) -> socket.socket:
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A socket that listens; ``file`` tells its file from one that another engine may put in its place."""
+
+    socket: socket.socket
+    file: tuple[int, int]
+
+
+def listening(store: Path) -> Door:
     """A socket that the owner's processes can connect to; what a dead engine left is put away.
 
     Only for the holder of the store's engine lock. Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the folder is
@@ -55,16 +63,17 @@ def listening(store: Path) -> socket.socket:
             finally:
                 os.umask(before)
             opened.listen(_BACKLOG)
+            return Door(opened, _file(address))
         except OSError as error:
             opened.close()
             raise _unusable(store, f"it can hold no socket ({error.strerror})") from None
-        return opened
 
 
-def forget(store: Path) -> None:
-    """Take the socket away: nobody finds it any more."""
-    with _run_folder(store, create=False) as folder:
-        Path(_address(folder)).unlink(missing_ok=True)
+def forget(store: Path, door: Door) -> None:
+    """Nobody finds the door any more. A store that was deleted and made again may have another one."""
+    with suppress(OSError, WinnowError), _run_folder(store, create=False) as folder:
+        if _file(_address(folder)) == door.file:
+            os.unlink(_address(folder))
 
 
 def connected(store: Path) -> socket.socket | None:
@@ -119,6 +128,11 @@ def _run_folder(store: Path, *, create: bool) -> Iterator[int]:
         yield folder
     finally:
         os.close(folder)
+
+
+def _file(address: str) -> tuple[int, int]:
+    facts = os.stat(address, follow_symlinks=False)
+    return facts.st_dev, facts.st_ino
 
 
 def _address(folder: int) -> str:

@@ -9,11 +9,11 @@ neither stdin nor stdout.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -59,7 +59,7 @@ def main() -> None:
 
 def _listen(settings: Settings) -> None:
     try:
-        opened = place.listening(settings.store)
+        door = place.listening(settings.store)
         set_up_logs(handler=_log_file(settings.store))
     except WinnowError as error:
         _say(error.message)
@@ -67,21 +67,21 @@ def _listen(settings: Settings) -> None:
     _say(READY)
     log("engine started", pid=os.getpid())
     try:
-        asyncio.run(_serve(settings, opened))
+        asyncio.run(_serve(settings, door))
     except BaseException:
         log("engine died", level=logging.CRITICAL, exc_info=True)
         raise
     log("engine left", pid=os.getpid())
 
 
-async def _serve(settings: Settings, opened: socket.socket) -> None:
+async def _serve(settings: Settings, door: place.Door) -> None:
     library = _Library(settings)
     host = Host(settings, library.open, library.ingest)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, host.leave)
     try:
-        await host.serve(opened)
+        await host.serve(door)
     finally:
         await host.close()
 
@@ -99,6 +99,7 @@ class _Library:
         from server.backends.turns import QueriesFirst
 
         self._backends = open_backends(self._settings, wait_for_model=False, around=QueriesFirst)
+        gc.freeze()  # what is open now stays: no look for garbage has to pass it
         return self._backends
 
     def ingest(self, settings: Settings, work: Work, on_progress: Callable[[Any], None]) -> dict[str, Any]:

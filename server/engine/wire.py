@@ -12,7 +12,6 @@ import hashlib
 import json
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -229,13 +228,13 @@ def from_answer(answer: Answer) -> Message:
         "warnings": answer.warnings,
         "cache_hit": answer.cache_hit,
         "noted": dict(answer.noted),
-        "links": [asdict(link) for link in answer.links],
+        "links": [(one.passage_id, one.uri, one.title, one.size_bytes, one.created_at) for one in answer.links],
     }
 
 
 def to_answer(told: Mapping[str, Any]) -> Answer:
     """The same answer on the other side."""
-    links = tuple(Link(**link) for link in told["links"])
+    links = tuple(Link(*link) for link in told["links"])
     return Answer(**{**told, "warnings": tuple(told["warnings"]), "links": links})
 
 
