@@ -52,7 +52,8 @@ class Lock:
             self._file.close()
             raise WinnowError(
                 "INDEX_HELD",
-                f"the index in {store} is {_DOES[kind]} {held_by}; wait for it, end it, or use another --store",
+                f"the index in {store} is {_DOES[kind]} {held_by}; wait for it, end it (an engine: "
+                "winnow engine stop), or use another --store",
                 retryable=True,
                 retry_after_s=_RETRY_SECONDS,
                 details={"pid": held_by.pid, "command": held_by.command},
