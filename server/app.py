@@ -10,6 +10,7 @@ from typing import Any
 
 from server.engine import place
 from server.engine.client import EngineKnowledge, is_running
+from server.errors import WinnowError
 from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
 from server.scripts import Scripts
 from server.settings import Settings
@@ -62,9 +63,13 @@ class Application:
     async def health(self) -> dict[str, Any]:
         """What an operator wants to see at a glance."""
         await self.ready()
+        try:
+            scratch = asdict(await self.kb.counters())
+        except WinnowError as error:
+            scratch = error.envelope()
         return {
             "execute_code": "on" if self.scripts.available else self.scripts.why_not,
-            "scratch": asdict(await self.kb.counters()),
+            "scratch": scratch,
             **self.kb.figures.snapshot(),
         }
 

@@ -243,12 +243,14 @@ class EngineKnowledge:
         until = time.monotonic() + _CONNECT_SECONDS
         while time.monotonic() < until:
             with suppress(Lost):
-                link = await _Link.to(self._settings.store)
+                link, is_new = await _Link.to(self._settings.store), False
                 if link is None:
-                    await asyncio.to_thread(launch, self._settings)
+                    is_new = await asyncio.to_thread(launch, self._settings)
                     link = await _Link.to(self._settings.store)
                 if link is not None and await self._is_welcome(link):
                     return link
+                if link is not None and is_new:
+                    raise WinnowError("INDEX_HELD", "winnow was changed while this process ran; restart it")
             await asyncio.sleep(_AGAIN_SECONDS)
         raise WinnowError(
             "INDEX_HELD",

@@ -47,6 +47,7 @@ _MOST_UNDER_WAY = 256
 # Calls at once; more wait. They spend their time in code without the interpreter's lock.
 _THREADS = 16
 _LEAVE_SECONDS = 5.0
+_FIRST_SECONDS = 10.0  # until whoever started this has come
 _MOST_PATHS = 100_000
 
 
@@ -103,6 +104,7 @@ class Host:
         self.clients: set[Visitor] = set()
         self.works: set[Work] = set()
         self.under_way: set[asyncio.Task[None]] = set()
+        self._idle_seconds = settings.engine_idle_minutes * _SECONDS_PER_MINUTE
         self._since = time.monotonic()
         self._leaving = asyncio.Event()
         self._alone: asyncio.TimerHandle | None = None
@@ -112,7 +114,7 @@ class Host:
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="winnow-call"))
         server = await loop.create_unix_server(lambda: Visitor(self), sock=door.socket)
-        self.left()
+        self._wait_for_clients(max(self._idle_seconds, _FIRST_SECONDS))
         await self._leaving.wait()
         place.forget(self.settings.store, door)
         server.close()
@@ -144,12 +146,14 @@ class Host:
             self._alone.cancel()
             self._alone = None
 
-    def left(self, client: Visitor | None = None) -> None:
+    def left(self, client: Visitor) -> None:
         """Somebody is gone; if that was the last one, the clock runs."""
-        self.clients.discard(client) if client else None
-        if not self.clients and self._alone is None:
-            seconds = self.settings.engine_idle_minutes * _SECONDS_PER_MINUTE
-            self._alone = asyncio.get_running_loop().call_later(seconds, self.leave)
+        self.clients.discard(client)
+        if not self.clients:
+            self._wait_for_clients(self._idle_seconds)
+
+    def _wait_for_clients(self, seconds: float) -> None:
+        self._alone = asyncio.get_running_loop().call_later(seconds, self.leave)
 
     def status(self) -> Message:
         """What an operator wants to know."""
@@ -263,7 +267,8 @@ class Visitor(Channel):
             work.stopped.set()
         if self.kb is not None:
             self._host.left(self)
-            self.kb.close()
+            # It may be opening the store: that is waited for elsewhere.
+            asyncio.get_running_loop().run_in_executor(None, self.kb.close)
             log("client left", pid=self._peer.pid, calls=self._calls)
 
     # --- requests: each is given a whole message and looks at what it uses

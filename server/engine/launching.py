@@ -30,8 +30,8 @@ _INHERITED = (
 )
 
 
-def launch(settings: Settings) -> None:
-    """Start an engine for the store of these settings, and return once one listens or another one is about to.
+def launch(settings: Settings) -> bool:
+    """Start an engine for the store of these settings; whether it listens now, or another one has the store.
 
     Raises ``WinnowError("INDEX_UNAVAILABLE")`` where it does not come up, with what it said.
     """
@@ -55,6 +55,7 @@ def launch(settings: Settings) -> None:
             raise _failed(settings, f"it said nothing for {_SECONDS:.0f} s") from None
     if said not in (READY, TAKEN):
         raise _failed(settings, said or "it died")
+    return said == READY
 
 
 def _told(settings: Settings) -> dict[str, Any]:

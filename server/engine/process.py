@@ -32,6 +32,9 @@ from server.settings import MIB, Settings
 if TYPE_CHECKING:
     from server.backends.opening import Backends
 
+# An ingest computes beside the queries. With the usual 5 ms a query waits that long wherever it needs the interpreter
+# again: at the 95th percentile 13.5 ms for one read of the catalogue, against 1.9 ms.
+_SWITCH_SECONDS = 0.0005
 _LOG_BYTES = MIB  # and one file of the same size before it
 
 
@@ -75,6 +78,7 @@ def _listen(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings, door: place.Door) -> None:
+    sys.setswitchinterval(_SWITCH_SECONDS)
     library = _Library(settings)
     host = Host(settings, library.open, library.ingest)
     loop = asyncio.get_running_loop()
