@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from server.engine import place
-from server.engine.client import EngineKnowledge, is_running
+from server.engine.client import EngineKnowledge
 from server.errors import WinnowError
 from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
 from server.scripts import Scripts
@@ -100,7 +100,7 @@ def shares_engine(settings: Settings) -> bool:
 
 def has_engine(settings: Settings) -> bool:
     """Whether these settings are for work through an engine, and one runs: who finds none works alone."""
-    return shares_engine(settings) and is_running(settings.store)
+    return shares_engine(settings) and place.is_listening(settings.store)
 
 
 def knowledge(settings: Settings, *, wait_for_model: bool, starts_engine: bool = False) -> Knowledge:

@@ -2,7 +2,7 @@
 
 The embedded engine admits one process at a time, the *holder*; this says which one, before the engine has to.
 An ingest wants to be the only *writer*, also where the vectors are on a server that admits many processes. Of the
-processes that would share a store with others, one is its *engine*.
+processes that would share a store with others one is its *engine*, and one is the *starter* of the next engine.
 
 A lock is ``flock`` on a file in the store's folder, so it ends with its process however that ends. The file's
 text (pid and command) is for people: it counts only while somebody holds the lock.
@@ -21,8 +21,8 @@ from typing import IO
 
 from server.errors import WinnowError
 
-HOLDER, WRITER, ENGINE = "holder", "writer", "engine"
-_DOES = {HOLDER: "held by", WRITER: "being written by", ENGINE: "shared by"}
+HOLDER, WRITER, ENGINE, STARTER = "holder", "writer", "engine", "starter"
+_DOES = {HOLDER: "held by", WRITER: "being written by", ENGINE: "shared by", STARTER: "about to be shared by"}
 _RETRY_SECONDS = 5.0
 _INSTANT_SECONDS = 0.05
 
@@ -39,7 +39,7 @@ class Holder:
 
 
 class Lock:
-    """A lock on a store's folder, held from construction to ``release``. ``kind`` is one of the three above.
+    """A lock on a store's folder, held from construction to ``release``. ``kind`` is one of the four above.
 
     Raises ``WinnowError("INDEX_HELD")`` that names who has it.
     """

@@ -296,14 +296,5 @@ async def told_by_engine(store: Path, do: str) -> Mapping[str, Any] | None:
         link.close()
 
 
-def is_running(store: Path) -> bool:
-    """Whether an engine listens for this store. Raises as ``place.connected`` does."""
-    opened = place.connected(store)
-    if opened is None:
-        return False
-    opened.close()
-    return True
-
-
 def _went_away(during: str) -> WinnowError:
     return WinnowError("INDEX_UNAVAILABLE", f"the engine went away during {during}", retryable=True)

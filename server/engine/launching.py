@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import server
+from server.backends.lock import STARTER, Lock
+from server.engine.place import is_listening
 from server.engine.wire import SECRET_SETTINGS, plain
 from server.errors import WinnowError
 from server.settings import Settings
@@ -31,10 +33,21 @@ _INHERITED = (
 
 
 def launch(settings: Settings) -> bool:
-    """Start an engine for the store of these settings; whether it listens now, or another one has the store.
+    """Start an engine for the store of these settings; whether it listens now, or another one does or is about to.
 
     Raises ``WinnowError("INDEX_UNAVAILABLE")`` where it does not come up, with what it said.
     """
+    try:
+        lock = Lock(settings.store, STARTER)
+    except WinnowError:  # a process that starts takes half a second of processor time: one is enough
+        return False
+    try:
+        return not is_listening(settings.store) and _launched(settings)
+    finally:
+        lock.release()
+
+
+def _launched(settings: Settings) -> bool:
     told = json.dumps(_told(settings))
     process = subprocess.Popen(
         [sys.executable, "-m", _PROGRAM],

@@ -99,6 +99,15 @@ def connected(store: Path) -> socket.socket | None:
     return opened
 
 
+def is_listening(store: Path) -> bool:
+    """Whether an engine listens for this store. Raises as ``connected`` does."""
+    opened = connected(store)
+    if opened is None:
+        return False
+    opened.close()
+    return True
+
+
 def peer_of(connection: socket.socket) -> Peer:
     """Who connected, or listened, at the other end."""
     found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)

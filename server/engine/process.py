@@ -32,8 +32,8 @@ from server.settings import MIB, Settings
 if TYPE_CHECKING:
     from server.backends.opening import Backends
 
-# An ingest computes beside the queries. With the usual 5 ms a query waits that long wherever it needs the interpreter
-# again: at the 95th percentile 13.5 ms for one read of the catalogue, against 1.9 ms.
+# An ingest computes beside the queries. With the usual 5 ms a query waits that long wherever it needs the
+# interpreter again: at the 95th percentile 13.5 ms for one read of the catalogue, against 1.9 ms.
 _SWITCH_SECONDS = 0.0005
 _LOG_BYTES = MIB  # and one file of the same size before it
 

@@ -62,7 +62,7 @@ ROOMS: Mapping[str, str] = {
     "server.knowledge": "server.operations server.contracts server.scratch server.figures server.errors "
     "server.settings",
     "server.engine": "server.knowledge server.operations server.scratch server.figures server.models "
-    "server.errors server.logs server.settings server",
+    "server.errors server.logs server.settings server.backends server",
     "server.scripts": "sandbox server.knowledge server.contracts server.errors server.settings server.tokens",
     "server.reference": "client_sdk sandbox server.scripts server.settings",
     "server.tools": "sandbox server.knowledge server.scripts server.scratch server.contracts server.tiers "
