@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -88,6 +89,11 @@ class _Shared:
                 self._library = self._open_library()
             return self._library
 
+    def open_early(self) -> None:
+        """Open it for whoever is about to come; what fails is said to them."""
+        with suppress(WinnowError):
+            self.get()
+
     def close(self) -> None:
         with self._lock:
             if self._library is not None:
@@ -114,6 +120,7 @@ class Host:
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="winnow-call"))
         server = await loop.create_unix_server(lambda: Visitor(self), sock=door.socket)
+        loop.run_in_executor(None, self.shared.open_early)
         self._wait_for_clients(max(self._idle_seconds, _FIRST_SECONDS))
         await self._leaving.wait()
         place.forget(self.settings.store, door)
