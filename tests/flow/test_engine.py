@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
 import re
@@ -17,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
+from typer.testing import CliRunner, Result
 
 from server.app import knowledge, knowledge_base
 from server.backends.lock import ENGINE, holder
@@ -76,9 +79,10 @@ def environment() -> dict[str, str]:
     return {**os.environ, "WINNOW_DAEMON": "on", "WINNOW_EMBEDDING": "off"}
 
 
-def winnow(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [*WINNOW, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment())
+async def winnow(name: str, *arguments: object) -> Result:
+    """A command of ours, in this process: starting an interpreter for each takes longer than what it does."""
+    app: typer.Typer = importlib.import_module(f"server.commands.{name}").app
+    return await asyncio.to_thread(CliRunner().invoke, app, [*map(str, arguments)], env=environment())
 
 
 @contextmanager
@@ -388,18 +392,19 @@ async def test_searches_go_on_while_the_engine_ingests_and_find_what_came(
         await kb.ingest([corpus], {}, lambda progress: None)
         before = await search(kb, query="rule 3 of page 7")
         assert [row for row in before["results"] if row["title"].startswith("Page")] == []
-        ingest = asyncio.create_task(asyncio.to_thread(winnow, "ingest", pages, *place_of))
+        ingest = asyncio.create_task(winnow("ingest", pages, *place_of))
         during = 0
         while not ingest.done():
             assert (await search(kb, query=f"case {during}"))["results"]
             during += 1
         done = await ingest
         report = json.loads(done.stdout)
-        assert (done.returncode, report["documents"], report["failures"]) == (0, 60, [])
+        assert (done.exit_code, report["documents"], report["failures"]) == (0, 60, [])
         assert during > 1
         after = await search(kb, query="rule 3 of page 7")
         assert [row for row in after["results"] if row["title"].startswith("Page")] != []
-        assert json.loads(winnow("search", "rule 3 of page 7", *place_of).stdout)["count"] == 10
+        found = await winnow("search", "rule 3 of page 7", *place_of)
+        assert json.loads(found.stdout)["count"] == 10
         assert len((await status(empty))["clients"]) == 1
 
 
@@ -475,15 +480,16 @@ async def _goes_on(store: Path, pages: Path, reported: int) -> None:
 
 
 async def test_the_engine_command_shows_and_ends_it(own: Path) -> None:
-    assert json.loads(winnow("engine", "status", "--store", own, "--json").stdout)["running"] is False
+    place_of = ("--store", own, "--json")
+    assert json.loads((await winnow("engine", "status", *place_of)).stdout)["running"] is False
     async with client(own) as kb:
         await search(kb)
-        shown = json.loads(winnow("engine", "status", "--store", own, "--json").stdout)
+        shown = json.loads((await winnow("engine", "status", *place_of)).stdout)
         assert (shown["running"], shown["clients"][0]["pid"], shown["pss_mb"] > 0) == (True, os.getpid(), True)
-        told = winnow("engine", "status", "--store", own).stdout
+        told = (await winnow("engine", "status", "--store", own)).stdout
         assert re.search(
             rf"process {shown['pid']} .* 1 clients.*\n  process {os.getpid()}: project handbook", told
         )
-        assert json.loads(winnow("engine", "stop", "--store", own, "--json").stdout)["pid"] == shown["pid"]
+        assert json.loads((await winnow("engine", "stop", *place_of)).stdout)["pid"] == shown["pid"]
         assert holder(own, ENGINE) is None
         assert (await search(kb))["results"]  # it is started again where somebody needs it
