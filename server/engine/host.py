@@ -47,6 +47,7 @@ _MOST_CLIENTS = 64
 _MOST_UNDER_WAY = 256
 # Calls at once; more wait. They spend their time in code without the interpreter's lock.
 _THREADS = 16
+_STEPS_BACK = 10  # of niceness: a tenth of a processor that queries want, all of one that they do not
 _LEAVE_SECONDS = 5.0
 _FIRST_SECONDS = 10.0  # until whoever started this has come
 _MOST_PATHS = 100_000
@@ -337,6 +338,7 @@ class Visitor(Channel):
 
         def run() -> dict[str, Any] | None:
             try:
+                _stand_back()
                 self._host.shared.get()
                 return self._host.ingest(self.settings, work, on_progress)
             except Stopped:
@@ -344,9 +346,11 @@ class Visitor(Channel):
 
         self._works[number] = work
         self._host.works.add(work)
+        thread = ThreadPoolExecutor(1, thread_name_prefix="winnow-ingest")
         try:
-            return {"report": await asyncio.to_thread(run)}
+            return {"report": await loop.run_in_executor(thread, run)}
         finally:
+            thread.shutdown(wait=False)
             self._host.works.discard(work)
             del self._works[number]
 
@@ -393,6 +397,15 @@ def _of(message: Message, name: str, kind: type) -> Any:
     if type(value) is not kind:
         raise ProtocolError(f"{name} is no {kind.__name__}")
     return value
+
+
+def _stand_back() -> None:
+    """Let this thread, and those that it starts, have the processors after all others of this process.
+
+    On Linux a priority is a thread's. It cannot be raised again, so the thread must not be used for anything else.
+    """
+    calmer = min(os.getpriority(os.PRIO_PROCESS, 0) + _STEPS_BACK, 19)
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), calmer)
 
 
 def _pss_mb() -> float:
