@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
 
-from server.kept import KeptResults
-from server.knowledge import DIRECT, Caller, KnowledgeBase, Library
-from server.scratch import Scratch
+from server.engine import place
+from server.engine.client import EngineKnowledge
+from server.errors import WinnowError
+from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
 from server.scripts import Scripts
 from server.settings import Settings
 from server.tokens import count_tokens
@@ -23,7 +24,7 @@ class Application:
     Nothing heavy happens until ``start``: a host's handshake is answered first.
     """
 
-    def __init__(self, settings: Settings, kb: KnowledgeBase) -> None:
+    def __init__(self, settings: Settings, kb: Knowledge) -> None:
         self.settings = settings
         self.kb = kb
         self.scripts = Scripts(kb, settings)
@@ -55,32 +56,27 @@ class Application:
         """Who asks directly over this connection."""
         return self.kb.caller(connection, DIRECT)
 
-    @property
-    def scratch(self) -> Scratch:
-        """The passages that sessions were shown in part."""
-        return self.kb.scratch
-
-    @property
-    def results(self) -> KeptResults:
-        """What sessions' scripts returned that was too large to be sent."""
-        return self.kb.results
-
     async def health(self) -> dict[str, Any]:
         """What an operator wants to see at a glance."""
         await self.ready()
+        try:
+            counted = asdict(await self.kb.counters())
+        except WinnowError as error:
+            counted = {"scratch": error.envelope(), "caches": {}}
         return {
             "execute_code": "on" if self.scripts.available else self.scripts.why_not,
-            "scratch": asdict(self.scratch.counters),
-            "caches": self.kb.caches(),
+            **counted,
             **self.kb.figures.snapshot(),
         }
 
     async def close(self) -> None:
         """Take everything down, in the order in which things depend on each other."""
         self._closed = True
+        for task in self._loading[2:]:  # nobody will ask; the sandbox is raised to its end, to be taken down
+            task.cancel()
         await asyncio.gather(*self._loading, return_exceptions=True)
         await self.scripts.close()
-        await asyncio.to_thread(self.kb.close)
+        await self.kb.aclose()
 
 
 def knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase:
@@ -95,14 +91,34 @@ def knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase
     return KnowledgeBase(open_library, settings)
 
 
+def shares_engine(settings: Settings) -> bool:
+    """Whether these settings are for work through an engine, on a system that can."""
+    return settings.daemon == "on" and place.is_possible()
+
+
+def has_engine(settings: Settings) -> bool:
+    """Whether these settings are for work through an engine, and one runs: who finds none works alone."""
+    return shares_engine(settings) and place.is_listening(settings.store)
+
+
+def knowledge(settings: Settings, *, wait_for_model: bool, starts_engine: bool = False) -> Knowledge:
+    """What answers under these settings: the store's engine if it runs (or ``starts_engine``), or this process."""
+    if shares_engine(settings) if starts_engine else has_engine(settings):
+        return EngineKnowledge(settings, waits_for_model=wait_for_model)
+    return knowledge_base(settings, wait_for_model=wait_for_model)
+
+
 @asynccontextmanager
-async def running(settings: Settings, *, wait_for_model: bool) -> AsyncIterator[Application]:
+async def running(
+    settings: Settings, *, wait_for_model: bool, starts_engine: bool = False
+) -> AsyncIterator[Application]:
     """An application that is closed at the end; it loads when it is first used, or on ``start``.
 
     ``wait_for_model``: whether a search waits for the embedding model (a command) or answers lexically until it
-    is loaded (a server).
+    is loaded (a server). ``starts_engine``: see ``knowledge``.
     """
-    application = Application(settings, knowledge_base(settings, wait_for_model=wait_for_model))
+    kb = knowledge(settings, wait_for_model=wait_for_model, starts_engine=starts_engine)
+    application = Application(settings, kb)
     try:
         yield application
     finally:

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "quote": ("quote", "quote what answers a question"),
         "exec": ("exec", "run a retrieval script in the sandbox"),
         "serve": ("serve", "serve MCP clients on stdio or HTTP"),
+        "engine": ("engine", "show or end the process that several servers of a store share"),
         "stats": ("stats", "count what a store holds and what a running server answered"),
         "migrate": ("migrate", "copy an index to another folder or to a server"),
         "doctor": ("doctor", "check this installation and say what to do"),

@@ -182,8 +182,11 @@ def _store(settings: Settings) -> Iterator[Finding]:
 
 
 def _held(settings: Settings) -> Iterator[Finding]:
-    from server.backends.lock import holder
+    from server.backends.lock import ENGINE, holder
 
+    if shared_by := holder(settings.store, ENGINE):
+        yield Finding("store", "holder", True, f"shared by {shared_by}", "", essential=False)
+        return
     held_by = holder(settings.store)
     detail = f"held by {held_by}" if held_by else "held by nobody"
     advice = "fine while it serves; end it before you ingest, or use another --store" if held_by else ""

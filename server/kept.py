@@ -1,8 +1,8 @@
-"""Results that were too large to be sent, whole, for the session whose script returned them.
+"""Results that were too large to be sent, whole, for the connection whose script returned them.
 
 Bounded like the passages of a session (scratch.py): what nobody has used for longest leaves first, whoever it is
-of, and what is older than the time to live is gone. An id of another session, an expired one and an invented one
-are all unknown, and cannot be told apart.
+of, and what is older than the time to live is gone. An id of another connection, an expired one and an invented
+one are all unknown, and cannot be told apart.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def parse_uri(uri: str) -> str | None:
 
 
 class KeptResults:
-    """The store of one process, for all its sessions; threads may use it at the same time.
+    """The store of one process, for all its connections; threads may use it at the same time.
 
     ``max_bytes`` bounds what its texts take in memory, ``ttl_seconds`` how long one is kept; ``now`` tells seconds
     from any fixed moment.
@@ -54,17 +54,17 @@ class KeptResults:
             max_bytes, ttl_seconds, timer=now, getsizeof=lambda text: _ENTRY_BYTES + sys.getsizeof(text)
         )
 
-    def put(self, session_id: str, execution_id: str, text: str) -> bool:
+    def put(self, connection: str, execution_id: str, text: str) -> bool:
         """Keep the JSON of a result; False where it is larger than the whole store."""
         with self._lock:
             try:
-                self._texts[session_id, execution_id] = text
+                self._texts[connection, execution_id] = text
             except ValueError:
                 return False
             return True
 
-    def get(self, session_id: str, execution_id: str) -> str | None:
-        """What this session holds under this id, which counts as a use; None for whatever else."""
+    def get(self, connection: str, execution_id: str) -> str | None:
+        """What this connection holds under this id, which counts as a use; None for whatever else."""
         with self._lock:
-            text: str | None = self._texts.get((session_id, execution_id))
+            text: str | None = self._texts.get((connection, execution_id))
             return text

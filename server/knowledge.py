@@ -11,12 +11,13 @@ import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
+from server.caches import Counters as CacheCounters
 from server.contracts import (
     EntitiesForSections,
     ExpandExcerpt,
@@ -42,7 +43,7 @@ from server.contracts.scripts import ReadResult
 from server.errors import WinnowError
 from server.figures import Figures
 from server.kept import KeptResults
-from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caller, Library, Rankings
+from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caches, Caller, Library
 from server.operations.evidence import extract_evidence, retrieve_evidence
 from server.operations.excerpts import expand_excerpt, read_excerpt
 from server.operations.graph import (
@@ -60,42 +61,87 @@ from server.operations.results import read_result
 from server.operations.scripting import hybrid_search, rerank, tokens
 from server.operations.search import fetch, semantic_search
 from server.operations.vendors import find_vendor_info
-from server.scratch import Scratch
+from server.scratch import Counters, Kept, Scratch
 from server.settings import MIB, Settings
 
-__all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "KnowledgeBase", "Library", "Rankings"]
+__all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Library"]
 
 SEARCH_SECONDS = 15.0
 GRAPH_SECONDS = 5.0
 _SECONDS_PER_MINUTE = 60
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What became of the passages of all sessions, and of the lookups in what direct callers share, by cache."""
+
+    scratch: Counters
+    caches: Mapping[str, CacheCounters]
+
+
+class Knowledge(Protocol):
+    """What tools, scripts and transports ask: a store in this process, or an engine that several share.
+
+    ``figures`` counts what this process answered. ``results`` holds what its scripts returned that was too large
+    to be sent, by connection. A connection is a name for one session (see ``scratch``).
+    """
+
+    @property
+    def figures(self) -> Figures: ...
+
+    @property
+    def results(self) -> KeptResults: ...
+
+    async def load(self) -> None:
+        """Open the store and load the graphs in reach; what goes wrong is for the first call to say.
+
+        May be cancelled, before ``aclose`` at the latest.
+        """
+
+    def caller(self, connection: str, budget: Budget = DIRECT, run: str = "") -> Caller:
+        """Whoever calls over this connection: the same connection has the same session."""
+
+    async def call(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        """Validate and answer one operation of ``OPERATIONS``; ``WinnowError`` for all a caller can act on."""
+
+    async def passage(self, connection: str, passage_id: str) -> tuple[str, Kept | None]:
+        """The id of the connection's session, and the passage that it holds under this id."""
+
+    async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
+        """The id of the connection's session, and at most ``limit`` of its passage ids that begin so."""
+
+    async def counters(self) -> Counted:
+        """What became of passages and lookups so far."""
+
+    async def aclose(self) -> None:
+        """Let go of the store, if it was ever opened."""
+
+
 class KnowledgeBase:
-    """A store that opens in the background and answers operations by name.
+    """A store that opens in the background and answers operations by name: ``Knowledge`` in this process.
 
     ``open_library`` is called in a thread on ``load`` or on the first call; where it fails (another process
     holds the index, say) that call gets the error and the next call tries again.
 
     ``scratch`` holds what sessions have been shown in part, ``results`` what was too large to show; ``figures``
-    counts what was answered.
+    counts what was answered. Where ``is_borrowed``, whoever opened the library closes it.
     """
 
-    def __init__(self, open_library: Callable[[], Library], settings: Settings) -> None:
+    def __init__(
+        self, open_library: Callable[[], Library], settings: Settings, *, is_borrowed: bool = False
+    ) -> None:
         self._open_library = open_library
         self._settings = settings
+        self._is_borrowed = is_borrowed
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="winnow-open")
         self._opening: Future[Library] | None = None
-        self._rankings = Rankings()
+        self._caches = Caches()
         self.scratch = Scratch(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.results = KeptResults(settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
 
-    def caches(self) -> dict[str, Any]:
-        """Hits, misses and entries of what direct callers share, by cache."""
-        return {name: asdict(counters) for name, counters in self._rankings.counters().items()}
-
     async def load(self) -> None:
-        """Open the store and load the graphs in reach; what goes wrong is for the first call to say.
+        """See ``Knowledge.load``.
 
         A search that comes before waits for its graph, within its own limit: ranked without it, the same question
         would have another answer a second later.
@@ -103,17 +149,36 @@ class KnowledgeBase:
         with suppress(WinnowError):
             library = await asyncio.shield(asyncio.wrap_future(self._library()))
             for project in self._settings.reachable:
-                await asyncio.to_thread(library.retriever.load, project)
+                # In the thread that ``close`` waits for: the graph must not go while it is being read.
+                await asyncio.wrap_future(self._opener.submit(library.retriever.load, project))
 
     def close(self) -> None:
         """Close the store, if it was ever opened."""
         self._opener.shutdown(wait=True)
-        if self._opening is not None and not self._opening.exception():
+        if self._opening is not None and not self._opening.exception() and not self._is_borrowed:
             self._opening.result().close()
 
-    def caller(self, connection: str, budget: Budget = DIRECT, rankings: Rankings | None = None) -> Caller:
+    async def aclose(self) -> None:
+        """The same, while others go on."""
+        await asyncio.to_thread(self.close)
+
+    def caller(self, connection: str, budget: Budget = DIRECT, run: str = "") -> Caller:
         """Whoever calls over this connection: the same connection has the same session."""
-        return Caller(self.scratch.session(connection), budget, rankings or self._rankings, self.results)
+        return Caller(connection, budget, run)
+
+    async def passage(self, connection: str, passage_id: str) -> tuple[str, Kept | None]:
+        """See ``Knowledge.passage``."""
+        session = self.scratch.session(connection)
+        return session.id, session.get(passage_id)
+
+    async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
+        """See ``Knowledge.passage_ids``."""
+        session = self.scratch.session(connection)
+        return session.id, session.ids(prefix, limit)
+
+    async def counters(self) -> Counted:
+        """See ``Knowledge.counters``."""
+        return Counted(self.scratch.counters, self._caches.shared.counters())
 
     async def call(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Validate and answer one operation of ``OPERATIONS``.
@@ -129,7 +194,14 @@ class KnowledgeBase:
         library = await asyncio.shield(asyncio.wrap_future(self._library()))
         try:
             async with asyncio.timeout(known.seconds):
-                asking = Asking(library, self._settings, caller)
+                asking = Asking(
+                    library,
+                    self._settings,
+                    caller,
+                    self.scratch.session(caller.connection),
+                    self._caches.of(caller.run),
+                    self.results,
+                )
                 answer = await asyncio.to_thread(known.answer, asking, request)
         except TimeoutError:
             raise WinnowError(

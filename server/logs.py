@@ -27,9 +27,9 @@ class _JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
-def set_up_logs(level: int = logging.INFO) -> None:
-    """Send everything that is logged in this process to stderr as JSON lines."""
-    handler = logging.StreamHandler(sys.stderr)
+def set_up_logs(level: int = logging.INFO, handler: logging.Handler | None = None) -> None:
+    """Send everything that is logged in this process to ``handler`` (default: stderr) as JSON lines."""
+    handler = handler or logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     LOGGER.setLevel(level)

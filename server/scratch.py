@@ -52,6 +52,17 @@ _Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """Where a client finds a passage of its session, and what it is; fields as ``Kept`` has them."""
+
+    passage_id: str
+    uri: str
+    title: str
+    size_bytes: int
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """A passage as a session holds it.
 
@@ -70,6 +81,11 @@ class Kept:
     def uri(self) -> str:
         """Where a client reads it as a resource."""
         return URI_TEMPLATE.format(session_id=self.session_id, passage_id=self.passage_id)
+
+    @property
+    def link(self) -> Link:
+        """The way to it, without its text."""
+        return Link(self.passage_id, self.uri, self.passage.document.title, self.size_bytes, self.created_at)
 
 
 @dataclass(frozen=True, slots=True)

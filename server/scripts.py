@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -19,7 +20,7 @@ from server.audit import AuditLog, fingerprint, hash_of
 from server.contracts.base import Tier
 from server.errors import WinnowError
 from server.kept import new_execution_id
-from server.knowledge import SCRIPT, Caller, KnowledgeBase, Rankings
+from server.knowledge import SCRIPT, Caller, Knowledge
 from server.logs import log
 from server.settings import MIB, Settings
 from server.skills import Shelf, load
@@ -80,7 +81,7 @@ _CALLED: Mapping[str, str] = MappingProxyType(
 class _Meter:
     """What one run may still take, and the way to the knowledge base."""
 
-    kb: KnowledgeBase
+    kb: Knowledge
     caller: Caller
     allowed: Mapping[str, int]
     left: dict[str, int] = field(init=False)
@@ -129,7 +130,7 @@ class Scripts:
     and what to do.
     """
 
-    def __init__(self, kb: KnowledgeBase, settings: Settings) -> None:
+    def __init__(self, kb: Knowledge, settings: Settings) -> None:
         self._kb = kb
         self._settings = settings
         # One CPU and one memory limit for all scripts: children are kept ready with these.
@@ -187,7 +188,7 @@ class Scripts:
             raise WinnowError("SANDBOX_UNAVAILABLE", f"{self.why_not}; run `winnow doctor`")
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
         # The session of whoever sent the script: what it found can be read on directly.
-        caller = self._kb.caller(client, SCRIPT, Rankings())
+        caller = self._kb.caller(client, SCRIPT, secrets.token_hex(8))
         meter = _Meter(self._kb, caller, self._allowance.rows)
         outcome = await self._sandbox.run(
             code,
@@ -212,7 +213,7 @@ class Scripts:
             return
         record = {
             "execution_id": execution_id,
-            "client": meter.caller.session.id,
+            "client": fingerprint(meter.caller.connection),
             "source_sha256": hash_of(code),
             "source_bytes": len(code.encode("utf-8", "replace")),
             **({"source": code} if self._settings.log_queries else {}),
@@ -231,9 +232,9 @@ class Scripts:
         await asyncio.to_thread(self._audit.write, record)
 
     def _keeping(self, outcome: Outcome, caller: Caller, execution_id: str) -> Outcome:
-        """The outcome; a result that is too large is kept for the session, and the error says so."""
+        """The outcome; a result that is too large is kept for the connection, and the error says so."""
         error, whole = outcome.error, outcome.whole
-        if error is None or whole is None or not caller.results.put(caller.session.id, execution_id, whole):
+        if error is None or whole is None or not self._kb.results.put(caller.connection, execution_id, whole):
             return outcome
         hint = f"{error.hint}; the whole is kept for a while: {_READ_ON.format(execution_id)}"
         return replace(outcome, error=replace(error, hint=hint, kept_as=execution_id))

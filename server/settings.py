@@ -175,6 +175,14 @@ class Settings(BaseSettings):
     entities: Path | None = Field(
         default=None, description="a file of your own names, aliases and patterns (entities.toml)"
     )
+    daemon: Literal["on", "off"] = Field(
+        default="on",
+        description="on: servers of one store share one engine process, where the system allows it; off: this "
+        "process works alone, and holds the store",
+    )
+    engine_idle_minutes: float = Field(
+        default=5.0, ge=0.001, le=1440, description="how long an engine stays after its last client"
+    )
 
     default_response_mode: Literal["ids_only", "metadata", "preview", "full"] = "metadata"
     content: Literal["dense", "summary"] = "dense"

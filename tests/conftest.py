@@ -55,6 +55,7 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("WINNOW_CONFIG", str(home / "winnow.toml"))
         patch.setenv("WINNOW_STORE", str(home / "store"))
         patch.setenv("WINNOW_MODELS", str(home / "models"))
+        patch.setenv("WINNOW_DAEMON", "off")  # tests/flow/test_engine.py is about the other way
         yield
 
 

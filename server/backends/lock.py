@@ -1,7 +1,8 @@
 """Who holds an index, and who writes to it.
 
 The embedded engine admits one process at a time, the *holder*; this says which one, before the engine has to.
-An ingest wants to be the only *writer*, also where the vectors are on a server that admits many processes.
+An ingest wants to be the only *writer*, also where the vectors are on a server that admits many processes. Of the
+processes that would share a store with others one is its *engine*, and one is the *starter* of the next engine.
 
 A lock is ``flock`` on a file in the store's folder, so it ends with its process however that ends. The file's
 text (pid and command) is for people: it counts only while somebody holds the lock.
@@ -20,8 +21,8 @@ from typing import IO
 
 from server.errors import WinnowError
 
-HOLDER, WRITER = "holder", "writer"
-_DOES = {HOLDER: "held by", WRITER: "being written by"}
+HOLDER, WRITER, ENGINE, STARTER = "holder", "writer", "engine", "starter"
+_DOES = {HOLDER: "held by", WRITER: "being written by", ENGINE: "shared by", STARTER: "about to be shared by"}
 _RETRY_SECONDS = 5.0
 _INSTANT_SECONDS = 0.05
 
@@ -38,7 +39,7 @@ class Holder:
 
 
 class Lock:
-    """A lock on a store's folder, held from construction to ``release``. ``kind`` is ``HOLDER`` or ``WRITER``.
+    """A lock on a store's folder, held from construction to ``release``. ``kind`` is one of the four above.
 
     Raises ``WinnowError("INDEX_HELD")`` that names who has it.
     """
@@ -51,7 +52,8 @@ class Lock:
             self._file.close()
             raise WinnowError(
                 "INDEX_HELD",
-                f"the index in {store} is {_DOES[kind]} {held_by}; wait for it, end it, or use another --store",
+                f"the index in {store} is {_DOES[kind]} {held_by}; wait for it, end it (an engine: "
+                "winnow engine stop), or use another --store",
                 retryable=True,
                 retry_after_s=_RETRY_SECONDS,
                 details={"pid": held_by.pid, "command": held_by.command},
@@ -66,10 +68,10 @@ class Lock:
         self._file.close()
 
 
-def holder(store: Path) -> Holder | None:
-    """The process that holds the index in ``store``, or None. Changes nothing."""
+def holder(store: Path, kind: str = HOLDER) -> Holder | None:
+    """The process that has the lock of this kind on ``store``, or None. Changes nothing."""
     try:
-        file = (store / HOLDER).open("r+", encoding="utf-8")
+        file = (store / kind).open("r+", encoding="utf-8")
     except FileNotFoundError:
         return None
     with file:

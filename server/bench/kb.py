@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from server.bench.figures import percentiles, timed_ms
-from server.knowledge import Caller, KnowledgeBase, Rankings
+from server.knowledge import Caller, KnowledgeBase
 from server.operations.base import Library
 
 WARMUP = 20
@@ -49,7 +50,7 @@ async def _ladder(kb: KnowledgeBase, caller: Caller, question: str, taken: dict[
         name: str, operation: str, arguments: dict[str, Any], *, is_known: bool = False
     ) -> dict[str, Any]:
         payload: dict[str, Any] = {}
-        asking = caller if is_known else replace(caller, rankings=Rankings())
+        asking = caller if is_known else replace(caller, run=secrets.token_hex(8))
 
         async def ask() -> None:
             payload.update((await kb.call(operation, arguments, asking)).payload)

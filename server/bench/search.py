@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from server.backends.base import Embedder, Vector
 from server.backends.opening import Backends
 from server.bench.figures import percentiles, timed_ms
 from server.errors import WinnowError
-from server.knowledge import Answer, Caller, KnowledgeBase, Rankings
+from server.knowledge import Answer, Caller, KnowledgeBase
 from server.models import Filters
 from server.retrieval.lexical import query_vector
 
@@ -69,7 +70,7 @@ class Stopwatch:
 
 def fresh(caller: Caller) -> Caller:
     """The same caller with empty caches."""
-    return replace(caller, rankings=Rankings())
+    return replace(caller, run=secrets.token_hex(8))
 
 
 async def measure(
@@ -160,21 +161,21 @@ async def _at_once(kb: KnowledgeBase, caller: Caller, asked: Sequence[str]) -> d
 
 
 async def replay(kb: KnowledgeBase, log: Path) -> dict[str, Any]:
-    """Ask what a session asked, in its order, with empty caches; how much of it they answered.
+    """Ask what a session asked, in its order; how much of it the caches answered. Nobody has asked ``kb`` before.
 
     Raises ``WinnowError("INVALID_REQUEST")`` for a log that is none.
     """
-    caller = fresh(kb.caller("replay"))
+    caller = kb.caller("replay")
     answers: list[Answer] = []
     for arguments in _logged(log, answers):
         answers.append(await kb.call(_OPERATION, arguments, caller))
     hits = sum(answer.cache_hit for answer in answers)
-    counters = {name: (one.hits, one.misses) for name, one in caller.rankings.counters().items()}
+    caches = (await kb.counters()).caches
     return {
         "calls": len(answers),
         "hits": hits,
         "hit_rate": round(hits / max(len(answers), 1), 4),
-        "caches": {name: {"hits": found, "misses": missed} for name, (found, missed) in counters.items()},
+        "caches": {name: {"hits": one.hits, "misses": one.misses} for name, one in caches.items()},
     }
 
 

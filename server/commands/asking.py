@@ -31,11 +31,11 @@ def asked(
 async def _answer(
     settings: Settings, operation: str, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    from server.app import knowledge_base
+    from server.app import knowledge
 
-    kb = knowledge_base(settings, wait_for_model=True)
+    kb = knowledge(settings, wait_for_model=True)
     try:
         answer = await kb.call(operation, arguments, kb.caller("shell"))
         return answer.payload, answer.warnings
     finally:
-        kb.close()
+        await kb.aclose()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -80,21 +81,43 @@ def ingest(
 
 
 def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) -> Report:
+    from server.app import has_engine
     from server.backends.opening import open_backends
     from server.commands.writing import target_of
     from server.ingest.pipeline import Labels, ingest_paths
 
-    labels = Labels(**{name: _label(name, text) for name, text in stated.items()})
+    labels = {name: _label(name, text) for name, text in stated.items()}
+    if has_engine(settings):
+        return asyncio.run(_through_engine(settings, paths, labels))
     backends = open_backends(settings, wait_for_model=True)
     try:
         embedder = backends.embedder.ready()
         warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
         target = target_of(settings, backends, embedder)
         with progress_shown() as on_progress:
-            report = ingest_paths(target, paths, labels=labels, progress=on_progress)
+            report = ingest_paths(target, paths, labels=Labels(**labels), progress=on_progress)
             return replace(report, warnings=warnings + report.warnings)
     finally:
         backends.close()
+
+
+async def _through_engine(settings: Settings, paths: list[Path], labels: Mapping[str, str]) -> Report:
+    """The engine that has the store does the work: it has the model, and its clients see each batch at once."""
+    from server.engine.client import EngineKnowledge
+    from server.ingest.pipeline import Failure, GraphReport, Progress, Report
+
+    missing = next((path for path in paths if not path.exists()), None)
+    if missing is not None:
+        raise WinnowError("INVALID_REQUEST", f"{missing} does not exist")
+    kb = EngineKnowledge(settings, waits_for_model=False)
+    try:
+        with progress_shown() as on_progress:
+            told = await kb.ingest(paths, labels, lambda facts: on_progress(Progress(**facts)))
+    finally:
+        await kb.aclose()
+    failures = tuple(Failure(**one) for one in told["failures"])
+    graph = told["graph"] and GraphReport(**{**told["graph"], "warnings": tuple(told["graph"]["warnings"])})
+    return Report(**{**told, "failures": failures, "warnings": tuple(told["warnings"]), "graph": graph})
 
 
 def _label(name: str, text: str) -> str:

@@ -6,13 +6,13 @@ import asyncio
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.app import Application, running
+from server.app import knowledge_base
 from server.backends.opening import Backends, open_backends
 from server.commands.ingest import progress_shown
 from server.commands.writing import target_of
@@ -47,6 +47,7 @@ from server.retrieval.golden import (
 )
 from server.retrieval.graph import Walk
 from server.retrieval.hybrid import Fusion, Mode
+from server.scratch import Session
 from server.settings import Settings
 from server.tiers import measure as size_of
 
@@ -187,12 +188,13 @@ async def _retrieved(
     settings: Settings, collection: Collection
 ) -> tuple[dict[str, Retrieved], dict[str, Retrieved]]:
     quoted, full = {}, {}
-    async with running(settings, wait_for_model=True) as application:
+    async with _answering(settings) as kb:
         for query, text in collection.queries.items():
-            caller = application.caller(f"query {query}")
-            seen = _seen(caller, await application.kb.call("kb.retrieve_evidence", {"question": text}, caller))
+            caller = kb.caller(f"query {query}")
+            answer = await kb.call("kb.retrieve_evidence", {"question": text}, caller)
+            seen = _seen(kb.scratch.session(caller.connection), answer)
             quoted[query] = Retrieved(frozenset(map(_record, seen.documents)), seen.tokens)
-            full[query] = await _full_chunks(application.kb, text, caller)
+            full[query] = await _full_chunks(kb, text, caller)
     return quoted, full
 
 
@@ -248,21 +250,32 @@ def documents_of(golden: GoldenSet) -> Iterator[RawDocument]:
 
 async def _asked(settings: Settings, questions: Sequence[Question]) -> tuple[list[Outcome], dict[str, Any]]:
     """Every question in a session of its own; and what the answers noted, all together."""
-    async with running(settings, wait_for_model=True) as application:
-        outcomes = [await _ask(application, question) for question in questions]
-        noted = application.kb.figures.snapshot()
+    async with _answering(settings) as kb:
+        outcomes = [await _ask(kb, question) for question in questions]
+        noted = kb.figures.snapshot()
         del noted["answers"]  # tools count there, and none was called
         return outcomes, noted
 
 
-async def _ask(application: Application, question: Question) -> Outcome:
-    caller = application.caller(f"golden {question.id}")
-    answer = await application.kb.call("kb.retrieve_evidence", {"question": question.question}, caller)
-    first = _seen(caller, answer)
-    miss = miss_of(question, first, _searched(caller))
+@asynccontextmanager
+async def _answering(settings: Settings) -> AsyncIterator[KnowledgeBase]:
+    """A knowledge base in this process: what sessions hold is looked at from inside."""
+    kb = knowledge_base(settings, wait_for_model=True)
+    try:
+        yield kb
+    finally:
+        await kb.aclose()
+
+
+async def _ask(kb: KnowledgeBase, question: Question) -> Outcome:
+    caller = kb.caller(f"golden {question.id}")
+    session = kb.scratch.session(caller.connection)
+    answer = await kb.call("kb.retrieve_evidence", {"question": question.question}, caller)
+    first = _seen(session, answer)
+    miss = miss_of(question, first, _searched(session))
     if miss is None:
         return Outcome(question, first, 1, first.bytes, None)
-    more = await _second_call(application.kb, caller, question, answer)
+    more = await _second_call(kb, caller, question, answer)
     return Outcome(question, first, 2 if more else None, first.bytes + (more.bytes if more else 0), miss)
 
 
@@ -277,13 +290,13 @@ async def _second_call(kb: KnowledgeBase, caller: Caller, question: Question, an
     if cursor is None:
         return None
     arguments = {"question": question.question, "cursor": cursor}
-    seen = _seen(caller, await kb.call("kb.retrieve_evidence", arguments, caller))
+    seen = _seen(kb.scratch.session(caller.connection), await kb.call("kb.retrieve_evidence", arguments, caller))
     return seen if holds(seen.texts, question.answer) else None
 
 
-def _seen(caller: Caller, answer: Answer) -> Seen:
+def _seen(session: Session, answer: Answer) -> Seen:
     rows, size = answer.payload["quotes"], size_of(answer.payload)
-    kept = [caller.session.get(row["passage_id"]) for row in rows]
+    kept = [session.get(row["passage_id"]) for row in rows]
     return Seen(
         tuple(row["quote"] for row in rows),
         tuple(one.passage.document.uri for one in kept if one is not None),
@@ -293,9 +306,9 @@ def _seen(caller: Caller, answer: Answer) -> Seen:
     )
 
 
-def _searched(caller: Caller) -> list[tuple[str, str]]:
+def _searched(session: Session) -> list[tuple[str, str]]:
     """The passages that quotes were looked for in: a session that has asked once holds no other."""
-    kept = [caller.session.get(passage_id) for passage_id in caller.session.ids()]
+    kept = [session.get(passage_id) for passage_id in session.ids()]
     return [(one.passage.document.uri, one.passage.chunk.text) for one in kept if one is not None]
 
 

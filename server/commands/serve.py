@@ -107,13 +107,20 @@ def serve(
         list[str] | None,
         typer.Option("--allow-weaker-sandbox", metavar="WALL", help="accept that exactly these walls are missing"),
     ] = None,
+    daemon: Annotated[
+        bool | None,
+        typer.Option(
+            "--daemon/--no-daemon",
+            help="share one engine process with other servers of the store (default), or hold it alone",
+            show_default=False,
+        ),
+    ] = None,
     log_queries: Annotated[
         bool | None, typer.Option("--log-queries", help="log queries and scripts in full")
     ] = None,
 ) -> None:
     """Serve MCP clients; stdio unless --http is given."""
     with errors_shown(as_json=False):
-        switch: Literal["on", "off"] | None = None if execute_code is None else "on" if execute_code else "off"
         settings = load_settings(
             store=store,
             project=project,
@@ -131,13 +138,18 @@ def serve(
             evidence=evidence,
             scratch_mb=scratch_mb,
             scratch_minutes=scratch_minutes,
-            execute_code=switch,
+            execute_code=_switch(execute_code),
             sandbox=sandbox,
             limits=limits,
             allow_weaker_sandbox=tuple(allow_weaker_sandbox) if allow_weaker_sandbox else None,
+            daemon=_switch(daemon),
             log_queries=log_queries,
         )
         asyncio.run(_serve(settings, http))
+
+
+def _switch(flag: bool | None) -> Literal["on", "off"] | None:
+    return None if flag is None else "on" if flag else "off"
 
 
 async def _serve(settings: Settings, http: str | None) -> None:
@@ -148,7 +160,7 @@ async def _serve(settings: Settings, http: str | None) -> None:
         from server.transports.protocol import build_server
 
     set_up_logs()
-    async with running(settings, wait_for_model=False) as application:
+    async with running(settings, wait_for_model=False, starts_engine=True) as application:
         server = build_server(Dispatcher(application.context, settings), application)
         # Each transport brings its own libraries; a desktop host waits for stdio only.
         if http is None:

@@ -55,7 +55,8 @@ async def connected(store: Path, project: str, log: Path) -> AsyncIterator[Clien
     """A client of a ``winnow serve`` child over this store; the child's log goes to a file."""
     server = StdioServerParameters(
         command=str(console_script()),
-        args=["serve", "--store", str(store), "--project", project],
+        # A demonstration leaves nothing behind, so no engine either.
+        args=["serve", "--store", str(store), "--project", project, "--no-daemon"],
         env={name: value for name, value in os.environ.items() if name.startswith(("WINNOW_", "XDG_"))},
     )
     with log.open("w", encoding="utf-8") as errors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from server.caches import Cache, Counters
 from server.contracts.base import Mode, Tier
 from server.kept import KeptResults
 from server.models import Document, Filters, Ranking
-from server.scratch import Session
+from server.scratch import Link, Session
 from server.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
@@ -27,6 +28,9 @@ _CACHED_VECTORS = 2_048  # one is 1.5 KiB
 _VIEWS: Mapping[Mode, tuple[int, float]] = MappingProxyType(
     {"ids_only": (512, 3600.0), "metadata": (512, 3600.0), "preview": (256, 3600.0), "full": (64, 1800.0)}
 )
+_CACHED_RUNS = 32  # scripts that run at once; one that lost its cache searches again
+# Of each cache a run has so many entries: its answers are longer, and 32 runs share a process with all others.
+_ENTRIES_OF_RUN = 16
 
 
 class Library(Protocol):
@@ -80,14 +84,15 @@ SCRIPT = Budget(
 class Rankings:
     """Ranked ids, kept per question and index generation, and what goes into them and comes out of them.
 
-    ``vectors``: of queries, by model and text. ``views``: answers rendered from a ranking, by tier.
+    ``vectors``: of queries, by model and text. ``views``: answers rendered from a ranking, by tier. ``most``
+    bounds the entries of each cache below the usual.
     """
 
-    def __init__(self) -> None:
-        self._rankings: Cache[Ranking] = Cache(_CACHED_RANKINGS)
-        self.vectors: Cache[Vector] = Cache(_CACHED_VECTORS)
+    def __init__(self, most: int = _CACHED_VECTORS) -> None:
+        self._rankings: Cache[Ranking] = Cache(min(_CACHED_RANKINGS, most))
+        self.vectors: Cache[Vector] = Cache(min(_CACHED_VECTORS, most))
         self.views: Mapping[Mode, Cache[Answer]] = MappingProxyType(
-            {tier: Cache(size, seconds) for tier, (size, seconds) in _VIEWS.items()}
+            {tier: Cache(min(size, most), seconds) for tier, (size, seconds) in _VIEWS.items()}
         )
 
     def get(self, key: tuple[Any, ...]) -> Ranking | None:
@@ -105,28 +110,54 @@ class Rankings:
         return {"rankings": self._rankings.counters, "query_vectors": self.vectors.counters, **views}
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks, as far as an answer depends on it.
+class Caches:
+    """The rankings of one knowledge base: one cache for all direct callers, one for each of the latest runs.
 
-    ``session`` comes from the connection, never from an argument. ``rankings``: where what was found is kept;
-    direct callers share one. A script brings its own, or the time that its searches take would tell what
-    others searched for. ``results``: where the session's large results are kept.
+    A script has a cache of its own, or the time that its searches take would tell what others searched for.
     """
 
-    session: Session
+    def __init__(self) -> None:
+        self.shared = Rankings()
+        self._of_runs: OrderedDict[str, Rankings] = OrderedDict()
+
+    def of(self, run: str) -> Rankings:
+        """The cache of this run; "" is nobody's and everybody's. Called from one thread."""
+        if not run:
+            return self.shared
+        if run not in self._of_runs:
+            self._of_runs[run] = Rankings(_ENTRIES_OF_RUN)
+        self._of_runs.move_to_end(run)
+        if len(self._of_runs) > _CACHED_RUNS:
+            self._of_runs.popitem(last=False)
+        return self._of_runs[run]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, as far as an answer depends on it: plain data, so that it can be said over a wire.
+
+    ``connection`` names the session; it comes from the transport, never from an argument. ``run`` names the run of
+    a script, "" for a direct call (see ``Caches``).
+    """
+
+    connection: str
     budget: Budget
-    rankings: Rankings
-    results: KeptResults
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """One question: who asks, of which open index, under which settings."""
+    """One question: who asks, of which open index, under which settings; the caller's session and its rankings.
+
+    ``results``: where the large results of scripts are kept, by connection.
+    """
 
     index: Library
     settings: Settings
     caller: Caller
+    session: Session
+    rankings: Rankings
+    results: KeptResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +165,7 @@ class Answer:
     """A payload, what it counts (rows of a tier, tokens), and what its reader should know.
 
     ``noted``: what the figures of the process count of it, by name (rows left out as duplicates, say).
+    ``links``: passages of the payload that a client may be offered as resources.
     """
 
     payload: dict[str, Any]
@@ -143,3 +175,4 @@ class Answer:
     warnings: tuple[str, ...] = ()
     cache_hit: bool = False
     noted: Mapping[str, int] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()

@@ -60,7 +60,7 @@ def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
     filters = filters_of(asking, request.scope, request.filters)
     found = distinct(asking, request.question, filters, request.top_k, request.top_k, at.legs, request.mode)
     looked = _Looked(
-        [asking.caller.session.keep(one.passage, one.passage.document.project) for one in found.found],
+        [asking.session.keep(one.passage, one.passage.document.project) for one in found.found],
         Cursor(at.offset, fingerprint(request), found.generation, found.way),
         found.legs,
         priors=[one.prior for one in found.found],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -28,7 +29,11 @@ Render = Callable[[Asking, KbSearch, Ranked, int, Found], dict[str, Any]]
 
 def kb_search(asking: Asking, request: KbSearch) -> Answer:
     """A page of previews, at most ``max_per_doc`` of each document."""
-    return searched(asking, request, kb_row)
+    answer = searched(asking, request, kb_row)
+    if not asking.caller.budget.is_direct:
+        return answer
+    kept = (asking.session.get(row["passage_id"]) for row in answer.payload["results"])
+    return replace(answer, links=tuple(one.link for one in kept if one is not None))
 
 
 def searched(
@@ -42,7 +47,7 @@ def searched(
     found = distinct(asking, request.query, filters, wanted, options.max_per_doc, at.legs, options.mode)
     here = found.found[at.offset : at.offset + size]
     rows = [row(asking, request, found, number, one) for number, one in enumerate(here, at.offset + 1)]
-    envelope: dict[str, Any] = {**beside, "session_id": asking.caller.session.id}
+    envelope: dict[str, Any] = {**beside, "session_id": asking.session.id}
     if options.include_debug:
         envelope["debug"] = _how(found)
     cursor = Cursor(at.offset, fingerprint(request), found.generation, found.way)
@@ -89,7 +94,7 @@ def _warnings(request: KbSearch, found: Ranked, at: Cursor) -> tuple[str, ...]:
 
 def kb_row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found) -> dict[str, Any]:
     passage, options = one.passage, request.options
-    kept = asking.caller.session.keep(passage, passage.document.project)
+    kept = asking.session.keep(passage, passage.document.project)
     row = {
         "passage_id": kept.passage_id,
         "section_id": passage.chunk.id,

@@ -67,7 +67,7 @@ def get_section_text(asking: Asking, request: GetSectionText) -> Answer:
     found = by_id(asking, list(dict.fromkeys(request.section_ids)), filters_of(asking, None), None, 0.0)
     rows = [_text(one.passage, limit) for one in found.found]
     ids = [row["section_id"] for row in rows]
-    envelope: dict[str, Any] = {"session_id": asking.caller.session.id}
+    envelope: dict[str, Any] = {"session_id": asking.session.id}
     if found.missing:
         envelope["missing_ids"] = list(found.missing)
     # Room is kept for the ids of all: which are left over is known only once the rest is in.

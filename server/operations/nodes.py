@@ -143,7 +143,7 @@ def named(view: View, given: Sequence[str]) -> Named:
 
 def _meant(view: View, one: str) -> list[str]:
     """The ids that a text may stand for, best first."""
-    kept = view.asking.caller.session.get(one)
+    kept = view.asking.session.get(one)
     passage = [kept.passage.chunk.id] if kept else []
     return [*passage, *([one] if is_chunk_id(one) else []), entity_id(view.project, normalised(one))]
 

@@ -26,7 +26,7 @@ def passage_of(asking: Asking, passage_id: str, scope: Scope | None) -> Kept:
 
 def find(asking: Asking, passage_id: str, scope: Scope | None) -> Kept | None:
     """The same, or None for an id that this session does not know."""
-    kept = asking.caller.session.get(passage_id)
+    kept = asking.session.get(passage_id)
     if kept is not None:
         check_kept(asking, scope, kept.project, kept.passage.document)
         return kept
@@ -36,7 +36,7 @@ def find(asking: Asking, passage_id: str, scope: Scope | None) -> Kept | None:
     known = asking.index.catalogue.passages([passage_id], filters.project).get(passage_id)
     if known is None or not asking.index.admits(filters, known.document):
         return None
-    return asking.caller.session.keep(known, filters.project)
+    return asking.session.keep(known, filters.project)
 
 
 def not_found(passage_ids: Sequence[str]) -> WinnowError:

@@ -207,7 +207,7 @@ def _ranking(
     sparse_weight: float | None = None,
 ) -> tuple[Ranking, bool]:
     """The ranking, and whether it was known."""
-    fusion, rankings = asking.settings.fusion if sparse_weight is None else "convex", asking.caller.rankings
+    fusion, rankings = asking.settings.fusion if sparse_weight is None else "convex", asking.rankings
     walk: Walk = "none" if way and not way.endswith(_WALKED) else _WALKS[mode]
     by_words = way.startswith("lexical-only")
     key = (asked, fusion, generation, depth, walk, sparse_weight)
@@ -243,7 +243,7 @@ def _passages(asking: Asking, hits: Sequence[Hit], filters: Filters) -> tuple[Fo
 
 
 def _chunk_of(asking: Asking, id: str) -> str:
-    kept = None if is_chunk_id(id) else asking.caller.session.get(id)
+    kept = None if is_chunk_id(id) else asking.session.get(id)
     return kept.passage.chunk.id if kept else id
 
 

@@ -6,30 +6,35 @@ from typing import Any
 
 from server.contracts.scripts import ReadResult
 from server.errors import WinnowError
-from server.operations.base import Answer, Asking
+from server.kept import KeptResults
+from server.operations.base import Answer, Asking, Caller
 from server.printable import printable
 from server.tokens import count_tokens, first_tokens
 
 
 def read_result(asking: Asking, request: ReadResult) -> Answer:
     """A portion of a kept result's JSON, from ``start_char`` on; for a script, all that follows there."""
-    caller = asking.caller
-    whole = caller.results.get(caller.session.id, request.execution_id)
+    return portion(asking.results, asking.caller, request)
+
+
+def portion(results: KeptResults, caller: Caller, request: ReadResult) -> Answer:
+    """The same from any such store: the process that runs scripts has it, whether it has the index or not."""
+    whole = results.get(caller.connection, request.execution_id)
     if whole is None:
         raise WinnowError("NOT_FOUND", "this result is unknown or no longer held; run the script again")
     text = printable(whole) if caller.budget.is_direct else whole
     if request.start_char >= len(text):
         raise WinnowError("INVALID_REQUEST", f"start_char: this result ends at {len(text):,} characters")
     rest = text[request.start_char :]
-    portion = first_tokens(rest, request.max_tokens) if caller.budget.is_direct else rest
-    end = request.start_char + len(portion)
+    shown = first_tokens(rest, request.max_tokens) if caller.budget.is_direct else rest
+    end = request.start_char + len(shown)
     payload: dict[str, Any] = {
         "execution_id": request.execution_id,
-        "text": portion,
+        "text": shown,
         "start_char": request.start_char,
         "total_chars": len(text),
         "truncated": end < len(text),
     }
     if end < len(text):
         payload["next_start_char"] = end
-    return Answer(payload, "full", 1, count_tokens(portion), noted={"results_read": 1})
+    return Answer(payload, "full", 1, count_tokens(shown), noted={"results_read": 1})

@@ -24,7 +24,7 @@ def semantic_search(asking: Asking, request: SemanticSearch) -> Answer:
     """Ranked chunks, or chunks by id, at the tier that was asked for."""
     filters = filters_of(asking, request.scope, request.filters, request.vendor_filter)
     mode = _mode(asking, request)
-    views = asking.caller.rankings.views[mode]
+    views = asking.rankings.views[mode]
     allowed = asking.caller.budget.of(mode)
     key = (request.model_dump_json(), filters, generation_of(asking, filters), asking.settings.fusion, allowed)
     if (known := views.get(key)) is not None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from server.knowledge import Caller, KnowledgeBase
-from server.scratch import Kept
+from server.knowledge import Caller, Knowledge
+from server.scratch import Link
 from server.scripts import Scripts
 from server.settings import Settings
 from server.tiers import Size
@@ -23,7 +23,7 @@ class Context:
     and a line for people; it does nothing where the client did not ask.
     """
 
-    kb: KnowledgeBase
+    kb: Knowledge
     scripts: Scripts
     settings: Settings
     client: str
@@ -48,7 +48,7 @@ class Result:
     summary: str
     warnings: tuple[str, ...] = ()
     cache_hit: bool = False
-    links: tuple[Kept, ...] = ()
+    links: tuple[Link, ...] = ()
     failed: bool = False
 
 
@@ -103,4 +103,11 @@ async def ask(
     """One operation of the knowledge base as a result. ``lines`` tells the payload as text, its summary first."""
     answer = await context.kb.call(operation, arguments, context.caller)
     told = lines(answer.payload)
-    return Result(answer.payload, "\n".join(told), told[0], warnings=answer.warnings, cache_hit=answer.cache_hit)
+    return Result(
+        answer.payload,
+        "\n".join(told),
+        told[0],
+        warnings=answer.warnings,
+        cache_hit=answer.cache_hit,
+        links=answer.links,
+    )

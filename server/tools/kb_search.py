@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from server.contracts import KbSearch, KbSearchAnswer
@@ -20,9 +19,7 @@ Defaults: top_k 5, page_size 5. Max: top_k 100."""
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
-    result = await ask(context, "kb.search", arguments, lines_of)
-    held = (context.caller.session.get(row["passage_id"]) for row in result.payload["results"])
-    return replace(result, links=tuple(kept for kept in held if kept is not None))
+    return await ask(context, "kb.search", arguments, lines_of)
 
 
 def lines_of(payload: dict[str, Any]) -> list[str]:

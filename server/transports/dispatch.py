@@ -15,7 +15,7 @@ from server.contracts import answer_schema, wire_schema
 from server.errors import WinnowError, internal_error
 from server.logs import hushed, log
 from server.reference.guides import spelled
-from server.scratch import Kept
+from server.scratch import Link
 from server.settings import Settings
 from server.tiers import Size, clip, dumps, measure
 from server.tokens import encoding_name
@@ -163,16 +163,16 @@ def _text(text: str) -> TextContent:
     return TextContent(type="text", text=text)
 
 
-def _link(kept: Kept) -> ResourceLink:
+def _link(link: Link) -> ResourceLink:
     """Where a host finds the passage, should it want it: meant for the model, and not for every context."""
     return ResourceLink(
         type="resource_link",
-        name=kept.passage_id,
-        title=clip(kept.passage.document.title, _WARNING_CHARS) or None,
-        uri=kept.uri,
+        name=link.passage_id,
+        title=clip(link.title, _WARNING_CHARS) or None,
+        uri=link.uri,
         mime_type="text/plain",
-        size=kept.size_bytes,
-        annotations=Annotations(audience=["assistant"], priority=0.1, last_modified=kept.created_at),
+        size=link.size_bytes,
+        annotations=Annotations(audience=["assistant"], priority=0.1, last_modified=link.created_at),
     )
 
 

@@ -33,10 +33,11 @@ from pydantic import ValidationError
 from server import __version__
 from server.contracts import flat_schema
 from server.errors import WinnowError
-from server.kept import KeptResults
+from server.kept import parse_uri as parse_result
+from server.knowledge import Knowledge
 from server.logs import log
 from server.reference.guides import instructions
-from server.scratch import URI_TEMPLATE, Scratch
+from server.scratch import URI_TEMPLATE, parse_uri
 from server.settings import Settings
 from server.transports import prompts, resources
 from server.transports.dispatch import Dispatcher
@@ -56,12 +57,8 @@ class Application(Protocol):
         """What is in force."""
 
     @property
-    def scratch(self) -> Scratch:
-        """The passages that sessions were shown in part."""
-
-    @property
-    def results(self) -> KeptResults:
-        """What sessions' scripts returned that was too large to be sent."""
+    def kb(self) -> Knowledge:
+        """What answers, and holds what sessions were shown in part or not at all."""
 
     def start(self) -> None:
         """Begin to load; returns at once. Called once the first request has been answered."""
@@ -157,8 +154,11 @@ class _Handlers:
     async def read_resource(self, context: Connection, params: ReadResourceRequestParams) -> ReadResourceResult:
         client = self._counted(context)
         tools = await self._tools()
-        session = self._application.scratch.session(client)
-        return resources.read(params.uri, session, self._application.results, tools, self._application.settings)
+        parsed, kb = parse_uri(params.uri), self._application.kb
+        result = kb.results.get(client, parse_result(params.uri) or "")
+        session_id, kept = await kb.passage(client, parsed[1]) if parsed else ("", None)
+        held = resources.Held(session_id, kept, result)
+        return resources.read(params.uri, held, tools, self._application.settings)
 
     async def list_prompts(self, context: Connection, params: PaginatedRequestParams | None) -> ListPromptsResult:
         _one_page(params)
@@ -179,8 +179,8 @@ class _Handlers:
         if params.ref.uri != URI_TEMPLATE:
             raise WinnowError("INVALID_REQUEST", f"only {URI_TEMPLATE} has placeholders")
         given = (params.context.arguments if params.context else None) or {}
-        session = self._application.scratch.session(client)
-        return CompleteResult(completion=resources.complete(name, value, given, session))
+        session_id, ids = await self._application.kb.passage_ids(client, value, resources.MOST_COMPLETIONS + 1)
+        return CompleteResult(completion=resources.complete(name, value, given, session_id, ids))
 
     async def _tools(self) -> Collection[str]:
         await self._application.ready()

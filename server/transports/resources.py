@@ -22,17 +22,16 @@ from mcp_types import (
 from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
 from server.kept import URI_TEMPLATE as RESULT_TEMPLATE
-from server.kept import KeptResults
 from server.kept import parse_uri as parse_result
 from server.printable import printable
 from server.reference.guides import playbook, spelled
 from server.reference.sdk import sdk_reference
-from server.scratch import URI_TEMPLATE, Kept, Session, parse_uri
+from server.scratch import URI_TEMPLATE, Kept, parse_uri
 from server.settings import Settings
 from server.tiers import first_bytes
 
 _MAX_URI_CHARS = 200
-_MAX_COMPLETIONS = 100  # the protocol's own limit
+MOST_COMPLETIONS = 100  # the protocol's own limit
 _TEXT, _MARKDOWN, _JSON = "text/plain", "text/markdown", "application/json"
 
 TEMPLATE = ResourceTemplate(
@@ -83,6 +82,18 @@ PAGES: Mapping[str, Page] = MappingProxyType(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a URI may name of the session ``session_id``: a passage, or the JSON of a script's large result.
+
+    Each is None where the session holds none under that URI's id.
+    """
+
+    session_id: str = ""
+    passage: Kept | None = None
+    result: str | None = None
+
+
 def listed_pages(tools: Collection[str], settings: Settings) -> list[Resource]:
     """The help pages of a server with these tools."""
     return [
@@ -98,10 +109,8 @@ def listed_pages(tools: Collection[str], settings: Settings) -> list[Resource]:
     ]
 
 
-def read(
-    uri: str, session: Session, results: KeptResults, tools: Collection[str], settings: Settings
-) -> ReadResourceResult:
-    """A help page, a passage of this session, or a large result of its scripts.
+def read(uri: str, held: Held, tools: Collection[str], settings: Settings) -> ReadResourceResult:
+    """A help page, a passage of this session, or a large result of its scripts; ``held`` is what the URI names.
 
     Raises:
         WinnowError: INVALID_REQUEST for what is no URI of ours, SCOPE_VIOLATION for another session's whether or
@@ -110,32 +119,21 @@ def read(
     page = _pages(tools).get(uri)
     if page is not None:
         return _contents(uri, _rendered(page, tools, settings), _MARKDOWN)
-    execution_id = parse_result(uri)
-    if execution_id is not None:
-        return _contents(uri, _result_of(session, results, execution_id), _JSON)
+    if parse_result(uri) is not None:
+        if held.result is None:
+            raise WinnowError("NOT_FOUND", "this result is unknown or no longer held; run the script again")
+        return _contents(uri, printable(held.result), _JSON)
     parsed = parse_uri(uri)
     if parsed is None:
         known = ", ".join((*_pages(tools), URI_TEMPLATE, RESULT_TEMPLATE))
         raise WinnowError("INVALID_REQUEST", f"{_shown(uri)} is no resource of this server; it has {known}")
-    kept = _passage_of(session, *parsed)
-    if kept is None:
-        raise WinnowError("NOT_FOUND", f"this passage is unknown or no longer held; {_instead(tools, settings)}")
-    return _contents(uri, first_bytes(printable(kept.passage.chunk.text), MAX_EXCERPT_BYTES), _TEXT)
-
-
-def _result_of(session: Session, results: KeptResults, execution_id: str) -> str:
-    text = results.get(session.id, execution_id)
-    if text is None:
-        raise WinnowError("NOT_FOUND", "this result is unknown or no longer held; run the script again")
-    return printable(text)
-
-
-def _passage_of(session: Session, session_id: str, passage_id: str) -> Kept | None:
-    if session_id != session.id:
+    if parsed[0] != held.session_id:
         raise WinnowError(
             "SCOPE_VIOLATION", "this passage belongs to another session; repeat the search to get it in this one"
         )
-    return session.get(passage_id)
+    if held.passage is None:
+        raise WinnowError("NOT_FOUND", f"this passage is unknown or no longer held; {_instead(tools, settings)}")
+    return _contents(uri, first_bytes(printable(held.passage.passage.chunk.text), MAX_EXCERPT_BYTES), _TEXT)
 
 
 def _instead(tools: Collection[str], settings: Settings) -> str:
@@ -161,19 +159,21 @@ def _shown(uri: str) -> str:
     return repr(shown if len(shown) <= _MAX_URI_CHARS else f"{shown[:_MAX_URI_CHARS]}…")
 
 
-def complete(argument: str, value: str, given: Mapping[str, str], session: Session) -> Completion:
+def complete(
+    argument: str, value: str, given: Mapping[str, str], session_id: str, passage_ids: list[str]
+) -> Completion:
     """The values of a placeholder of the template that begin with ``value``: this session's own, nobody else's.
 
-    ``given`` holds the placeholders that are filled already.
+    ``given`` holds the placeholders that are filled already; ``passage_ids`` are the session's that begin so, one
+    more than are told if there are more.
 
     Raises:
         WinnowError: INVALID_REQUEST for a placeholder that the template does not have.
     """
     if argument == "session_id":
-        found = [session.id] if session.id.startswith(value) else []
+        found = [session_id] if session_id.startswith(value) else []
     elif argument == "passage_id":
-        own = given.get("session_id", session.id) == session.id
-        found = session.ids(value, _MAX_COMPLETIONS + 1) if own else []
+        found = passage_ids if given.get("session_id", session_id) == session_id else []
     else:
         raise WinnowError("INVALID_REQUEST", f"{URI_TEMPLATE} has no {_shown(argument)}")
-    return Completion(values=found[:_MAX_COMPLETIONS], has_more=len(found) > _MAX_COMPLETIONS)
+    return Completion(values=found[:MOST_COMPLETIONS], has_more=len(found) > MOST_COMPLETIONS)

@@ -19,7 +19,7 @@ from server.app import Application, knowledge_base
 from server.backends.opening import open_backends
 from server.errors import WinnowError
 from server.ingest.pipeline import Target, ingest_paths
-from server.knowledge import SCRIPT, Answer, Rankings
+from server.knowledge import SCRIPT, Answer
 from server.settings import load_settings
 from server.tiers import ANSWER_TOKENS
 
@@ -222,6 +222,6 @@ async def test_what_one_caller_has_searched_for_is_not_told_to_a_script_by_the_t
 ) -> None:
     question = {"query": "how are backups encrypted"}
     first, again = [await ask(application, **question) for _ in range(2)]
-    script = application.kb.caller("test", SCRIPT, Rankings())
+    script = application.kb.caller("test", SCRIPT, "a run")
     others = [await application.kb.call("semantic_search", question, script) for _ in range(2)]
     assert [answer.cache_hit for answer in (first, again, *others)] == [False, True, False, True]

@@ -30,7 +30,6 @@ from mcp_types import (
 from server.app import Application, running
 from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
-from server.kept import KeptResults
 from server.models import Chunk, Document, Passage
 from server.scratch import URI_TEMPLATE, Scratch
 from server.settings import Settings, load_settings
@@ -38,7 +37,7 @@ from server.transports.dispatch import Dispatcher
 from server.transports.http import PATH, http_application
 from server.transports.limits import CALLS_PER_MINUTE
 from server.transports.protocol import build_server
-from server.transports.resources import PAGES, read
+from server.transports.resources import PAGES, Held, read
 
 pytestmark = pytest.mark.anyio
 
@@ -184,10 +183,10 @@ async def test_hostile_uris_are_refused_by_their_form(client: Client) -> None:
 def test_any_text_is_a_page_or_is_refused(uri: str) -> None:
     session = Scratch(10**6, 60).session("a")
     if uri in PAGES:
-        assert read(uri, session, KeptResults(60), TOOLS, Settings()).contents
+        assert read(uri, Held(session.id), TOOLS, Settings()).contents
         return
     with pytest.raises(WinnowError) as caught:
-        read(uri, session, KeptResults(60), TOOLS, Settings())
+        read(uri, Held(session.id), TOOLS, Settings())
     assert caught.value.reason in ("INVALID_REQUEST", "SCOPE_VIOLATION", "NOT_FOUND")
 
 
@@ -199,13 +198,13 @@ def passage(text: str) -> Passage:
 def test_a_passage_leaves_without_escapes_and_within_its_bound() -> None:
     session = Scratch(10**7, 60).session("a")
     coloured = session.keep(passage("\x1b[31mred\x1b[0m\x07 and \ud800"), "handbook")
-    (contents,) = read(coloured.uri, session, KeptResults(60), TOOLS, Settings()).contents
+    (contents,) = read(coloured.uri, Held(session.id, coloured), TOOLS, Settings()).contents
     assert isinstance(contents, TextResourceContents)
     assert contents.text == "red and \ufffd"
     long = session.keep(
         replace(passage(""), chunk=replace(passage("日本語" * 20_000).chunk, id="two")), "handbook"
     )
-    (contents,) = read(long.uri, session, KeptResults(60), TOOLS, Settings()).contents
+    (contents,) = read(long.uri, Held(session.id, long), TOOLS, Settings()).contents
     assert isinstance(contents, TextResourceContents)
     assert MAX_EXCERPT_BYTES - 3 < len(contents.text.encode()) <= MAX_EXCERPT_BYTES
     assert ("日本語" * 20_000).startswith(contents.text)

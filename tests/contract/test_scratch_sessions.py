@@ -83,7 +83,7 @@ async def test_sessions_that_evict_each_other_s_passages_never_read_them(applica
         readers += map(Reader, (a, b, c, d))
         await asyncio.gather(*map(crowd, range(CLIENTS)))
 
-    counters = application.scratch.counters
+    counters = (await application.kb.counters()).scratch
     assert counters.bytes <= MIB
     assert counters.evictions > 0
     assert {reason for reader in readers for reason in reader.refused} == {"NOT_FOUND"}

@@ -64,8 +64,11 @@ ROOMS: Mapping[str, str] = {
     "server.operations": "server.backends.base server.caches server.graph server.retrieval server.contracts "
     "server.tiers server.spans server.evidence server.scratch server.kept server.printable server.tokens "
     "server.ids server.models server.errors server.settings",
-    "server.knowledge": "server.operations server.contracts server.kept server.scratch server.figures "
-    "server.errors server.settings",
+    "server.knowledge": "server.operations server.contracts server.caches server.kept server.scratch "
+    "server.figures server.errors server.settings",
+    "server.engine": "server.knowledge server.operations server.contracts server.caches server.kept "
+    "server.scratch server.figures server.models server.errors server.logs server.settings server.backends "
+    "server",
     "server.scripts": "sandbox server.audit server.logs server.skills server.kept server.knowledge "
     "server.contracts server.errors server.settings server.tokens",
     "server.reference": "client_sdk sandbox server.scripts server.settings",
@@ -75,6 +78,7 @@ ROOMS: Mapping[str, str] = {
     # the rim: everything may be composed here, and nobody imports it
     "server.transports": ANYTHING,
     "server.app": ANYTHING,
+    "server.engine.process": ANYTHING,
     "server.health": ANYTHING,
     "server.demo": ANYTHING,
     "server.bench": ANYTHING,

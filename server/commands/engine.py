@@ -1,0 +1,82 @@
+"""``winnow engine``: the process that several servers of a store share, for people."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from server.commands.output import Json, Store, command, errors_shown, print_json
+from server.errors import WinnowError
+from server.settings import load_settings
+
+app = command(
+    no_args_is_help=True,
+    help="Show or end the process that several servers of a store share.",
+    epilog="Examples: winnow engine status | winnow engine status --json | winnow engine stop",
+)
+
+# An engine in the middle of something ends it, or gives it up, within half of this.
+_END_SECONDS = 15.0
+_GLANCE_SECONDS = 0.05
+
+
+@app.command(epilog="Examples: winnow engine status | winnow engine status --store notes --json")
+def status(store: Store = None, as_json: Json = False) -> None:
+    """Show who shares the store: process, memory, clients. Starts nothing."""
+    with errors_shown(as_json=as_json):
+        folder = load_settings(store=store).store
+        found = _asked(folder, "status")
+    if as_json:
+        print_json({"running": found is not None, "store": str(folder), **(found or {})})
+        return
+    sys.stdout.writelines(f"{line}\n" for line in _lines(folder, found))
+
+
+@app.command(epilog="Examples: winnow engine stop | winnow engine stop --store notes")
+def stop(store: Store = None, as_json: Json = False) -> None:
+    """End the engine, and its ingest where it can go on; the next call of a server starts another one."""
+    with errors_shown(as_json=as_json):
+        folder = load_settings(store=store).store
+        found = _asked(folder, "stop")
+        if found is not None:
+            _wait_for_end(folder, found["pid"])
+    if as_json:
+        print_json({"stopped": found is not None, "store": str(folder), **(found or {})})
+        return
+    sys.stdout.write(f"process {found['pid']} has ended\n" if found else f"no engine runs for {folder}\n")
+
+
+def _asked(store: Path, what: str) -> Mapping[str, Any] | None:
+    from server.engine import place
+    from server.engine.client import told_by_engine
+
+    return asyncio.run(told_by_engine(store, what)) if place.is_possible() else None
+
+
+def _wait_for_end(store: Path, pid: int) -> None:
+    from server.backends.lock import ENGINE, holder
+
+    until = time.monotonic() + _END_SECONDS
+    while (there := holder(store, ENGINE)) is not None and there.pid == pid:
+        if time.monotonic() > until:
+            raise WinnowError("TIMEOUT", f"process {pid} was told to end and has not yet; look again in a moment")
+        time.sleep(_GLANCE_SECONDS)
+
+
+def _lines(store: Path, found: Mapping[str, Any] | None) -> list[str]:
+    if found is None:
+        return [f"no engine runs for {store}; a server starts one with its first call (setting daemon = on)"]
+    lines = [
+        f"process {found['pid']} (winnow {found['build']}) has had {found['store']} for "
+        f"{found['uptime_seconds']:.0f} s: "
+        f"{found['pss_mb']:.0f} MB, {len(found['clients'])} clients, {found['ingests']} ingests"
+    ]
+    lines += [
+        f"  process {one['pid']}: project {one['project']}, {one['calls']:,} calls in {one['seconds']:.0f} s"
+        for one in found["clients"]
+    ]
+    return lines

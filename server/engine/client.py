@@ -1,0 +1,300 @@
+"""The other end of the socket: what tools, scripts and commands ask, answered by the engine of a store."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from server.caches import Counters as CacheCounters
+from server.contracts import parse
+from server.contracts.scripts import ReadResult
+from server.engine import place
+from server.engine.launching import launch
+from server.engine.wire import (
+    PROTOCOL,
+    REPLY_BYTES,
+    REQUEST_BYTES,
+    Channel,
+    Message,
+    build,
+    plain,
+    to_answer,
+    to_error,
+    to_kept,
+)
+from server.errors import WinnowError
+from server.figures import Figures
+from server.kept import KeptResults
+from server.knowledge import DIRECT, OPERATIONS, Answer, Caller, Counted
+from server.operations.base import Budget
+from server.operations.results import portion
+from server.scratch import Counters, Kept
+from server.settings import Settings
+
+# How long a client looks for an engine: it may have to end one, start one, and wait for another one's start.
+_CONNECT_SECONDS = 30.0
+_AGAIN_SECONDS = 0.05
+# An engine that opens its store, or waits for its model, answers later than an operation may take.
+_GRACE_SECONDS = 60.0
+_INTERRUPT_SECONDS = 10.0
+_SHORT_SECONDS = 10.0
+_SECONDS_PER_MINUTE = 60
+
+OnProgress = Callable[[Message], None]
+
+
+class Lost(Exception):
+    """The connection ended before the answer."""
+
+
+class _Link:
+    """One connection: requests out, answers back by their numbers."""
+
+    def __init__(self) -> None:
+        self.channel = Channel(REPLY_BYTES, REQUEST_BYTES, self._received, self._gone)
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._progress: dict[int, OnProgress] = {}
+
+    @classmethod
+    async def to(cls, store: Path) -> _Link | None:
+        """A connection to the engine of a store; None where there is none. Raises as ``place.connected`` does."""
+        opened = await asyncio.to_thread(place.connected, store)
+        if opened is None:
+            return None
+        link = cls()
+        await asyncio.get_running_loop().create_unix_connection(lambda: link.channel, sock=opened)
+        return link
+
+    async def ask(self, do: str, on_progress: OnProgress | None = None, **told: Any) -> Any:
+        """The answer to one request. Raises ``Lost``, and the ``WinnowError`` that the engine answers with."""
+        if not self.channel.is_open:
+            raise Lost
+        number = next(self._numbers)
+        if on_progress is not None:
+            self._progress[number] = on_progress
+        waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            self.channel.send({"id": number, "do": do, **told})
+            return await waiting
+        except asyncio.CancelledError:
+            if do == "ingest":
+                await self._interrupt(number)
+            raise
+        finally:
+            self._waiting.pop(number, None)
+            self._progress.pop(number, None)
+
+    def close(self) -> None:
+        """No more questions."""
+        self.channel.close()
+
+    async def _interrupt(self, number: int) -> None:
+        """Have the engine stop at the next safe point, and wait for that: the next run finds a quiet store."""
+        ended = self._waiting[number] = asyncio.get_running_loop().create_future()
+        with suppress(WinnowError, Lost, TimeoutError):
+            async with asyncio.timeout(_INTERRUPT_SECONDS):
+                await self.ask("interrupt", of=number)
+                await ended
+
+    def _received(self, message: Message) -> None:
+        number = message["id"]
+        if "progress" in message:
+            if number in self._progress:
+                self._progress[number](message["progress"])
+            return
+        waiting = self._waiting.get(number)
+        if waiting is None or waiting.done():
+            return
+        if "ok" in message:
+            waiting.set_result(message["ok"])
+        else:
+            waiting.set_exception(to_error(message["error"]))
+
+    def _gone(self) -> None:
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(Lost())
+
+
+class EngineKnowledge:
+    """``Knowledge`` that an engine keeps, which is started where none runs; this process opens nothing.
+
+    What only reads is asked again, once, of the next engine when one dies with the answer. ``waits_for_model``:
+    whether searches wait for the embedding model to be loaded, or are answered by words alone until it is.
+    """
+
+    def __init__(self, settings: Settings, *, waits_for_model: bool) -> None:
+        self._settings = settings
+        self._waits = waits_for_model
+        self._link: _Link | None = None
+        self._connecting = asyncio.Lock()
+        self.results = KeptResults(settings.scratch_minutes * _SECONDS_PER_MINUTE)
+        self.figures = Figures()
+
+    async def load(self) -> None:
+        """See ``Knowledge.load``."""
+        with suppress(WinnowError):
+            await self._ask("load", _GRACE_SECONDS)
+
+    def caller(self, connection: str, budget: Budget = DIRECT, run: str = "") -> Caller:
+        """See ``Knowledge.caller``."""
+        return Caller(connection, budget, run)
+
+    async def call(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        """See ``Knowledge.call``. Scripts run in this process, so their large results are read here."""
+        if operation == "read_result":
+            answer = await asyncio.to_thread(self._read_result, arguments, caller)
+        else:
+            answer = await self._told(operation, arguments, caller)
+        self.figures.note(answer.noted)
+        return answer
+
+    def _read_result(self, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        request, warnings = parse(ReadResult, arguments)
+        return replace(portion(self.results, caller, request), warnings=warnings)
+
+    async def _told(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        known = OPERATIONS.get(operation)
+        seconds = (known.seconds if known else 0.0) + _GRACE_SECONDS
+        told = await self._ask(
+            "call",
+            seconds,
+            operation=operation,
+            arguments=dict(arguments),
+            connection=caller.connection,
+            script=not caller.budget.is_direct,
+            run=caller.run,
+        )
+        return to_answer(told)
+
+    async def passage(self, connection: str, passage_id: str) -> tuple[str, Kept | None]:
+        """See ``Knowledge.passage``."""
+        told = await self._ask("passage", _GRACE_SECONDS, connection=connection, passage_id=passage_id)
+        return told["session_id"], to_kept(told["kept"])
+
+    async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
+        """See ``Knowledge.passage_ids``."""
+        told = await self._ask("passage_ids", _GRACE_SECONDS, connection=connection, prefix=prefix, limit=limit)
+        return told["session_id"], told["ids"]
+
+    async def counters(self) -> Counted:
+        """See ``Knowledge.counters``."""
+        told = await self._ask("counters", _GRACE_SECONDS)
+        caches = {name: CacheCounters(**one) for name, one in told["caches"].items()}
+        return Counted(Counters(**told["scratch"]), caches)
+
+    async def ingest(
+        self, paths: Sequence[Path], labels: Mapping[str, str], on_progress: OnProgress
+    ) -> Mapping[str, Any]:
+        """Have the engine ingest; the fields of its report. Cancelling it stops the ingest where it can go on.
+
+        Raises:
+            WinnowError: what an ingest raises, and INDEX_UNAVAILABLE where the engine dies meanwhile.
+        """
+        link = await self._connected()
+        try:
+            told = await link.ask(
+                "ingest", on_progress, paths=[str(path.absolute()) for path in paths], labels=dict(labels)
+            )
+        except Lost:
+            raise _went_away(
+                "the ingest; what was reported done is kept, run the same command again to go on"
+            ) from None
+        if told["report"] is None:
+            raise WinnowError("INDEX_UNAVAILABLE", "the ingest was stopped; run the same command again to go on")
+        report: Mapping[str, Any] = told["report"]
+        return report
+
+    async def aclose(self) -> None:
+        """Let go of the engine, which stays for the others."""
+        if self._link is not None:
+            self._link.close()
+
+    async def _ask(self, do: str, seconds: float, **told: Any) -> Any:
+        try:
+            async with asyncio.timeout(seconds):
+                with suppress(Lost):
+                    return await (await self._connected()).ask(do, **told)
+                return await (await self._connected()).ask(do, **told)
+        except Lost:
+            raise _went_away("the call, twice; try again") from None
+        except TimeoutError:
+            raise WinnowError("TIMEOUT", f"no answer within {seconds:.0f} s; try again", retryable=True) from None
+        except (ValueError, RecursionError):
+            raise WinnowError("INVALID_REQUEST", "arguments are JSON values, and numbers are finite") from None
+
+    async def _connected(self) -> _Link:
+        if self._link is not None and self._link.channel.is_open:
+            return self._link
+        async with self._connecting:
+            if self._link is None or not self._link.channel.is_open:
+                self._link = await self._connect()
+            return self._link
+
+    async def _connect(self) -> _Link:
+        """Find an engine that takes us, or start one; two that start at once meet at the one that stays."""
+        until = time.monotonic() + _CONNECT_SECONDS
+        while time.monotonic() < until:
+            with suppress(Lost):
+                link, is_new = await _Link.to(self._settings.store), False
+                if link is None:
+                    is_new = await asyncio.to_thread(launch, self._settings)
+                    link = await _Link.to(self._settings.store)
+                if link is not None and await self._is_welcome(link):
+                    return link
+                if link is not None and is_new:
+                    raise WinnowError("INDEX_HELD", "winnow was changed while this process ran; restart it")
+            await asyncio.sleep(_AGAIN_SECONDS)
+        raise WinnowError(
+            "INDEX_HELD",
+            f"the engine of {self._settings.store} is leaving or busy, and no other one can start; try again",
+            retryable=True,
+            retry_after_s=5.0,
+        )
+
+    async def _is_welcome(self, link: _Link) -> bool:
+        """Whether the engine takes this client; False where it leaves in favour of another one."""
+        try:
+            await link.ask(
+                "hello",
+                protocol=PROTOCOL,
+                build=build(),
+                settings=plain(self._settings),
+                waits_for_model=self._waits,
+            )
+        except WinnowError as error:
+            link.close()
+            if error.details.get("leaving"):
+                return False
+            raise
+        return True
+
+
+async def told_by_engine(store: Path, do: str) -> Mapping[str, Any] | None:
+    """What the engine of a store answers to "status" or "stop", of whatever build it is; None where none runs."""
+    link = await _Link.to(store)
+    if link is None:
+        return None
+    try:
+        async with asyncio.timeout(_SHORT_SECONDS):
+            answer: Mapping[str, Any] = await link.ask(do)
+            return answer
+    except Lost:
+        return None
+    except TimeoutError:
+        raise WinnowError(
+            "TIMEOUT", f"the engine of {store} does not answer; end its process", retryable=True
+        ) from None
+    finally:
+        link.close()
+
+
+def _went_away(during: str) -> WinnowError:
+    return WinnowError("INDEX_UNAVAILABLE", f"the engine went away during {during}", retryable=True)

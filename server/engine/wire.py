@@ -1,0 +1,250 @@
+"""Frames between an engine and its clients, and how what is asked and answered is written in them.
+
+A frame is four bytes of length, big-endian, and that much JSON: an object. A request has an ``id`` of the client's
+choice and says what to ``do``; its answer has the same ``id`` and either ``ok`` or ``error``, and before it there
+may be frames with ``progress``. Whatever else arrives ends the connection. Nothing is ever unpickled or evaluated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import struct
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import server
+from server.errors import WinnowError, internal_error
+from server.models import Chunk, Document, Passage
+from server.operations.base import Answer
+from server.scratch import Kept, Link
+from server.settings import MIB, Settings
+
+# Grows when frames change so that another build could not even say that it is another one.
+PROTOCOL = 1
+# A question with a hundred ids takes 10 KiB, an ingest of ten thousand paths less than this.
+REQUEST_BYTES = MIB
+# A script's answer takes up to 900 KiB, an ingest's report of 100,000 unreadable files about 20 MiB.
+REPLY_BYTES = 64 * MIB
+_HEADER = struct.Struct(">I")
+
+Message = dict[str, Any]
+
+
+class ProtocolError(Exception):
+    """The other side sent something that is not a frame."""
+
+
+def pack(message: Mapping[str, Any], longest: int) -> bytes:
+    """A message as a frame. ``WinnowError("OUTPUT_BYTES")`` where it is longer than agreed."""
+    body = _ENCODE(message).encode("ascii")
+    if len(body) > longest:
+        raise WinnowError("OUTPUT_BYTES", f"{len(body):,} bytes are more than one frame may hold; ask for less")
+    return _HEADER.pack(len(body)) + body
+
+
+# Escaped: a lone surrogate of some document must survive the way.
+_ENCODE = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+
+
+class Splitter:
+    """Cuts a stream into messages; holds at most one frame of ``longest`` bytes."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._pending = bytearray()
+
+    def feed(self, data: bytes) -> list[Message]:
+        """The messages that are whole now. ``ProtocolError`` for what is none."""
+        self._pending += data
+        found = []
+        while (body := self._next()) is not None:
+            found.append(_message(body))
+        return found
+
+    def _next(self) -> bytes | None:
+        if len(self._pending) < _HEADER.size:
+            return None
+        (size,) = _HEADER.unpack_from(self._pending)
+        if size > self._longest:
+            raise ProtocolError(f"a frame of {size:,} bytes")
+        end = _HEADER.size + size
+        if len(self._pending) < end:
+            return None
+        body = bytes(self._pending[_HEADER.size : end])
+        del self._pending[:end]
+        return body
+
+
+def _message(body: bytes) -> Message:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"not JSON: {type(error).__name__}") from None
+    number = value.get("id") if isinstance(value, dict) else None
+    if type(number) is not int or not 0 <= number < 2**53:
+        raise ProtocolError("no object with an id")
+    message: Message = value
+    return message
+
+
+class Channel(asyncio.Protocol):
+    """One end of a connection: whole messages in, whole messages out.
+
+    ``on_lost`` is called once, however the connection ends. A peer that does not read what it asked for, or sends
+    what is no frame, is cut off.
+    """
+
+    # What may wait for a peer to read it.
+    _UNREAD_BYTES = 2 * REPLY_BYTES
+
+    def __init__(
+        self, reads: int, writes: int, on_message: Callable[[Message], None], on_lost: Callable[[], None]
+    ) -> None:
+        self._splitter = Splitter(reads)
+        self._writes = writes
+        self._on_message = on_message
+        self._on_lost = on_lost
+        self._transport: asyncio.Transport | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something that is sent now may still arrive."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """asyncio's: the connection stands."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """asyncio's: some bytes."""
+        try:
+            for message in self._splitter.feed(data):
+                self._on_message(message)
+        except ProtocolError:
+            self.cut()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """asyncio's: the end."""
+        self._transport = None
+        self._on_lost()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Write a message; nothing happens where nobody is left to read it. Raises as ``pack`` does."""
+        frame = pack(message, self._writes)
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(frame)
+            if self._transport.get_write_buffer_size() > self._UNREAD_BYTES:
+                self.cut()
+
+    def close(self) -> None:
+        """End the connection once everything is written."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def cut(self) -> None:
+        """End the connection at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+
+# --- who speaks -------------------------------------------------------------------------------------------
+
+
+@cache
+def build() -> str:
+    """What this process runs: the version, and a digest of every module: a changed one makes another build."""
+    root = Path(server.__file__).parent
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return f"{server.__version__}+{digest.hexdigest()}"
+
+
+# What each client may have its own of. Every other setting decides how the library is opened, so all clients of an
+# engine must agree on it; one that is not known here is such a setting until somebody has looked.
+OWN_SETTINGS = frozenset(
+    (
+        *("project", "projects", "doc_tags", "environment", "repositories", "fusion", "entities", "evidence"),
+        *("default_response_mode", "content", "structured_output_enabled", "resource_links", "tool_names"),
+        *("kb_v2_enabled", "legacy_tools", "scratch_mb", "scratch_minutes", "log_queries"),
+        *("execute_code", "sandbox", "allow_weaker_sandbox", "limits", "wall_seconds", "memory_mb"),
+        *("workers", "queue", "queue_seconds", "daemon", "engine_idle_minutes"),
+    )
+)
+SECRET_SETTINGS = frozenset({"qdrant_api_key", "neo4j_password"})
+
+
+def plain(settings: Settings) -> dict[str, Any]:
+    """Settings as JSON data that mean the same in another folder; without secrets."""
+    facts = settings.model_dump(mode="json", exclude=set(SECRET_SETTINGS))
+    paths = {name: value for name in facts if isinstance(value := getattr(settings, name), Path)}
+    return facts | {name: str(path.resolve()) for name, path in paths.items()}
+
+
+def disagreement(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+    """The settings that two clients of an engine must not differ in, and do."""
+    shared = (ours.keys() | theirs.keys()) - OWN_SETTINGS
+    return sorted(name for name in shared if ours.get(name) != theirs.get(name))
+
+
+# --- what travels -----------------------------------------------------------------------------------------
+
+
+def from_error(error: Exception) -> Message:
+    """What a caller may know of an error; a fault of ours says nothing of itself."""
+    known = error if isinstance(error, WinnowError) else internal_error()
+    return {
+        "reason": known.reason,
+        "message": known.message,
+        "retryable": known.retryable,
+        "retry_after_s": known.retry_after_s,
+        "details": dict(known.details),
+    }
+
+
+def to_error(told: Mapping[str, Any]) -> WinnowError:
+    """The same error on the other side."""
+    return WinnowError(
+        told["reason"],
+        told["message"],
+        retryable=told["retryable"],
+        retry_after_s=told["retry_after_s"],
+        details=told["details"],
+    )
+
+
+def from_answer(answer: Answer) -> Message:
+    """An answer as JSON data."""
+    return {
+        "payload": answer.payload,
+        "tier": answer.tier,
+        "rows": answer.rows,
+        "tokens": answer.tokens,
+        "warnings": answer.warnings,
+        "cache_hit": answer.cache_hit,
+        "noted": dict(answer.noted),
+        "links": [(one.passage_id, one.uri, one.title, one.size_bytes, one.created_at) for one in answer.links],
+    }
+
+
+def to_answer(told: Mapping[str, Any]) -> Answer:
+    """The same answer on the other side."""
+    links = tuple(Link(*link) for link in told["links"])
+    return Answer(**{**told, "warnings": tuple(told["warnings"]), "links": links})
+
+
+def to_kept(told: Mapping[str, Any] | None) -> Kept | None:
+    """A passage that was sent as ``asdict`` writes it."""
+    if told is None:
+        return None
+    chunk, document = told["passage"]["chunk"], told["passage"]["document"]
+    passage = Passage(
+        Chunk(**{**chunk, "heading_path": tuple(chunk["heading_path"])}),
+        Document(**{**document, "tags": tuple(document["tags"])}),
+    )
+    return Kept(**{**told, "passage": passage})

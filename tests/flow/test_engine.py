@@ -1,0 +1,494 @@
+"""One engine for every winnow of a store: real engines, real servers, real kills."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
+from typer.testing import CliRunner, Result
+
+from server.app import knowledge, knowledge_base
+from server.backends.lock import ENGINE, holder
+from server.backends.opening import open_backends
+from server.engine import place
+from server.engine.client import EngineKnowledge, _Link, told_by_engine
+from server.engine.wire import build, plain
+from server.errors import WinnowError
+from server.knowledge import SCRIPT, Knowledge
+from server.settings import Settings, load_settings
+from tests.flow.test_ingest_resume import write_pages
+
+ROOT = Path(__file__).parents[2]
+WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
+NOBODY = 65_534
+PAGES = 120
+SEARCH = {"query": "how are backups encrypted"}
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(not place.is_possible(), reason="engines are not shared on this system"),
+]
+
+
+def settings_of(store: Path, **others: Any) -> Settings:
+    return load_settings(store=store, **{"project": "handbook", "daemon": "on", "embedding": "off", **others})
+
+
+@asynccontextmanager
+async def client(store: Path, **others: Any) -> AsyncIterator[EngineKnowledge]:
+    """A client of the store's engine, which it starts where there is none."""
+    kb = knowledge(settings_of(store, **others), wait_for_model=False, starts_engine=True)
+    assert isinstance(kb, EngineKnowledge)
+    try:
+        yield kb
+    finally:
+        await kb.aclose()
+
+
+async def search(kb: Knowledge, connection: str = "x", **others: Any) -> dict[str, Any]:
+    return (await kb.call("kb.search", {**SEARCH, **others}, kb.caller(connection))).payload
+
+
+async def status(store: Path) -> dict[str, Any]:
+    return dict(await told_by_engine(store, "status") or {})
+
+
+async def gone(store: Path) -> None:
+    """Return once no process is this store's engine."""
+    while holder(store, ENGINE) is not None:
+        await asyncio.sleep(0.02)
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "WINNOW_DAEMON": "on", "WINNOW_EMBEDDING": "off"}
+
+
+async def winnow(name: str, *arguments: object) -> Result:
+    """A command of ours, in this process: starting an interpreter for each takes longer than what it does."""
+    app: typer.Typer = importlib.import_module(f"server.commands.{name}").app
+    return await asyncio.to_thread(CliRunner().invoke, app, [*map(str, arguments)], env=environment())
+
+
+@contextmanager
+def ended(store: Path) -> Iterator[Path]:
+    """The store, whose engine does not outlive the test."""
+    try:
+        yield store
+    finally:
+        with suppress(ProcessLookupError):
+            while (there := holder(store, ENGINE)) is not None:
+                os.kill(there.pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, store: Path) -> Iterator[Path]:
+    """A store of the corpus below a path that is longer than the address of a socket may be."""
+    folder = tmp_path_factory.mktemp("shared") / ("long-" * 24)
+    shutil.copytree(store, folder)
+    with ended(folder) as opened:
+        yield opened
+
+
+@pytest.fixture
+def own(tmp_path: Path, store: Path) -> Iterator[Path]:
+    """A store of the corpus for one test."""
+    with ended(shutil.copytree(store, tmp_path / "store")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Path]:
+    with ended(tmp_path / "store") as opened:
+        yield opened
+
+
+def parameters(store: Path) -> StdioServerParameters:
+    arguments = ["serve", "--store", str(store), "--project", "handbook", "--no-execute-code"]
+    return StdioServerParameters(command=WINNOW[0], args=[*WINNOW[1:], *arguments], env=environment(), cwd=ROOT)
+
+
+async def test_two_servers_share_an_engine_and_no_passage(shared: Path) -> None:
+    async with Client(parameters(shared)) as one, Client(parameters(shared)) as other:
+        answers = [(await each.call_tool("kb_search", SEARCH)).structured_content for each in (one, other)]
+        mine, theirs = ([row["section_id"] for row in answer["results"]] for answer in answers if answer)
+        assert mine == theirs
+        found = await status(shared)
+        assert (len(found["clients"]), len({each["pid"] for each in found["clients"]})) == (2, 2)
+        assert found["pid"] == getattr(holder(shared), "pid", None)
+        assert answers[0] is not None
+        uri = answers[0]["results"][0]["scratch_uri"]
+        assert (await one.read_resource(uri)).contents
+        with pytest.raises(MCPError) as caught:
+            await other.read_resource(uri)
+        assert caught.value.error.data["details"]["reason"] == "SCOPE_VIOLATION"
+
+        os.kill(found["clients"][0]["pid"], signal.SIGKILL)
+        assert (await other.call_tool("kb_search", SEARCH)).structured_content
+        assert (await status(shared))["pid"] == found["pid"]
+
+
+async def test_answers_and_errors_are_those_of_one_process(shared: Path, store: Path) -> None:
+    alone = knowledge_base(settings_of(store), wait_for_model=False)
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("semantic_search", {**SEARCH, "response_mode": "full"}),
+        ("semantic_search", {**SEARCH, "response_mode": "preview", "top_k": 100}),
+        ("kb.search", {**SEARCH, "options": {"include_debug": True, "include_scores": True}}),
+        ("kb.retrieve_evidence", {"question": "how long are backups kept"}),
+        ("search_sections", SEARCH),
+        ("fetch", {"ids": ["nothing"]}),
+        ("semantic_search", {"query": "x" * 5000}),
+        ("semantic_search", {**SEARCH, "scope": {"project_id": "other"}}),
+        ("no such thing", {}),
+    ]
+
+    async def told(kb: Knowledge, operation: str, arguments: dict[str, Any], budget: Any) -> Any:
+        try:
+            answer = await kb.call(operation, arguments, kb.caller("x", budget))
+        except WinnowError as error:
+            return error.envelope()
+        rest = answer.tier, answer.rows, answer.warnings, len(answer.links), dict(answer.noted)
+        return _without_session(answer.payload), rest
+
+    try:
+        async with client(shared) as kb:
+            direct = kb.caller("x").budget
+            for budget in (direct, SCRIPT):
+                for operation, arguments in asked:
+                    expected = await told(alone, operation, arguments, budget)
+                    assert await told(kb, operation, arguments, budget) == expected
+    finally:
+        await alone.aclose()
+
+
+def _without_session(payload: dict[str, Any]) -> Any:
+    """Ids of sessions and passages are random; all else must agree."""
+    text = re.sub(r"winnow://scratch/\w+/\w+", "*", json.dumps(payload, sort_keys=True))
+    for random in re.findall(r'"(?:session_id|passage_id)": "([^"]+)"', text):
+        text = text.replace(random, "*")
+    return json.loads(text)
+
+
+async def test_what_one_client_was_shown_another_cannot_name(shared: Path) -> None:
+    async with client(shared) as one, client(shared) as other:
+        (row, *_) = (await search(one, "same name"))["results"]
+        session, kept = await one.passage("same name", row["passage_id"])
+        assert kept is not None
+        assert (kept.session_id, kept.uri) == (session, row["scratch_uri"])
+        assert (await one.passage_ids("same name", "", 100))[1]
+        foreign, nothing = await other.passage("same name", row["passage_id"])
+        assert (nothing, foreign != session) == (None, True)
+        assert (await other.passage_ids("same name", "", 100))[1] == []
+        with pytest.raises(WinnowError, match="passage ids are kept"):
+            await other.call("kb.read_excerpt", {"passage_id": row["passage_id"]}, other.caller("same name"))
+        assert ((await one.counters()).scratch.entries > 0, (await other.counters()).scratch.entries) == (True, 0)
+
+
+async def test_each_client_is_confined_by_its_own_settings(shared: Path) -> None:
+    async with client(shared) as wide, client(shared, doc_tags="no such tag") as narrow:
+        assert (await search(wide))["results"]
+        assert (await search(narrow))["results"] == []
+
+
+async def test_clients_that_start_at_once_meet_at_one_engine(own: Path) -> None:
+    async def first_answer(kb: EngineKnowledge) -> dict[str, Any]:
+        return await search(kb)
+
+    async with client(own) as a, client(own) as b, client(own) as c:
+        answers = await asyncio.gather(*map(first_answer, (a, b, c)))
+        assert [len(answer["results"]) for answer in answers] == [5, 5, 5]
+        assert len((await status(own))["clients"]) == 3
+    log = (own / "engine.log").read_text("utf-8")
+    assert log.count("engine started") == 1
+
+
+async def test_calls_under_way_are_answered_although_the_engine_is_killed(own: Path) -> None:
+    async with client(own) as kb:
+        await search(kb)
+        before = (await status(own))["pid"]
+        calls = [asyncio.create_task(search(kb, query=f"rule {number} of backups")) for number in range(8)]
+        await asyncio.sleep(0)
+        os.kill(before, signal.SIGKILL)
+        assert [len(answer["results"]) for answer in await asyncio.gather(*calls)] == [5] * 8
+        assert (await status(own))["pid"] != before
+
+
+async def test_an_engine_without_clients_leaves(own: Path) -> None:
+    async with client(own, engine_idle_minutes=0.001) as kb:
+        await search(kb)
+        assert holder(own, ENGINE) is not None
+    await gone(own)
+    assert (holder(own), place.connected(own)) == (None, None)
+
+
+async def test_an_engine_of_another_build_gives_way_to_a_client_that_is_alone(own: Path) -> None:
+    async with client(own) as kb:
+        await search(kb)
+        first = (await status(own))["pid"]
+        with pytest.raises(WinnowError, match=r"runs another build of winnow .*winnow engine stop") as caught:
+            await _hello(own, build="0.0.1+other")
+        assert caught.value.details == {"pid": first, "leaving": False}
+        with pytest.raises(WinnowError, match="under other settings \\(graph\\)"):
+            await _hello(own, settings=plain(settings_of(own, graph="off")))
+        assert (await search(kb))["results"]
+    while (await status(own))["clients"]:
+        await asyncio.sleep(0.02)
+    async with client(own, graph="off") as kb:
+        assert (await search(kb))["results"]
+        assert (await status(own))["pid"] != first
+
+
+async def _hello(store: Path, **others: Any) -> None:
+    link = await _Link.to(store)
+    assert link is not None
+    told = {"protocol": 1, "build": build(), "settings": plain(settings_of(store)), "waits_for_model": False}
+    try:
+        await link.ask("hello", **{**told, **others})
+    finally:
+        link.close()
+
+
+async def test_who_works_alone_is_told_who_has_the_store(shared: Path) -> None:
+    async with client(shared) as kb:
+        await search(kb)
+        alone = knowledge(settings_of(shared, daemon="off"), wait_for_model=False, starts_engine=True)
+        with pytest.raises(WinnowError, match=r"held by process \d+ \(winnow engine\)"):
+            await search(alone)
+        await alone.aclose()
+
+
+async def test_an_engine_keeps_nothing_of_the_client_that_started_it(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_TOKEN_OF_THE_HOST", "sesame")
+    async with client(own, neo4j_password="open-sesame") as kb:
+        await search(kb)
+        engine = Path("/proc", str((await status(own))["pid"]))
+        assert b"sesame" not in (engine / "environ").read_bytes() + (engine / "cmdline").read_bytes()
+        assert {os.readlink(engine / "fd" / str(number)) for number in range(3)} == {"/dev/null"}
+        assert os.readlink(engine / "cwd") == "/"
+        pid, parent, group, session = _identity(engine)
+        assert parent != os.getpid()
+        assert {group, session}.isdisjoint({os.getpgid(0), os.getsid(0)})
+        assert pid != session  # no terminal can become its own
+    log = own / "engine.log"
+    assert "sesame" not in log.read_text("utf-8")
+    assert [oct(path.stat().st_mode & 0o777) for path in (log, own / "run", own / "run/engine.sock")] == [
+        "0o600",
+        "0o700",
+        "0o600",
+    ]
+
+
+def _identity(process: Path) -> tuple[int, int, int, int]:
+    pid, _, _, parent, group, session, *_ = (process / "stat").read_text().replace("(", " ").split()
+    return int(pid), int(parent), int(group), int(session)
+
+
+def frame(text: bytes) -> bytes:
+    return len(text).to_bytes(4, "big") + text
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\xff\xff\xff\xff",
+        b"GET / HTTP/1.1\r\n\r\n",
+        frame(b"["),
+        frame(b'{"id": 1, "do": "call"}'),
+        frame(b'{"id": 1, "do": "__class__"}'),
+        frame(b'{"id": true, "do": "status"}'),
+        frame(b'{"id": 1, "do": ["status"]}'),
+        frame(b'{"id": 1, "do": "hello", "settings": []}'),
+        frame(b'{"id": 1, "a": ' + b"[" * 100_000),
+    ],
+)
+async def test_what_is_no_request_ends_its_connection_and_no_other(shared: Path, sent: bytes) -> None:
+    async with client(shared) as kb:
+        await search(kb)
+        opened = place.connected(shared)
+        assert opened is not None
+        with opened:
+            opened.sendall(sent)
+            opened.settimeout(20)
+            assert await asyncio.to_thread(_read, opened) == b""
+        assert (await search(kb))["results"]
+
+
+def _read(opened: socket.socket) -> bytes:
+    try:
+        return opened.recv(1)
+    except ConnectionResetError:
+        return b""
+
+
+async def test_a_folder_that_others_may_enter_is_not_used(own: Path) -> None:
+    (own / "run").mkdir(mode=0o755)
+    async with client(own) as kb:
+        with pytest.raises(WinnowError, match=r"closed to others \(chmod 700\)"):
+            await search(kb)
+
+
+KNOCK = """
+import os, socket, sys
+os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+knocking = socket.socket(socket.AF_UNIX)
+try:
+    knocking.connect(sys.argv[1])
+    knocking.sendall(b'\\0\\0\\0\\x19{"id": 1, "do": "status"}')
+    print(knocking.recv(1000))
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+async def test_a_second_user_is_not_answered(tmp_path_factory: pytest.TempPathFactory, store: Path) -> None:
+    folder = Path(shutil.copytree(store, f"/tmp/winnow-{os.getpid()}"))
+    address = folder / "run/engine.sock"
+
+    def knock() -> str:
+        return subprocess.run(
+            [sys.executable, "-c", KNOCK, address], capture_output=True, text=True
+        ).stdout.strip()
+
+    try:
+        with ended(folder):
+            async with client(folder) as kb:
+                await search(kb)
+                folder.chmod(0o755)
+                assert await asyncio.to_thread(knock) == "PermissionError"
+                # Even with every permission of the file system, the engine asks the kernel who is there.
+                (folder / "run").chmod(0o755)
+                address.chmod(0o666)
+                assert await asyncio.to_thread(knock) in ("b''", "ConnectionResetError", "BrokenPipeError")
+                (folder / "run").chmod(0o700)
+                assert (await search(kb))["results"]
+    finally:
+        shutil.rmtree(folder)
+
+
+async def test_searches_go_on_while_the_engine_ingests_and_find_what_came(
+    empty: Path, corpus: Path, tmp_path: Path
+) -> None:
+    pages = write_pages(tmp_path / "pages")
+    place_of = ("--store", empty, "--project", "handbook", "--json")
+    async with client(empty) as kb:
+        await kb.ingest([corpus], {}, lambda progress: None)
+        before = await search(kb, query="rule 3 of page 7")
+        assert [row for row in before["results"] if row["title"].startswith("Page")] == []
+        ingest = asyncio.create_task(winnow("ingest", pages, *place_of))
+        during = 0
+        while not ingest.done():
+            assert (await search(kb, query=f"case {during}"))["results"]
+            during += 1
+        done = await ingest
+        report = json.loads(done.stdout)
+        assert (done.exit_code, report["documents"], report["failures"]) == (0, 60, [])
+        assert during > 1
+        after = await search(kb, query="rule 3 of page 7")
+        assert [row for row in after["results"] if row["title"].startswith("Page")] != []
+        found = await winnow("search", "rule 3 of page 7", *place_of)
+        assert json.loads(found.stdout)["count"] == 10
+        assert len((await status(empty))["clients"]) == 1
+
+
+async def test_an_ingest_whose_engine_is_killed_says_so_and_goes_on_when_run_again(
+    empty: Path, tmp_path: Path
+) -> None:
+    pages = many_pages(tmp_path / "pages")
+    reported = await _broken_off(empty, pages, lambda task, pid: os.kill(pid, signal.SIGKILL))
+    assert "the engine went away during the ingest" in reported["error"]
+    await _goes_on(empty, pages, reported["documents"])
+
+
+async def test_an_ingest_that_is_cancelled_ends_cleanly_and_goes_on_when_run_again(
+    empty: Path, tmp_path: Path
+) -> None:
+    pages = many_pages(tmp_path / "pages")
+    reported = await _broken_off(empty, pages, lambda task, pid: task.cancel())
+    assert reported["error"] == "cancelled"
+    assert (await status(empty))["ingests"] == 0
+    await _goes_on(empty, pages, reported["documents"])
+
+
+def many_pages(folder: Path) -> Path:
+    folder.mkdir()
+    for page in range(PAGES):
+        text = "\n\n".join(
+            f"## Rule {n}\n\n" + f"Rule {n} of page {page} is case {n * page}. " * 12 for n in range(4)
+        )
+        (folder / f"page{page:03}.md").write_text(f"# Page {page}\n\n{text}\n", encoding="utf-8")
+    return folder
+
+
+async def _broken_off(
+    store: Path, pages: Path, breaks: Callable[[asyncio.Task[Any], int], None]
+) -> dict[str, Any]:
+    """What an ingest said that was broken off at its first report of progress."""
+    reported: dict[str, Any] = {"documents": 0}
+    async with client(store, project="p") as kb:
+        await kb.load()
+        pid = (await status(store))["pid"]
+
+        def on_progress(progress: dict[str, Any]) -> None:
+            if not reported["documents"]:
+                breaks(task, pid)
+            reported["documents"] = progress["documents"]
+
+        task = asyncio.create_task(kb.ingest([pages], {}, on_progress))
+        try:
+            await task
+        except asyncio.CancelledError:
+            reported["error"] = "cancelled"
+        except WinnowError as error:
+            reported["error"] = error.message
+    return reported
+
+
+async def _goes_on(store: Path, pages: Path, reported: int) -> None:
+    """The next run brings the index to where an uninterrupted one would have, and repeats nothing reported."""
+    async with client(store, project="p") as kb:
+        report = await kb.ingest([pages], {}, lambda progress: None)
+        assert report["documents"] + report["unchanged"] == PAGES
+        assert report["unchanged"] >= reported > 0
+        await told_by_engine(store, "stop")
+    await gone(store)
+    backends = open_backends(settings_of(store), wait_for_model=False)
+    try:
+        assert len(backends.catalogue.documents("p")) == PAGES
+        assert not backends.catalogue.unfinished("p")
+        assert sorted(backends.store.ids("p")) == backends.catalogue.chunk_ids("p")
+    finally:
+        backends.close()
+
+
+async def test_the_engine_command_shows_and_ends_it(own: Path) -> None:
+    place_of = ("--store", own, "--json")
+    assert json.loads((await winnow("engine", "status", *place_of)).stdout)["running"] is False
+    async with client(own) as kb:
+        await search(kb)
+        shown = json.loads((await winnow("engine", "status", *place_of)).stdout)
+        assert (shown["running"], shown["clients"][0]["pid"], shown["pss_mb"] > 0) == (True, os.getpid(), True)
+        told = (await winnow("engine", "status", "--store", own)).stdout
+        assert re.search(
+            rf"process {shown['pid']} .* 1 clients.*\n  process {os.getpid()}: project handbook", told
+        )
+        assert json.loads((await winnow("engine", "stop", *place_of)).stdout)["pid"] == shown["pid"]
+        assert holder(own, ENGINE) is None
+        assert (await search(kb))["results"]  # it is started again where somebody needs it

@@ -1,0 +1,105 @@
+"""Frames of the engine: whole messages come out as they went in, and nothing else comes out."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import asdict
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from server.engine.wire import (
+    OWN_SETTINGS,
+    SECRET_SETTINGS,
+    ProtocolError,
+    Splitter,
+    disagreement,
+    from_answer,
+    from_error,
+    pack,
+    plain,
+    to_answer,
+    to_error,
+    to_kept,
+)
+from server.errors import WinnowError
+from server.models import Chunk, Document, Passage
+from server.operations.base import Answer
+from server.scratch import Scratch
+from server.settings import Settings, load_settings
+
+LONGEST = 4096
+TEXTS = st.text(max_size=40) | st.just("\ud800 alone")
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=8,
+)
+MESSAGES = st.dictionaries(TEXTS, VALUES, max_size=4).map(lambda rest: {**rest, "id": 7})
+
+
+@given(st.lists(MESSAGES, max_size=4), st.lists(st.integers(0, 400), max_size=8))
+def test_messages_arrive_whole_and_in_order_however_the_stream_is_cut(
+    messages: list[dict[str, Any]], cuts: list[int]
+) -> None:
+    stream = b"".join(pack(message, 10**6) for message in messages)
+    places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
+    splitter = Splitter(10**6)
+    parts = [stream[start:end] for start, end in pairwise(places)]
+    assert [message for part in parts for message in splitter.feed(part)] == messages
+
+
+@given(st.binary(max_size=200) | MESSAGES.map(lambda message: pack(message, 10**6)[4:]))
+def test_a_body_is_an_object_with_a_number_or_a_protocol_error(body: bytes) -> None:
+    try:
+        (message,) = Splitter(LONGEST).feed(struct.pack(">I", len(body)) + body)
+    except ProtocolError:
+        return
+    assert (message, type(message["id"])) == (json.loads(body), int)
+
+
+def test_what_is_longer_than_agreed_is_neither_sent_nor_awaited() -> None:
+    with pytest.raises(WinnowError, match="ask for less"):
+        pack({"id": 1, "text": "x" * LONGEST}, LONGEST)
+    with pytest.raises(ProtocolError):
+        Splitter(LONGEST).feed(struct.pack(">I", LONGEST + 1))
+
+
+def test_errors_and_answers_are_the_same_at_both_ends() -> None:
+    error = WinnowError("QUEUE_FULL", "wait", retryable=True, retry_after_s=2.5, details={"pid": 3})
+    assert to_error(_over_the_wire(from_error(error))).envelope() == error.envelope()
+    assert "secret" not in json.dumps(from_error(ValueError("secret")))
+
+    document = Document("d", "p", "d.md", "notes", "D", "markdown", "", tags=("a",), metadata={"n": [1, "x"]})
+    passage = Passage(Chunk("c", "d", 0, ("D", "E"), "text \ud800", 0, 6, 2), document)
+    kept = Scratch(10**6, 60).session("a").keep(passage, "p")
+    assert to_kept(_over_the_wire({"kept": asdict(kept)})["kept"]) == kept
+    answer = Answer({"a": [1]}, "preview", 1, 2, ("careful",), True, {"cursors": 1}, (kept.link,))
+    assert to_answer(_over_the_wire(from_answer(answer))) == answer
+
+
+def _over_the_wire(message: dict[str, Any]) -> dict[str, Any]:
+    (received,) = Splitter(10**6).feed(pack({**message, "id": 1}, 10**6))
+    del received["id"]
+    return received
+
+
+def test_clients_agree_on_every_setting_that_is_not_named_as_their_own() -> None:
+    assert set(Settings.model_fields) >= OWN_SETTINGS
+    assert {
+        name for name, field in Settings.model_fields.items() if "Secret" in str(field.annotation)
+    } == SECRET_SETTINGS
+    ours = plain(load_settings(project="a"))
+    assert disagreement(ours, plain(load_settings(project="b", limits="strict"))) == []
+    assert disagreement(ours, plain(load_settings(graph="off", embedding="off"))) == ["embedding", "graph"]
+    assert disagreement(ours, {**ours, "set by a later winnow": 1}) == ["set by a later winnow"]
+    assert "sesame" not in json.dumps(plain(load_settings(neo4j_password=SecretStr("sesame"))))
