@@ -147,7 +147,7 @@ class KnowledgeBase:
         would have another answer a second later.
         """
         with suppress(WinnowError):
-            library = await asyncio.shield(asyncio.wrap_future(self._library()))
+            library = await self._opened()
             for project in self._settings.reachable:
                 # In the thread that ``close`` waits for: the graph must not go while it is being read.
                 await asyncio.wrap_future(self._opener.submit(library.retriever.load, project))
@@ -191,7 +191,7 @@ class KnowledgeBase:
         if known is None:
             raise WinnowError("INVALID_REQUEST", f"no operation {operation!r}; known: {', '.join(offered)}")
         request, warnings = parse(known.request, arguments)
-        library = await asyncio.shield(asyncio.wrap_future(self._library()))
+        library = await self._opened()
         try:
             async with asyncio.timeout(known.seconds):
                 asking = Asking(
@@ -209,6 +209,12 @@ class KnowledgeBase:
             ) from None
         self.figures.note(answer.noted)
         return replace(answer, warnings=warnings + answer.warnings) if warnings else answer
+
+    async def _opened(self) -> Library:
+        """The open library. Whoever waits may give up: it opens all the same, and an error then is nobody's."""
+        opening = asyncio.wrap_future(self._library())
+        opening.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(opening)
 
     def _library(self) -> Future[Library]:
         failed = self._opening is not None and self._opening.done() and self._opening.exception() is not None

@@ -169,21 +169,29 @@ def build() -> str:
 # engine must agree on it; one that is not known here is such a setting until somebody has looked.
 OWN_SETTINGS = frozenset(
     (
-        *("project", "projects", "doc_tags", "environment", "repositories", "fusion", "entities", "evidence"),
-        *("default_response_mode", "content", "structured_output_enabled", "resource_links", "tool_names"),
-        *("kb_v2_enabled", "legacy_tools", "scratch_mb", "scratch_minutes", "log_queries"),
-        *("execute_code", "sandbox", "allow_weaker_sandbox", "limits", "wall_seconds", "memory_mb"),
-        *("workers", "queue", "queue_seconds", "daemon", "engine_idle_minutes"),
+        *("project", "projects", "doc_tags", "environment", "repositories"),
+        *("fusion", "boost_vendor", "boost_types", "boost_recency", "boost_recency_days", "boost_entity"),
+        *("boost_topic", "rerank_top", "mmr", "evidence"),
+        *("default_response_mode", "content", "structured_output_enabled", "resource_links", "tools"),
+        *("tool_names", "kb_v2_enabled", "legacy_tools", "scratch_mb", "scratch_minutes", "log_queries"),
+        *("execute_code", "sandbox", "allow_weaker_sandbox", "skills", "limits", "wall_seconds", "memory_mb"),
+        *("workers", "queue", "queue_seconds", "audit", "audit_mb", "audit_days"),
+        *("daemon", "engine_idle_minutes"),
     )
 )
-SECRET_SETTINGS = frozenset({"qdrant_api_key", "neo4j_password"})
+SECRET_SETTINGS = frozenset({"qdrant_api_key", "neo4j_password", "embedder_key"})
+_FOLDER_OF_MODEL = "onnx:"
 
 
 def plain(settings: Settings) -> dict[str, Any]:
     """Settings as JSON data that mean the same in another folder; without secrets."""
     facts = settings.model_dump(mode="json", exclude=set(SECRET_SETTINGS))
     paths = {name: value for name in facts if isinstance(value := getattr(settings, name), Path)}
-    return facts | {name: str(path.resolve()) for name, path in paths.items()}
+    facts |= {name: str(path.resolve()) for name, path in paths.items()}
+    if settings.embedder.startswith(_FOLDER_OF_MODEL):
+        folder = Path(settings.embedder.removeprefix(_FOLDER_OF_MODEL)).expanduser()
+        facts["embedder"] = f"{_FOLDER_OF_MODEL}{folder.resolve()}"
+    return facts
 
 
 def disagreement(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:

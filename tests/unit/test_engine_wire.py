@@ -6,6 +6,7 @@ import json
 import struct
 from dataclasses import asdict
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,13 +94,38 @@ def _over_the_wire(message: dict[str, Any]) -> dict[str, Any]:
     return received
 
 
-def test_clients_agree_on_every_setting_that_is_not_named_as_their_own() -> None:
-    assert set(Settings.model_fields) >= OWN_SETTINGS
+# What decides which library is opened, and with which model.
+_SHARED = {
+    *("store", "models", "embedding", "embedder", "reranker", "entities", "graph", "index_memory_mb"),
+    *("qdrant_url", "qdrant_shards", "qdrant_replicas", "qdrant_on_disk", "neo4j_url", "neo4j_user"),
+}
+
+
+def test_every_setting_is_a_client_s_own_or_shared_or_secret() -> None:
+    """A new one is sorted by whoever adds it."""
+    assert sorted([*OWN_SETTINGS, *SECRET_SETTINGS, *_SHARED]) == sorted(Settings.model_fields)
     assert {
         name for name, field in Settings.model_fields.items() if "Secret" in str(field.annotation)
     } == SECRET_SETTINGS
+
+
+def test_settings_mean_the_same_at_the_other_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ours = load_settings(
+        boost_types="code=0.5", skills="/one,/two", doc_tags="a,b", reranker="second", embedder="onnx:models/small"
+    )
+    told = _over_the_wire(plain(ours))
+    monkeypatch.chdir("/")
+    theirs = Settings(**told)
+    assert plain(theirs) == told
+    assert (theirs.embedder, theirs.reranker) == (f"onnx:{tmp_path}/models/small", tmp_path / "second")
+    assert (theirs.boost_types, theirs.skills) == ((("code", 0.5),), (Path("/one"), Path("/two")))
+
+
+def test_clients_agree_on_every_setting_that_is_not_named_as_their_own() -> None:
     ours = plain(load_settings(project="a"))
     assert disagreement(ours, plain(load_settings(project="b", limits="strict"))) == []
     assert disagreement(ours, plain(load_settings(graph="off", embedding="off"))) == ["embedding", "graph"]
     assert disagreement(ours, {**ours, "set by a later winnow": 1}) == ["set by a later winnow"]
-    assert "sesame" not in json.dumps(plain(load_settings(neo4j_password=SecretStr("sesame"))))
+    secrets = {name: SecretStr("sesame") for name in SECRET_SETTINGS}
+    assert "sesame" not in json.dumps(plain(load_settings(**secrets)))
