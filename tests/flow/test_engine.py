@@ -38,6 +38,7 @@ ROOT = Path(__file__).parents[2]
 WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
 NOBODY = 65_534
 PAGES = 120
+KEPT = "0123456789abcdef"
 SEARCH = {"query": "how are backups encrypted"}
 
 pytestmark = [
@@ -155,6 +156,10 @@ async def test_answers_and_errors_are_those_of_one_process(shared: Path, store: 
         ("semantic_search", {"query": "x" * 5000}),
         ("semantic_search", {**SEARCH, "scope": {"project_id": "other"}}),
         ("no such thing", {}),
+        ("read_result", {"execution_id": KEPT, "start_char": 1, "max_tokens": 50}),
+        ("read_result", {"execution_id": KEPT, "start_char": 10_000}),
+        ("read_result", {"execution_id": KEPT[::-1]}),
+        ("read_result", {"execution_id": "none"}),
     ]
 
     async def told(kb: Knowledge, operation: str, arguments: dict[str, Any], budget: Any) -> Any:
@@ -167,6 +172,8 @@ async def test_answers_and_errors_are_those_of_one_process(shared: Path, store: 
 
     try:
         async with client(shared) as kb:
+            for each in (alone, kb):
+                assert each.results.put("x", KEPT, json.dumps(list(range(200))))
             direct = kb.caller("x").budget
             for budget in (direct, SCRIPT):
                 for operation, arguments in asked:
@@ -177,8 +184,9 @@ async def test_answers_and_errors_are_those_of_one_process(shared: Path, store: 
 
 
 def _without_session(payload: dict[str, Any]) -> Any:
-    """Ids of sessions and passages are random; all else must agree."""
+    """Ids of sessions and passages are random, and no two clocks agree; all else must."""
     text = re.sub(r"winnow://scratch/\w+/\w+", "*", json.dumps(payload, sort_keys=True))
+    text = re.sub(r"(\"stages_ms\": )\{[^}]*\}", r"\1{}", text)
     for random in re.findall(r'"(?:session_id|passage_id)": "([^"]+)"', text):
         text = text.replace(random, "*")
     return json.loads(text)
@@ -196,6 +204,10 @@ async def test_what_one_client_was_shown_another_cannot_name(shared: Path) -> No
         assert (await other.passage_ids("same name", "", 100))[1] == []
         with pytest.raises(WinnowError, match="passage ids are kept"):
             await other.call("kb.read_excerpt", {"passage_id": row["passage_id"]}, other.caller("same name"))
+        assert one.results.put("same name", KEPT, "[]")
+        for kb, connection in ((other, "same name"), (one, "another name")):
+            with pytest.raises(WinnowError, match="unknown or no longer held"):
+                await kb.call("read_result", {"execution_id": KEPT}, kb.caller(connection))
         assert ((await one.counters()).scratch.entries > 0, (await other.counters()).scratch.entries) == (True, 0)
 
 
