@@ -16,6 +16,7 @@ from rich.progress import Progress
 from server.backends import migration
 from server.backends.catalogue import Catalogue
 from server.backends.opening import catalogue_path, open_vectors
+from server.commands.engine import warnings_of
 from server.commands.output import Json, Store, command, errors_shown, print_json
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
@@ -42,13 +43,15 @@ def migrate(
         target = _target(settings, to)
         with _shown() as step:
             moved = _move(settings, target, step)
+    warnings = warnings_of(settings.store)
     if as_json:
-        print_json({"to": to, **asdict(moved)})
+        print_json({"to": to, **asdict(moved), "warnings": warnings})
     else:
         sys.stdout.write(
             f"{moved.points:,} points in {to}, {moved.streamed:,} of them by this run; {moved.identical} of "
             f"{moved.compared} rankings equal, the rest but for ties.\nUse it with: {_use(target)}\n"
         )
+        sys.stdout.writelines(f"{warning}\n" for warning in warnings)
 
 
 def _target(source: Settings, to: str) -> Settings:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from server.commands.engine import warnings_of
 from server.commands.ingest import INTERRUPTED, progress_shown
 from server.commands.output import Embedder, Json, Store, command, errors_shown, print_json
 from server.errors import WinnowError
@@ -23,8 +24,8 @@ For another embedding model, or where the vectors were lost: every chunk of ever
 that the store keeps, into a second set of vectors; no file is read. The former set answers until the second one is
 whole and takes its place in one step. After Ctrl-C or a crash the same command goes on where it was.
 
-Servers that run keep the former vectors until they are restarted. Give them the same --embedder, or set it once in
-winnow.toml.
+Servers that run, and the engine that they share, keep the former vectors until they are restarted (winnow engine
+stop). Give them the same --embedder, or set it once in winnow.toml.
 
 Exit code: 0 when the store has its vectors; 2 for usage; 4 when another process writes to the store or there is no
 model.
@@ -45,12 +46,18 @@ class _Done:
 def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = False) -> None:
     """Embed everything in the store anew."""
     with errors_shown(as_json=as_json):
+        settings = load_settings(store=store, embedder=embedder)
         try:
-            done = _reindex(load_settings(store=store, embedder=embedder))
+            done = _reindex(settings)
         except KeyboardInterrupt:
             sys.stderr.write("\nstopped; the former index is as it was, run the same command again to go on\n")
             raise typer.Exit(INTERRUPTED) from None
-    facts = asdict(done.report) | {"fingerprint": done.fingerprint, "dimension": done.dimension}
+    warnings = warnings_of(settings.store)
+    facts = asdict(done.report) | {
+        "fingerprint": done.fingerprint,
+        "dimension": done.dimension,
+        "warnings": warnings,
+    }
     if as_json:
         print_json(facts | {"seconds": round(done.report.seconds, 3)})
         return
@@ -58,6 +65,7 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
         f"{done.report.chunks:,} chunks embedded with {done.fingerprint} in {done.report.seconds:.1f} s"
         f"{f', {done.report.kept:,} were there' if done.report.kept else ''}; restart servers that run\n"
     )
+    sys.stdout.writelines(f"{warning}\n" for warning in warnings)
 
 
 def _reindex(settings: Settings) -> _Done:

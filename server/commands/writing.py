@@ -18,8 +18,14 @@ def target_of(settings: Settings, backends: Backends, embedder: Embedder | None)
     """Where the project of these settings is written to.
 
     Raises ``WinnowError``: "INVALID_REQUEST" where the user's own names (setting ``entities``) cannot be read,
-    "EMBEDDING_MISMATCH" where the store's vectors have another dimension than the model's.
+    "EMBEDDING_MISMATCH" where the store's vectors have another dimension than the model's, "INDEX_HELD" where
+    others have taken the place of those that are open.
     """
+    if backends.catalogue.binding != backends.binding:
+        raise WinnowError(
+            "INDEX_HELD",
+            "the store was embedded anew, and this process has the former vectors open; run: winnow engine stop",
+        )
     if embedder and embedder.dimension != backends.binding.dimension:
         raise WinnowError(
             "EMBEDDING_MISMATCH",

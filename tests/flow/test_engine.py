@@ -33,6 +33,7 @@ from server.errors import WinnowError
 from server.knowledge import SCRIPT, Knowledge
 from server.settings import Settings, load_settings
 from tests.flow.test_ingest_resume import write_pages
+from tests.tiny_models import write_model
 
 ROOT = Path(__file__).parents[2]
 WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
@@ -80,10 +81,10 @@ def environment() -> dict[str, str]:
     return {**os.environ, "WINNOW_DAEMON": "on", "WINNOW_EMBEDDING": "off"}
 
 
-async def winnow(name: str, *arguments: object) -> Result:
+async def winnow(name: str, *arguments: object, **variables: str) -> Result:
     """A command of ours, in this process: starting an interpreter for each takes longer than what it does."""
     app: typer.Typer = importlib.import_module(f"server.commands.{name}").app
-    return await asyncio.to_thread(CliRunner().invoke, app, [*map(str, arguments)], env=environment())
+    return await asyncio.to_thread(CliRunner().invoke, app, [*map(str, arguments)], env=environment() | variables)
 
 
 @contextmanager
@@ -504,3 +505,32 @@ async def test_the_engine_command_shows_and_ends_it(own: Path) -> None:
         assert json.loads((await winnow("engine", "stop", *place_of)).stdout)["pid"] == shown["pid"]
         assert holder(own, ENGINE) is None
         assert (await search(kb))["results"]  # it is started again where somebody needs it
+
+
+async def test_commands_that_open_a_store_work_beside_an_engine_or_name_the_way_to_end_it(
+    own: Path, tmp_path: Path
+) -> None:
+    place_of = ("--store", own)
+    model = f"onnx:{write_model(tmp_path / 'model')}"
+    async with client(own) as kb:
+        await search(kb)
+        engine = str(holder(own, ENGINE))
+        counted = json.loads((await winnow("stats", *place_of, "--json")).stdout)
+        assert (counted["held_by"], counted["projects"][0]["name"]) == (engine, "handbook")
+        drawn = await winnow("graph", "stats", *place_of, "--project", "handbook", "--json")
+        assert json.loads(drawn.stdout)["documents"] > 0
+        moved = await winnow("migrate", *place_of, "--to", tmp_path / "other")
+        assert (moved.exit_code, "winnow engine stop" in moved.stderr) == (4, True)
+        measured = await winnow("bench", "search", *place_of, "--project", "handbook")
+        assert (measured.exit_code, "winnow engine stop" in measured.stderr) == (4, True)
+
+        reindexed = await winnow("reindex", *place_of, "--embedder", model, "--json", WINNOW_EMBEDDING="auto")
+        made = json.loads(reindexed.stdout)
+        assert made["warnings"] == [
+            f"{engine} goes on with the former index; to have the new one: winnow engine stop"
+        ]
+        assert (await search(kb))["results"]
+        with pytest.raises(WinnowError, match=r"embedded anew.*winnow engine stop"):
+            await kb.ingest([tmp_path], {}, lambda progress: None)
+        await winnow("engine", "stop", *place_of)
+        assert (await search(kb))["results"]
