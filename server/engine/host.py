@@ -337,8 +337,8 @@ class Visitor(Channel):
 
         def run() -> dict[str, Any] | None:
             try:
+                work.go_on()
                 _stand_back()
-                self._host.shared.get()
                 return self._host.ingest(self.settings, work, on_progress)
             except Stopped:
                 return None
@@ -347,6 +347,8 @@ class Visitor(Channel):
         self._host.works.add(work)
         thread = ThreadPoolExecutor(1, thread_name_prefix="winnow-ingest")
         try:
+            # Before standing back: threads that serve everybody must not be started by one that does.
+            await asyncio.to_thread(self._host.shared.get)
             return {"report": await loop.run_in_executor(thread, run)}
         finally:
             thread.shutdown(wait=False)

@@ -23,7 +23,7 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from typer.testing import CliRunner, Result
 
-from server.app import knowledge, knowledge_base
+from server.app import knowledge, knowledge_base, running
 from server.backends.lock import ENGINE, holder
 from server.backends.opening import open_backends
 from server.engine import place
@@ -534,3 +534,27 @@ async def test_commands_that_open_a_store_work_beside_an_engine_or_name_the_way_
             await kb.ingest([tmp_path], {}, lambda progress: None)
         await winnow("engine", "stop", *place_of)
         assert (await search(kb))["results"]
+
+
+@pytest.mark.walls
+async def test_scripts_search_through_the_engine_and_their_large_results_stay_where_they_ran(shared: Path) -> None:
+    searching = "found = [kb.search('backups')[0].title for _ in range(2)]\nreturn [*found, 'at length ' * 10_000]"
+    async with running(settings_of(shared), wait_for_model=False, starts_engine=True) as application:
+        await application.ready()
+        kb, scripts = application.kb, application.scripts
+        assert isinstance(kb, EngineKnowledge)
+        outcome = await scripts.run(searching, client="mine")
+        assert outcome.error is not None
+        kept = outcome.error.kept_as
+        assert (outcome.usage.sdk_calls, outcome.usage.rows, kept is not None) == (2, 10, True)
+        await search(kb, "mine")
+        whole = kb.results.get("mine", str(kept))
+        assert whole is not None
+        title, again, _ = json.loads(whole)
+        assert title == again != ""
+        there = f"return read_result('{kept}')[0]"
+        assert (await scripts.run(there, client="mine")).result == title
+        assert (await scripts.run(there, client="theirs")).status == "error"
+        health = await application.health()
+        assert health["scratch"]["sessions"] == 1
+        assert {"rankings", "query_vectors", "views.full"} <= health["caches"].keys()
