@@ -24,7 +24,7 @@ from server.transports.protocol import build_server
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 
 QUESTION = "how are backups encrypted"
-NAMES = [tool.name.replace(".", "_") for tool in TOOLS]
+NAMES = [tool.name.replace(".", "_") for tool in TOOLS if tool.listed]
 # What leads on to another call, and what a result is chosen by: never in one channel alone.
 IDS = frozenset(
     {
