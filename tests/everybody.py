@@ -26,15 +26,8 @@ NOBODY = 65_534
 _ROOT_ALONE = (
     "tests/contract/test_graph_stores.py",
     "tests/contract/test_store_vectors.py",
-    "tests/fuzz",
     "tests/flow/test_bench.py",
     "tests/flow/test_demo.py",
-    "tests/flow/test_eval.py",
-    "tests/flow/test_graph_commands.py",
-    "tests/flow/test_graph_ingest.py",
-    "tests/flow/test_ingest_changes.py",
-    "tests/flow/test_ingest_labels.py",
-    "tests/flow/test_ingest_resume.py",
     "tests/flow/test_interop.py",
     "tests/unit/test_demo_corpus.py",
     "tests/unit/test_docs.py",
@@ -60,6 +53,13 @@ _ORDINARY_ALONE = (
     "tests/contract/test_script_scope.py",
     "tests/contract/test_search_many.py",
     "tests/contract/test_strict_limits.py",
+    "tests/fuzz",
+    "tests/flow/test_eval.py",
+    "tests/flow/test_graph_commands.py",
+    "tests/flow/test_graph_ingest.py",
+    "tests/flow/test_ingest_changes.py",
+    "tests/flow/test_ingest_labels.py",
+    "tests/flow/test_ingest_resume.py",
 )
 
 _CLONE_NEWNS = 0x20000
