@@ -251,7 +251,7 @@ async def _asked(settings: Settings, questions: Sequence[Question]) -> tuple[lis
     async with running(settings, wait_for_model=True) as application:
         outcomes = [await _ask(application, question) for question in questions]
         noted = application.kb.figures.snapshot()
-        del noted["answers"]  # tools count there, and none was called
+        del noted["answers"], noted["scripts"]  # tools and scripts count there, and none was called
         return outcomes, noted
 
 
