@@ -97,7 +97,7 @@ def parents(
     """The sections and the document around passages or sections, innermost first.
 
         for row in graph.parents(kb.search("retry policy")[0]):
-            print(row.label, row.title, row.type)
+            print(row.label, row.title, row.get("level"))
 
     ids: as in graph.expand. hops: 1 to 5.
     """

@@ -191,8 +191,20 @@ _DECODE = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_u
 
 def _result(value: Any, body: bytes, limits: Limits) -> Result:
     check_data(value, limits.nesting)
+    if len(body) > limits.result_bytes + len(_RESULT_HEAD) + 1:
+        return Result(value, _own_text(body))  # too large, however it is written
     # Not the child's own text: a number of four characters there may be one of twenty when it leaves.
     return Result(value, _ENCODE(value))
+
+
+_RESULT_HEAD = b'{"result":'
+
+
+def _own_text(body: bytes) -> str:
+    """A large result as the child wrote it, which has been parsed and looked at: nothing is encoded twice."""
+    if not (body.startswith(_RESULT_HEAD) and body.endswith(b"}")):
+        raise ProtocolError("a large result has another frame around it")
+    return body[len(_RESULT_HEAD) : -1].decode()
 
 
 def _call(frame: dict[str, Any], size: int, limits: Limits) -> Call:

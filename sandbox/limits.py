@@ -23,9 +23,9 @@ class Limits:
     source_bytes: int = 50 * KIB  # ten times the longest script a model wrote in our collections
     result_bytes: int = 32 * KIB  # hosts warn at 10,000 tokens; 32 KiB of JSON is about 8,000
     result_tokens: int = 8_000
-    kept_bytes: int = (
-        256 * KIB
-    )  # of a result beyond these bounds, for the host to keep: eight results of full size
+    # Of a result beyond these bounds, for the host to keep: four of full size. The worst text of this length takes
+    # the host 20 ms to decode, once for each script.
+    kept_bytes: int = 128 * KIB
     stdout_tail_bytes: int = 8 * KIB  # what is kept and shown, the end of it
     stdout_total_bytes: int = 1 * MIB  # a script that prints more is stopped: nobody will read it
     sdk_calls: int = 100

@@ -104,8 +104,42 @@ class SearchMany:
                                 filters=filters, scope=scope) for query in queries]
 
 class Fetch:
-    def __call__(self, ids, level="full", *, scope=None):
-        return _rows(_ask("fetch", {"ids": _identities(ids), "level": level, "scope": scope}))
+    def __call__(self, ids, level="full", max_tokens=None, *, scope=None):
+        return _rows(_ask("fetch", {
+            "ids": _identities(ids), "level": level, "max_tokens": max_tokens, "scope": scope}))
+
+class HybridSearch:
+    def __call__(self, query, bm25_weight=0.5, vector_weight=0.5, top_k=10, filters=None, *,
+                 response_mode="metadata", min_score=0.0, scope=None, cursor=None):
+        return _rows(_ask("hybrid_search", {
+            "query": query, "bm25_weight": bm25_weight, "vector_weight": vector_weight, "top_k": top_k,
+            "filters": filters, "response_mode": response_mode, "min_score": min_score, "scope": scope,
+            "cursor": cursor}))
+
+class Rerank:
+    def __call__(self, query, rows, top_k=5, threshold=0.0, *, scope=None):
+        given = {}
+        for row in rows:
+            identity = row if isinstance(row, str) else row["id"]
+            if identity not in given:
+                given[identity] = {"id": identity} if isinstance(row, str) else row._fields
+        if not given:
+            return []
+        reply = _ask("rerank", {
+            "query": query, "ids": list(given), "top_k": top_k, "threshold": threshold, "scope": scope})
+        return [Row({**given[one["id"]], "rerank_score": one["rerank_score"]}) for one in reply["results"]]
+
+class Tokens:
+    def __call__(self, text):
+        return sum(_ask("tokens", {"texts": [text]})["counts"])
+
+class Budget:
+    def __call__(self):
+        return Row(_ask("budget", {}))
+
+class Progress:
+    def __call__(self, message):
+        _ask("progress", {"message": str(message)[:200]})
 
 class KnowledgeBase:
     def __init__(self):
@@ -189,12 +223,20 @@ class FindVendorInfo:
 semantic_search = SemanticSearch()
 search_many = SearchMany()
 fetch = Fetch()
+hybrid_search = HybridSearch()
+rerank = Rerank()
+tokens = Tokens()
+budget = Budget()
+progress = Progress()
 kb = KnowledgeBase()
 graph = KnowledgeGraph()
 find_vendor_info = FindVendorInfo()
-[semantic_search, search_many, fetch, kb, graph, find_vendor_info]
+[semantic_search, search_many, fetch, hybrid_search, rerank, tokens, budget, progress, kb, graph, find_vendor_info]
 """
-_NAMES = ("semantic_search", "search_many", "fetch", "kb", "graph", "find_vendor_info")
+_NAMES = (
+    "semantic_search", "search_many", "fetch", "hybrid_search", "rerank", "tokens", "budget", "progress", "kb",
+    "graph", "find_vendor_info",
+)  # fmt: skip
 # The value of the first of these names that the script has given one.
 _NAMED = """
 try:

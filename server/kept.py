@@ -20,7 +20,7 @@ URI_TEMPLATE = "winnow://result/{execution_id}"
 
 _ID_BYTES = 8
 _URI = re.compile(rf"winnow://result/([0-9a-f]{{{2 * _ID_BYTES}}})")
-MAX_BYTES = 16 * 1024 * 1024  # sixty of the largest there can be
+MAX_BYTES = 16 * 1024 * 1024  # more than a hundred of the largest there can be
 _ENTRY_BYTES = 512  # keys and links around a text
 
 

@@ -202,10 +202,10 @@ class Scripts:
         )
         execution_id = new_execution_id()
         outcome = self._keeping(outcome, caller, execution_id)
-        await self._record(outcome, code, meter, execution_id)
+        self._record(outcome, code, meter, execution_id)
         return outcome
 
-    async def _record(self, outcome: Outcome, code: str, meter: _Meter, execution_id: str) -> None:
+    def _record(self, outcome: Outcome, code: str, meter: _Meter, execution_id: str) -> None:
         """Count the execution, and write its line."""
         usage, error = outcome.usage, outcome.error
         self._kb.figures.executed(outcome.status, usage.sdk_calls, usage.rows, usage.tokens_kept_out)
@@ -229,7 +229,8 @@ class Scripts:
             "calls": meter.calls,
             "walls": {"stood": list(outcome.walls.stood), "missing": list(outcome.walls.missing)},
         }
-        await asyncio.to_thread(self._audit.write, record)
+        # Here and not in a thread: a line takes 0.03 ms, less than handing it to one.
+        self._audit.write(record)
 
     def _keeping(self, outcome: Outcome, caller: Caller, execution_id: str) -> Outcome:
         """The outcome; a result that is too large is kept for the connection, and the error says so."""

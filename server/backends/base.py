@@ -119,9 +119,15 @@ def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
     return payload | {key: label for key, label in labels.items() if label}
 
 
-def payload_as_written(read: Mapping[str, Any]) -> dict[str, str | int | float | tuple[str, ...]]:
-    """A payload as ``payload_of`` gives it, from one that a store gave back."""
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in read.items()}
+def point_as_written(chunk_id: str, vectors: Any, payload: Mapping[str, Any]) -> Point:
+    """A point as it was put in, from what a store gave back of it: vectors by name, lists for tuples."""
+    sparse, dense = vectors[LEXICAL], vectors.get(DENSE)
+    return Point(
+        chunk_id,
+        SparseVector(tuple(sparse.indices), tuple(sparse.values)),
+        None if dense is None else np.asarray(dense, dtype=np.float32),
+        {key: tuple(value) if isinstance(value, list) else value for key, value in payload.items()},
+    )
 
 
 def conditions(filters: Filters) -> list[Condition]:

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import qdrant_edge as qdrant
 
 from server.backends.base import (
@@ -37,7 +36,7 @@ from server.backends.base import (
     SparseVector,
     Vector,
     conditions,
-    payload_as_written,
+    point_as_written,
 )
 from server.backends.lock import HOLDER, Lock
 from server.errors import WinnowError
@@ -248,14 +247,7 @@ def _point(point: Point) -> qdrant.Point:
 
 
 def _kept(record: qdrant.Record) -> Point:
-    vectors: Any = record.vector
-    sparse, dense = vectors[LEXICAL], vectors.get(DENSE)
-    return Point(
-        _chunk(record.id),
-        SparseVector(tuple(sparse.indices), tuple(sparse.values)),
-        None if dense is None else np.asarray(dense, dtype=np.float32),
-        payload_as_written(record.payload or {}),
-    )
+    return point_as_written(_chunk(record.id), record.vector, record.payload or {})
 
 
 def _filter(filters: Filters) -> qdrant.Filter:

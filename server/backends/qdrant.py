@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
 from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
@@ -40,7 +39,7 @@ from server.backends.base import (
     SparseVector,
     Vector,
     conditions,
-    payload_as_written,
+    point_as_written,
 )
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
@@ -284,14 +283,7 @@ def _sparse(vector: SparseVector) -> models.SparseVector:
 
 
 def _kept(record: models.Record) -> Point:
-    vectors: Any = record.vector
-    sparse, dense = vectors[LEXICAL], vectors.get(DENSE)
-    return Point(
-        _chunk(record.id),
-        SparseVector(tuple(sparse.indices), tuple(sparse.values)),
-        None if dense is None else np.asarray(dense, dtype=np.float32),
-        payload_as_written(record.payload or {}),
-    )
+    return point_as_written(_chunk(record.id), record.vector, record.payload or {})
 
 
 def _filter(filters: Filters) -> models.Filter:

@@ -6,13 +6,12 @@ They are timed from outside, warm, in whatever way their documentation shows for
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from server.bench import workloads
+from server.bench.elsewhere import figures_of
 
 _SECONDS = 300.0
 
@@ -113,20 +112,4 @@ def _measure(python: str, program: str, runs: int) -> dict[str, Any]:
         "page": dict(workloads.PAGE),
         "cpu": dict(workloads.CPU),
     }
-    try:
-        done = subprocess.run(
-            [python, "-c", program + _HARNESS],
-            input=json.dumps(job),
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except OSError as error:
-        return {"missing": f"{python}: {error.strerror}"}
-    except subprocess.TimeoutExpired:
-        return {"missing": f"no figures within {_SECONDS:.0f} s"}
-    if done.returncode != 0:
-        return {"missing": done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"}
-    figures: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
-    return figures
+    return figures_of(python, program + _HARNESS, job, _SECONDS)

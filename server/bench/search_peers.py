@@ -7,7 +7,6 @@ folder is what mcp-server-qdrant keeps its memories in. The exact scan is numpy'
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
@@ -19,6 +18,7 @@ import numpy as np
 
 from server.backends.base import Embedder
 from server.backends.opening import Backends
+from server.bench.elsewhere import figures_of
 
 _SECONDS = 600.0
 # Each defines build(folder, texts, vectors) -> ask(question, vector) -> the numbers of the ten best chunks.
@@ -158,20 +158,4 @@ def _job(
 
 
 def _measure(python: str, program: str, job: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        done = subprocess.run(
-            [python, "-c", program + _HARNESS],
-            input=json.dumps(job),
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except OSError as error:
-        return {"missing": f"{python}: {error.strerror}"}
-    except subprocess.TimeoutExpired:
-        return {"missing": f"no figures within {_SECONDS:.0f} s"}
-    if done.returncode != 0:
-        return {"missing": done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"}
-    figures: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
-    return figures
+    return figures_of(python, program + _HARNESS, job, _SECONDS)

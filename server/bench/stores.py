@@ -7,12 +7,12 @@ default threads, on all cores, one text a run as here, so that no time goes into
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from server.bench.elsewhere import figures_of
 
 _SECONDS = 900.0
 
@@ -108,23 +108,7 @@ print(json.dumps({
 
 def filled(python: str, store: str, job: Mapping[str, Any]) -> dict[str, Any]:
     """One filling of this store: chunks a second and processor time for each, or why there are no figures."""
-    try:
-        done = subprocess.run(
-            [python, "-c", f"import numpy as np\n{STORES[store]}\n{_HARNESS}"],
-            input=json.dumps(job),
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except OSError as error:
-        return {"missing": f"{python}: {error.strerror}"}
-    except subprocess.TimeoutExpired:
-        return {"missing": f"no figures within {_SECONDS:.0f} s"}
-    if done.returncode != 0:
-        return {"missing": done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"}
-    figures: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
-    return figures
+    return figures_of(python, f"import numpy as np\n{STORES[store]}\n{_HARNESS}", job, _SECONDS)
 
 
 def job_of(

@@ -253,7 +253,7 @@ async def _asked(settings: Settings, questions: Sequence[Question]) -> tuple[lis
     async with _answering(settings) as kb:
         outcomes = [await _ask(kb, question) for question in questions]
         noted = kb.figures.snapshot()
-        del noted["answers"]  # tools count there, and none was called
+        del noted["answers"], noted["scripts"]  # tools and scripts count there, and none was called
         return outcomes, noted
 
 

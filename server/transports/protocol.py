@@ -176,6 +176,8 @@ class _Handlers:
         if isinstance(params.ref, PromptReference):
             prompts.find_prompt(params.ref.name, await self._tools())
             return CompleteResult(completion=Completion(values=[], has_more=False))  # any words will do
+        if params.ref.uri == resources.RESULTS.uri_template:
+            return CompleteResult(completion=Completion(values=[], has_more=False))  # an error says which there is
         if params.ref.uri != URI_TEMPLATE:
             raise WinnowError("INVALID_REQUEST", f"only {URI_TEMPLATE} has placeholders")
         given = (params.context.arguments if params.context else None) or {}

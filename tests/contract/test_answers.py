@@ -24,7 +24,7 @@ from server.transports.protocol import build_server
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 
 QUESTION = "how are backups encrypted"
-NAMES = [tool.name.replace(".", "_") for tool in TOOLS]
+NAMES = [tool.name.replace(".", "_") for tool in TOOLS if tool.listed]
 # What leads on to another call, and what a result is chosen by: never in one channel alone.
 IDS = frozenset(
     {
@@ -265,12 +265,13 @@ def _faulty() -> Library:
 async def test_what_is_broken_behind_the_tools_is_an_answer_as_the_schema_says(
     broken: Application, era: Any, code: Code
 ) -> None:
-    asked = {"query": QUESTION, "question": QUESTION, "passage_id": "a" * 12, "code": "return 1"}
+    asked = {"query": QUESTION, "question": QUESTION, "passage_id": "a" * 12, "vendor_name": "acme"}
     async with Client(_server(broken), mode=era) as client:
         for tool in (await client.list_tools()).tools:
             if tool.name in ("help", "execute_code"):
                 continue
-            fine = {name: asked.get(name, ["a" * 12]) for name in tool.input_schema.get("required", ["query"])}
+            usual = ["query"] if "query" in tool.input_schema["properties"] else []
+            fine = {name: asked.get(name, ["a" * 12]) for name in tool.input_schema.get("required", usual)}
             result = await checked(client, tool.name, fine)
             assert (tool.name, error_code(result)) == (tool.name, code)
             assert "secret" not in text_of(result) + str(result.structured_content)

@@ -235,7 +235,7 @@ async def test_a_walk_over_whatever_documents_say_takes_2000_tokens_unless_large
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    tool=st.sampled_from([tool.name for tool in TOOLS if tool.name != "execute_code"]),
+    tool=st.sampled_from([tool.name for tool in TOOLS if tool.name not in ("execute_code", "read_result")]),
     arguments=st.dictionaries(
         st.one_of(
             st.sampled_from(

@@ -110,6 +110,10 @@ async def open_to_all(labelled: tuple[Path, dict[int, str]]) -> AsyncIterator[Ap
 CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "semantic_search": lambda _: {"query": QUESTION, "top_k": 100, "response_mode": "full"},
     "fetch": lambda chunk: {"ids": [chunk]},
+    "hybrid_search": lambda _: {"query": QUESTION, "top_k": 100, "response_mode": "full", "bm25_weight": 1.0},
+    "rerank": lambda chunk: {"query": QUESTION, "ids": [chunk], "top_k": 100},
+    "tokens": lambda _: {"texts": [QUESTION]},
+    "read_result": lambda _: {"execution_id": "0" * 16},
     "kb.search": lambda _: {"query": QUESTION, "top_k": 100, "page_size": 100},
     "kb.read_excerpt": lambda chunk: {"passage_id": chunk},
     "kb.expand_excerpt": lambda chunk: {"passage_id": chunk},
@@ -126,10 +130,17 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "search_sections": lambda _: {"query": QUESTION, "top_k": 100, "page_size": 100},
     "get_section_text": lambda chunk: {"section_ids": [chunk]},
 }
-SEARCHES = ("semantic_search", "kb.search", "search_sections", "graph.sections_for_entities", "find_vendor_info")
+SEARCHES = (
+    "semantic_search",
+    "hybrid_search",
+    "kb.search",
+    "search_sections",
+    "graph.sections_for_entities",
+    "find_vendor_info",
+)
 WITH_ID = [name for name, arguments in CALLS.items() if "chunk" in str(arguments("chunk"))]
 WALKS = tuple(name for name in WITH_ID if name.startswith("graph."))
-BY_ID = tuple(name for name in WITH_ID if name not in WALKS)
+BY_ID = tuple(name for name in WITH_ID if name not in WALKS and name != "rerank")
 SCOPED = tuple(name for name, operation in OPERATIONS.items() if "scope" in operation.request.model_fields)
 
 
@@ -172,6 +183,17 @@ async def test_an_id_from_outside_is_as_unknown_as_one_that_never_was(
                 number,
                 expected,
             )
+
+
+async def test_what_is_outside_is_not_ranked_either(
+    confined: tuple[Application, Markers], labelled: tuple[Path, dict[int, str]]
+) -> None:
+    application, within = confined
+    chunks = labelled[1]
+    asked = {"query": QUESTION, "ids": [*chunks.values()], "top_k": 100}
+    found = await application.kb.call("rerank", asked, application.caller("test"))
+    assert {row["id"] for row in found.payload["results"]} == {chunks[number] for number in within}
+    assert set(found.payload["missing_ids"]) == {chunks[number] for number in chunks.keys() - within}
 
 
 async def test_a_walk_starts_inside_or_not_at_all_and_never_leads_outside(
@@ -223,7 +245,8 @@ async def test_an_earlier_tool_has_no_scope_to_name_and_no_filter_that_leads_out
     labelled: tuple[Path, dict[int, str]],
 ) -> None:
     earlier = ("search_sections", "get_section_text")
-    assert set(earlier) == set(OPERATIONS) - set(SCOPED)
+    of_no_document = {"tokens", "read_result"}
+    assert set(earlier) == set(OPERATIONS) - set(SCOPED) - of_no_document
     settings = load_settings(store=labelled[0], project="p", embedding="off", doc_tags=("v1",), environment="dev")
     within = inside({"doc_tags": ("v1",), "environment": "dev"})
     async with running(settings, wait_for_model=False) as application:

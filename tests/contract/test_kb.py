@@ -12,9 +12,11 @@ from mcp import Client
 from mcp_types import CallToolResult, ResourceLink, TextContent
 
 from server.app import Application, running
+from server.contracts import flat_schema
 from server.contracts.kb import MAX_EXCERPT_TOKENS
 from server.settings import load_settings
 from server.tokens import count_tokens
+from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 
@@ -93,9 +95,12 @@ async def test_the_ladder_takes_the_arguments_of_its_contract_with_their_default
     assert options["mode"]["enum"] == ["auto", "vector_only", "hybrid_local", "multi_hop"]
     assert set(tools["kb_read_excerpt"]["options"]["properties"]) == {"format", "include_citation"}
     assert tools["kb_read_excerpt"]["max_tokens"]["maximum"] == 800
-    for properties in (tools[tool] for tool in defaults):
-        assert set(properties["scope"]["properties"]) == {"project_id", "environment", "doc_tags", "repositories"}
-        assert "session_id" not in properties
+    whole = {tool.name.replace(".", "_"): flat_schema(tool.arguments)["properties"] for tool in TOOLS}
+    for tool in defaults:
+        scope = whole[tool]["scope"]["properties"]
+        assert set(scope) == {"project_id", "environment", "doc_tags", "repositories"}
+        assert set(tools[tool]["scope"]["properties"]) == {"project_id"}  # the rest is in help
+        assert "session_id" not in tools[tool]
 
 
 async def test_a_result_has_the_fields_of_its_contract_and_more_only_on_request(client: Client) -> None:

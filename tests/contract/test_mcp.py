@@ -274,6 +274,19 @@ async def test_a_switched_off_sandbox_is_not_listed(settings: Settings) -> None:
             assert [tool.name for tool in tools if "execute_code" in (tool.description or "")] == []
 
 
+@pytest.mark.walls
+async def test_what_a_script_says_of_its_progress_reaches_the_client(client: Client) -> None:
+    heard: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    code = "progress('half\\n way')\nreturn kb.search('backups').ids != []"
+    result = await client.call_tool("execute_code", {"code": code}, progress_callback=hear)
+    assert (result.structured_content or {})["result"] is True
+    assert heard[:1] == ["half way"]
+
+
 BUSY = """
 from time import monotonic
 end = monotonic() + 2.5

@@ -87,8 +87,8 @@ row = kb.search("how are backups encrypted")[0]
 line, whole = repr(row), row.to_dict()
 page = repr(kb.search("backups", top_k=3))
 return ("\\n" in line, len(line) <= 160, "Backups handbook" in line, type(whole) is dict, whole["title"] == row.title,
-        page.startswith("[") and "\\n" not in page, kb.search("backups").to_dict()["results"][0]["id"] == whole["id"] if
-        "id" in whole else True)
+        page.startswith("[") and "\\n" not in page,
+        kb.search("how are backups encrypted").to_dict()["results"][0]["section_id"] == row.section_id)
 """,
         [False, True, True, True, True, True, True],
     ),

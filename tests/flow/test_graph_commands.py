@@ -207,7 +207,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
         other.apply(PROJECT, list(read(folder / "csv")))
         other.derive(PROJECT)
         assert seen(other, PROJECT) == seen(one, PROJECT)
-        assert reached(other, PROJECT, {}, None, 1) is None
+        assert reached(other, PROJECT, {}, None, 5) is None
 
 
 @given(title=st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=200))

@@ -188,6 +188,15 @@ await call("kb_extract_evidence", { question, passage_ids: results.map((row) => 
 await call("kb_read_excerpt", { passage_id: quotes[0].passage_id });
 await call("kb_expand_excerpt", { passage_id: results[0].section_id });
 await call("semantic_search", { query: question, response_mode: "full" });
+const ids = [results[0].section_id], names = ["acme"];
+await call("graph_describe", { ids });
+await call("graph_expand", { ids });
+await call("graph_paths", { from_ids: ids, to_ids: names });
+await call("graph_parents", { ids });
+await call("graph_children", { ids });
+await call("graph_entities_for_sections", { section_ids: ids });
+await call("graph_sections_for_entities", { entity_ids: names });
+await call("find_vendor_info", { vendor_name: names[0] });
 await call("execute_code", { code: script });
 await call("help", {});
 for (const name of tools) errors[name] = await client.callTool({ name, arguments: { no_such_argument: 1 } });

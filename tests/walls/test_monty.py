@@ -57,6 +57,10 @@ async def answer(method: str, params: Mapping[str, Any]) -> Reply:
         return Reply({"quotes": [QUOTE], "next_cursor": None}, rows=1, tokens=10)
     if "excerpt" in method:
         return Reply({**EXCERPT, "excerpt": json.dumps([method, dict(params)])}, rows=1, tokens=10)
+    if method == "rerank":
+        return Reply({"results": [{"id": params["ids"][0], "rerank_score": 1.0}]}, rows=1)
+    if method == "tokens":
+        return Reply({"counts": [len(text.split()) for text in params["texts"]]})
     return Reply({"mode": "preview", "count": 1, "results": [ROW]}, rows=1, tokens=10)
 
 
@@ -231,6 +235,15 @@ def test_a_graph_is_counted_and_a_vendor_told_as_in_the_larger_language(small: B
         "[graph.describe()['graph']['labels'], find_vendor_info('acme', entity_types='tag')[0].id]"
     )
     assert (outcome.status, outcome.result) == ("ok", [{"Chunk": 2}, "e1"]), outcome.error
+
+
+def test_weights_order_counts_and_budget_are_there_in_the_smaller_language(small: Bench) -> None:
+    outcome = small.run(
+        "best = rerank('q', kb.search('a'))[0]\nprogress('half way')\n"
+        "[best.rerank_score, best.title, tokens('a b'), budget().calls, hybrid_search('x', 1, 0)[0].id,"
+        " len(fetch('a', max_tokens=5))]"
+    )
+    assert (outcome.status, outcome.result) == ("ok", [1.0, "Retries", 2, 97, "guide#1", 1]), outcome.error
 
 
 @pytest.mark.parametrize(
