@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,14 @@ _EXACT = qdrant.SearchParams(exact=True)
 MEMORY_MB = 4_096
 _POINTS_A_MB = 25
 _SEGMENT_KB_A_MB = 100
-_INDEXES = {"keyword": qdrant.PayloadSchemaType.Keyword, "float": qdrant.PayloadSchemaType.Float}
+# What is mapped opens at once; what is pinned is copied value by value, seconds for a million chunks.
+_INDEXES: Mapping[str, qdrant.KeywordIndexParams | qdrant.FloatIndexParams] = {
+    "keyword": qdrant.KeywordIndexParams(memory=qdrant.Memory.Cached),
+    "float": qdrant.FloatIndexParams(memory=qdrant.Memory.Cached),
+}
+_KEPT_READY = ("quantized.", "vector_index", "payload_index", "id_tracker")
+_READERS = 4
+_READ_BYTES = 1 << 20
 
 
 class EdgeStore:
@@ -182,6 +190,7 @@ def _open(folder: Path, config: qdrant.EdgeConfig) -> qdrant.EdgeShard:
     try:
         if not folder.exists():
             _create(folder, config)
+        _read_ahead(folder)
         shard = qdrant.EdgeShard.load(str(folder))
         if not _is_so(folder, config):
             # What was built in another way is built again by the next optimize. Only a shard that opens by itself
@@ -191,6 +200,28 @@ def _open(folder: Path, config: qdrant.EdgeConfig) -> qdrant.EdgeShard:
         return _indexed(shard)
     except Exception as error:  # the engine has no exceptions of its own
         raise WinnowError("INDEX_UNAVAILABLE", f"the index in {folder} does not open: {error}") from error
+
+
+def _read_ahead(folder: Path) -> None:
+    """Have the system's cache hold what the engine wants to be there when it opens.
+
+    The engine asks for the same pages, but of maps that it has declared to be read in no order: from a cold disk
+    they come one by one.
+    """
+    files = [
+        file
+        for file in folder.rglob("*")
+        if file.is_file() and any(part in str(file.relative_to(folder)) for part in _KEPT_READY)
+    ]
+    with ThreadPoolExecutor(_READERS) as readers:
+        list(readers.map(_read, files))
+
+
+def _read(file: Path) -> None:
+    page = bytearray(_READ_BYTES)
+    with file.open("rb", buffering=0) as opened:
+        while opened.readinto(page):
+            pass
 
 
 def _is_so(folder: Path, config: qdrant.EdgeConfig) -> bool:
