@@ -148,6 +148,7 @@ class KnowledgeBase:
         """
         with suppress(WinnowError):
             library = await self._opened()
+            library.retriever.warm()
             for project in self._settings.reachable:
                 # In the thread that ``close`` waits for: the graph must not go while it is being read.
                 await asyncio.wrap_future(self._opener.submit(library.retriever.load, project))

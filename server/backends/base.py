@@ -227,6 +227,9 @@ class VectorStore(Protocol):
     def optimize(self) -> None:
         """Build what makes search fast (HNSW). Blocking, may take minutes; search stays correct without it."""
 
+    def warm(self) -> None:
+        """Begin to have in memory what searches read; what does not work is no error."""
+
     def close(self) -> None: ...
 
 

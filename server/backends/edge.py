@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,8 @@ _INDEXES: Mapping[str, qdrant.KeywordIndexParams | qdrant.FloatIndexParams] = {
     "float": qdrant.FloatIndexParams(memory=qdrant.Memory.Cached),
 }
 _KEPT_READY = ("quantized.", "vector_index", "payload_index", "id_tracker")
+_WHOLE = "vector_storage-" + DENSE
+_WARM_BYTES_A_MB = 1 << 19
 _READERS = 4
 _READ_BYTES = 1 << 20
 
@@ -85,9 +89,11 @@ class EdgeStore:
         is_apart: bool = False,
     ) -> None:
         self._lock = None if is_apart else Lock(store, HOLDER)
+        self._folder, self._memory_mb = store / vectors, memory_mb
         self._build_every, self._unbuilt = memory_mb * _POINTS_A_MB, 0
+        self._is_warmed, self._is_closing = False, threading.Event()
         try:
-            self._shard = _open(store / vectors, _config(dimension, memory_mb))
+            self._shard = _open(self._folder, _config(dimension, memory_mb))
         except BaseException:
             self._release()
             raise
@@ -151,10 +157,29 @@ class EdgeStore:
         self._shard.optimize()
         self._shard.flush()  # until then the engine keeps, and maps, what it has replaced
 
+    def warm(self) -> None:
+        """Begin to read the whole vectors into the system's cache, where half of ``memory_mb`` has room for them.
+
+        A search scores hundreds of them, here and there in their files: from a cold disk that takes longer than
+        all the rest of it. Once is enough: what is written later is in the cache already.
+        """
+        if self._is_warmed:
+            return
+        self._is_warmed = True
+        files = [file for file in self._folder.rglob(f"*{_WHOLE}/*") if file.is_file()]
+        if sum(file.stat().st_size for file in files) <= self._memory_mb * _WARM_BYTES_A_MB:
+            threading.Thread(target=self._warm, args=(files,), name="winnow-warm", daemon=True).start()
+
     def close(self) -> None:
         """Flush and let the next process in."""
+        self._is_closing.set()
         self._shard.close()
         self._release()
+
+    def _warm(self, files: Sequence[Path]) -> None:
+        for file in files:
+            with suppress(OSError):  # an ingest that built it anew has put it away
+                _read(file, self._is_closing.is_set)
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -217,10 +242,10 @@ def _read_ahead(folder: Path) -> None:
         list(readers.map(_read, files))
 
 
-def _read(file: Path) -> None:
+def _read(file: Path, is_enough: Callable[[], bool] = lambda: False) -> None:
     page = bytearray(_READ_BYTES)
     with file.open("rb", buffering=0) as opened:
-        while opened.readinto(page):
+        while not is_enough() and opened.readinto(page):
             pass
 
 

@@ -149,6 +149,9 @@ class QdrantStore:
     def optimize(self) -> None:
         """Nothing to do: the server builds its graph by itself."""
 
+    def warm(self) -> None:
+        """Nothing to do: the server has memory of its own."""
+
     def close(self) -> None:
         """Close the connection."""
         self._client.close()

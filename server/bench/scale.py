@@ -293,6 +293,7 @@ async def _answers(
     backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True)
     base, memory = KnowledgeBase(lambda: backends, settings), _Memory()
     try:
+        await base.load()
         await _searched(base, asked[-1], ())
         _say(answered=True)
         for question in asked[:_WARMUP]:

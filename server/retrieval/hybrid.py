@@ -130,6 +130,10 @@ class Retriever:
         except WinnowError:
             return 0
 
+    def warm(self) -> None:
+        """Have the index read what searches need, so that the first ones need not."""
+        self._store.warm()
+
     def load(self, project: str) -> None:
         """Load the project's graph, if there is one, so that the first search need not; raises what it raises."""
         if self._graph:

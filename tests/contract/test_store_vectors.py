@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
+from server.backends import edge
 from server.backends.base import (
     PAYLOAD_KEYS,
     Point,
@@ -34,7 +36,7 @@ from server.ids import chunk_id, document_id
 from server.models import Document, DocumentType, Filters
 from server.retrieval.lexical import document_vector, query_vector
 
-DIMENSION = 8
+DIMENSION, GROWN_DIMENSION = 8, 1_024
 Opener = Callable[[Path], VectorStore]
 
 
@@ -443,32 +445,40 @@ def test_a_write_survives_a_server_that_is_away_for_a_moment_and_no_more_than_th
     store.close()
 
 
-def test_an_exact_search_finds_what_is_truly_nearest_above_the_size_that_is_scanned(tmp_path: Path) -> None:
-    """Large enough for a graph over bytes: scores are those of the whole vectors, and next to none is missed.
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Vector, Vector]:
+    """A store that is large enough for a graph over bytes, the vectors in it, and vectors to ask with.
 
-    Vectors stand in groups, as those of texts do. Without any, a graph is at its worst, and what it misses depends
-    on which thread linked what first.
+    They stand in groups, as those of texts do. Without any, a graph is at its worst, and what it misses depends on
+    which thread linked what first.
     """
-    dimension, count = 1_024, 6_000
-    generator = np.random.default_rng(1)
-    topics = generator.normal(size=(60, dimension)).astype(np.float32)
+    folder, generator = tmp_path_factory.mktemp("grown"), np.random.default_rng(1)
+    topics = generator.normal(size=(60, GROWN_DIMENSION)).astype(np.float32)
 
     def drawn(number: int) -> Vector:
         near = topics[generator.integers(len(topics), size=number)]
-        return near + generator.normal(size=(number, dimension)).astype(np.float32)
+        rows = near + generator.normal(size=near.shape).astype(np.float32)
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
-    rows = drawn(count)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = drawn(6_000)
     empty, payload = SparseVector((1,), (1.0,)), {"project": "p"}
     points = [Point(f"{number:012d}", empty, row, payload) for number, row in enumerate(rows)]
-    store = EdgeStore(tmp_path, dimension, memory_mb=256)
-    for start in range(0, count, 1_000):
+    store = EdgeStore(folder, GROWN_DIMENSION, memory_mb=256)
+    for start in range(0, len(points), 1_000):
         store.upsert(points[start : start + 1_000])
     store.optimize()
-    assert store._shard.info().indexed_vectors_count >= count
-    hits = 0
-    for row in drawn(20):
-        query = np.asarray(row / np.linalg.norm(row), dtype=np.float32)
+    assert store._shard.info().indexed_vectors_count >= len(points)
+    store.close()
+    return folder, rows, drawn(20)
+
+
+def test_an_exact_search_finds_what_is_truly_nearest_above_the_size_that_is_scanned(
+    grown: tuple[Path, Vector, Vector],
+) -> None:
+    """Scores are those of the whole vectors, and next to none is missed."""
+    folder, rows, queries = grown
+    store, hits = EdgeStore(folder, GROWN_DIMENSION, memory_mb=256), 0
+    for query in queries:
         cosines = rows @ query
         nearest = {f"{at:012d}": float(cosines[at]) for at in np.argsort(-cosines)[:10]}
         assert dict(store.search_dense(query, Filters("p"), 10, exact=True)) == pytest.approx(nearest, abs=1e-5)
@@ -477,6 +487,36 @@ def test_an_exact_search_finds_what_is_truly_nearest_above_the_size_that_is_scan
         hits += len(nearest.keys() & dict(found).keys())
     store.close()
     assert hits >= 0.95 * 200
+
+
+def test_what_an_index_reads_ahead_is_what_the_engine_keeps_under_these_names(
+    grown: tuple[Path, Vector, Vector],
+) -> None:
+    files = [file.relative_to(grown[0]).as_posix() for file in grown[0].rglob("*") if file.stat().st_size]
+    for part in (*edge._KEPT_READY, edge._WHOLE):
+        assert any(part in file for file in files), part
+
+
+@pytest.mark.parametrize(("memory_mb", "is_read"), [(256, True), (16, False)])
+def test_whole_vectors_are_read_once_where_there_is_room_for_them(
+    grown: tuple[Path, Vector, Vector], monkeypatch: pytest.MonkeyPatch, memory_mb: int, is_read: bool
+) -> None:
+    store, read = EdgeStore(grown[0], GROWN_DIMENSION, memory_mb), edge._read
+    seen: list[str] = []
+
+    def watched(file: Path, is_enough: Callable[[], bool]) -> None:
+        read(file, is_enough)
+        seen.append(file.name)
+
+    monkeypatch.setattr(edge, "_read", watched)
+    for _ in range(2):
+        store.warm()
+        for thread in threading.enumerate():
+            if thread.name == "winnow-warm":
+                thread.join()
+    store.close()
+    assert len(seen) == len(set(seen))
+    assert ("matrix.dat" in seen) is is_read
 
 
 def test_a_second_process_is_told_who_holds_the_index(tmp_path: Path) -> None:
