@@ -1,9 +1,9 @@
-"""What a script saves in time: searches in one ``execute_code`` against the same searches as direct calls over stdio.
+"""What a script saves in time: searches in one ``execute_code`` against the same ones as direct calls over stdio.
 
-Each round has a server of its own, for a client may make a hundred calls a minute, and asks questions that no round
-asked before, so that no ranking is known; scripts and direct calls share no cache of rankings. Within a round the ways
-of asking take turns, and the one that begins changes from round to round, so that whatever else the machine does falls
-on all of them. Processor time is that of the server, its children and its engine.
+Each round has a server of its own, for a client may make a hundred calls a minute, and asks questions that no
+round asked before, so that no ranking is known; scripts and direct calls share no cache of rankings. Within a round
+the ways of asking take turns, and the one that begins changes from round to round, so that whatever else the machine
+does falls on all of them. Processor time is that of the server, its children and its engine.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Client(Protocol):
 
 @dataclass(slots=True)
 class _Taken:
-    """Milliseconds of one way of asking, round by round: of wall, of processor, and of the searches in a script."""
+    """Milliseconds of one way of asking, round by round: wall, processor, and of the searches inside a script."""
 
     wall: list[float] = field(default_factory=list)
     processor: list[float] = field(default_factory=list)
@@ -103,10 +103,10 @@ def needed(rounds: int) -> int:
 async def measure(connect: Connect, store: Path, asked: Sequence[str], progress: OnProgress) -> dict[str, Any]:
     """Every figure over ``asked``: ``needed(2)`` different questions at least. ``store``: whose engine is counted.
 
-    ``thirty`` has by level, and ``three`` of three searches and a filter, the direct calls and each way of asking in a
-    script: ``ms`` and ``processor_ms`` of a round, ``ratio`` of a script's time to that of the same round's direct
-    calls, and ``searches_ms`` that the searches took inside the script. ``rows_alike``: the share of searches whose
-    rows are those of the direct call.
+    ``thirty`` has by level, and ``three`` of three searches and a filter, the direct calls and each way of asking
+    in a script: ``ms`` and ``processor_ms`` of a round, ``ratio`` of a script's time to that of the same round's
+    direct calls, and ``searches_ms`` that the searches took inside the script. ``rows_alike``: the share of searches
+    whose rows are those of the direct call.
     """
     rounds = [asked[at : at + _PER_ROUND] for at in range(0, len(asked) - _PER_ROUND + 1, _PER_ROUND)]
     taken: dict[str, dict[str, _Taken]] = {}

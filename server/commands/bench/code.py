@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from server.bench import code as subject
-from server.commands.bench.standing import Opened, OnProgress, bar_shown, with_questions
+from server.commands.bench.standing import OnProgress, Opened, bar_shown, with_questions
 from server.commands.output import Json, Project, Store, errors_shown, print_json
 from server.settings import Settings, load_settings
 
