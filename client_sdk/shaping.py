@@ -173,7 +173,10 @@ def quotes(rows: Iterable[Any], max_chars: int = _QUOTE_CHARS) -> Rows:
 
     max_chars: of one quote; the row's quote, preview, excerpt or content, the first that it has.
     """
-    told = (Row(quote=_clipped(_text(row), max_chars), source=_source(row), id=_field(row, "id")) for row in rows)
+    told = (
+        Row({"quote": _clipped(_text(row), max_chars), "source": _source(row), "id": _field(row, "id")})
+        for row in rows
+    )
     return dedupe((one for one in told if one["quote"]), by="quote")
 
 
@@ -235,8 +238,8 @@ def _score(row: Any) -> float:
 
 
 def _text(row: Any) -> str:
-    found = (_field(row, name) for name in _TEXTS)
-    return next((text for text in found if isinstance(text, str) and text), "")
+    found = [_field(row, name) for name in _TEXTS]
+    return [*(text for text in found if isinstance(text, str) and text), ""][0]
 
 
 def _path(row: Any) -> str:

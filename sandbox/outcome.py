@@ -140,8 +140,8 @@ class CallError(Exception):
         self.limit = limit
 
 
-# The host's side of the SDK: method name and parameters (both hostile until validated) to an answer. Several may be
-# under way at once.
+# The host's side of the SDK: method name and parameters (both hostile until validated) to an answer. Several calls
+# may be under way at once.
 HostCall = Callable[[str, Mapping[str, Any]], Awaitable[Reply]]
 # What the host's own purses still hold, by name.
 Left = Callable[[], Mapping[str, int]]

@@ -1,9 +1,9 @@
 """What a script saves in time: searches in one ``execute_code`` against the same ones as direct calls over stdio.
 
 Each round has a server of its own, for a client may make a hundred calls a minute, and asks questions that no
-round asked before, so that no ranking is known; scripts and direct calls share no cache of rankings. Within a round
-the ways of asking take turns, and the one that begins changes from round to round, so that whatever else the machine
-does falls on all of them. Processor time is that of the server, its children and its engine.
+round asked before, so that no ranking is known; scripts and direct calls share no cache of rankings. Within a
+round the ways of asking take turns, and the one that begins changes from round to round, so that whatever else the
+machine does falls on all of them. Processor time is that of the server, its children and its engine.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ async def measure(connect: Connect, store: Path, asked: Sequence[str], progress:
 
     ``thirty`` has by level, and ``three`` of three searches and a filter, the direct calls and each way of asking
     in a script: ``ms`` and ``processor_ms`` of a round, ``ratio`` of a script's time to that of the same round's
-    direct calls, and ``searches_ms`` that the searches took inside the script. ``rows_alike``: the share of searches
-    whose rows are those of the direct call.
+    direct calls, and ``searches_ms`` that the searches took inside the script. ``rows_alike``: the share of
+    searches whose rows are those of the direct call.
     """
     rounds = [asked[at : at + _PER_ROUND] for at in range(0, len(asked) - _PER_ROUND + 1, _PER_ROUND)]
     taken: dict[str, dict[str, _Taken]] = {}
