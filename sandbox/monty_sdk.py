@@ -11,6 +11,8 @@ import ast
 from functools import cache
 from importlib.resources import files
 
+from client_sdk.rows import FIELDS
+
 # What a script calls of the arranging part.
 SHAPING = (
     "filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "group_by", "summarize", "quotes", "cite",
@@ -263,6 +265,9 @@ class _Json:
 
 _json = _Json()
 
+def _misspelt(name, known):
+    return None
+
 def _callable(value):
     return not isinstance(value, (str, int, float, list, tuple))
 """
@@ -291,7 +296,7 @@ def prelude() -> str:
     tree = ast.parse(source)
     tree.body = [statement for statement in tree.body if not _is_left_out(statement)]
     plain = ast.unparse(ast.fix_missing_locations(_Plain().visit(tree)))
-    return f"{_CALLS}\n{plain}\n{_OBJECTS}"
+    return f"{_CALLS}\n_FIELDS = {FIELDS!r}\n{plain}\n{_OBJECTS}"
 
 
 # What stands there for a name of the module; the names of types that only annotate are left out.
@@ -303,6 +308,8 @@ _STAND_INS = {
     "Groups": "dict",
     "Mapping": "_MAPPING",
     "counts": "_counts",
+    "FIELDS": "_FIELDS",
+    "misspelt": "_misspelt",
     "callable": "_callable",
     "json": "_json",
     "re": "_re",
