@@ -69,7 +69,6 @@ FILTERED_SCRIPTS: Mapping[str, str] = {
     "search_many": _FILTERED.replace("{asked}", "search_many({queries!r}, top_k=10)"),
 }
 _THREE = "three"
-_PER_ROUND = len(LEVELS) * SEARCHES + FEW
 
 OnProgress = Callable[[str, int, int], None]
 Rows = list[list[str]]
@@ -95,28 +94,39 @@ Way = Callable[[_Taken], Awaitable[Rows]]
 Connect = Callable[[], AbstractAsyncContextManager[Client]]
 
 
-def needed(rounds: int) -> int:
+def needed(rounds: int, searches: int = SEARCHES) -> int:
     """How many different questions so many rounds ask."""
-    return rounds * _PER_ROUND
+    return rounds * (len(LEVELS) * searches + FEW)
 
 
-async def measure(connect: Connect, store: Path, asked: Sequence[str], progress: OnProgress) -> dict[str, Any]:
-    """Every figure over ``asked``: ``needed(2)`` different questions at least. ``store``: whose engine is counted.
+async def measure(
+    connect: Connect,
+    store: Path,
+    asked: Sequence[str],
+    progress: OnProgress,
+    *,
+    searches: int = SEARCHES,
+    has_model: bool = True,
+) -> dict[str, Any]:
+    """Every figure over ``asked``: ``needed(2, searches)`` different questions at least.
 
-    ``thirty`` has by level, and ``three`` of three searches and a filter, the direct calls and each way of asking
+    ``store``: whose engine is counted, if one runs. ``has_model``: begin once the model answers.
+
+    ``many`` has by level, and ``three`` of three searches and a filter, the direct calls and each way of asking
     in a script: ``ms`` and ``processor_ms`` of a round, ``ratio`` of a script's time to that of the same round's
     direct calls, and ``searches_ms`` that the searches took inside the script. ``rows_alike``: the share of
     searches whose rows are those of the direct call.
     """
-    rounds = [asked[at : at + _PER_ROUND] for at in range(0, len(asked) - _PER_ROUND + 1, _PER_ROUND)]
+    each = needed(1, searches)
+    rounds = [asked[at : at + each] for at in range(0, len(asked) - each + 1, each)]
     taken: dict[str, dict[str, _Taken]] = {}
     alike: list[bool] = []
     for number, questions in enumerate(rounds):
         async with connect() as client:
             watch = _Watch(client)
-            await watch.warm_up(asked[number - 1])
+            await watch.warm_up(asked[number - 1], has_model=has_model)
             watch.processes = await _processes(store)
-            for part, ways in _parts(watch, questions):
+            for part, ways in _parts(watch, questions, searches):
                 rows: dict[str, Rows] = {}
                 for name in _turned(list(ways), number):
                     rows[name] = await ways[name](taken.setdefault(part, {}).setdefault(name, _Taken()))
@@ -124,8 +134,8 @@ async def measure(connect: Connect, store: Path, asked: Sequence[str], progress:
         progress("asking", number + 1, len(rounds))
     return {
         "rounds": len(rounds),
-        "searches": SEARCHES,
-        "thirty": {level: _compared(taken[level]) for level in LEVELS},
+        "searches": searches,
+        "many": {level: _compared(taken[level]) for level in LEVELS},
         "three": _compared(taken[_THREE]),
         "rows_alike": round(sum(alike) / len(alike), 4),
     }
@@ -151,12 +161,12 @@ def _turned(names: list[str], by: int) -> list[str]:
     return names[by:] + names[:by]
 
 
-def _parts(watch: _Watch, questions: Sequence[str]) -> Iterator[tuple[str, dict[str, Way]]]:
+def _parts(watch: _Watch, questions: Sequence[str], searches: int) -> Iterator[tuple[str, dict[str, Way]]]:
     """By part of the benchmark, the ways of asking the questions that are its own."""
     start = 0
     for level, top_k in LEVELS.items():
-        some = list(questions[start : start + SEARCHES])
-        start += SEARCHES
+        some = list(questions[start : start + searches])
+        start += searches
         filled = {name: script.format(queries=some, top_k=top_k, level=level) for name, script in SCRIPTS.items()}
         yield level, {"direct": watch.direct(some, level, top_k), **watch.scripts(filled)}
     few = list(questions[start : start + FEW])
@@ -202,10 +212,10 @@ class _Watch:
         self._client = client
         self.processes: Sequence[psutil.Process] = ()
 
-    async def warm_up(self, question: str) -> None:
-        """Until the model answers, and everything has run once."""
+    async def warm_up(self, question: str, *, has_model: bool) -> None:
+        """Until the model answers, if there is one, and everything has run once."""
         deadline = time.monotonic() + _MODEL_SECONDS
-        while time.monotonic() < deadline:
+        while has_model and time.monotonic() < deadline:
             answer = await self._call("semantic_search", {"query": question})
             if answer["search_mode"] == "hybrid":
                 break

@@ -6,6 +6,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,14 +17,16 @@ from rich.table import Table
 from server.bench import code as subject
 from server.commands.bench.standing import OnProgress, Opened, bar_shown, with_questions
 from server.commands.output import Json, Project, Store, errors_shown, print_json
+from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
 EXAMPLES = "Examples: winnow bench code --project notes | winnow bench code --store /tmp/b --rounds 20 --json"
 _ALONE = ("--no-daemon",)
+_FEWEST = 2
 
 
 def run(
-    rounds: Annotated[int, typer.Option("--rounds", min=2, max=200, help="rounds behind each figure")] = 8,
+    rounds: Annotated[int, typer.Option("--rounds", min=_FEWEST, max=200, help="rounds behind each figure")] = 8,
     project: Project = None,
     store: Store = None,
     as_json: Json = False,
@@ -43,10 +46,17 @@ def run(
 
 async def _measured(settings: Settings, rounds: int, progress: OnProgress) -> dict[str, Any]:
     found = await with_questions(settings, subject.needed(rounds), _found)
-    asked = found.pop("asked")
-    figures = {"alone": await _over_stdio(settings, _ALONE, asked, progress)}
+    asked, has_model = found.pop("asked"), found["model"] == "ready"
+    if len(asked) < subject.needed(_FEWEST):
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"project {settings.project!r} has headings for {len(asked)} questions; two rounds ask "
+            f"{subject.needed(_FEWEST)}: index more",
+        )
+    ask = partial(_over_stdio, settings, asked=asked, has_model=has_model, progress=progress)
+    figures = {"alone": await ask(_ALONE)}
     if settings.daemon == "on":
-        figures["engine"] = await _over_stdio(settings, (), asked, progress)
+        figures["engine"] = await ask(())
         await subject.dismiss_engine(settings.store)
     return {**found, **figures}
 
@@ -56,7 +66,7 @@ async def _found(opened: Opened) -> dict[str, Any]:
 
 
 async def _over_stdio(
-    settings: Settings, options: Sequence[str], asked: Sequence[str], progress: OnProgress
+    settings: Settings, options: Sequence[str], *, asked: Sequence[str], has_model: bool, progress: OnProgress
 ) -> dict[str, Any]:
     from server.demo.client import connected
 
@@ -68,7 +78,7 @@ async def _over_stdio(
             async with connected(settings.store, settings.project, log, options) as client:
                 yield client
 
-        return await subject.measure(connect, settings.store, asked, progress)
+        return await subject.measure(connect, settings.store, asked, progress, has_model=has_model)
 
 
 def show_code(figures: Mapping[str, Any]) -> None:
@@ -83,7 +93,7 @@ def _table(served: str, figures: Mapping[str, Any]) -> Table:
     told = figures[served]
     about = f"{served}: {figures['chunks']:,} chunks, {told['rounds']} rounds"
     table = Table("", "", "p50", "p95", "processor", "its searches", "ratio", title=about)
-    parts = {f"{told['searches']} searches, {level}": ways for level, ways in told["thirty"].items()}
+    parts = {f"{told['searches']} searches, {level}": ways for level, ways in told["many"].items()}
     for part, ways in {**parts, "three and a filter": told["three"]}.items():
         for way, row in ways.items():
             times = (f"{row['ms'][key]:.1f} ms" for key in ("p50", "p95"))
