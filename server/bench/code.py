@@ -30,6 +30,7 @@ LEVELS: Mapping[str, int] = {"metadata": 10, "preview": 5}
 _WARM_DIRECT = 5
 _MODEL_SECONDS = 60.0
 _AGAIN_SECONDS = 0.5
+_LEAST_MS = 1.0  # what the kernel counts less of is no denominator
 
 _ONE_BY_ONE = """
 import time
@@ -199,9 +200,8 @@ def _figures(taken: _Taken, direct: _Taken) -> dict[str, Any]:
 
 def _spread(these: Sequence[float], those: Sequence[float]) -> dict[str, float]:
     """Of the ratios, round by round: median and quartiles."""
-    first, middle, third = quantiles(
-        (one / max(other, 1e-9) for one, other in zip(these, those, strict=True)), n=4
-    )
+    ratios = [one / max(other, _LEAST_MS) for one, other in zip(these, those, strict=True)]
+    first, middle, third = quantiles(ratios, n=4, method="inclusive")
     return {"p25": round(first, 3), "p50": round(middle, 3), "p75": round(third, 3)}
 
 
