@@ -261,14 +261,16 @@ class _Watch:
             raise WinnowError("INTERNAL", f"{tool} did not answer: {told['error']['message']}")
         return told
 
-    def _note(self, taken: _Taken, started: float, spent: float) -> None:
+    def _note(self, taken: _Taken, started: float, spent: Mapping[int, float]) -> None:
         taken.wall.append((time.perf_counter() - started) * 1000)
-        taken.processor.append((self._spent() - spent) * 1000)
+        after = self._spent()
+        seconds = sum(after[pid] - spent[pid] for pid in after.keys() & spent.keys())
+        taken.processor.append(seconds * 1000)
 
-    def _spent(self) -> float:
-        """Seconds of processor that they used so far, with those of their children that are gone."""
-        total = 0.0
+    def _spent(self) -> dict[int, float]:
+        """Seconds of processor that each used so far; a parent's have those of its children that are gone."""
+        told: dict[int, float] = {}
         for process in self.processes:
             with suppress(psutil.Error):
-                total += sum(process.cpu_times()[:4])
-        return total
+                told[process.pid] = sum(process.cpu_times()[:4])
+        return told

@@ -26,7 +26,7 @@ SUBJECTS = ("backups", "billing", "invoices", "hiring", "releases", "incidents",
 
 @pytest.mark.anyio
 async def test_every_way_of_asking_is_measured_and_finds_the_same(
-    application: Application, store: Path, capsys: pytest.CaptureFixture[str]
+    application: Application, store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Against a real server, in this process: two searches a round for thirty."""
 
@@ -46,6 +46,7 @@ async def test_every_way_of_asking_is_measured_and_finds_the_same(
     assert set(told["three"]) == {"direct", *code.FILTERED_SCRIPTS}
     for ways in (*told["many"].values(), told["three"]):
         _has_figures(ways)
+    monkeypatch.setenv("COLUMNS", "160")
     show_code({"chunks": 9, "alone": told})
     shown = capsys.readouterr().out
     assert [word in shown for word in ("2 searches, preview", "search_many", "three and a filter")] == [True] * 3
