@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from . import frames, verdicts
 from .engines import Child, ChildGone, Death
@@ -23,14 +23,16 @@ _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
 _FRAME_BYTES = 16  # what a frame of printed text counts at least: reading one costs, however little is in it
 _ASIDES = 1_000  # questions of a script about its own run, and words to whoever waits: they cost no call
 _REFUSALS = 1_000  # after so many calls beyond its limit a script is not going to stop by itself
-# Calls of a batch that are under way together. One more than cores, which have work while one waits for the
-# interpreter's lock. Few, so that a script leaves room for others.
-_AT_ONCE = min((os.cpu_count() or 1) + 1, 4)
+# Calls of batches that are under way before their turn, of all scripts together: cores have work while one waits
+# for the interpreter's lock, and others are left the room that they had.
+_AHEAD = min(os.cpu_count() or 1, 3)
 CUT_MARK = "[... {} bytes of output cut here ...]\n"
 
 
 class Host:
     """Answers the script's calls, and counts what they cost. Nothing in a call is trusted."""
+
+    _ahead: ClassVar[int] = 0  # calls under way before their turn, of all hosts
 
     def __init__(self, call: HostCall | None, limits: Limits, started: float, left: Left | None = None) -> None:
         self.calls = 0
@@ -64,7 +66,7 @@ class Host:
         room = self._limits.reply_bytes
         try:
             for number, asked in enumerate(several):
-                self._begin(method, several[number + len(begun) : number + _AT_ONCE], begun)
+                self._begin(method, several[number + len(begun) : number + 1 + _AHEAD], begun)
                 replies.append(await self._reply(method, asked, begun.popleft() if begun else None))
                 room -= len(replies[-1])
                 if room < 0:
@@ -75,13 +77,19 @@ class Host:
         return replies
 
     def _begin(self, method: str, several: list[dict[str, Any]], begun: deque[asyncio.Future[Reply]]) -> None:
-        """Start these calls, as many of them as the script may still make."""
+        """Start these calls, as many of them as the script may still make, and as there is room for."""
         left = self._limits.sdk_calls - self.calls - len(begun)
         if self._call is None or method in _OF_THE_RUN:
             return
         for params in several[: max(left, 0)]:
-            begun.append(asyncio.ensure_future(self._call(method, params)))
-            begun[-1].add_done_callback(_seen)
+            if begun and Host._ahead >= _AHEAD:
+                return
+            call = asyncio.ensure_future(self._call(method, params))
+            call.add_done_callback(_seen)
+            if begun:
+                Host._ahead += 1
+                call.add_done_callback(_landed)
+            begun.append(call)
 
     async def _reply(
         self, method: str, params: dict[str, Any], begun: asyncio.Future[Reply] | None = None
@@ -156,6 +164,10 @@ def _seen(done: asyncio.Future[Reply]) -> None:
     """An error of a call that nobody waits for any more is nobody's."""
     if not done.cancelled():
         done.exception()
+
+
+def _landed(done: asyncio.Future[Reply]) -> None:
+    Host._ahead -= 1
 
 
 async def _to_nobody(message: str) -> None:

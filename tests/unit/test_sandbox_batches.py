@@ -101,7 +101,8 @@ def test_a_batch_is_answered_and_counted_as_its_calls_one_by_one(
         first.refusals,
     )
     assert (together.settled, together.rows) == (alone.settled, alone.rows)
-    assert together.most <= execution._AT_ONCE
+    assert together.most <= 1 + execution._AHEAD
+    assert Host._ahead == 0
 
 
 def test_no_more_calls_begin_than_the_script_may_make() -> None:
@@ -114,7 +115,17 @@ def test_no_more_calls_begin_than_the_script_may_make() -> None:
 def test_several_calls_of_a_batch_are_under_way_at_once() -> None:
     store = Store(rows=100)
     asyncio.run(_together(_host(store, Limits()), [(str(n), 3, 10, 1) for n in range(9)]))
-    assert store.most == execution._AT_ONCE
+    assert store.most == 1 + execution._AHEAD
+
+
+def test_the_batches_of_several_scripts_share_what_may_be_under_way_before_its_turn() -> None:
+    async def main() -> int:
+        store = Store(rows=100)
+        batches = (_together(_host(store, Limits()), [(str(n), 3, 10, 1) for n in range(9)]) for _ in range(4))
+        await asyncio.gather(*batches)
+        return store.most
+
+    assert asyncio.run(main()) == 4 + execution._AHEAD
 
 
 def test_whoever_gives_up_on_a_batch_leaves_nothing_under_way() -> None:
