@@ -46,6 +46,7 @@ _ROWS = ("results", "quotes", "entities")
 _NAMED, _NUMBERS, _PLACES = ("title", "name"), ("score", "confidence", "weight"), ("file", "uri")
 _TEXTS = ("quote", "preview", "excerpt", "snippet", "content")
 _LINE_CHARS = 158
+_ALIKE = 0.75  # of two names of which one is a misspelling of the other
 _IDS_SHOWN = 5
 
 
@@ -65,6 +66,12 @@ def _missing(what: str, name: str, known: Iterable[str], advice: str = "") -> Mi
     close = difflib.get_close_matches(name, fields, 1)
     guess = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(fields)}"
     return MissingField(f"{what} has no field {name!r}{guess}{advice}", name)
+
+
+def misspelt(name: str, known: Iterable[str]) -> MissingField | None:
+    """The error where a name is no field of these rows and looks like one that is."""
+    close = difflib.get_close_matches(name, known, 1, _ALIKE)
+    return MissingField(f"these rows have no field {name!r}; did you mean {close[0]!r}?", name) if close else None
 
 
 class Row(dict[str, Any]):

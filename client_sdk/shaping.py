@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .awaited import Groups, Rows, Text
-from .rows import Row
+from .rows import FIELDS, Row, misspelt
 from .run import counts
 
 # What says where a row belongs, for filter_by_domain.
@@ -97,6 +97,7 @@ def filter_rows(
         (metadata, _has),
     )
     conditions = [made(value) for value, made in given if value is not None]
+    rows = _with_fields(rows, metadata or ())
     fulfils = any if match == "any" and conditions else all
     return Rows(row for row in rows if fulfils(condition(row) for condition in conditions))
 
@@ -133,7 +134,7 @@ def dedupe(rows: Iterable[Any], by: Any = "id") -> Rows:
     """
     key = _key(by)
     found: dict[Any, Any] = {}
-    for row in rows:
+    for row in rows if callable(by) else _with_fields(rows, _listed(by)):
         found.setdefault(key(row), row)
     return Rows(found.values())
 
@@ -148,7 +149,7 @@ def group_by(rows: Iterable[Any], key: Any) -> Groups:
     """
     made = key if callable(key) else _name_of(key)
     groups = Groups()
-    for row in rows:
+    for row in rows if callable(key) else _with_fields(rows, _listed(key)):
         named = made(row)
         groups.setdefault(named if isinstance(named, str) else "" if named is None else str(named), []).append(row)
     return groups
@@ -163,7 +164,7 @@ def summarize(rows: Iterable[Any], max_content_length: int = 200, fields: Any = 
     text; what a row does not have is left out.
     """
     names = [*_SUMMARY, "text"] if fields is None else _listed(fields)
-    return Rows(_small(row, names, max_content_length) for row in rows)
+    return Rows(_small(row, names, max_content_length) for row in _with_fields(rows, names))
 
 
 def quotes(rows: Iterable[Any], max_chars: int = _QUOTE_CHARS) -> Rows:
@@ -173,7 +174,10 @@ def quotes(rows: Iterable[Any], max_chars: int = _QUOTE_CHARS) -> Rows:
 
     max_chars: of one quote; the row's quote, preview, excerpt or content, the first that it has.
     """
-    told = (Row(quote=_clipped(_text(row), max_chars), source=_source(row), id=_field(row, "id")) for row in rows)
+    told = (
+        Row({"quote": _clipped(_text(row), max_chars), "source": _source(row), "id": _field(row, "id")})
+        for row in rows
+    )
     return dedupe((one for one in told if one["quote"]), by="quote")
 
 
@@ -203,7 +207,7 @@ def format_for_agent(
         raise ValueError(f"style: {', '.join(map(repr, _STYLES))}, not {style!r}")
     names = [*_TOLD] if fields is None else _listed(fields)
     max_tokens = max(max_tokens, _FEWEST_TOKENS)
-    small = [_small(row, names, min(_CELL_CHARS, max_tokens)) for row in rows]
+    small = [_small(row, names, min(_CELL_CHARS, max_tokens)) for row in _with_fields(rows, names)]
     names = [name for name in names if any(name in row for row in small)]
     head, told, tail = _STYLES[style](small, names)
     return Text(_fitted(head, told, tail, max_tokens, style))
@@ -225,6 +229,18 @@ def _field(row: Any, name: str) -> Any:
         return None
 
 
+def _with_fields(rows: Iterable[Any], names: Iterable[str]) -> list[Any]:
+    """The rows. Raises MissingField for what none of them has and looks like a misspelt field of theirs."""
+    listed = [*rows]
+    known = sorted({name for row in listed if isinstance(row, Mapping) for name in row})
+    for name in names:
+        if name not in FIELDS and name != "text" and all(_field(row, name) is None for row in listed):
+            error = misspelt(name, known)
+            if error is not None:
+                raise error
+    return listed
+
+
 def _listed(values: Any) -> list[Any]:
     return [values] if isinstance(values, (str, int, float)) else [*values]
 
@@ -235,8 +251,8 @@ def _score(row: Any) -> float:
 
 
 def _text(row: Any) -> str:
-    found = (_field(row, name) for name in _TEXTS)
-    return next((text for text in found if isinstance(text, str) and text), "")
+    found = [_field(row, name) for name in _TEXTS]
+    return [*(text for text in found if isinstance(text, str) and text), ""][0]
 
 
 def _path(row: Any) -> str:

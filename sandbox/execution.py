@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from . import frames, verdicts
 from .engines import Child, ChildGone, Death
 from .limits import MIB, WARM_BYTES, Limits
-from .outcome import CallError, CountTokens, HostCall, Left, Outcome, ScriptError, Usage
+from .outcome import CallError, CountTokens, HostCall, Left, Outcome, Reply, ScriptError, Usage
 from .telling import Progress, Teller
 
 log = logging.getLogger("sandbox")
@@ -21,11 +23,16 @@ _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
 _FRAME_BYTES = 16  # what a frame of printed text counts at least: reading one costs, however little is in it
 _ASIDES = 1_000  # questions of a script about its own run, and words to whoever waits: they cost no call
 _REFUSALS = 1_000  # after so many calls beyond its limit a script is not going to stop by itself
+# Calls of batches that are under way before their turn, of all scripts together: cores have work while one waits
+# for the interpreter's lock, and others are left the room that they had.
+_AHEAD = min(os.cpu_count() or 1, 3)
 CUT_MARK = "[... {} bytes of output cut here ...]\n"
 
 
 class Host:
     """Answers the script's calls, and counts what they cost. Nothing in a call is trusted."""
+
+    _ahead: ClassVar[int] = 0  # calls under way before their turn, of all hosts
 
     def __init__(self, call: HostCall | None, limits: Limits, started: float, left: Left | None = None) -> None:
         self.calls = 0
@@ -47,18 +54,48 @@ class Host:
         """
         if not request.each:
             return frames.pack(await self._reply(request.method, request.params))
+        return frames.to_child(await self._replies(request.method, request.params, request.each))
+
+    async def _replies(
+        self, method: str, params: dict[str, Any], each: Sequence[Mapping[str, Any]]
+    ) -> list[bytes]:
+        """The next calls are under way while one is waited for; what they count, they count in their order."""
+        several = [{**params, **own} for own in each]
+        begun: deque[asyncio.Future[Reply]] = deque()
         replies: list[bytes] = []
         room = self._limits.reply_bytes
-        for params in request.each:
-            replies.append(await self._reply(request.method, {**request.params, **params}))
-            room -= len(replies[-1])
-            if room < 0:
-                break
-        return frames.to_child(replies)
-
-    async def _reply(self, method: str, params: dict[str, Any]) -> bytes:
         try:
-            return await self._value(method, params)
+            for number, asked in enumerate(several):
+                self._begin(method, several[number + len(begun) : number + 1 + _AHEAD], begun)
+                replies.append(await self._reply(method, asked, begun.popleft() if begun else None))
+                room -= len(replies[-1])
+                if room < 0:
+                    break
+        finally:
+            for unwanted in begun:
+                unwanted.cancel()
+        return replies
+
+    def _begin(self, method: str, several: list[dict[str, Any]], begun: deque[asyncio.Future[Reply]]) -> None:
+        """Start these calls, as many of them as the script may still make, and as there is room for."""
+        left = self._limits.sdk_calls - self.calls - len(begun)
+        if self._call is None or method in _OF_THE_RUN:
+            return
+        for params in several[: max(left, 0)]:
+            if begun and Host._ahead >= _AHEAD:
+                return
+            call = asyncio.ensure_future(self._call(method, params))
+            call.add_done_callback(_seen)
+            if begun:
+                Host._ahead += 1
+                call.add_done_callback(_landed)
+            begun.append(call)
+
+    async def _reply(
+        self, method: str, params: dict[str, Any], begun: asyncio.Future[Reply] | None = None
+    ) -> bytes:
+        try:
+            return await self._value(method, params, begun)
         except CallError as refusal:
             error = {
                 "type": refusal.type,
@@ -68,7 +105,9 @@ class Host:
             }
             return frames.for_child({"error": error})
 
-    async def _value(self, method: str, params: dict[str, Any]) -> bytes:
+    async def _value(
+        self, method: str, params: dict[str, Any], begun: asyncio.Future[Reply] | None = None
+    ) -> bytes:
         limits = self._limits
         aside = _OF_THE_RUN.get(method)
         if aside is not None and self._asides < _ASIDES:
@@ -81,7 +120,9 @@ class Host:
         if self._call is None:
             raise CallError("NO_KNOWLEDGE_BASE", "this sandbox has no knowledge base behind it")
         try:
-            reply = await self._call(method, params)
+            reply = await (self._call(method, params) if begun is None else begun)
+            if reply.settle is not None:
+                reply.settle()
             data = frames.for_child({"ok": reply.value})
         except CallError:
             raise
@@ -117,6 +158,16 @@ class Host:
             raise CallError("CallLimit", f"a script may read {limits.reply_total_bytes // MIB} MiB in all",
                             limit=True, hint=_FEWER)  # fmt: skip
         self._bytes += size
+
+
+def _seen(done: asyncio.Future[Reply]) -> None:
+    """An error of a call that nobody waits for any more is nobody's."""
+    if not done.cancelled():
+        done.exception()
+
+
+def _landed(done: asyncio.Future[Reply]) -> None:
+    Host._ahead -= 1
 
 
 async def _to_nobody(message: str) -> None:

@@ -79,7 +79,9 @@ GAPS: Mapping[str, str] = MappingProxyType(
         "OrderedDict, ChainMap, UserDict": "dict",
         "functions as replacement in re.sub": "re.finditer and join",
         "await of SDK calls": "call them without await: they answer at once",
-        "SDKError, pages with fields of their own": "RuntimeError; a page is a plain list of rows",
+        "SDKError, MCPClient, pages with fields of their own": "RuntimeError; a page is a plain list of rows",
+        "skills": "write the function into the script",
+        "help(name) in a script": "the help tool, by the same name",
     }
 )
 # Modules on the menu of scripts that are missing there.

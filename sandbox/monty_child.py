@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import pydantic_monty
 from pydantic_monty import ExternalModule, Monty, MontyClassProxy, MontyError, MontySession
 
-from . import frames, results, verdicts
+from . import frames, monty_sdk, results, verdicts
 from .console import Console, OutputLimitReached
 from .ends import Channel
 from .limits import MIB, Limits
@@ -32,211 +32,6 @@ _MANNERS: dict[str, Any] = {"assert_message_annotations": False, "print_flush_in
 _SCRIPT = "<python-input-1>"  # the prelude is fed before it
 _MOST_CHARS = 2_000
 
-# The SDK, in the language itself. A class there has no __getattr__: fields become attributes one by one.
-_PRELUDE = """
-_ALIASES = (("id", ("section_id", "entity_id")), ("text", ("content", "excerpt", "quote", "snippet")),
-            ("content", ("excerpt", "quote")))
-
-class Row:
-    def __init__(self, fields):
-        self._fields = fields
-        self._known = {}
-        for part in (fields.get("citation"), fields.get("metadata"), fields):
-            for name in part or {}:
-                self._known[name] = part[name]
-        for name, others in _ALIASES:
-            for other in others:
-                if name not in self._known and other in self._known:
-                    self._known[name] = self._known[other]
-        for name in self._known:
-            setattr(self, name, self._known[name])
-        for name in ("citation", "metadata"):
-            if fields.get(name) is not None:
-                setattr(self, name, Row(fields[name]))
-        if "file" in fields:
-            self.metadata = self
-    def __getitem__(self, name):
-        return self._known[name]
-    def __contains__(self, name):
-        return name in self._known
-    def __iter__(self):
-        return iter(self._fields)
-    def __repr__(self):
-        return repr(self._fields)
-    def get(self, name, default=None):
-        return self._known.get(name, default)
-    def keys(self):
-        return self._fields.keys()
-    def values(self):
-        return self._fields.values()
-    def items(self):
-        return self._fields.items()
-
-def _rows(page):
-    for name in ("results", "quotes", "entities"):
-        if page.get(name) is not None:
-            return [Row(fields) for fields in page[name]]
-    return [Row({"id": identity}) for identity in page.get("ids") or []]
-
-def _identities(ids):
-    if isinstance(ids, str):
-        return [ids]
-    return [each if isinstance(each, str) else each["id"] for each in ids]
-
-def _passage(passage):
-    if isinstance(passage, str):
-        return passage
-    return passage["passage_id"] if "passage_id" in passage else passage["id"]
-
-class SemanticSearch:
-    def __call__(self, query=None, *, top_k=10, response_mode="metadata", vendor_filter=None, min_score=0.0,
-                 include_relationships=False, filter_ids=None, filters=None, scope=None, cursor=None):
-        asked = {"query": query, "top_k": top_k, "response_mode": response_mode, "vendor_filter": vendor_filter,
-                 "min_score": min_score, "include_relationships": include_relationships, "filters": filters,
-                 "scope": scope, "cursor": cursor}
-        if filter_ids is not None:
-            asked["filter_ids"] = _identities(filter_ids)
-        return _rows(_ask("semantic_search", asked))
-
-class SearchMany:
-    def __call__(self, queries, *, top_k=10, response_mode="metadata", min_score=0.0, filters=None, scope=None):
-        return [semantic_search(query, top_k=top_k, response_mode=response_mode, min_score=min_score,
-                                filters=filters, scope=scope) for query in queries]
-
-class Fetch:
-    def __call__(self, ids, level="full", max_tokens=None, *, scope=None):
-        return _rows(_ask("fetch", {
-            "ids": _identities(ids), "level": level, "max_tokens": max_tokens, "scope": scope}))
-
-class HybridSearch:
-    def __call__(self, query, bm25_weight=0.5, vector_weight=0.5, top_k=10, filters=None, *,
-                 response_mode="metadata", min_score=0.0, scope=None, cursor=None):
-        return _rows(_ask("hybrid_search", {
-            "query": query, "bm25_weight": bm25_weight, "vector_weight": vector_weight, "top_k": top_k,
-            "filters": filters, "response_mode": response_mode, "min_score": min_score, "scope": scope,
-            "cursor": cursor}))
-
-class Rerank:
-    def __call__(self, query, rows, top_k=5, threshold=0.0, *, scope=None):
-        given = {}
-        for row in rows:
-            identity = row if isinstance(row, str) else row["id"]
-            if identity not in given:
-                given[identity] = {"id": identity} if isinstance(row, str) else row._fields
-        if not given:
-            return []
-        reply = _ask("rerank", {
-            "query": query, "ids": list(given), "top_k": top_k, "threshold": threshold, "scope": scope})
-        return [Row({**given[one["id"]], "rerank_score": one["rerank_score"]}) for one in reply["results"]]
-
-class Tokens:
-    def __call__(self, text):
-        return sum(_ask("tokens", {"texts": [text]})["counts"])
-
-class Budget:
-    def __call__(self):
-        return Row(_ask("budget", {}))
-
-class Progress:
-    def __call__(self, message):
-        _ask("progress", {"message": str(message)[:200]})
-
-class KnowledgeBase:
-    def __init__(self):
-        self.semantic_search = semantic_search
-        self.search_many = search_many
-        self.fetch = fetch
-    def search(self, query, *, top_k=5, max_per_doc=1, filters=None, scope=None, cursor=None):
-        options = None if max_per_doc == 1 else {"max_per_doc": max_per_doc}
-        return _rows(_ask("kb.search", {"query": query, "top_k": top_k, "page_size": top_k, "options": options,
-                                        "filters": filters, "scope": scope, "cursor": cursor}))
-    def retrieve_evidence(self, question, *, top_k=5, max_quotes=6, max_quote_tokens=80, include_context_tokens=20,
-                          filters=None, scope=None, cursor=None):
-        return _rows(_ask("kb.retrieve_evidence", {
-            "question": question, "top_k": top_k, "max_quotes": max_quotes, "max_quote_tokens": max_quote_tokens,
-            "include_context_tokens": include_context_tokens, "filters": filters, "scope": scope,
-            "cursor": cursor}))
-    def extract_evidence(self, question, passage_ids, *, max_quotes=6, max_quote_tokens=80,
-                         include_context_tokens=20, scope=None, cursor=None):
-        wanted = [passage_ids] if isinstance(passage_ids, (str, Row)) else passage_ids
-        return _rows(_ask("kb.extract_evidence", {
-            "question": question, "passage_ids": [_passage(each) for each in wanted], "max_quotes": max_quotes,
-            "max_quote_tokens": max_quote_tokens, "include_context_tokens": include_context_tokens,
-            "scope": scope, "cursor": cursor}))
-    def read_excerpt(self, passage_id, max_tokens=300, start_char=0, *, format="text", scope=None):
-        options = None if format == "text" else {"format": format}
-        return Row(_ask("kb.read_excerpt", {
-            "passage_id": _passage(passage_id), "max_tokens": max_tokens, "start_char": start_char,
-            "options": options, "scope": scope}))
-    def expand_excerpt(self, passage_id, before_tokens=150, after_tokens=150, *, scope=None):
-        return Row(_ask("kb.expand_excerpt", {
-            "passage_id": _passage(passage_id), "before_tokens": before_tokens, "after_tokens": after_tokens,
-            "scope": scope}))
-
-def _nodes(ids):
-    return [_node(each) for each in ([ids] if isinstance(ids, (str, Row)) else ids)]
-
-def _node(node):
-    return node if isinstance(node, str) else node["id"]
-
-def _texts(values):
-    return [values] if isinstance(values, str) else values
-
-class KnowledgeGraph:
-    def describe(self, ids=(), *, include_snippet=False, page_size=25, scope=None, cursor=None):
-        page = _ask("graph.describe", {
-            "ids": _nodes(ids), "include_snippet": include_snippet, "page_size": page_size, "scope": scope,
-            "cursor": cursor})
-        return _rows(page) if ids else Row({"graph": page["graph"]})
-    def expand(self, ids, hops=1, *, direction="both", types=None, include_snippet=False, page_size=25, scope=None,
-               cursor=None):
-        return _rows(_ask("graph.expand", {
-            "ids": _nodes(ids), "hops": hops, "direction": direction, "types": _texts(types),
-            "include_snippet": include_snippet, "page_size": page_size, "scope": scope, "cursor": cursor}))
-    def paths(self, from_ids, to_ids, max_hops=3, *, types=None, limit=10, scope=None, cursor=None):
-        return _rows(_ask("graph.paths", {
-            "from_ids": _nodes(from_ids), "to_ids": _nodes(to_ids), "max_hops": max_hops, "types": _texts(types),
-            "limit": limit, "scope": scope, "cursor": cursor}))
-    def parents(self, ids, hops=5, *, include_snippet=False, page_size=25, scope=None, cursor=None):
-        return _rows(_ask("graph.parents", {
-            "ids": _nodes(ids), "hops": hops, "include_snippet": include_snippet, "page_size": page_size,
-            "scope": scope, "cursor": cursor}))
-    def children(self, ids, hops=1, *, include_snippet=False, page_size=25, scope=None, cursor=None):
-        return _rows(_ask("graph.children", {
-            "ids": _nodes(ids), "hops": hops, "include_snippet": include_snippet, "page_size": page_size,
-            "scope": scope, "cursor": cursor}))
-    def entities_for_sections(self, section_ids, *, page_size=25, scope=None, cursor=None):
-        return _rows(_ask("graph.entities_for_sections", {
-            "section_ids": _nodes(section_ids), "page_size": page_size, "scope": scope, "cursor": cursor}))
-    def sections_for_entities(self, entity_ids, *, include_snippet=False, page_size=25, scope=None, cursor=None):
-        return _rows(_ask("graph.sections_for_entities", {
-            "entity_ids": _nodes(entity_ids), "include_snippet": include_snippet, "page_size": page_size,
-            "scope": scope, "cursor": cursor}))
-
-class FindVendorInfo:
-    def __call__(self, vendor_name, include_content=False, max_results=50, entity_types=None, *, scope=None,
-                 cursor=None):
-        return _rows(_ask("find_vendor_info", {
-            "vendor_name": vendor_name, "include_content": include_content, "max_results": max_results,
-            "entity_types": _texts(entity_types), "scope": scope, "cursor": cursor}))
-
-semantic_search = SemanticSearch()
-search_many = SearchMany()
-fetch = Fetch()
-hybrid_search = HybridSearch()
-rerank = Rerank()
-tokens = Tokens()
-budget = Budget()
-progress = Progress()
-kb = KnowledgeBase()
-graph = KnowledgeGraph()
-find_vendor_info = FindVendorInfo()
-[semantic_search, search_many, fetch, hybrid_search, rerank, tokens, budget, progress, kb, graph, find_vendor_info]
-"""
-_NAMES = (
-    "semantic_search", "search_many", "fetch", "hybrid_search", "rerank", "tokens", "budget", "progress", "kb",
-    "graph", "find_vendor_info",
-)  # fmt: skip
 # The value of the first of these names that the script has given one.
 _NAMED = """
 try:
@@ -263,6 +58,7 @@ _HINTS = (
     ("'KnowledgeGraph' object has no attribute", "graph has describe, expand, paths, parents, children, "
      "entities_for_sections, sections_for_entities"),
     ("'Row' object has no attribute", "row.keys() lists what a row has; row.get('x') is None where it has none"),
+    ("No module named 'skills'", "skills need whole Python: here, write the function into the script"),
     ("No module named", "this is the smaller Python of Monty; winnow doctor lists what it has not"),
     ("does not yet support", "this is the smaller Python of Monty: write it with functions, lists and dicts"),
 )  # fmt: skip
@@ -273,13 +69,13 @@ def main(descriptor: int, limits: Mapping[str, Any], binary: str, trial: bool = 
     channel = Channel(socket.socket(fileno=descriptor))
     bounds = Limits(**limits)
     tried: dict[str, list[Any]] = {}
-    program = _opened(binary)
+    program, prelude = _opened(binary), monty_sdk.prelude()
     raised = _raise_walls(bounds, tried, trial=trial)
     with Monty(binary_path=program, min_processes=1, max_processes=1) as pool:
         modules: dict[str, ExternalModule] = {}
         wanted: Any = {"max_memory": bounds.memory_bytes, "max_suspensions": _ROUND_TRIPS}
         with pool.checkout(limits=wanted, external_modules=modules, **_MANNERS) as session:
-            sdk = dict(zip(_NAMES, session.feed_run(_PRELUDE), strict=True))
+            sdk = dict(zip(monty_sdk.NAMES, session.feed_run(prelude), strict=True))
             modules.update({"winnow": ExternalModule(sdk), "client_sdk": ExternalModule(sdk)})
             worker = session.worker_pid
             assert worker is not None

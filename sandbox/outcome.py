@@ -113,11 +113,17 @@ class SandboxUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The host's answer to one SDK call: a JSON value, and what it counts against the script's budget."""
+    """The host's answer to one SDK call: a JSON value, and what it counts against the script's budget.
+
+    Of a batch several calls may be under way at once. ``settle`` is called for each reply in the order of the
+    calls, when the script is about to get it, and never for one that is thrown away; whatever the host counts is
+    counted there. It may raise ``CallError``: the script gets that instead.
+    """
 
     value: Any
     rows: int = 0
     tokens: int = 0
+    settle: Callable[[], None] | None = None
 
 
 class CallError(Exception):
@@ -134,7 +140,8 @@ class CallError(Exception):
         self.limit = limit
 
 
-# The host's side of the SDK: method name and parameters (both hostile until validated) to an answer.
+# The host's side of the SDK: method name and parameters (both hostile until validated) to an answer. Several calls
+# may be under way at once.
 HostCall = Callable[[str, Mapping[str, Any]], Awaitable[Reply]]
 # What the host's own purses still hold, by name.
 Left = Callable[[], Mapping[str, int]]

@@ -129,6 +129,10 @@ class _Facts:
         ):
             self._set[node.slice.value] -= 1  # reading an item sets none
 
+    def _call(self, node: ast.Call) -> None:
+        if (asked := _got(node)) is not None:
+            self._set[asked[1]] -= 1  # nor does .get
+
     def _keyword(self, node: ast.keyword) -> None:
         self._set[node.arg or ""] += 1
 
@@ -217,6 +221,7 @@ _GATHER: Mapping[type[ast.AST], Callable[[_Facts, Any], None]] = {
     ast.Attribute: _Facts._attribute,
     ast.Constant: _Facts._text,
     ast.Subscript: _Facts._item,
+    ast.Call: _Facts._call,
     ast.keyword: _Facts._keyword,
     ast.Import: _Facts._import,
     ast.ImportFrom: _Facts._import_from,
@@ -391,6 +396,8 @@ class _Walk:
             self._sdk_call(node, function)
         elif isinstance(node.func, ast.Name):
             self._enter(node.func.id)
+        elif (asked := _got(node)) is not None:
+            self._field(node, *asked)
         elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
             first = node.args[0] if node.args else None
             runs = self._facts.modules.get(node.func.value.id) == "asyncio" and node.func.attr == "run"
@@ -444,6 +451,14 @@ _EVALUATE: Mapping[type[ast.AST], Callable[[_Walk, Any], None]] = {
     **dict.fromkeys((ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), _Walk._comprehension),
     **dict.fromkeys((ast.Constant, ast.Load, ast.Store, ast.Del), _Walk._nothing),
 }
+
+
+def _got(node: ast.Call) -> tuple[ast.expr, str] | None:
+    """Whose field, and which, where this is ``row.get("title")``."""
+    match node:
+        case ast.Call(func=ast.Attribute(owner, "get"), args=[ast.Constant(str(name)), *_]):
+            return owner, name
+    return None
 
 
 def _awaited(value: ast.expr) -> ast.expr:

@@ -26,30 +26,44 @@ def largest(value: Any) -> str:
 def smaller(value: Any, bound: int, unit: str) -> str:
     """What to return instead, as a script would write it."""
     room = int(bound * _ROOM) * (_BYTES_PER_TOKEN if unit == "tokens" else 1)
+    place = "result"
+    while isinstance(value, dict) and (bulk := _bulk(value)) is not None:
+        place, value = f"{place}[{bulk[:_KEY_CHARS]!r}]", value[bulk]
+    told = _instead(value, place, room)
+    return (
+        f"make {place} smaller: {told}; {_ANY}" if told and place != "result" else f"{told}; {_ANY}".lstrip("; ")
+    )
+
+
+def _bulk(value: dict[str, Any]) -> str | None:
+    """The name of what takes most of an object; None where no one does: then it is a table by name."""
+    name = max(value, key=lambda key: _size(value[key]), default=None)
+    return name if name is not None and 2 * _size(value[name]) >= _size(value) else None
+
+
+def _instead(value: Any, place: str, room: int) -> str:
+    """A smaller form of the value at this place; "" where there is none to be told."""
     if isinstance(value, list) and value:
-        return _fewer(value, room)
+        return _fewer(value, place, room)
     if isinstance(value, dict) and value:
-        name = max(value, key=lambda key: _size(value[key]))
-        inner = value[name]
-        return f"make result[{name[:_KEY_CHARS]!r}] smaller: {smaller(inner, bound, unit)}" if inner else _ANY
-    if isinstance(value, str):
-        return f"return its beginning: result[:{room:,}]".replace(",", "_") + f"; {_ANY}"
-    return _ANY
+        kept = min(len(value), max(1, room * len(value) // max(_size(value), 1)))
+        return f"return fewer: dict(list({place}.items())[:{kept}])"
+    return f"return its beginning: {place}[:{room:_}]" if isinstance(value, str) else ""
 
 
 _ANY = "summarize(rows, max_content_length=100) and format_for_agent(rows, max_tokens=1000) shorten rows"
 
 
-def _fewer(rows: list[Any], room: int) -> str:
+def _fewer(rows: list[Any], place: str, room: int) -> str:
     names = _names(rows)
     if not names:
         kept = max(1, room * len(rows) // max(_size(rows), 1))
-        return f"return fewer: result[:{min(kept, len(rows))}]; {_ANY}"
+        return f"return fewer: {place}[:{min(kept, len(rows))}]"
     small = [{name: row[name] for name in names if name in row} for row in rows]
     kept = min(len(rows), max(1, room * len(rows) // max(_size(small), 1)))
-    some = "result" if kept == len(rows) else f"result[:{kept}]"
+    some = place if kept == len(rows) else f"{place}[:{kept}]"
     fields = ", ".join(map(repr, names))
-    return f"return [{{name: row.get(name) for name in [{fields}]}} for row in {some}]; {_ANY}"
+    return f"return [{{name: row.get(name) for name in [{fields}]}} for row in {some}]"
 
 
 def _names(rows: list[Any]) -> list[str]:

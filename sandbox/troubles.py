@@ -284,6 +284,8 @@ def _hint(error: BaseException) -> str | None:
             return _name_hint(error)
         if isinstance(error, (AttributeError, TypeError)) and "'coroutine'" in str(error):
             return _coroutine_hint()
+        if isinstance(error, (AttributeError, TypeError)) and (found := _PROMISED.search(str(error))):
+            return f"{_PROMISES[found[1]]} was called without await"
         if isinstance(error, AttributeError):
             return _attribute_hint(error)
         if isinstance(error, ImportError):
@@ -347,6 +349,11 @@ def _type_hint(message: str) -> str | None:
     if found:
         return _keyword_hint(found[1], found[2])
     return None
+
+
+# What stands for a value that is not there yet -> what made it.
+_PROMISES = {"_GatheringFuture": "asyncio.gather()", "Task": "asyncio.create_task()", "Future": "a future"}
+_PROMISED = re.compile(f"'({'|'.join(_PROMISES)})' object")
 
 
 def _coroutine_hint() -> str:

@@ -12,6 +12,7 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -20,7 +21,7 @@ from server.audit import AuditLog, fingerprint, hash_of
 from server.contracts.base import Tier
 from server.errors import WinnowError
 from server.kept import new_execution_id
-from server.knowledge import SCRIPT, Caller, Knowledge
+from server.knowledge import SCRIPT, Answer, Caller, Knowledge
 from server.logs import log
 from server.settings import MIB, Settings
 from server.skills import Shelf, load
@@ -95,18 +96,23 @@ class _Meter:
         return {_CALLED[purse]: left for purse, left in self.left.items()}
 
     async def call(self, method: str, params: Mapping[str, Any]) -> Reply:
-        """Answer one SDK call.
-
-        Raises:
-            CallError: what the script sees instead of an answer.
-        """
+        """Answer one SDK call. Nothing is counted before the reply is settled: several may be under way."""
         call: dict[str, Any] = {"call": method[:_METHOD_CHARS], "arguments": fingerprint(params)}
         self.calls.append(call)
         try:
             answer = await self.kb.call(method, params, self.caller)
         except WinnowError as error:
-            call["error"] = error.reason
-            raise CallError(error.reason, error.message) from None
+            return Reply(None, settle=partial(self._refuse, call, error))
+        value = {**answer.payload, "warnings": list(answer.warnings)} if answer.warnings else answer.payload
+        return Reply(value, rows=answer.rows, tokens=answer.tokens, settle=partial(self._take, call, answer))
+
+    def _refuse(self, call: dict[str, Any], error: WinnowError) -> None:
+        """Raises ``CallError``: what the script sees instead of an answer."""
+        call["error"] = error.reason
+        raise CallError(error.reason, error.message) from None
+
+    def _take(self, call: dict[str, Any], answer: Answer) -> None:
+        """Take the answer's rows out of their purse. Raises ``CallError`` where it does not hold as many."""
         call |= {"rows": answer.rows, "tokens": answer.tokens}
         purse = _PURSES[answer.tier]
         if answer.rows > self.left[purse]:
@@ -119,8 +125,6 @@ class _Meter:
                 limit=True,
             )
         self.left[purse] -= answer.rows
-        value = {**answer.payload, "warnings": list(answer.warnings)} if answer.warnings else answer.payload
-        return Reply(value, rows=answer.rows, tokens=answer.tokens)
 
 
 class Scripts:

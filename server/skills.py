@@ -117,6 +117,10 @@ def _skills_in(source: str, file: str) -> Iterator[Skill]:
         yield Skill(node.name, f"({ast.unparse(node.args)})", inspect.cleandoc(doc), file)
 
 
+# Engines whose language is too small for them (setting ``sandbox``).
+WITHOUT_SKILLS = frozenset({"monty"})
+
+
 def explained(shelf: Shelf) -> str:
     """Every skill by one line, then each with its parameters; Markdown."""
     lines = [f"- `{skill.name}{skill.parameters}`: {skill.line}" for skill in shelf.skills.values()]

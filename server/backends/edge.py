@@ -199,7 +199,8 @@ class EdgeStore:
         request = qdrant.QueryRequest(
             limit=limit, query=query, filter=where, params=params, with_payload=False, with_vector=False
         )
-        return [(_chunk(found.id), found.score) for found in self._shard.query(request)]
+        found: list[Any] = self._shard.query(request)  # their ids are numbers: we gave them
+        return [(chunk_of_point(one.id), one.score) for one in found]
 
     def _score(
         self, query: qdrant.Query, chunk_ids: Sequence[str], params: qdrant.SearchParams | None = None

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,12 +51,16 @@ def console_script() -> Path:
 
 
 @asynccontextmanager
-async def connected(store: Path, project: str, log: Path) -> AsyncIterator[Client]:
-    """A client of a ``winnow serve`` child over this store; the child's log goes to a file."""
+async def connected(
+    store: Path, project: str, log: Path, options: Sequence[str] = ("--no-daemon",)
+) -> AsyncIterator[Client]:
+    """A client of a ``winnow serve`` child over this store; the child's log goes to a file.
+
+    ``options`` of the child: a demonstration leaves nothing behind, so no engine either.
+    """
     server = StdioServerParameters(
         command=str(console_script()),
-        # A demonstration leaves nothing behind, so no engine either.
-        args=["serve", "--store", str(store), "--project", project, "--no-daemon"],
+        args=["serve", "--store", str(store), "--project", project, *options],
         env={name: value for name, value in os.environ.items() if name.startswith(("WINNOW_", "XDG_"))},
     )
     with log.open("w", encoding="utf-8") as errors:

@@ -93,7 +93,7 @@ def ranked(
     generation = generation_of(asking, filters)
     ranking, cache_hit = _ranking(asking, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
     kept: list[Found] = []
-    for some in _portions(ranking.hits):
+    for some in _portions(ranking.hits, wanted):
         kept += _passages(asking, some, asked.filters)
         if len(kept) >= wanted:
             break
@@ -247,9 +247,15 @@ def _chunk_of(asking: Asking, id: str) -> str:
     return kept.passage.chunk.id if kept else id
 
 
-def _portions(hits: Sequence[Hit]) -> Iterator[Sequence[Hit]]:
-    """Most often the first few dozen have passages of enough documents, so no more are read."""
-    for start in range(0, len(hits), _AT_ONCE):
+def _portions(hits: Sequence[Hit], first: int = _AT_ONCE) -> Iterator[Sequence[Hit]]:
+    """Most often the first few dozen have passages of enough documents, so no more are read.
+
+    ``first``: how many may be enough where every hit counts, whatever document it is of.
+    """
+    first = min(first, _AT_ONCE)
+    if hits:
+        yield hits[:first]
+    for start in range(first, len(hits), _AT_ONCE):
         yield hits[start : start + _AT_ONCE]
 
 

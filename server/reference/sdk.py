@@ -11,7 +11,7 @@ from functools import cache
 from types import MappingProxyType
 
 import client_sdk
-from sandbox import hints, menu
+from sandbox import hints, menu, monty, monty_sdk
 from server.reference.schemas import table
 from server.scripts import ALLOWANCES, Allowance
 
@@ -34,11 +34,27 @@ def _at_hand() -> Iterator[tuple[str, object]]:
 SDK: Mapping[str, object] = MappingProxyType(dict(_at_hand()))
 
 
+_SMALLER = "monty"
+_PRINTED = " `help(rerank)` prints what stands here of one of them."
+_GAPS = "Scripts run in a smaller Python here. What it has not, and what to write instead:"
+
+
+def at_hand(engine: str = "auto") -> Mapping[str, object]:
+    """Of ``SDK``, what a script has that runs on this engine (setting ``sandbox``)."""
+    if engine != _SMALLER:
+        return SDK
+    return {name: value for name, value in SDK.items() if name.partition(".")[0] in monty_sdk.NAMES}
+
+
 @cache
-def sdk_reference() -> str:
+def sdk_reference(engine: str = "auto") -> str:
     """What a script may call, what it gets, what one run may use and what it may import, as Markdown."""
-    functions = [explained(name) for name in SDK]
-    return "\n\n".join([_markdown(client_sdk.__doc__), *functions, *_bounds_of_a_run(), *_modules()])
+    opening, missing = [_markdown(client_sdk.__doc__)], frozenset[str]()
+    if engine == _SMALLER:
+        opening = [opening[0].removesuffix(_PRINTED), _GAPS, table(("not there", "instead"), monty.GAPS.items())]
+        missing = frozenset(monty.MISSING_MODULES)
+    functions = [explained(name) for name in at_hand(engine)]
+    return "\n\n".join([*opening, *functions, *_bounds_of_a_run(), *_modules(missing)])
 
 
 @cache
@@ -86,12 +102,12 @@ def _allowed(allowed: Allowance) -> dict[str, float]:
     return {**dataclasses.asdict(allowed.limits), **allowed.rows}
 
 
-def _modules() -> Iterator[str]:
+def _modules(missing: frozenset[str]) -> Iterator[str]:
     yield "## What a script may import"
     yield "These names of these modules, and nothing else of them."
-    ours = ("winnow", "client_sdk")
+    missing |= {"winnow", "client_sdk"}
     # The tables themselves, not what this Python makes of them: the page is the same wherever it is written.
-    rows = ((f"`{name}`", _names(name, offered)) for name, offered in menu.TABLE.items() if name not in ours)
+    rows = ((f"`{name}`", _names(name, offered)) for name, offered in menu.TABLE.items() if name not in missing)
     yield table(("module", "names"), rows)
 
 

@@ -54,7 +54,9 @@ def reciprocal_rank_fusion(rankings: Iterable[Sequence[str]], k: int = RRF_K) ->
 def normalised(scores: Mapping[str, float]) -> dict[str, float]:
     """Each score divided by the best one, nothing below 0; all 0 where the best is not above it."""
     best = max(scores.values(), default=0.0)
-    return {chunk: max(score, 0.0) / best if best > 0 else 0.0 for chunk, score in scores.items()}
+    if best <= 0:
+        return dict.fromkeys(scores, 0.0)
+    return {chunk: score / best if score > 0 else 0.0 for chunk, score in scores.items()}
 
 
 def ranked(scores: Iterable[tuple[str, float]]) -> Scored:

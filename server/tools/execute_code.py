@@ -67,11 +67,9 @@ def _limits_of(settings: Settings) -> str:
 _SMALLER_LANGUAGE: Mapping[str, str] = MappingProxyType(
     {
         "(sync or await, no import needed)": "(without await, no import needed)",
-        'rerank(query, rows), hybrid_search, filter_rows, dedupe, group_by(rows, "file"), quotes(rows), '
-        "summarize, format_for_agent, graph.expand, graph.paths, budget; help(name) prints more\n"
-        "from skills import map_reduce, timeline, ...  help topic skills": "graph.expand, graph.paths",
-        'best = rerank("which cipher", rows, top_k=3)\nreturn [{"file": r.file, "text": r.content[:300]} for r in '
-        "fetch(best)]": 'return [{"file": r.file, "text": r.content[:300]} for r in fetch(rows[:3])]',
+        ", budget; help(name) prints more\nfrom skills import map_reduce, timeline, ...  help topic skills": (
+            ", budget"
+        ),
         "Everyday Python runs, with json re math datetime collections itertools statistics; no files, network, "
         "processes.": "Smaller Python: json re math datetime collections itertools; no inheritance, properties, "
         "yield, del, contextlib, enum, statistics, files, network, processes.",

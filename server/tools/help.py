@@ -12,7 +12,8 @@ from server.contracts.help import Help, HelpAnswer
 from server.errors import WinnowError
 from server.reference.guides import playbook, spelled
 from server.reference.schemas import arguments_table
-from server.reference.sdk import SDK, explained, sdk_reference
+from server.reference.sdk import at_hand, explained, sdk_reference
+from server.skills import WITHOUT_SKILLS
 from server.skills import explained as skills_explained
 from server.tiers import Size
 from server.tokens import first_tokens
@@ -71,7 +72,8 @@ def _topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[
     topics: dict[str, Callable[[], str]] = {"playbook": lambda: spelled(playbook(names), context.settings)}
     in_scripts = _in_scripts(context) if "execute_code" in names else {}
     if in_scripts:
-        topics["sdk"] = sdk_reference
+        topics["sdk"] = partial(sdk_reference, context.settings.sandbox)
+    if in_scripts and context.settings.sandbox not in WITHOUT_SKILLS:
         topics["skills"] = partial(skills_explained, context.scripts.shelf)
     for tool in offered:
         name = tool.name if context.settings.tool_names == "dotted" else _plain(tool.name)
@@ -82,8 +84,9 @@ def _topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[
 
 def _in_scripts(context: Context) -> Mapping[str, object]:
     """What a script has at hand; without a graph nobody is told to walk one."""
-    walks = "find_vendor_info", *(name for name in SDK if name.startswith("graph."))
-    return {name: value for name, value in SDK.items() if context.settings.graph != "off" or name not in walks}
+    known = at_hand(context.settings.sandbox)
+    walks = "find_vendor_info", *(name for name in known if name.startswith("graph."))
+    return {name: value for name, value in known.items() if context.settings.graph != "off" or name not in walks}
 
 
 def _about(tool: Tool, in_scripts: str | None, context: Context) -> str:

@@ -57,26 +57,33 @@ TEMPLATES = (TEMPLATE, RESULTS)
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A help page. ``needs`` names the tool without which there is none; ``text`` takes the tools listed."""
+    """A help page. ``needs`` names the tool without which there is none.
+
+    ``text`` takes the tools listed, and the settings of the server.
+    """
 
     name: str
     title: str
     description: str
     needs: str
-    text: Callable[[Collection[str]], str]
+    text: Callable[[Collection[str], Settings], str]
+
+
+def _playbook(tools: Collection[str], settings: Settings) -> str:
+    return playbook(tools)
 
 
 PAGES: Mapping[str, Page] = MappingProxyType(
     {
         "winnow://help/playbook": Page(
-            "playbook", "Playbook", "How to answer from the knowledge base with few calls.", "", playbook
+            "playbook", "Playbook", "How to answer from the knowledge base with few calls.", "", _playbook
         ),
         "winnow://help/sdk": Page(
             "sdk",
             "Script SDK",
             "What an execute_code script may call, use and import.",
             "execute_code",
-            lambda tools: sdk_reference(),
+            lambda tools, settings: sdk_reference(settings.sandbox),
         ),
     }
 )
@@ -147,7 +154,7 @@ def _contents(uri: str, text: str, mime_type: str) -> ReadResourceResult:
 
 
 def _rendered(page: Page, tools: Collection[str], settings: Settings) -> str:
-    return spelled(page.text(tools), settings)
+    return spelled(page.text(tools, settings), settings)
 
 
 def _pages(tools: Collection[str]) -> Mapping[str, Page]:

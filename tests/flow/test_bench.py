@@ -13,7 +13,7 @@ import pytest
 
 from server.bench import graph as networks
 from server.bench import peers, workloads
-from server.commands import bench
+from server.commands.bench import graph, sandbox
 from server.errors import WinnowError
 
 WINNOW = Path(sys.executable).with_name("winnow")
@@ -64,7 +64,7 @@ def test_figures_are_shown_with_and_without_peers(
         "fib_24": {"error": "SyntaxError: no"}
     }
     measured = {"version": "1", "warm_ms": {"p50": 0.25, "p95": 1.0}, "host_call_us": 31.0, "cpu": rows}
-    bench.show({**figures, "peers": {"other": measured, "absent": {"missing": "No module named 'absent'"}}})
+    sandbox.show({**figures, "peers": {"other": measured, "absent": {"missing": "No module named 'absent'"}}})
     shown = capsys.readouterr().out
     assert [word in shown for word in ("other", "0.25 ms", "12.5 ms", "fails", "No module named")] == [True] * 5
 
@@ -77,13 +77,13 @@ def test_the_graph_stores_are_measured_over_a_graph_of_the_size_asked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A small one: every operation has its figures, and the table shows what the JSON holds."""
-    bench.graph(nodes=200, edges=2000, questions=20, as_json=True)
+    graph.run(nodes=200, edges=2000, questions=20, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["documents"], told["nodes"], told["questions"]) == (4, 200, 20)
     assert abs(told["edges"] - 2000) < 100
     (store,) = told["stores"].values()
     assert [set(row) for row in store["ms"].values()] == [{"p50", "p95", "cpu"}] * 4
-    bench.show_graph(told)
+    graph.show_graph(told)
     shown = capsys.readouterr().out
     assert [name in shown for name in ("embedded p95", "import", *store["ms"])] == [True] * 6
 

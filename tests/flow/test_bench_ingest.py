@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from server.backends import weights
 from server.bench.stores import STORES, filled
 from server.commands.bench import app
-from server.commands.filling import show_ingest
+from server.commands.bench.ingest import show_ingest
 
 pytestmark = pytest.mark.skipif(
     weights.installed_carrier() is None, reason=f"the package {weights.CARRIER} is not installed"

@@ -22,6 +22,7 @@ from server.cli import COMMANDS
 from server.commands.writing import target_of
 from server.ingest.pipeline import ingest_paths
 from server.settings import load_settings
+from server.tools import TOOLS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -89,7 +90,22 @@ def test_every_shell_example_runs(page: str, example: str, home: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-SCRIPT_EXAMPLES = [(_name(page), block) for page in PAGES for block in _blocks(page, "python")]
+def _described() -> Iterator[tuple[str, str]]:
+    """What the descriptions of tools end with."""
+    for tool in TOOLS:
+        _, found, example = tool.description.partition("Example:\n")
+        if found:
+            yield f"description of {tool.name}", example
+
+
+SCRIPT_EXAMPLES = [
+    *((_name(page), block) for page in PAGES for block in _blocks(page, "python")),
+    *_described(),
+]
+
+
+def test_the_example_in_the_description_of_scripts_is_one_of_them() -> None:
+    assert [place for place, _ in _described()] == ["description of execute_code"]
 
 
 @pytest.fixture(scope="module")

@@ -81,7 +81,16 @@ ADVICE = [
     ),
     ("x" * 50_000, "result 50,002 bytes", "result[:26_214]"),
     (["x" * 100] * 900, "result[*] 91,800 bytes", "return fewer: result[:254]"),
-    ({f"k{n}": "x" * 900 for n in range(90)}, "result[*] 81,180 bytes", "make result['k0'] smaller"),
+    (
+        {f"k{n}": "x" * 900 for n in range(90)},
+        "result[*] 81,180 bytes",
+        "return fewer: dict(list(result.items())[:28])",
+    ),
+    (
+        {"a": {"b": ["x" * 100] * 900}},
+        "result['a']['b'][*]",
+        "make result['a']['b'] smaller: return fewer: result['a']['b'][:254]",
+    ),
     ([[1] * 90] * 500, "result[*][*]", "return fewer: result[:"),
 ]
 
@@ -92,8 +101,16 @@ def test_what_is_too_large_is_named_with_a_form_that_fits(value: Any, where: str
     assert instead in sizes.smaller(value, 32 * 1024, "bytes")
 
 
-def test_the_smaller_form_of_records_is_one_that_fits() -> None:
-    advice = sizes.smaller(BULKY * 40, 32 * 1024, "bytes")
-    form = advice.partition("return ")[2].partition(";")[0]
-    smaller = eval(form, {"result": BULKY * 40})
+@pytest.mark.parametrize(
+    "result",
+    [BULKY * 40, {"rows": BULKY * 40}, {"of": {"all": ["x" * 70] * 900}}, {str(n): "y" * 800 for n in range(90)}],
+)
+def test_the_smaller_form_is_one_that_runs_and_fits(result: Any) -> None:
+    form = (
+        sizes.smaller(result, 32 * 1024, "bytes")
+        .rpartition("return ")[2]
+        .removeprefix("fewer: ")
+        .partition(";")[0]
+    )
+    smaller = eval(form, {"result": result})
     assert 10_000 < len(dumps(smaller).encode()) <= 32 * 1024

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox import WallReport, monty
+from sandbox import WallReport, monty, monty_sdk
 from sandbox.engines import tier
 from server.health import examine
+from server.reference.sdk import SDK, sdk_reference
 from server.settings import Settings, load_settings
 from server.tools.execute_code import _SMALLER_LANGUAGE, DESCRIPTION, TOOL
 
@@ -16,6 +17,19 @@ def test_the_description_tells_the_agent_of_the_smaller_language() -> None:
     worded = TOOL.worded(DESCRIPTION, Settings(sandbox="monty"))
     assert [part for part in _SMALLER_LANGUAGE.values() if part not in worded] == []
     assert len(worded) < 1500
+
+
+def test_its_reference_has_what_it_has_and_says_what_it_has_not() -> None:
+    reference = sdk_reference("monty")
+    told = {line.removeprefix("## ") for line in reference.splitlines() if line.startswith("## ")}
+    functions = told - {"What one run may use", "What a script may import"}
+    owners = {name.partition(".")[0] for name in functions}
+    assert (owners, functions < set(SDK)) == (set(monty_sdk.NAMES), True)
+    assert [gap for gap in monty.GAPS if gap not in reference] == []
+    assert [name for name in monty.MISSING_MODULES if f"| `{name}` |" in reference] == []
+    assert "help(rerank)" not in reference
+    assert "| `json` |" in reference
+    assert sdk_reference("auto") == sdk_reference()
 
 
 @pytest.mark.parametrize("name", ["auto", "seatbelt"])

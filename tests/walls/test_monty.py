@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
+import client_sdk
 from client_sdk import ladder, walks
-from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, monty, probe
+from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, monty, monty_sdk, probe
 from sandbox.menu import MENU
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +46,9 @@ EXCERPT = {
 }
 
 
+KEPT = {"rows": [ROW], "row": ROW, "text": "told", "numbers": [1, 2]}
+
+
 async def answer(method: str, params: Mapping[str, Any]) -> Reply:
     if params.get("query") == "refused":
         raise CallError("INVALID_ARGUMENT", "no such project", hint="leave scope out")
@@ -59,6 +63,8 @@ async def answer(method: str, params: Mapping[str, Any]) -> Reply:
         return Reply({**EXCERPT, "excerpt": json.dumps([method, dict(params)])}, rows=1, tokens=10)
     if method == "rerank":
         return Reply({"results": [{"id": params["ids"][0], "rerank_score": 1.0}]}, rows=1)
+    if method == "read_result":
+        return Reply({"text": json.dumps(KEPT[params["execution_id"]])})
     if method == "tokens":
         return Reply({"counts": [len(text.split()) for text in params["texts"]]})
     return Reply({"mode": "preview", "count": 1, "results": [ROW]}, rows=1, tokens=10)
@@ -246,12 +252,86 @@ def test_weights_order_counts_and_budget_are_there_in_the_smaller_language(small
     assert (outcome.status, outcome.result) == ("ok", [1.0, "Retries", 2, 97, "guide#1", 1]), outcome.error
 
 
+SOME = [
+    {"id": "a", "title": "Retries", "score": 0.9, "file": "guide/retries.md", "type": "markdown", "tags": ["net"],
+     "preview": "Retry three times, then give up.", "section": "Policy"},
+    {"id": "b", "title": "Retries", "score": 0.4, "file": "src/retry.py", "type": "code", "vendor": "acme",
+     "content": "def retry():  pass " * 40},
+    {"id": "c", "title": "Old | new", "file": "guide/old.md", "type": "markdown", "quote": "retry three  times THEN, give up"},
+    {"id": "a", "title": "Retries", "score": 0.9, "file": "guide/retries.md", "preview": "Retry three times, then give up."},
+]  # fmt: skip
+SHAPED = (
+    "filter_rows(rows, min_score=0.5)",
+    "filter_rows(rows, lambda row: 'Re' in row.title, language='python')",
+    "filter_rows(rows, include='^guide/', exclude=['old', 'draft'])",
+    "filter_rows(rows, metadata={'type': 'code'}, domain='net', match='any')",
+    "filter_by_domain(rows, ['acme', 'guide'])",
+    "filter_by_score(rows, 0.1, 0.5)",
+    "dedupe(rows)",
+    "dedupe((row for row in rows), by='text')",
+    "dedupe(rows, by=['title', 'type'])",
+    "dedupe(rows, by=lambda row: row.title)",
+    "group_by(rows, 'type')",
+    "group_by(rows, ['title', 'type'])",
+    "group_by(rows, lambda row: row.get('vendor'))",
+    "summarize(rows, max_content_length=20)",
+    "summarize(rows, fields=['title', 'text'])",
+    "quotes(rows)",
+    "quotes(rows, max_chars=12)",
+    "[cite(row) for row in rows]",
+    "format_for_agent(rows)",
+    "format_for_agent(rows, style='table', max_tokens=60)",
+    "format_for_agent(rows, style='json')",
+)
+
+
+def _on_the_sdk(code: str) -> Any:
+    client_sdk.transport.connect(lambda method, params, each=(): {"ok": asyncio.run(answer(method, params)).value})
+    names = {name: getattr(client_sdk, name) for name in client_sdk.__all__}
+    return eval(code, {**names, "rows": [client_sdk.Row(fields) for fields in SOME]})
+
+
+def test_rows_are_arranged_as_in_the_larger_language(small: Bench) -> None:
+    code = f"Row, given = type(kb.search('q')[0]), {SOME!r}\nrows = [Row(one) for one in given]\n[{', '.join(SHAPED)}]"
+    outcome = small.run(code)
+    assert outcome.status == "ok", outcome.error
+    expected = [json.loads(json.dumps(_on_the_sdk(one), default=dict)) for one in SHAPED]
+    assert dict(zip(SHAPED, outcome.result, strict=True)) == dict(zip(SHAPED, expected, strict=True))
+
+
+def test_a_scripts_own_names_do_not_get_in_the_way_of_the_functions(small: Bench) -> None:
+    """Names that the source of those functions uses as well, and the functions' own names."""
+    code = (
+        "rows = kb.search('q')\njson = re = counts = Row = Rows = Text = Groups = Mapping = None\n"
+        "filter_rows = dedupe = None\n[len(filter_by_score(rows, 0.1)), len(quotes(rows)), format_for_agent(rows)]"
+    )
+    outcome = small.run(code)
+    assert (outcome.status, outcome.result[:2]) == ("ok", [1, 1]), outcome.error
+    assert "Retries" in outcome.result[2]
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_a_large_result_of_an_earlier_script_is_read(small: Bench, kept: str) -> None:
+    assert small.run(f"read_result({kept!r})").result == KEPT[kept]
+
+
+def test_rows_of_an_earlier_result_are_rows(small: Bench) -> None:
+    assert small.run("[read_result('rows')[0].title, read_result('row').to_dict()]").result == ["Retries", ROW]
+
+
 @pytest.mark.parametrize(
     "call",
     [
         *(f"kb.{name}" for name in ("search", "search_many", "fetch", "semantic_search", *ladder.FUNCTIONS)),
         *(f"graph.{name}" for name in walks.FUNCTIONS),
         "find_vendor_info",
+        "hybrid_search",
+        "rerank",
+        "budget",
+        "tokens",
+        "progress",
+        "read_result",
+        *monty_sdk.SHAPING,
     ],
 )
 def test_every_call_of_the_sdk_is_there(small: Bench, call: str) -> None:
@@ -299,6 +379,7 @@ def test_the_result_is_what_is_returned_or_named_or_stands_last_or_was_printed(
         ("x = 1\nawait kb.search('q')", 2, 1, "without await"),
         ("open('x')", 1, 1, "fetch("),
         ("x = 1\nimport numpy", 2, 1, "winnow doctor"),
+        ("from skills import timeline", 1, 1, "write the function into the script"),
         ("x = kb.search('refused')", 1, 5, "leave scope out"),
         ("x = 1\nkb.evidence('q')", 2, 1, "retrieve_evidence"),
         ("x = 1\ngraph.neighbors('q')", 2, 1, "expand"),
@@ -477,7 +558,13 @@ GAPS = {
 # These are about the SDK: the other engine is their control, in test_sandbox_language.py.
 SDK_GAPS = {
     "await of SDK calls": ("await kb.search('q')",),
-    "SDKError, pages with fields of their own": ("from winnow import SDKError", "kb.search('q').next_cursor"),
+    "SDKError, MCPClient, pages with fields of their own": (
+        "from winnow import SDKError",
+        "from winnow import MCPClient",
+        "kb.search('q').next_cursor",
+    ),
+    "skills": ("from skills import timeline",),
+    "help(name) in a script": ("help(fetch)",),
 }
 RUNS = {
     "functions": "def f(a, /, b, *c, d=1, **e): return a, b, c, d, e\nprint(f(1, 2, 3, d=4, g=5))",

@@ -1,4 +1,4 @@
-"""What ``winnow bench ingest`` does: rounds of indexing, here and elsewhere, in turn."""
+"""``winnow bench ingest``: rounds of indexing, here and elsewhere, in turn."""
 
 from __future__ import annotations
 
@@ -6,19 +6,52 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
+from server.commands.output import Json, errors_shown, print_json
 from server.errors import WinnowError
-from server.settings import Settings
+from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from server.bench.ingest import Place
     from server.ingest.documents import RawDocument
 
 _PRECISIONS = ("float32", "int8")
+EXAMPLES = (
+    "Examples: winnow bench ingest | winnow bench ingest docs/ --chunks 2000 --peers ~/peers/bin/python --json"
+)
+
+
+def run(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DIR", help="documents; this Python's documentation if not given", show_default=False
+        ),
+    ] = None,
+    chunks: Annotated[int, typer.Option("--chunks", min=20, max=100_000, help="chunks behind each figure")] = 600,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, max=20, help="runs in turn; figures are medians")] = 2,
+    peers: Annotated[
+        str | None,
+        typer.Option("--peers", metavar="PYTHON", help="an interpreter that has others to measure beside it"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Documents to an index in a folder of its own, end to end and stage by stage, with the default model.
+
+    Others are mcp-server-qdrant, chromadb and lancedb, as far as PYTHON has them: given the same chunks and the
+    same model, as they use it (float32) and as it is here (int8).
+    """
+    with errors_shown(as_json=as_json):
+        figures = measured(load_settings(graph="off", embedder="minilm"), folder, chunks, rounds, peers)
+    if as_json:
+        print_json(figures)
+    else:
+        show_ingest(figures)
 
 
 def measured(

@@ -1,0 +1,45 @@
+"""``winnow bench``: speed, measured on this host. Each subject is one module here; this is the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Protocol
+
+from server.commands.bench import code, graph, ingest, kb, sandbox, scale, search
+from server.commands.output import command
+
+
+class Subject(Protocol):
+    """A module that is one command: its examples, and ``run``, whose signature and docstring are its help."""
+
+    EXAMPLES: str
+
+    @property
+    def run(self) -> Callable[..., None]:
+        """Measure, and print the figures."""
+
+
+# subject -> its module; the order is the order of `winnow bench --help`
+SUBJECTS: Mapping[str, Subject] = MappingProxyType(
+    {
+        "sandbox": sandbox,
+        "kb": kb,
+        "graph": graph,
+        "ingest": ingest,
+        "search": search,
+        "scale": scale,
+        "code": code,
+    }
+)
+
+app = command(no_args_is_help=True)
+
+
+@app.callback()
+def subjects() -> None:
+    """Measure speed on this host."""
+
+
+for _name, _subject in SUBJECTS.items():
+    app.command(_name, epilog=_subject.EXAMPLES)(_subject.run)
