@@ -18,8 +18,8 @@ from server.engine import place
 from server.engine.launching import launch
 from server.engine.wire import (
     PROTOCOL,
-    REPLY_BYTES,
-    REQUEST_BYTES,
+    REPLIES,
+    REQUESTS,
     Channel,
     Message,
     build,
@@ -57,7 +57,7 @@ class _Link:
     """One connection: requests out, answers back by their numbers."""
 
     def __init__(self) -> None:
-        self.channel = Channel(REPLY_BYTES, REQUEST_BYTES, self._received, self._gone)
+        self.channel = Channel(REPLIES, REQUESTS, self._received, self._gone)
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._progress: dict[int, OnProgress] = {}

@@ -23,8 +23,8 @@ from server.engine import place
 from server.engine.wire import (
     OWN_SETTINGS,
     PROTOCOL,
-    REPLY_BYTES,
-    REQUEST_BYTES,
+    REPLIES,
+    REQUESTS,
     SECRET_SETTINGS,
     Channel,
     Message,
@@ -213,7 +213,7 @@ class Visitor(Channel):
     """One connection. It is a client from its hello on."""
 
     def __init__(self, host: Host) -> None:
-        super().__init__(REQUEST_BYTES, REPLY_BYTES, self._received, self._gone)
+        super().__init__(REQUESTS, REPLIES, self._received, self._gone)
         self.since = time.monotonic()
         self.kb: KnowledgeBase | None = None
         self.settings = host.settings

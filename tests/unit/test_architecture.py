@@ -101,6 +101,7 @@ VENDORS: Mapping[str, str] = {
     "rich": "server.commands.",
     "numpy": "server.backends. server.bench. server.graph.walk server.graph.parts server.graph.cooccurrence",
     "tiktoken": "server.tokens",
+    "orjson": "server.engine.wire",
     "cachetools": "server.caches server.kept server.scratch",
     "psutil": "server.bench. server.health sandbox.spawned security.soak",
     "packaging": "server.health",
