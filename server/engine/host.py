@@ -124,7 +124,7 @@ class Host:
         loop.run_in_executor(None, self.shared.open_early)
         self._wait_for_clients(max(self._idle_seconds, _FIRST_SECONDS))
         await self._leaving.wait()
-        place.forget(self.settings.store, door)
+        place.shut(self.settings.store, door)
         server.close()
 
     def leave(self) -> None:
@@ -323,6 +323,9 @@ class Visitor(Channel):
     async def counters(self, message: Message) -> Message:
         return asdict(await self._kb.counters())
 
+    async def count(self, message: Message) -> Message:
+        return {"tokens": await self._kb.count_tokens(_of(message, "text", str))}
+
     async def ingest(self, message: Message) -> Message:
         """The report, or None where the client stopped it."""
         paths, labels = _of(message, "paths", list), _of(message, "labels", dict)
@@ -385,6 +388,7 @@ _REQUESTS: Mapping[str, Callable[[Visitor, Message], Awaitable[Any]]] = MappingP
         "passage": Visitor.passage,
         "passage_ids": Visitor.passage_ids,
         "counters": Visitor.counters,
+        "count": Visitor.count,
         "ingest": Visitor.ingest,
         "interrupt": Visitor.interrupt,
     }

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -93,9 +94,12 @@ def ended(store: Path) -> Iterator[Path]:
     try:
         yield store
     finally:
-        with suppress(ProcessLookupError):
-            while (there := holder(store, ENGINE)) is not None:
-                os.kill(there.pid, signal.SIGKILL)
+        # One that is killed is replaced, until it dies once too often.
+        while (there := holder(store, ENGINE)) is not None:
+            if there.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(there.pid, signal.SIGKILL)
+            time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")

@@ -65,10 +65,10 @@ ROOMS: Mapping[str, str] = {
     "server.tiers server.spans server.evidence server.scratch server.kept server.printable server.tokens "
     "server.ids server.models server.errors server.settings",
     "server.knowledge": "server.operations server.contracts server.caches server.kept server.scratch "
-    "server.figures server.errors server.settings",
+    "server.figures server.errors server.settings server.tokens",
     "server.engine": "server.knowledge server.operations server.contracts server.caches server.kept "
-    "server.scratch server.figures server.models server.errors server.logs server.settings server.backends "
-    "server",
+    "server.scratch server.figures server.models server.errors server.logs server.settings server.tokens "
+    "server.backends server",
     "server.scripts": "sandbox server.audit server.logs server.skills server.kept server.knowledge "
     "server.contracts server.errors server.settings server.tokens",
     "server.reference": "client_sdk sandbox server.scripts server.settings",
