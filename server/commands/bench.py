@@ -21,6 +21,7 @@ from sandbox import SandboxUnavailable
 from server.bench import graph as networks
 from server.bench import kb as ladder
 from server.bench import sandbox as subject
+from server.commands import bench_engine
 from server.commands.filling import measured, show_ingest
 from server.commands.output import Json, Project, Store, command, errors_shown, print_json
 from server.errors import WinnowError
@@ -253,6 +254,9 @@ def scale(
         print_json(figures)
     else:
         _show_scale(figures)
+
+
+app.command(epilog=bench_engine.EPILOG)(bench_engine.engine)
 
 
 Work = Callable[[KnowledgeBase, "Backends", Settings, Sequence[str], OnProgress], Awaitable[dict[str, Any]]]

@@ -36,7 +36,7 @@ from server.operations.base import Budget
 from server.operations.results import portion
 from server.scratch import Counters, Kept
 from server.settings import Settings
-from server.tokens import count_tokens
+from server.tokens import count_tokens, encoding_name, first_tokens
 
 # How long a client looks for an engine: it may have to end one, start one, and wait for another one's start.
 _CONNECT_SECONDS = 30.0
@@ -144,6 +144,7 @@ class EngineKnowledge:
         self._connecting = asyncio.Lock()
         self._returning: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._tokenizer = ""
         self.results = KeptResults(settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
 
@@ -199,13 +200,28 @@ class EngineKnowledge:
         caches = {name: CacheCounters(**one) for name, one in told["caches"].items()}
         return Counted(Counters(**told["scratch"]), caches)
 
+    @property
+    def tokenizer(self) -> str:
+        """See ``Knowledge.tokenizer``."""
+        return self._tokenizer or encoding_name()
+
+    # A vocabulary takes 74 MB: the engine's is used while there is one.
+
     async def count_tokens(self, text: str) -> int:
-        """See ``Knowledge.count_tokens``. What counts takes 74 MB, so the engine's is used while there is one."""
+        """See ``Knowledge.count_tokens``."""
         try:
-            told = await self._ask("count", _SHORT_SECONDS, text=text)
+            told = await self._ask("count_tokens", _SHORT_SECONDS, text=text)
         except WinnowError:
             return await asyncio.to_thread(count_tokens, text)
         return int(told["tokens"])
+
+    async def first_tokens(self, text: str, n: int) -> str:
+        """See ``Knowledge.first_tokens``."""
+        try:
+            told = await self._ask("first_tokens", _SHORT_SECONDS, text=text, n=n)
+        except WinnowError:
+            return await asyncio.to_thread(first_tokens, text, n)
+        return text[: told["characters"]]
 
     async def ingest(
         self, paths: Sequence[Path], labels: Mapping[str, str], on_progress: OnProgress
@@ -296,13 +312,14 @@ class EngineKnowledge:
     async def _is_welcome(self, link: _Link) -> bool:
         """Whether the engine takes this client; False where it leaves in favour of another one."""
         try:
-            await link.ask(
+            welcome = await link.ask(
                 "hello",
                 protocol=PROTOCOL,
                 build=build(),
                 settings=plain(self._settings),
                 waits_for_model=self._waits,
             )
+            self._tokenizer = welcome["tokenizer"]
         except WinnowError as error:
             link.close()
             if error.details.get("leaving"):

@@ -5,8 +5,8 @@
 Says "ready" on stdout once it listens, "taken" where another engine has the store, or why it cannot; then it has
 neither stdin nor stdout.
 
-Theory of operation. Two processes. The *keeper* has the lock and the socket, has imported all that an engine needs,
-opens nothing and starts no thread; so it can fork at any time. Its child is the *engine*: it opens the library and
+Theory of operation. Two processes. The *keeper* has the lock and the socket, imported what an engine needs, opens
+nothing and starts no thread; so it can fork at any time. Its child is the *engine*: it opens the library and
 answers. One that is killed leaves its socket with the keeper, who forks the next: clients connect again at once,
 wait in the socket's queue, and are answered as soon as the library is open, without an interpreter's start and
 without imports. One that leaves by itself takes its keeper along, and so does one that dies again and again: the
@@ -149,7 +149,7 @@ class _Library:
         # Engines and model runtimes take half a second to import; a client waits for the socket only.
         from server.backends.opening import open_backends
 
-        self._backends = open_backends(self._settings, wait_for_model=False)
+        self._backends = open_backends(self._settings, wait_for_model=False, builds_apart=True)
         gc.freeze()  # what is open now stays: no look for garbage has to pass it
         return self._backends
 

@@ -5,8 +5,8 @@ choice and says what to ``do``; its answer has the same ``id`` and either ``ok``
 may be frames with ``progress``. Whatever else arrives ends the connection. Nothing is ever unpickled or evaluated.
 
 What is asked is written and read by the standard library, so that a number too large for 64 bits, or one that is
-none, is what it would be in one process. What is answered is large, and ours: orjson writes and reads it in a fifth of
-the time. What orjson cannot write without loss begins with a blank, and is the standard library's again.
+none, is what it would be in one process. What is answered is large, and ours: orjson takes a fifth of the time for
+it. What that cannot write without loss begins with a blank, and is the standard library's again.
 """
 
 from __future__ import annotations
@@ -272,6 +272,7 @@ def from_answer(answer: Answer) -> Message:
         "tokens": answer.tokens,
         "warnings": answer.warnings,
         "cache_hit": answer.cache_hit,
+        "counted": answer.counted,
         "noted": dict(answer.noted),
         "links": [(one.passage_id, one.uri, one.title, one.size_bytes, one.created_at) for one in answer.links],
     }
