@@ -28,8 +28,8 @@ def built_apart(store: Path, binding: Binding, count: int, memory_mb: int) -> Bi
     """A copy of these ``count`` vectors with their graph built, beside them.
 
     None where they are so few that there is no graph, where there is no room, or where it fails. The caller is the
-    only writer, and has flushed. Blocks; other threads go on. A copy that does not come to its end is left over, and
-    taken away by whoever opens the store next.
+    only writer, and has flushed. Blocks; other threads go on. A copy that does not come to its end is left over,
+    and taken away by whoever opens the store next.
     """
     if count * binding.dimension * _NUMBER_BYTES <= EXACT_KB * 1024:
         return None

@@ -40,7 +40,8 @@ _PROGRAM = "import sys; sys.argv[0] = 'winnow'; from server.cli import main; mai
 _KEEPER = "server.engine.process"
 _RUNTIME = "onnxruntime"
 _PAUSE_SECONDS = 0.6  # between two searches of a server: it takes 100 a minute
-_BEFORE = 20  # searches of each server before the ingest
+# Searches of each server before the ingest: at most so many, and one for so many calls behind a figure.
+_BEFORE, _CALLS_PER_SEARCH = 20, 20
 _ANSWER_SECONDS = 120.0
 _LINE_BYTES = 16 * MIB
 _KILL_AFTER_SECONDS = 1.0
@@ -324,7 +325,9 @@ async def _beside_an_ingest(
     progress: OnProgress,
 ) -> dict[str, Any]:
     before, begun = asyncio.Event(), (await told_by_engine(settings.store, "status") or {}).get("waits", {})
-    asyncio.get_running_loop().call_later(_BEFORE * _PAUSE_SECONDS, before.set)
+    asyncio.get_running_loop().call_later(
+        min(_BEFORE, job.calls // _CALLS_PER_SEARCH) * _PAUSE_SECONDS, before.set
+    )
     progress("searches alone", 0, 2)
     quiet = await _searched(servers, questions, before)
     progress("searches beside an ingest", 1, 2)

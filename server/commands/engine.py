@@ -50,12 +50,12 @@ def stop(store: Store = None, as_json: Json = False) -> None:
     sys.stdout.write(f"process {found['pid']} has ended\n" if found else f"no engine runs for {folder}\n")
 
 
-def warnings_of(store: Path) -> tuple[str, ...]:
-    """What to say where the index was changed for another one beside an engine, which has the former one open."""
+def beside(store: Path, does: str) -> tuple[str, ...]:
+    """What an engine that runs does with an index that was changed for another one, if there is one."""
     from server.backends.lock import ENGINE, holder
 
     there = holder(store, ENGINE)
-    return (f"{there} goes on with the former index; to have the new one: winnow engine stop",) if there else ()
+    return (f"{there} {does}",) if there else ()
 
 
 def _asked(store: Path, what: str) -> Mapping[str, Any] | None:
