@@ -417,6 +417,8 @@ async def _one_kill(
             try:
                 told = await each.search(query)
             except WinnowError:
+                if time.perf_counter() - began > _ANSWER_SECONDS:
+                    raise
                 errors += 1
                 continue
             return round(time.perf_counter() - began, 2), str(told["search_mode"]), errors

@@ -357,8 +357,24 @@ async def test_an_engine_without_clients_leaves(own: Path) -> None:
     async with client(own, engine_idle_minutes=0.001) as kb:
         await search(kb)
         assert holder(own, ENGINE) is not None
-    await gone(own)
-    assert (holder(own), place.connected(own)) == (None, None)
+        knocking = place.connected(own)  # who never says hello is no client
+        assert knocking is not None
+        knocking.sendall(b"\0\0\1\0 half a frame")
+    with knocking:
+        await gone(own)
+        assert (holder(own), place.connected(own)) == (None, None)
+        assert await asyncio.to_thread(_read, knocking) == b""
+
+
+def test_who_stands_before_a_door_that_is_shut_is_sent_away(tmp_path: Path) -> None:
+    door = place.listening(tmp_path)
+    waiting = place.connected(tmp_path)
+    assert waiting is not None
+    with door.socket, waiting, socket.socket(fileno=os.dup(door.socket.fileno())):
+        place.shut(tmp_path, door)
+        waiting.settimeout(20)
+        assert _read(waiting) == b""
+        assert place.connected(tmp_path) is None
 
 
 async def test_an_engine_of_another_build_gives_way_to_a_client_that_is_alone(own: Path) -> None:
@@ -629,6 +645,8 @@ async def test_commands_that_open_a_store_work_beside_an_engine_or_name_the_way_
         engine = str(holder(own, ENGINE))
         counted = json.loads((await winnow("stats", *place_of, "--json")).stdout)
         assert (counted["held_by"], counted["projects"][0]["name"]) == (engine, "handbook")
+        assert counted["engine"]["waits"]["vectors"]["reads"] > 0
+        assert "  waits at vectors: " in (await winnow("stats", *place_of)).stdout
         drawn = await winnow("graph", "stats", *place_of, "--project", "handbook", "--json")
         assert json.loads(drawn.stdout)["documents"] > 0
         moved = await winnow("migrate", *place_of, "--to", tmp_path / "other")
