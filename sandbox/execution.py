@@ -211,10 +211,10 @@ class Execution:
         self, code: str, deadline: float, count_tokens: CountTokens | None, teller: Teller
     ) -> Outcome:
         watch = asyncio.get_running_loop().create_task(self._watch())
-        ending: Outcome | None
+        ending: Outcome | frames.Result | None
         try:
             async with asyncio.timeout_at(deadline):
-                ending = await self._converse(code, count_tokens)
+                ending = await self._converse(code)
         except TimeoutError:
             ending = verdicts.timeout(self._limits)
         except frames.ProtocolError as error:
@@ -231,10 +231,12 @@ class Execution:
         if ending is None:
             used = await self._child.death
             ending = self._explain(used)
+        elif isinstance(ending, frames.Result):
+            ending = await self._result(ending.value, ending.text, count_tokens)
         await teller.last_word()
-        return self._with_usage(ending, used or await self._child.death, count_tokens)
+        return await self._with_usage(ending, used or await self._child.death, count_tokens)
 
-    async def _converse(self, code: str, count_tokens: CountTokens | None) -> Outcome:
+    async def _converse(self, code: str) -> Outcome | frames.Result:
         child, limits = self._child, self._limits
         child.expect(frames.largest(limits))
         await child.send(frames.to_child(_job(code, limits, self._skills)))
@@ -248,12 +250,12 @@ class Execution:
                     self._printed.add(text.encode())
                     if self._printed.weight > limits.stdout_total_bytes:
                         return verdicts.output(limits)
-                case frames.Result(value, text):
-                    return self._result(value, text, count_tokens)
+                case frames.Result() as result:
+                    return result
                 case frames.Failure(status, error):
                     return Outcome(status, error=ScriptError(**error))  # type: ignore[arg-type]
 
-    def _result(self, value: Any, text: str | None, count_tokens: CountTokens | None) -> Outcome:
+    async def _result(self, value: Any, text: str | None, count_tokens: CountTokens | None) -> Outcome:
         limits = self._limits
         if text is None:
             value = self._printed.text() or None
@@ -262,7 +264,7 @@ class Execution:
         if size > limits.result_bytes:
             refusal = verdicts.result_too_large(value, size, limits.result_bytes, "bytes")
             return replace(refusal, whole=text if size <= limits.kept_bytes else None)
-        tokens = count_tokens(text) if count_tokens is not None else 0
+        tokens = await count_tokens(text) if count_tokens is not None else 0
         if tokens > limits.result_tokens:
             refusal = verdicts.result_too_large(value, tokens, limits.result_tokens, "tokens")
             return replace(refusal, whole=text)
@@ -295,10 +297,11 @@ class Execution:
             tokens_kept_out=self._host.tokens,
         )
 
-    def _with_usage(self, ending: Outcome, death: Death, count_tokens: CountTokens | None) -> Outcome:
+    async def _with_usage(self, ending: Outcome, death: Death, count_tokens: CountTokens | None) -> Outcome:
         printed, result = self._printed.text(), ending.usage.result_tokens
         # What was printed leaves as well, unless it is the result and counted as that.
-        spoken = count_tokens(printed) if count_tokens is not None and printed not in ("", ending.result) else 0
+        is_counted = count_tokens is not None and printed not in ("", ending.result)
+        spoken = await count_tokens(printed) if count_tokens is not None and is_counted else 0
         usage = replace(
             self._usage(),
             cpu_ms=death.cpu_ms,

@@ -146,4 +146,4 @@ HostCall = Callable[[str, Mapping[str, Any]], Awaitable[Reply]]
 # What the host's own purses still hold, by name.
 Left = Callable[[], Mapping[str, int]]
 # Counts tokens of a text; the sandbox itself knows no vocabulary.
-CountTokens = Callable[[str], int]
+CountTokens = Callable[[str], Awaitable[int]]

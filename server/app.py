@@ -14,7 +14,6 @@ from server.errors import WinnowError
 from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
 from server.scripts import Scripts
 from server.settings import Settings
-from server.tokens import count_tokens
 from server.tools import Context
 
 
@@ -39,7 +38,6 @@ class Application:
         if not self._loading and not self._closed:
             self._loading = [
                 asyncio.create_task(self.scripts.start()),
-                asyncio.create_task(asyncio.to_thread(count_tokens, "warm")),
                 asyncio.create_task(self.kb.load()),
             ]
 
@@ -72,7 +70,7 @@ class Application:
     async def close(self) -> None:
         """Take everything down, in the order in which things depend on each other."""
         self._closed = True
-        for task in self._loading[2:]:  # nobody will ask; the sandbox is raised to its end, to be taken down
+        for task in self._loading[1:]:  # nobody will ask; the sandbox is raised to its end, to be taken down
             task.cancel()
         await asyncio.gather(*self._loading, return_exceptions=True)
         await self.scripts.close()

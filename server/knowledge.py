@@ -63,6 +63,8 @@ from server.operations.search import fetch, semantic_search
 from server.operations.vendors import find_vendor_info
 from server.scratch import Counters, Kept, Scratch
 from server.settings import MIB, Settings
+from server.tiers import measure
+from server.tokens import count_tokens, encoding_name, first_tokens
 
 __all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Library"]
 
@@ -93,7 +95,7 @@ class Knowledge(Protocol):
     def results(self) -> KeptResults: ...
 
     async def load(self) -> None:
-        """Open the store and load the graphs in reach; what goes wrong is for the first call to say.
+        """Open the store, load the graphs in reach and what counts tokens; the first call says what goes wrong.
 
         May be cancelled, before ``aclose`` at the latest.
         """
@@ -112,6 +114,16 @@ class Knowledge(Protocol):
 
     async def counters(self) -> Counted:
         """What became of passages and lookups so far."""
+
+    @property
+    def tokenizer(self) -> str:
+        """The name of what counts tokens."""
+
+    async def count_tokens(self, text: str) -> int:
+        """Tokens in a text; never fails."""
+
+    async def first_tokens(self, text: str, n: int) -> str:
+        """The longest prefix of so many tokens (see ``server.tokens``); never fails."""
 
     async def aclose(self) -> None:
         """Let go of the store, if it was ever opened."""
@@ -146,6 +158,9 @@ class KnowledgeBase:
         A search that comes before waits for its graph, within its own limit: ranked without it, the same question
         would have another answer a second later.
         """
+        await asyncio.gather(self.count_tokens("warm"), self._load_graphs())
+
+    async def _load_graphs(self) -> None:
         with suppress(WinnowError):
             library = await self._opened()
             library.retriever.warm()
@@ -181,6 +196,19 @@ class KnowledgeBase:
         """See ``Knowledge.counters``."""
         return Counted(self.scratch.counters, self._caches.shared.counters())
 
+    @property
+    def tokenizer(self) -> str:
+        """See ``Knowledge.tokenizer``."""
+        return encoding_name()
+
+    async def first_tokens(self, text: str, n: int) -> str:
+        """See ``Knowledge.first_tokens``."""
+        return await asyncio.to_thread(first_tokens, text, n)
+
+    async def count_tokens(self, text: str) -> int:
+        """See ``Knowledge.count_tokens``. What counts is loaded once, which takes a third of a second."""
+        return await asyncio.to_thread(count_tokens, text)
+
     async def call(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Validate and answer one operation of ``OPERATIONS``.
 
@@ -203,7 +231,7 @@ class KnowledgeBase:
                     self._caches.of(caller.run),
                     self.results,
                 )
-                answer = await asyncio.to_thread(known.answer, asking, request)
+                answer = await asyncio.to_thread(_answered, known, asking, request)
         except TimeoutError:
             raise WinnowError(
                 "TIMEOUT", f"no answer within {known.seconds:.0f} s; try again with fewer results", retryable=True
@@ -240,6 +268,12 @@ class Operation:
 
 def _over_graph(request: type[BaseModel], answer: Callable[[Asking, Any], Answer]) -> Operation:
     return Operation(request, answer, seconds=GRAPH_SECONDS)
+
+
+def _answered(known: Operation, asking: Asking, request: BaseModel) -> Answer:
+    answer = known.answer(asking, request)
+    # What lands in a model's context is held to its size: counted here, in a thread, and where the vocabulary is.
+    return replace(answer, counted=measure(answer.payload).tokens) if asking.caller.budget.is_direct else answer
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(

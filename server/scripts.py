@@ -25,7 +25,6 @@ from server.knowledge import SCRIPT, Answer, Caller, Knowledge
 from server.logs import log
 from server.settings import MIB, Settings
 from server.skills import Shelf, load
-from server.tokens import count_tokens
 
 KIB = 1024
 
@@ -200,7 +199,7 @@ class Scripts:
             call=meter.call,
             left=meter.rows_left,
             limits=replace(self._limits, wall_seconds=seconds),
-            count_tokens=count_tokens,
+            count_tokens=self._kb.count_tokens,
             on_progress=progress,
             skills=self.shelf.for_scripts().to_job() if _SKILLS.search(code) else None,
         )

@@ -24,9 +24,11 @@ NOBODY = 65_534
 
 # What is the same whoever runs it is tried by one of the two, so that neither waits long for the other.
 _ROOT_ALONE = (
+    "tests/contract/test_current_vectors.py",
     "tests/contract/test_graph_stores.py",
     "tests/contract/test_store_vectors.py",
     "tests/flow/test_bench.py",
+    "tests/flow/test_bench_engine.py",
     "tests/flow/test_bench_ingest.py",
     "tests/flow/test_demo.py",
     "tests/flow/test_interop.py",
@@ -38,6 +40,7 @@ _ROOT_ALONE = (
     "tests/unit/test_graph_*.py",
     "tests/unit/test_languages.py",
     "tests/unit/test_model_install.py",
+    "tests/unit/test_waits.py",
 )
 _ORDINARY_ALONE = (
     "tests/contract/test_answers.py",

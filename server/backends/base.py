@@ -7,15 +7,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from server.errors import WinnowError
 from server.models import Chunk, Document, Filters, Passage, ProjectInfo
 
-Vector = NDArray[np.float32]
+if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vector: TypeAlias = "NDArray[np.float32]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,8 @@ def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
 
 def point_as_written(chunk_id: str, vectors: Any, payload: Mapping[str, Any]) -> Point:
     """A point as it was put in, from what a store gave back of it: vectors by name, lists for tuples."""
+    import numpy as np
+
     sparse, dense = vectors[LEXICAL], vectors.get(DENSE)
     return Point(
         chunk_id,

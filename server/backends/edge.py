@@ -70,11 +70,16 @@ _READERS = 4
 _READ_BYTES = 1 << 20
 
 
+def points_at_once(memory_mb: int) -> int:
+    """How many points may be written before their graph is built."""
+    return memory_mb * _POINTS_A_MB
+
+
 class EdgeStore:
     """A ``VectorStore`` in the folder ``vectors`` of ``store``; vectors have ``dimension`` numbers.
 
     ``memory_mb``: what writing may take beside what it was given. ``is_apart``: nobody else knows of these vectors
-    yet, so they are opened beside those that the store's holder has.
+    yet, or the caller has the store's lock, so they are opened without it. ``is_built_apart``: the caller builds.
 
     Raises ``WinnowError("INDEX_HELD")`` where another process has it open.
     """
@@ -87,10 +92,11 @@ class EdgeStore:
         *,
         vectors: str = "vectors",
         is_apart: bool = False,
+        is_built_apart: bool = False,
     ) -> None:
         self._lock = None if is_apart else Lock(store, HOLDER)
         self._folder, self._memory_mb = store / vectors, memory_mb
-        self._build_every, self._unbuilt = memory_mb * _POINTS_A_MB, 0
+        self._build_every, self._unbuilt = None if is_built_apart else points_at_once(memory_mb), 0
         self._is_warmed, self._is_closing = False, threading.Event()
         try:
             self._shard = _open(self._folder, _config(dimension, memory_mb))
@@ -104,7 +110,7 @@ class EdgeStore:
             return
         self._shard.update(qdrant.UpdateOperation.upsert_points([_point(point) for point in points]))
         self._unbuilt += len(points)
-        if self._unbuilt >= self._build_every:
+        if self._build_every is not None and self._unbuilt >= self._build_every:
             self.optimize()
 
     def delete(self, chunk_ids: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,6 +49,7 @@ from server.graph.parts import (
 )
 from server.graph.records import DocumentGraph, Node, check
 from server.graph.walk import Graph
+from server.waits import Waits
 
 SCHEMA_VERSION = 1
 _BUSY_SECONDS = 10.0
@@ -78,6 +80,7 @@ class SqliteGraph:
         self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._guard = threading.Lock()
         self._building = threading.Lock()
+        self.waits = Waits()
         self._graphs: OrderedDict[tuple[str, Scope], tuple[int, Graph]] = OrderedDict()
         self._wholes: dict[str, tuple[int, Whole]] = {}
         try:
@@ -231,8 +234,11 @@ class SqliteGraph:
     def _graph(self, project: str, scope: Scope) -> Graph:
         known = self._kept(project, scope, self.generation(project))
         if known is not None:
+            self.waits.note(0.0)
             return known
+        began = time.perf_counter()
         with self._building:
+            self.waits.note(time.perf_counter() - began)
             generation, all = self._whole(project)
             graph = self._kept(project, scope, generation) or seen(all, scope)
             with self._guard:

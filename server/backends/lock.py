@@ -46,7 +46,8 @@ class Lock:
 
     def __init__(self, store: Path, kind: str) -> None:
         store.mkdir(parents=True, exist_ok=True)
-        self._file = (store / kind).open("a+", encoding="utf-8")
+        opened = os.open(store / kind, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._file = os.fdopen(opened, "r+", encoding="utf-8")
         if not _take_soon(self._file):
             held_by = _read(self._file)
             self._file.close()
@@ -58,10 +59,13 @@ class Lock:
                 retry_after_s=_RETRY_SECONDS,
                 details={"pid": held_by.pid, "command": held_by.command},
             )
-        self._file.seek(0)
-        self._file.truncate()
-        json.dump(asdict(_this_process()), self._file)
-        self._file.flush()
+        self.sign()
+
+    def sign(self) -> None:
+        """Name this process as the one that has it; a fork has it together with its parent."""
+        told = json.dumps(asdict(_this_process())).encode()
+        # In one write, over all that was there: nobody reads half of it.
+        os.pwrite(self._file.fileno(), told.ljust(os.fstat(self._file.fileno()).st_size), 0)
 
     def release(self) -> None:
         """Let the next process in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -10,10 +11,13 @@ from threading import Thread
 from types import MappingProxyType
 
 from server.backends.base import Reranker, VectorStore, admits
+from server.backends.building import built_apart
 from server.backends.catalogue import Binding, Catalogue
+from server.backends.current import BuildApart, CurrentVectors
 from server.backends.embedders import LazyEmbedder
 from server.backends.graph_sqlite import SqliteGraph
 from server.backends.ledger import LedgerFile
+from server.backends.lock import HOLDER, Lock
 from server.backends.migration import CATALOGUE, check_whole
 from server.backends.succession import sweep, vectors_of
 from server.backends.weights import DIMENSION
@@ -22,6 +26,7 @@ from server.models import Document, Filters
 from server.retrieval.hybrid import Retriever
 from server.retrieval.languages import is_mixed, load
 from server.settings import Settings
+from server.waits import Waited
 
 # Filters whose documents are remembered: ids of 100,000 documents are about 10 MB.
 _SCOPES = 16
@@ -37,16 +42,14 @@ class Backends:
 
     ``reranker`` loads the second stage when it is first asked for, and raises what that raises; None without one.
     ``graph`` is None where none is kept. ``scope_of`` is ``admitted`` as a function that remembers.
-    ``binding`` says which vectors are open.
     """
 
     catalogue: Catalogue
-    store: VectorStore
+    store: CurrentVectors
     graph: GraphStore | None
     embedder: LazyEmbedder
     retriever: Retriever
     scope_of: Callable[[Filters], Scope]
-    binding: Binding
     reranker: Callable[[], Reranker | None] = _none
 
     def admits(self, filters: Filters, document: Document) -> bool:
@@ -57,6 +60,11 @@ class Backends:
         """The documents that a search with these filters could return, by id; None for all of the project."""
         return self.scope_of(filters)
 
+    def waits(self) -> Mapping[str, Waited]:
+        """How long searches waited for writers, by what they waited at. (Reads of the catalogue never wait.)"""
+        graph = {"graph": self.graph.waits.figures} if isinstance(self.graph, SqliteGraph) else {}
+        return {"vectors": self.store.waits.figures, **graph}
+
     def close(self) -> None:
         """Let go of the stores and the catalogue."""
         self.store.close()
@@ -65,11 +73,12 @@ class Backends:
         self.catalogue.close()
 
 
-def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
+def open_backends(settings: Settings, *, wait_for_model: bool, builds_apart: bool = False) -> Backends:
     """Open what ``settings`` name; a store that does not exist is made, empty.
 
     The model starts to load in the background; with ``wait_for_model`` this returns once it is loaded or
-    known to be missing. Raises ``WinnowError``: "INDEX_HELD" where another process holds the index,
+    known to be missing. ``builds_apart``: others wait for this process, so nothing that holds it up is done in it.
+    Raises ``WinnowError``: "INDEX_HELD" where another process holds the index,
     "INDEX_UNAVAILABLE" where it cannot be opened or reached.
     """
     embedder = LazyEmbedder(settings)
@@ -80,7 +89,7 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
         graph = open_graph(settings)
         check_whole(settings.store, settings.qdrant_url or "")
         binding = _bound(settings, catalogue, embedder)
-        store = open_store(settings, catalogue.identity, binding)
+        store = _current(settings, catalogue, binding, builds_apart=builds_apart)
         if not settings.qdrant_url:
             sweep(settings.store, catalogue)
     except BaseException:
@@ -96,13 +105,13 @@ def open_backends(settings: Settings, *, wait_for_model: bool) -> Backends:
     retriever = Retriever(
         store,
         embedder,
-        _embeddings(catalogue, binding),
+        _embeddings(catalogue, store, embedder),
         settings.fusion,
         graph,
         scope_of,
         languages_of=languages_of,
     )
-    return Backends(catalogue, store, graph, embedder, retriever, scope_of, binding, _reranker_of(settings))
+    return Backends(catalogue, store, graph, embedder, retriever, scope_of, _reranker_of(settings))
 
 
 def catalogue_path(settings: Settings) -> Path:
@@ -191,14 +200,45 @@ def _bound(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedder) -> 
     return binding
 
 
-def _embeddings(catalogue: Catalogue, opened: Binding) -> Callable[[str], str]:
-    """The fingerprint of a project's vectors in the open store, also once others have taken their place."""
+def _current(settings: Settings, catalogue: Catalogue, binding: Binding, *, builds_apart: bool) -> CurrentVectors:
+    """The vectors that count, and this process as their holder. Raises as ``open_backends`` does."""
+    if settings.qdrant_url:
+        return CurrentVectors(catalogue, binding, lambda bound: _open_server(settings, catalogue.identity, bound))
+    lock = Lock(settings.store, HOLDER)
+    try:
+        return CurrentVectors(
+            catalogue,
+            binding,
+            lambda bound: _open_embedded(settings, bound, is_apart=True, is_built_apart=builds_apart),
+            build_apart=_builder_of(settings) if builds_apart else None,
+            build_every=_points_at_once(settings),
+            discard=lambda former: shutil.rmtree(settings.store / former.vectors, ignore_errors=True),
+            on_close=lock.release,
+        )
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _builder_of(settings: Settings) -> BuildApart:
+    return lambda binding, count: built_apart(settings.store, binding, count, settings.index_memory_mb)
+
+
+def _embeddings(catalogue: Catalogue, vectors: CurrentVectors, embedder: LazyEmbedder) -> Callable[[str], str]:
+    """The fingerprint of a project's vectors in the open store.
+
+    Where others of the same model have taken their place those are opened; what is of another model stays closed,
+    for nobody here could ask it.
+    """
     last: dict[str, str] = {}
 
     def embedding_of(project: str) -> str:
-        if catalogue.binding == opened:
-            last[project] = catalogue.embedding(project)
-        return last.get(project, "")
+        if not vectors.is_current():
+            model = embedder.ready()
+            if model is None or model.fingerprint != catalogue.embedding(project) or not vectors.follow():
+                return last.get(project, "")
+        last[project] = catalogue.embedding(project)
+        return last[project]
 
     return embedding_of
 
@@ -220,7 +260,15 @@ def open_neo4j(settings: Settings, *, space: str = "", query_seconds: float | No
     )
 
 
-def _open_embedded(settings: Settings, binding: Binding, *, is_apart: bool) -> VectorStore:
+def _points_at_once(settings: Settings) -> int:
+    from server.backends.edge import points_at_once
+
+    return points_at_once(settings.index_memory_mb)
+
+
+def _open_embedded(
+    settings: Settings, binding: Binding, *, is_apart: bool, is_built_apart: bool = False
+) -> VectorStore:
     from server.backends.edge import EdgeStore
 
     return EdgeStore(
@@ -229,6 +277,7 @@ def _open_embedded(settings: Settings, binding: Binding, *, is_apart: bool) -> V
         settings.index_memory_mb,
         vectors=binding.vectors,
         is_apart=is_apart,
+        is_built_apart=is_built_apart,
     )
 
 

@@ -29,7 +29,7 @@ def status(store: Store = None, as_json: Json = False) -> None:
     """Show who shares the store: process, memory, clients. Starts nothing."""
     with errors_shown(as_json=as_json):
         folder = load_settings(store=store).store
-        found = _asked(folder, "status")
+        found = asked(folder, "status")
     if as_json:
         print_json({"running": found is not None, "store": str(folder), **(found or {})})
         return
@@ -41,7 +41,7 @@ def stop(store: Store = None, as_json: Json = False) -> None:
     """End the engine, and its ingest where it can go on; the next call of a server starts another one."""
     with errors_shown(as_json=as_json):
         folder = load_settings(store=store).store
-        found = _asked(folder, "stop")
+        found = asked(folder, "stop")
         if found is not None:
             _wait_for_end(folder, found["pid"])
     if as_json:
@@ -50,15 +50,16 @@ def stop(store: Store = None, as_json: Json = False) -> None:
     sys.stdout.write(f"process {found['pid']} has ended\n" if found else f"no engine runs for {folder}\n")
 
 
-def warnings_of(store: Path) -> tuple[str, ...]:
-    """What to say where the index was changed for another one beside an engine, which has the former one open."""
+def beside(store: Path, does: str) -> tuple[str, ...]:
+    """What an engine that runs does with an index that was changed for another one, if there is one."""
     from server.backends.lock import ENGINE, holder
 
     there = holder(store, ENGINE)
-    return (f"{there} goes on with the former index; to have the new one: winnow engine stop",) if there else ()
+    return (f"{there} {does}",) if there else ()
 
 
-def _asked(store: Path, what: str) -> Mapping[str, Any] | None:
+def asked(store: Path, what: str) -> Mapping[str, Any] | None:
+    """What the engine of a store answers to "status" or "stop"; None where none runs."""
     from server.engine import place
     from server.engine.client import told_by_engine
 
@@ -87,4 +88,13 @@ def _lines(store: Path, found: Mapping[str, Any] | None) -> list[str]:
         f"  process {one['pid']}: project {one['project']}, {one['calls']:,} calls in {one['seconds']:.0f} s"
         for one in found["clients"]
     ]
-    return lines
+    return lines + wait_lines(found.get("waits", {}))
+
+
+def wait_lines(waits: Mapping[str, Any]) -> list[str]:
+    """How long reads waited for writers, for people."""
+    return [
+        f"  waits at {name}: {one['reads']:,} reads; of the latest 95 of 100 at most {one['p95_ms']} ms, "
+        f"the longest {one['longest_ms']} ms"
+        for name, one in waits.items()
+    ]

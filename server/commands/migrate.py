@@ -16,12 +16,14 @@ from rich.progress import Progress
 from server.backends import migration
 from server.backends.catalogue import Catalogue
 from server.backends.opening import catalogue_path, open_vectors
-from server.commands.engine import warnings_of
+from server.commands.engine import beside
 from server.commands.output import Json, Store, command, errors_shown, print_json
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
 app = command()
+
+_GOES_ON = "goes on with the former index; to have the new one: winnow engine stop"
 
 
 @app.command(
@@ -43,7 +45,7 @@ def migrate(
         target = _target(settings, to)
         with _shown() as step:
             moved = _move(settings, target, step)
-    warnings = warnings_of(settings.store)
+    warnings = beside(settings.store, _GOES_ON)
     if as_json:
         print_json({"to": to, **asdict(moved), "warnings": warnings})
     else:

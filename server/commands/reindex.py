@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from server.commands.engine import warnings_of
+from server.commands.engine import beside
 from server.commands.ingest import INTERRUPTED, progress_shown
 from server.commands.output import Embedder, Json, Store, command, errors_shown, print_json
 from server.errors import WinnowError
@@ -24,8 +24,9 @@ For another embedding model, or where the vectors were lost: every chunk of ever
 that the store keeps, into a second set of vectors; no file is read. The former set answers until the second one is
 whole and takes its place in one step. After Ctrl-C or a crash the same command goes on where it was.
 
-Servers that run, and the engine that they share, keep the former vectors until they are restarted (winnow engine
-stop). Give them the same --embedder, or set it once in winnow.toml.
+Servers that run, and the engine that they share, take vectors of their own model with their next search. Those of
+another model they leave closed, and go on with the former ones: give them the same --embedder, or set it once in
+winnow.toml, and restart them (winnow engine stop).
 
 Exit code: 0 when the store has its vectors; 2 for usage; 4 when another process writes to the store or there is no
 model.
@@ -33,6 +34,12 @@ model.
 Examples: winnow reindex | winnow reindex --embedder onnx:models/bge-small --json
 | winnow reindex --embedder openai:http://localhost:11434/v1#nomic-embed-text
 """
+
+
+_TAKES = (
+    "takes the new vectors with its next search; with another --embedder than this it goes on with the former "
+    "ones until: winnow engine stop"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
         except KeyboardInterrupt:
             sys.stderr.write("\nstopped; the former index is as it was, run the same command again to go on\n")
             raise typer.Exit(INTERRUPTED) from None
-    warnings = warnings_of(settings.store)
+    warnings = beside(settings.store, _TAKES)
     facts = asdict(done.report) | {
         "fingerprint": done.fingerprint,
         "dimension": done.dimension,
@@ -63,7 +70,7 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
         return
     sys.stdout.write(
         f"{done.report.chunks:,} chunks embedded with {done.fingerprint} in {done.report.seconds:.1f} s"
-        f"{f', {done.report.kept:,} were there' if done.report.kept else ''}; restart servers that run\n"
+        f"{f', {done.report.kept:,} were there' if done.report.kept else ''}\n"
     )
     sys.stdout.writelines(f"{warning}\n" for warning in warnings)
 

@@ -16,6 +16,7 @@ import typer
 from server.backends.catalogue import Catalogue
 from server.backends.lock import holder
 from server.backends.opening import catalogue_path
+from server.commands.engine import asked, wait_lines
 from server.commands.output import Json, Store, command, errors_shown, print_json
 from server.errors import WinnowError
 from server.settings import MIB, Settings, load_settings
@@ -35,7 +36,9 @@ def stats(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Count what the store holds, project by project; with --http also what that server's caches did.
+    """Count what the store holds, project by project, and what an engine's searches waited for writers.
+
+    With --http also what that server's caches did.
 
     The store may be in use meanwhile: only its catalogue is read.
     """
@@ -59,13 +62,14 @@ def _figures(settings: Settings) -> dict[str, Any]:
     held_by = holder(settings.store)
     parts = {
         "catalogue": _bytes(*settings.store.glob(f"{path.name}*")),
-        "vectors": _bytes(settings.store / "vectors"),
+        "vectors": _bytes(*settings.store.glob("vectors*")),
         "graph": _bytes(*settings.store.glob("graph.sqlite3*"), *settings.store.glob("ledger.sqlite3*")),
     }
     return {
         "store": str(settings.store),
         "vectors_on": settings.qdrant_url or "disk",
         "held_by": str(held_by) if held_by else None,
+        "engine": asked(settings.store, "status"),
         "projects": projects,
         "disk_bytes": {**parts, "total": sum(parts.values())},
     }
@@ -93,6 +97,7 @@ def _show(figures: dict[str, Any]) -> None:
     lines = [f"{figures['store']}: {parts}"]
     if figures["held_by"]:
         lines.append(f"held by {figures['held_by']}")
+    lines += wait_lines((figures["engine"] or {}).get("waits", {}))
     lines += [
         f"{one['name']}: {one['documents']:,} documents, {one['chunks']:,} chunks, "
         f"generation {one['generation']}, vectors of {one['embedding'] or 'no single model'}"

@@ -21,19 +21,27 @@ def target_of(settings: Settings, backends: Backends, embedder: Embedder | None)
     "EMBEDDING_MISMATCH" where the store's vectors have another dimension than the model's, "INDEX_HELD" where
     others have taken the place of those that are open.
     """
-    if backends.catalogue.binding != backends.binding:
+    if not backends.store.is_current() and not _followed(backends, embedder):
         raise WinnowError(
             "INDEX_HELD",
-            "the store was embedded anew, and this process has the former vectors open; run: winnow engine stop",
+            "the store was embedded anew with another model than is loaded here; run: winnow engine stop, and "
+            "give every host the same --embedder",
         )
-    if embedder and embedder.dimension != backends.binding.dimension:
+    if embedder and embedder.dimension != backends.store.binding.dimension:
         raise WinnowError(
             "EMBEDDING_MISMATCH",
-            f"the store's vectors have {backends.binding.dimension} dimensions, those of {embedder.fingerprint} "
-            f"{embedder.dimension}; to change to it run: winnow reindex --embedder {settings.embedder}",
+            f"the store's vectors have {backends.store.binding.dimension} dimensions, those of "
+            f"{embedder.fingerprint} {embedder.dimension}; to change to it run: winnow reindex "
+            f"--embedder {settings.embedder}",
         )
     graph = graphing_of(settings, backends.graph) if backends.graph else None
     return Target(settings.project, backends.catalogue, backends.store, embedder, graph)
+
+
+def _followed(backends: Backends, embedder: Embedder | None) -> bool:
+    """Whether the vectors that took the place of the former ones are open now: those of another model are not."""
+    made_with = {one.embedding for one in backends.catalogue.projects()}
+    return (embedder is None or made_with <= {embedder.fingerprint}) and backends.store.follow()
 
 
 def graphing_of(settings: Settings, graph: GraphStore) -> Graphing:

@@ -18,8 +18,8 @@ from server.engine import place
 from server.engine.launching import launch
 from server.engine.wire import (
     PROTOCOL,
-    REPLY_BYTES,
-    REQUEST_BYTES,
+    REPLIES,
+    REQUESTS,
     Channel,
     Message,
     build,
@@ -36,6 +36,7 @@ from server.operations.base import Budget
 from server.operations.results import portion
 from server.scratch import Counters, Kept
 from server.settings import Settings
+from server.tokens import count_tokens, encoding_name, first_tokens
 
 # How long a client looks for an engine: it may have to end one, start one, and wait for another one's start.
 _CONNECT_SECONDS = 30.0
@@ -53,11 +54,16 @@ class Lost(Exception):
     """The connection ended before the answer."""
 
 
+def _nothing() -> None:
+    pass
+
+
 class _Link:
-    """One connection: requests out, answers back by their numbers."""
+    """One connection: requests out, answers back by their numbers. ``on_lost`` is called when it ends."""
 
     def __init__(self) -> None:
-        self.channel = Channel(REPLY_BYTES, REQUEST_BYTES, self._received, self._gone)
+        self.channel = Channel(REPLIES, REQUESTS, self._received, self._gone)
+        self.on_lost: Callable[[], None] = _nothing
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._progress: dict[int, OnProgress] = {}
@@ -121,6 +127,7 @@ class _Link:
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(Lost())
+        self.on_lost()
 
 
 class EngineKnowledge:
@@ -135,6 +142,9 @@ class EngineKnowledge:
         self._waits = waits_for_model
         self._link: _Link | None = None
         self._connecting = asyncio.Lock()
+        self._returning: asyncio.Task[None] | None = None
+        self._is_closed = False
+        self._tokenizer = ""
         self.results = KeptResults(settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
 
@@ -190,6 +200,29 @@ class EngineKnowledge:
         caches = {name: CacheCounters(**one) for name, one in told["caches"].items()}
         return Counted(Counters(**told["scratch"]), caches)
 
+    @property
+    def tokenizer(self) -> str:
+        """See ``Knowledge.tokenizer``."""
+        return self._tokenizer or encoding_name()
+
+    # A vocabulary takes 74 MB: the engine's is used while there is one.
+
+    async def count_tokens(self, text: str) -> int:
+        """See ``Knowledge.count_tokens``."""
+        try:
+            told = await self._ask("count_tokens", _SHORT_SECONDS, text=text)
+        except WinnowError:
+            return await asyncio.to_thread(count_tokens, text)
+        return int(told["tokens"])
+
+    async def first_tokens(self, text: str, n: int) -> str:
+        """See ``Knowledge.first_tokens``."""
+        try:
+            told = await self._ask("first_tokens", _SHORT_SECONDS, text=text, n=n)
+        except WinnowError:
+            return await asyncio.to_thread(first_tokens, text, n)
+        return text[: told["characters"]]
+
     async def ingest(
         self, paths: Sequence[Path], labels: Mapping[str, str], on_progress: OnProgress
     ) -> Mapping[str, Any]:
@@ -214,8 +247,24 @@ class EngineKnowledge:
 
     async def aclose(self) -> None:
         """Let go of the engine, which stays for the others."""
+        self._is_closed = True
+        if self._returning is not None:
+            self._returning.cancel()
         if self._link is not None:
             self._link.close()
+
+    def _lost(self) -> None:
+        if not self._is_closed:
+            self._returning = asyncio.get_running_loop().create_task(self._return())
+
+    async def _return(self) -> None:
+        """Be there again, and have the graphs loaded, before anybody asks: who died has a successor at once.
+
+        One that was told to leave has none, and is not started again for this.
+        """
+        with suppress(WinnowError):
+            if await asyncio.to_thread(place.is_listening, self._settings.store):
+                await self.load()
 
     async def _ask(self, do: str, seconds: float, **told: Any) -> Any:
         try:
@@ -236,6 +285,7 @@ class EngineKnowledge:
         async with self._connecting:
             if self._link is None or not self._link.channel.is_open:
                 self._link = await self._connect()
+                self._link.on_lost = self._lost
             return self._link
 
     async def _connect(self) -> _Link:
@@ -262,13 +312,14 @@ class EngineKnowledge:
     async def _is_welcome(self, link: _Link) -> bool:
         """Whether the engine takes this client; False where it leaves in favour of another one."""
         try:
-            await link.ask(
+            welcome = await link.ask(
                 "hello",
                 protocol=PROTOCOL,
                 build=build(),
                 settings=plain(self._settings),
                 waits_for_model=self._waits,
             )
+            self._tokenizer = welcome["tokenizer"]
         except WinnowError as error:
             link.close()
             if error.details.get("leaving"):

@@ -23,8 +23,8 @@ from server.engine import place
 from server.engine.wire import (
     OWN_SETTINGS,
     PROTOCOL,
-    REPLY_BYTES,
-    REQUEST_BYTES,
+    REPLIES,
+    REQUESTS,
     SECRET_SETTINGS,
     Channel,
     Message,
@@ -95,6 +95,11 @@ class _Shared:
         with suppress(WinnowError):
             self.get()
 
+    def waits(self) -> Message:
+        """What its readers waited for writers; nothing before it is open."""
+        library = self._library
+        return {name: asdict(one) for name, one in library.waits().items()} if library is not None else {}
+
     def close(self) -> None:
         with self._lock:
             if self._library is not None:
@@ -124,7 +129,7 @@ class Host:
         loop.run_in_executor(None, self.shared.open_early)
         self._wait_for_clients(max(self._idle_seconds, _FIRST_SECONDS))
         await self._leaving.wait()
-        place.forget(self.settings.store, door)
+        place.shut(self.settings.store, door)
         server.close()
 
     def leave(self) -> None:
@@ -174,6 +179,7 @@ class Host:
             "pss_mb": _pss_mb(),
             "idle_minutes": self.settings.engine_idle_minutes,
             "ingests": len(self.works),
+            "waits": self.shared.waits(),
             "clients": [client.facts(now) for client in sorted(self.clients, key=lambda one: one.since)],
         }
 
@@ -213,7 +219,7 @@ class Visitor(Channel):
     """One connection. It is a client from its hello on."""
 
     def __init__(self, host: Host) -> None:
-        super().__init__(REQUEST_BYTES, REPLY_BYTES, self._received, self._gone)
+        super().__init__(REQUESTS, REPLIES, self._received, self._gone)
         self.since = time.monotonic()
         self.kb: KnowledgeBase | None = None
         self.settings = host.settings
@@ -298,7 +304,7 @@ class Visitor(Channel):
         self.kb = KnowledgeBase(library, self.settings, is_borrowed=True)
         self._host.came(self)
         log("client came", pid=self._peer.pid, clients=len(self._host.clients))
-        return {"pid": os.getpid()}
+        return {"pid": os.getpid(), "tokenizer": self.kb.tokenizer}
 
     async def load(self, message: Message) -> Message:
         await self._kb.load()
@@ -322,6 +328,13 @@ class Visitor(Channel):
 
     async def counters(self, message: Message) -> Message:
         return asdict(await self._kb.counters())
+
+    async def count_tokens(self, message: Message) -> Message:
+        return {"tokens": await self._kb.count_tokens(_of(message, "text", str))}
+
+    async def first_tokens(self, message: Message) -> Message:
+        text = await self._kb.first_tokens(_of(message, "text", str), _of(message, "n", int))
+        return {"characters": len(text)}
 
     async def ingest(self, message: Message) -> Message:
         """The report, or None where the client stopped it."""
@@ -385,6 +398,8 @@ _REQUESTS: Mapping[str, Callable[[Visitor, Message], Awaitable[Any]]] = MappingP
         "passage": Visitor.passage,
         "passage_ids": Visitor.passage_ids,
         "counters": Visitor.counters,
+        "count_tokens": Visitor.count_tokens,
+        "first_tokens": Visitor.first_tokens,
         "ingest": Visitor.ingest,
         "interrupt": Visitor.interrupt,
     }

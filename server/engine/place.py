@@ -69,11 +69,20 @@ def listening(store: Path) -> Door:
             raise _unusable(store, f"it can hold no socket ({error.strerror})") from None
 
 
-def forget(store: Path, door: Door) -> None:
-    """Nobody finds the door any more. A store that was deleted and made again may have another one."""
+def shut(store: Path, door: Door) -> None:
+    """Nobody finds the door any more, and who stands before it is sent away, also where other processes have it.
+
+    A store that was deleted and made again may have another door.
+    """
     with suppress(OSError, WinnowError), _run_folder(store, create=False) as folder:
         if _file(_address(folder)) == door.file:
             os.unlink(_address(folder))
+    door.socket.setblocking(False)
+    with suppress(OSError):
+        door.socket.shutdown(socket.SHUT_RDWR)
+    with suppress(OSError):
+        while True:
+            door.socket.accept()[0].close()
 
 
 def connected(store: Path) -> socket.socket | None:

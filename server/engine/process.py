@@ -4,6 +4,13 @@
 
 Says "ready" on stdout once it listens, "taken" where another engine has the store, or why it cannot; then it has
 neither stdin nor stdout.
+
+Theory of operation. Two processes. The *keeper* has the lock and the socket, imported what an engine needs, opens
+nothing and starts no thread; so it can fork at any time. Its child is the *engine*: it opens the library and
+answers. One that is killed leaves its socket with the keeper, who forks the next: clients connect again at once,
+wait in the socket's queue, and are answered as soon as the library is open, without an interpreter's start and
+without imports. One that leaves by itself takes its keeper along, and so does one that dies again and again: the
+next call of a client then starts anew. Where the keeper is killed, the engine goes on and has the lock as well.
 """
 
 from __future__ import annotations
@@ -15,27 +22,31 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from server.backends.lock import ENGINE, Lock
 from server.engine import place
-from server.engine.host import Host, Work
 from server.engine.launching import READY, TAKEN
 from server.errors import WinnowError
 from server.logs import log, set_up_logs
 from server.settings import MIB, Settings
+from server.tokens import count_tokens
 
 if TYPE_CHECKING:
     from server.backends.opening import Backends
+    from server.engine.host import Work
 
 # An ingest computes beside the queries. With the usual 5 ms a query waits that long wherever it needs the
 # interpreter again: at the 95th percentile 13.5 ms for one read of the catalogue, against 1.9 ms.
 _SWITCH_SECONDS = 0.0005
 _LOG_BYTES = MIB  # and one file of the same size before it
+# An engine that dies so often in so many seconds is not started again before somebody asks.
+_MOST_DEATHS, _DEATHS_SECONDS = 3, 60.0
 
 
 def main() -> None:
@@ -55,12 +66,12 @@ def main() -> None:
         _say(f"{settings.store}: {error.strerror}")
         return
     try:
-        _listen(settings)
+        _listen(settings, lock)
     finally:
         lock.release()
 
 
-def _listen(settings: Settings) -> None:
+def _listen(settings: Settings, lock: Lock) -> None:
     try:
         door = place.listening(settings.store)
         set_up_logs(handler=_log_file(settings.store))
@@ -68,16 +79,53 @@ def _listen(settings: Settings) -> None:
         _say(error.message)
         return
     _say(READY)
+    _make_ready()
+    died: list[float] = []
+    while len(died) < _MOST_DEATHS or time.monotonic() - died[-_MOST_DEATHS] > _DEATHS_SECONDS:
+        engine = os.fork()
+        if engine == 0:
+            lock.sign()
+            _run(settings, door)
+        _, status = os.waitpid(engine, 0)
+        if os.waitstatus_to_exitcode(status) == 0:
+            return
+        died.append(time.monotonic())
+        log("engine died", level=logging.CRITICAL, pid=engine, status=os.waitstatus_to_exitcode(status))
+    place.shut(settings.store, door)
+
+
+def _make_ready() -> None:
+    """Import what every fork of this process then has.
+
+    Nothing that starts threads, so no model runtime: a fork has none of those that it believes it has. (numpy has,
+    and stops them around a fork.)
+    """
+    import server.backends.edge
+    import server.backends.graph_sqlite
+    import server.backends.opening
+    import server.engine.host  # noqa: F401
+
+    count_tokens("warm")
+    gc.freeze()  # a look for garbage would make these pages each engine's own
+
+
+def _run(settings: Settings, door: place.Door) -> NoReturn:
+    """Be the engine. It ends here, whatever happens: what follows a fork is the keeper's."""
     log("engine started", pid=os.getpid())
     try:
         asyncio.run(_serve(settings, door))
     except BaseException:
-        log("engine died", level=logging.CRITICAL, exc_info=True)
-        raise
+        log("engine failed", level=logging.CRITICAL, exc_info=True)
+        logging.shutdown()
+        os._exit(1)
     log("engine left", pid=os.getpid())
+    logging.shutdown()
+    os._exit(0)
 
 
 async def _serve(settings: Settings, door: place.Door) -> None:
+    from server.engine.host import Host
+
     sys.setswitchinterval(_SWITCH_SECONDS)
     library = _Library(settings)
     host = Host(settings, library.open, library.ingest)
@@ -101,7 +149,7 @@ class _Library:
         # Engines and model runtimes take half a second to import; a client waits for the socket only.
         from server.backends.opening import open_backends
 
-        self._backends = open_backends(self._settings, wait_for_model=False)
+        self._backends = open_backends(self._settings, wait_for_model=False, builds_apart=True)
         gc.freeze()  # what is open now stays: no look for garbage has to pass it
         return self._backends
 

@@ -3,6 +3,10 @@
 A frame is four bytes of length, big-endian, and that much JSON: an object. A request has an ``id`` of the client's
 choice and says what to ``do``; its answer has the same ``id`` and either ``ok`` or ``error``, and before it there
 may be frames with ``progress``. Whatever else arrives ends the connection. Nothing is ever unpickled or evaluated.
+
+What is asked is written and read by the standard library, so that a number too large for 64 bits, or one that is
+none, is what it would be in one process. What is answered is large, and ours: orjson takes a fifth of the time for
+it. What that cannot write without loss begins with a blank, and is the standard library's again.
 """
 
 from __future__ import annotations
@@ -12,9 +16,12 @@ import hashlib
 import json
 import struct
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 import server
 from server.errors import WinnowError, internal_error
@@ -25,10 +32,6 @@ from server.settings import MIB, Settings
 
 # Grows when frames change so that another build could not even say that it is another one.
 PROTOCOL = 1
-# A question with a hundred ids takes 10 KiB, an ingest of ten thousand paths less than this.
-REQUEST_BYTES = MIB
-# A script's answer takes up to 900 KiB, an ingest's report of 100,000 unreadable files about 20 MiB.
-REPLY_BYTES = 64 * MIB
 _HEADER = struct.Struct(">I")
 
 Message = dict[str, Any]
@@ -38,23 +41,57 @@ class ProtocolError(Exception):
     """The other side sent something that is not a frame."""
 
 
-def pack(message: Mapping[str, Any], longest: int) -> bytes:
+# Escaped: a lone surrogate of some document must survive the way.
+_ENCODE = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+_BLANK = b" "
+
+
+def _exact(message: Mapping[str, Any]) -> bytes:
+    return _ENCODE(message).encode("ascii")
+
+
+def _fast(message: Mapping[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(message)
+    except TypeError:  # a lone surrogate, a number of more than 64 bits, a key that is no text
+        return _BLANK + _exact(message)
+
+
+def _read_fast(body: bytes) -> Any:
+    return json.loads(body) if body.startswith(_BLANK) else orjson.loads(body)
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """What goes one way: bytes of the longest frame, and how a message becomes a body and a body a message.
+
+    ``write`` raises TypeError or ValueError for what is no JSON data, ``read`` ValueError or RecursionError.
+    """
+
+    longest: int
+    write: Callable[[Mapping[str, Any]], bytes]
+    read: Callable[[bytes], Any]
+
+
+# A question with a hundred ids takes 10 KiB, an ingest of ten thousand paths less than this.
+REQUESTS = Frames(MIB, _exact, json.loads)
+# A script's answer takes up to 900 KiB, an ingest's report of 100,000 unreadable files about 20 MiB.
+REPLIES = Frames(64 * MIB, _fast, _read_fast)
+
+
+def pack(message: Mapping[str, Any], frames: Frames) -> bytes:
     """A message as a frame. ``WinnowError("OUTPUT_BYTES")`` where it is longer than agreed."""
-    body = _ENCODE(message).encode("ascii")
-    if len(body) > longest:
+    body = frames.write(message)
+    if len(body) > frames.longest:
         raise WinnowError("OUTPUT_BYTES", f"{len(body):,} bytes are more than one frame may hold; ask for less")
     return _HEADER.pack(len(body)) + body
 
 
-# Escaped: a lone surrogate of some document must survive the way.
-_ENCODE = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
-
-
 class Splitter:
-    """Cuts a stream into messages; holds at most one frame of ``longest`` bytes."""
+    """Cuts a stream into messages; holds at most one frame."""
 
-    def __init__(self, longest: int) -> None:
-        self._longest = longest
+    def __init__(self, frames: Frames) -> None:
+        self._frames = frames
         self._pending = bytearray()
 
     def feed(self, data: bytes) -> list[Message]:
@@ -62,14 +99,14 @@ class Splitter:
         self._pending += data
         found = []
         while (body := self._next()) is not None:
-            found.append(_message(body))
+            found.append(_message(body, self._frames))
         return found
 
     def _next(self) -> bytes | None:
         if len(self._pending) < _HEADER.size:
             return None
         (size,) = _HEADER.unpack_from(self._pending)
-        if size > self._longest:
+        if size > self._frames.longest:
             raise ProtocolError(f"a frame of {size:,} bytes")
         end = _HEADER.size + size
         if len(self._pending) < end:
@@ -79,9 +116,9 @@ class Splitter:
         return body
 
 
-def _message(body: bytes) -> Message:
+def _message(body: bytes, frames: Frames) -> Message:
     try:
-        value = json.loads(body)
+        value = frames.read(body)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"not JSON: {type(error).__name__}") from None
     number = value.get("id") if isinstance(value, dict) else None
@@ -99,10 +136,10 @@ class Channel(asyncio.Protocol):
     """
 
     # What may wait for a peer to read it.
-    _UNREAD_BYTES = 2 * REPLY_BYTES
+    _UNREAD_BYTES = 2 * REPLIES.longest
 
     def __init__(
-        self, reads: int, writes: int, on_message: Callable[[Message], None], on_lost: Callable[[], None]
+        self, reads: Frames, writes: Frames, on_message: Callable[[Message], None], on_lost: Callable[[], None]
     ) -> None:
         self._splitter = Splitter(reads)
         self._writes = writes
@@ -235,6 +272,7 @@ def from_answer(answer: Answer) -> Message:
         "tokens": answer.tokens,
         "warnings": answer.warnings,
         "cache_hit": answer.cache_hit,
+        "counted": answer.counted,
         "noted": dict(answer.noted),
         "links": [(one.passage_id, one.uri, one.title, one.size_bytes, one.created_at) for one in answer.links],
     }

@@ -15,6 +15,7 @@ from server.kept import KeptResults
 from server.models import Document, Filters, Ranking
 from server.scratch import Link, Session
 from server.settings import Settings
+from server.waits import Waited
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
     from server.backends.base import DocumentStore, EmbedderSource, Reranker, Vector
@@ -57,6 +58,9 @@ class Library(Protocol):
 
     def admitted(self, filters: Filters) -> GraphScope:
         """The documents that a search with these filters could return, by id; None for all of the project."""
+
+    def waits(self) -> Mapping[str, Waited]:
+        """How long reads waited for writers, by what they waited at."""
 
     def close(self) -> None: ...
 
@@ -165,7 +169,8 @@ class Answer:
     """A payload, what it counts (rows of a tier, tokens), and what its reader should know.
 
     ``noted``: what the figures of the process count of it, by name (rows left out as duplicates, say).
-    ``links``: passages of the payload that a client may be offered as resources.
+    ``links``: passages of the payload that a client may be offered as resources. ``counted``: tokens of the whole
+    payload as it is sent; None where nobody counted them.
     """
 
     payload: dict[str, Any]
@@ -176,3 +181,4 @@ class Answer:
     cache_hit: bool = False
     noted: Mapping[str, int] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
+    counted: int | None = None

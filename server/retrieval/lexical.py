@@ -29,8 +29,6 @@ from functools import cache, lru_cache, reduce
 from operator import or_
 from typing import Any
 
-import snowballstemmer  # type: ignore[import-untyped]
-
 from server.backends.base import SparseVector
 from server.retrieval.stopwords import STOPWORDS
 
@@ -232,6 +230,9 @@ def _stem(word: str, language: str) -> str:
 
 @cache
 def _stemmer(algorithm: str) -> Any:
+    # Forty modules, which a handshake does not wait for.
+    import snowballstemmer  # type: ignore[import-untyped]
+
     return snowballstemmer.stemmer(algorithm)
 
 

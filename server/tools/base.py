@@ -40,7 +40,7 @@ class Result:
     """What a handler answers: the structured payload (without meta) and the same as one dense text.
 
     ``summary`` is its first line alone. ``links`` are passages to offer as resources. ``failed`` marks a
-    payload that is itself an error the model can act on.
+    payload that is itself an error the model can act on. ``counted``: tokens of the payload, where they are known.
     """
 
     payload: dict[str, Any]
@@ -50,6 +50,7 @@ class Result:
     cache_hit: bool = False
     links: tuple[Link, ...] = ()
     failed: bool = False
+    counted: int | None = None
 
 
 # The few tools of a server that is used by scripts above all (setting tools), and one that they lead to.
@@ -110,4 +111,5 @@ async def ask(
         warnings=answer.warnings,
         cache_hit=answer.cache_hit,
         links=answer.links,
+        counted=answer.counted,
     )

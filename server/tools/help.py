@@ -16,7 +16,6 @@ from server.reference.sdk import at_hand, explained, sdk_reference
 from server.skills import WITHOUT_SKILLS
 from server.skills import explained as skills_explained
 from server.tiers import Size
-from server.tokens import first_tokens
 from server.tools.base import Context, Result, Tool
 
 DESCRIPTION = """\
@@ -49,7 +48,7 @@ async def _handle(tools: Sequence[Tool], context: Context, arguments: dict[str, 
     request, warnings = parse(Help, arguments)
     topics = _topics([tool for tool in tools if tool.stands(context)], context)
     topic, text = _found(request.topic, topics)
-    end = _end_of_portion(text, request.start_char)
+    end = await _end_of_portion(context, text, request.start_char)
     payload: dict[str, Any] = {
         "topic": topic,
         "text": text[request.start_char : end],
@@ -107,11 +106,11 @@ def _found(topic: str, topics: Mapping[str, Callable[[], str]]) -> tuple[str, st
     return name, topics[name]()
 
 
-def _end_of_portion(text: str, start: int) -> int:
+async def _end_of_portion(context: Context, text: str, start: int) -> int:
     """Where the portion that begins at ``start`` ends: after a whole line, if it has one."""
     if start >= len(text):
         raise WinnowError("INVALID_REQUEST", f"start_char: this topic ends at {len(text):,} characters")
-    portion = first_tokens(text[start:], _TEXT_TOKENS)
+    portion = await context.kb.first_tokens(text[start:], _TEXT_TOKENS)
     whole_lines = portion.rfind("\n") + 1
     return start + (whole_lines if whole_lines and start + len(portion) < len(text) else len(portion))
 

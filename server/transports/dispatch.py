@@ -13,12 +13,12 @@ from mcp_types import Tool as WireTool
 from server import __version__
 from server.contracts import answer_schema, wire_schema
 from server.errors import WinnowError, internal_error
+from server.knowledge import Knowledge
 from server.logs import hushed, log
 from server.reference.guides import spelled
 from server.scratch import Link
 from server.settings import Settings
-from server.tiers import Size, clip, dumps, measure
-from server.tokens import encoding_name
+from server.tiers import Size, clip, dumps
 from server.tools import TOOLS, Context, Result, Tool
 from server.transports.limits import RateLimit
 
@@ -61,7 +61,7 @@ class Dispatcher:
         try:
             self._limits.take(client, _KIND_OF_LIMIT.get(tool.name, "direct"))
             result = await tool.handler(self._context(client, progress), dict(arguments))
-            size = measure(result.payload)
+            size = await self._size(result)
             _hold(tool, result, size)
         except WinnowError as problem:
             error = problem
@@ -70,7 +70,7 @@ class Dispatcher:
             error = internal_error()
         if error is not None:
             result = _failed(error)
-            size = measure(result.payload)
+            size = await self._size(result)
         duration_ms = round((time.perf_counter() - started) * _MS_PER_SECOND, 3)
         self._log(tool, arguments, trace_id, duration_ms, result, error)
         return self._sealed(tool, result, size, trace_id, duration_ms)
@@ -78,6 +78,16 @@ class Dispatcher:
     def _offered(self) -> Sequence[Tool]:
         context = self._context("", _silent)
         return [tool for tool in TOOLS if tool.stands(context)]
+
+    @property
+    def _kb(self) -> Knowledge:
+        return self._context("", _silent).kb
+
+    async def _size(self, result: Result) -> Size:
+        """Of the payload as it is sent."""
+        text = dumps(result.payload)
+        tokens = await self._kb.count_tokens(text) if result.counted is None else result.counted
+        return Size(tokens, len(text.encode("utf-8", "replace")))
 
     def _spelled(self, name: str) -> str:
         return name if self._settings.tool_names == "dotted" else _plain(name)
@@ -93,10 +103,10 @@ class Dispatcher:
                 "trace_id": trace_id,
                 "cache_hit": result.cache_hit,
                 "warnings": warnings,
-                "usage": {"tokens": size.tokens, "bytes": size.bytes, "tokenizer": encoding_name()},
+                "usage": {"tokens": size.tokens, "bytes": size.bytes, "tokenizer": self._kb.tokenizer},
             },
         }
-        self._context("", _silent).kb.figures.answered(tool.name, size.tokens, size.bytes, failed=result.failed)
+        self._kb.figures.answered(tool.name, size.tokens, size.bytes, failed=result.failed)
         if not self._settings.structured_output_enabled:
             return CallToolResult(content=[_text(dumps(payload))], is_error=result.failed)
         shown = result.summary if self._settings.content == "summary" and not result.failed else result.text

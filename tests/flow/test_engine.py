@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -33,7 +34,7 @@ from server.errors import WinnowError
 from server.knowledge import SCRIPT, Knowledge
 from server.settings import Settings, load_settings
 from tests.flow.test_ingest_resume import write_pages
-from tests.tiny_models import write_model
+from tests.tiny_models import TABLE, write_model
 
 ROOT = Path(__file__).parents[2]
 WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
@@ -93,9 +94,12 @@ def ended(store: Path) -> Iterator[Path]:
     try:
         yield store
     finally:
-        with suppress(ProcessLookupError):
-            while (there := holder(store, ENGINE)) is not None:
-                os.kill(there.pid, signal.SIGKILL)
+        # One that is killed is replaced, until it dies once too often.
+        while (there := holder(store, ENGINE)) is not None:
+            if there.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(there.pid, signal.SIGKILL)
+            time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")
@@ -241,12 +245,136 @@ async def test_calls_under_way_are_answered_although_the_engine_is_killed(own: P
         assert (await status(own))["pid"] != before
 
 
+async def test_an_engine_that_is_killed_has_a_successor_before_anybody_asks(own: Path) -> None:
+    async with client(own) as kb:
+        await search(kb)
+        first = (await status(own))["pid"]
+        keeper = _identity(Path("/proc", str(first)))[1]
+        for _ in range(2):
+            second = await _killed(own)
+            assert _identity(Path("/proc", str(second)))[1] == keeper
+        assert (await search(kb))["results"]
+        assert len((await status(own))["clients"]) == 1
+        await told_by_engine(own, "stop")
+        await gone(own)
+        while Path("/proc", str(keeper)).exists():
+            await asyncio.sleep(0.02)
+    assert (own / "engine.log").read_text("utf-8").count("engine started") == 3
+
+
+async def _killed(store: Path) -> int:
+    """The successor of the engine that is killed now."""
+    former = (await status(store))["pid"]
+    os.kill(former, signal.SIGKILL)
+    while (there := holder(store, ENGINE)) is None or there.pid in (0, former):
+        await asyncio.sleep(0.01)
+    return there.pid
+
+
+async def test_an_engine_that_dies_again_and_again_is_left_to_the_next_call(own: Path) -> None:
+    async with client(own) as kb:
+        await search(kb)
+        keeper = _identity(Path("/proc", str((await status(own))["pid"])))[1]
+        await _killed(own)
+        await _killed(own)
+        os.kill((await status(own))["pid"], signal.SIGKILL)
+        await gone(own)
+        assert place.connected(own) is None
+        assert (await search(kb))["results"]
+        assert _identity(Path("/proc", str((await status(own))["pid"])))[1] != keeper
+
+
+async def test_an_engine_whose_keeper_is_killed_goes_on_and_is_replaced_by_the_next_call(own: Path) -> None:
+    async with client(own) as kb:
+        await search(kb)
+        first = (await status(own))["pid"]
+        os.kill(_identity(Path("/proc", str(first)))[1], signal.SIGKILL)
+        assert (await search(kb, query="a rule that nobody asked for"))["results"]
+        os.kill(first, signal.SIGKILL)
+        assert (await search(kb))["results"]
+        assert (await status(own))["pid"] != first
+
+
+async def test_an_engine_takes_vectors_that_were_made_anew_with_its_model(
+    empty: Path, corpus: Path, tmp_path: Path
+) -> None:
+    model = f"onnx:{write_model(tmp_path / 'model')}"
+    asked = {"query": "backup policy", "top_k": 3}
+    async with client(empty, embedding="auto", embedder=model) as kb:
+        await kb.ingest([corpus], {}, lambda progress: None)
+        before = (await kb.call("semantic_search", asked, kb.caller("x"))).payload
+        assert before["search_mode"] == "hybrid"
+        former = _vectors(empty)
+        for _ in range(2):
+            made = await winnow(
+                "reindex", "--store", empty, "--embedder", model, "--json", WINNOW_EMBEDDING="auto"
+            )
+            assert made.exit_code == 0
+            assert len(_vectors(empty)) == 2
+            after = (await kb.call("semantic_search", asked, kb.caller("x"))).payload
+            assert (after["search_mode"], after["results"]) == ("hybrid", before["results"])
+            assert _vectors(empty) != former
+            former = _vectors(empty)
+            assert len(former) == 1
+        again = await kb.ingest([corpus], {}, lambda progress: None)
+        assert again["documents"] == 0
+
+        other = f"onnx:{write_model(tmp_path / 'other', -TABLE)}"
+        made = await winnow("reindex", "--store", empty, "--embedder", other, "--json", WINNOW_EMBEDDING="auto")
+        assert made.exit_code == 0
+        after = (await kb.call("semantic_search", asked, kb.caller("y"))).payload
+        assert (after["search_mode"], after["results"]) == ("hybrid", before["results"])
+        assert _vectors(empty) > former
+        with pytest.raises(WinnowError, match=r"embedded anew with another model.*winnow engine stop"):
+            await kb.ingest([corpus], {}, lambda progress: None)
+        assert (await status(empty))["waits"]["vectors"]["reads"] > 0
+
+
+def _vectors(store: Path) -> set[str]:
+    return {path.name for path in store.glob("vectors*")}
+
+
+async def test_a_server_leaves_vocabularies_and_numbers_to_the_engine(shared: Path) -> None:
+    """What it has loaded shows in its memory: a vocabulary takes more than all the rest of a server."""
+    async with Client(parameters(shared)) as one:
+        assert (await one.call_tool("kb_search", SEARCH)).structured_content
+        told = (await one.call_tool("help", {})).structured_content
+        assert told is not None
+        assert told["meta"]["usage"]["tokenizer"] == "o200k_base"
+        (server,) = (each["pid"] for each in (await status(shared))["clients"])
+        maps = Path("/proc", str(server), "maps").read_text("utf-8", "replace")
+        assert [name for name in ("numpy", "onnxruntime", "qdrant_edge") if name in maps] == []
+        anonymous = _kilobytes(server, "Anonymous:")
+        assert anonymous < 100_000
+
+
+def _kilobytes(process: int, what: str) -> int:
+    lines = Path("/proc", str(process), "smaps_rollup").read_text("ascii").splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(what)))
+
+
 async def test_an_engine_without_clients_leaves(own: Path) -> None:
     async with client(own, engine_idle_minutes=0.001) as kb:
         await search(kb)
         assert holder(own, ENGINE) is not None
-    await gone(own)
-    assert (holder(own), place.connected(own)) == (None, None)
+        knocking = place.connected(own)  # who never says hello is no client
+        assert knocking is not None
+        knocking.sendall(b"\0\0\1\0 half a frame")
+    with knocking:
+        await gone(own)
+        assert (holder(own), place.connected(own)) == (None, None)
+        assert await asyncio.to_thread(_read, knocking) == b""
+
+
+def test_who_stands_before_a_door_that_is_shut_is_sent_away(tmp_path: Path) -> None:
+    door = place.listening(tmp_path)
+    waiting = place.connected(tmp_path)
+    assert waiting is not None
+    with door.socket, waiting, socket.socket(fileno=os.dup(door.socket.fileno())):
+        place.shut(tmp_path, door)
+        waiting.settimeout(20)
+        assert _read(waiting) == b""
+        assert place.connected(tmp_path) is None
 
 
 async def test_an_engine_of_another_build_gives_way_to_a_client_that_is_alone(own: Path) -> None:
@@ -517,6 +645,8 @@ async def test_commands_that_open_a_store_work_beside_an_engine_or_name_the_way_
         engine = str(holder(own, ENGINE))
         counted = json.loads((await winnow("stats", *place_of, "--json")).stdout)
         assert (counted["held_by"], counted["projects"][0]["name"]) == (engine, "handbook")
+        assert counted["engine"]["waits"]["vectors"]["reads"] > 0
+        assert "  waits at vectors: " in (await winnow("stats", *place_of)).stdout
         drawn = await winnow("graph", "stats", *place_of, "--project", "handbook", "--json")
         assert json.loads(drawn.stdout)["documents"] > 0
         moved = await winnow("migrate", *place_of, "--to", tmp_path / "other")
@@ -526,11 +656,10 @@ async def test_commands_that_open_a_store_work_beside_an_engine_or_name_the_way_
 
         reindexed = await winnow("reindex", *place_of, "--embedder", model, "--json", WINNOW_EMBEDDING="auto")
         made = json.loads(reindexed.stdout)
-        assert made["warnings"] == [
-            f"{engine} goes on with the former index; to have the new one: winnow engine stop"
-        ]
+        (warning,) = made["warnings"]
+        assert warning.startswith(f"{engine} takes the new vectors with its next search; with another --embedder")
         assert (await search(kb))["results"]
-        with pytest.raises(WinnowError, match=r"embedded anew.*winnow engine stop"):
+        with pytest.raises(WinnowError, match=r"indexed with onnx/model/.*there is no model now"):
             await kb.ingest([tmp_path], {}, lambda progress: None)
         await winnow("engine", "stop", *place_of)
         assert (await search(kb))["results"]

@@ -37,6 +37,7 @@ ROOMS: Mapping[str, str] = {
     "server.spans": "server.sentences server.tokens",
     "server.evidence": "server.contracts server.spans server.tokens",
     "server.figures": "",
+    "server.waits": "",
     "server.caches": "",
     "server.printable": "",
     "server.tokens": "",
@@ -54,21 +55,22 @@ ROOMS: Mapping[str, str] = {
     "server.models",
     # the core: over protocols, never over a vendor
     "server.backends.base": "server.models server.errors",
-    "server.backends": "server.backends.base server.graph server.models server.errors server.settings server.ids",
+    "server.backends": "server.backends.base server.graph server.models server.errors server.settings server.ids "
+    "server.waits server",
     "server.retrieval": "server.backends.base server.caches server.graph server.models server.errors",
     "server.ingest": "server.backends.base server.graph server.graph.extraction server.retrieval "
     "server.definitions server.models server.errors server.ids server.tokens",
     "server.backends.opening": "server.backends server.backends.base server.graph server.retrieval server.models "
-    "server.settings",
+    "server.settings server.waits",
     # the seam, and what stands on it
     "server.operations": "server.backends.base server.caches server.graph server.retrieval server.contracts "
     "server.tiers server.spans server.evidence server.scratch server.kept server.printable server.tokens "
-    "server.ids server.models server.errors server.settings",
+    "server.ids server.models server.errors server.settings server.waits",
     "server.knowledge": "server.operations server.contracts server.caches server.kept server.scratch "
-    "server.figures server.errors server.settings",
+    "server.figures server.errors server.settings server.tiers server.tokens",
     "server.engine": "server.knowledge server.operations server.contracts server.caches server.kept "
-    "server.scratch server.figures server.models server.errors server.logs server.settings server.backends "
-    "server",
+    "server.scratch server.figures server.models server.errors server.logs server.settings server.tokens "
+    "server.backends server",
     "server.scripts": "sandbox server.audit server.logs server.skills server.kept server.knowledge "
     "server.contracts server.errors server.settings server.tokens",
     "server.reference": "client_sdk sandbox server.scripts server.settings",
@@ -101,6 +103,7 @@ VENDORS: Mapping[str, str] = {
     "rich": "server.commands.",
     "numpy": "server.backends. server.bench. server.graph.walk server.graph.parts server.graph.cooccurrence",
     "tiktoken": "server.tokens",
+    "orjson": "server.engine.wire",
     "cachetools": "server.caches server.kept server.scratch",
     "psutil": "server.bench. server.health sandbox.spawned security.soak",
     "packaging": "server.health",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,10 @@ from pydantic import SecretStr
 
 from server.engine.wire import (
     OWN_SETTINGS,
+    REPLIES,
+    REQUESTS,
     SECRET_SETTINGS,
+    Frames,
     ProtocolError,
     Splitter,
     disagreement,
@@ -35,11 +38,12 @@ from server.scratch import Scratch
 from server.settings import Settings, load_settings
 
 LONGEST = 4096
+WAYS = st.sampled_from([REQUESTS, REPLIES])
 TEXTS = st.text(max_size=40) | st.just("\ud800 alone")
 VALUES = st.recursive(
     st.none()
     | st.booleans()
-    | st.integers(-(2**60), 2**60)
+    | st.integers(-(2**80), 2**80)
     | st.floats(allow_nan=False, allow_infinity=False)
     | TEXTS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
@@ -48,31 +52,37 @@ VALUES = st.recursive(
 MESSAGES = st.dictionaries(TEXTS, VALUES, max_size=4).map(lambda rest: {**rest, "id": 7})
 
 
-@given(st.lists(MESSAGES, max_size=4), st.lists(st.integers(0, 400), max_size=8))
+@given(WAYS, st.lists(MESSAGES, max_size=4), st.lists(st.integers(0, 400), max_size=8))
 def test_messages_arrive_whole_and_in_order_however_the_stream_is_cut(
-    messages: list[dict[str, Any]], cuts: list[int]
+    way: Frames, messages: list[dict[str, Any]], cuts: list[int]
 ) -> None:
-    stream = b"".join(pack(message, 10**6) for message in messages)
+    stream = b"".join(pack(message, way) for message in messages)
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
-    splitter = Splitter(10**6)
+    splitter = Splitter(way)
     parts = [stream[start:end] for start, end in pairwise(places)]
     assert [message for part in parts for message in splitter.feed(part)] == messages
 
 
-@given(st.binary(max_size=200) | MESSAGES.map(lambda message: pack(message, 10**6)[4:]))
-def test_a_body_is_an_object_with_a_number_or_a_protocol_error(body: bytes) -> None:
+@given(WAYS, st.binary(max_size=200) | MESSAGES.map(lambda message: pack(message, REQUESTS)[4:]))
+def test_a_body_is_an_object_with_a_number_or_a_protocol_error(way: Frames, body: bytes) -> None:
     try:
-        (message,) = Splitter(LONGEST).feed(struct.pack(">I", len(body)) + body)
+        (message,) = Splitter(way).feed(struct.pack(">I", len(body)) + body)
     except ProtocolError:
         return
     assert (message, type(message["id"])) == (json.loads(body), int)
 
 
 def test_what_is_longer_than_agreed_is_neither_sent_nor_awaited() -> None:
+    short = replace(REPLIES, longest=LONGEST)
     with pytest.raises(WinnowError, match="ask for less"):
-        pack({"id": 1, "text": "x" * LONGEST}, LONGEST)
+        pack({"id": 1, "text": "x" * LONGEST}, short)
     with pytest.raises(ProtocolError):
-        Splitter(LONGEST).feed(struct.pack(">I", LONGEST + 1))
+        Splitter(short).feed(struct.pack(">I", LONGEST + 1))
+
+
+def test_a_question_with_a_number_that_is_none_is_not_sent() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        pack({"id": 1, "top_k": float("nan")}, REQUESTS)
 
 
 def test_errors_and_answers_are_the_same_at_both_ends() -> None:
@@ -89,7 +99,7 @@ def test_errors_and_answers_are_the_same_at_both_ends() -> None:
 
 
 def _over_the_wire(message: dict[str, Any]) -> dict[str, Any]:
-    (received,) = Splitter(10**6).feed(pack({**message, "id": 1}, 10**6))
+    (received,) = Splitter(REPLIES).feed(pack({**message, "id": 1}, REPLIES))
     del received["id"]
     return received
 

@@ -22,6 +22,10 @@ pytestmark = pytest.mark.walls
 SMALL = Limits(wall_seconds=5.0, cpu_seconds=5, memory_bytes=128 * 1024 * 1024)
 
 
+async def characters(text: str) -> int:
+    return len(text)
+
+
 def ending(outcome: Outcome) -> tuple[str, str | None]:
     return outcome.status, outcome.error.type if outcome.error else None
 
@@ -131,7 +135,7 @@ def test_the_kernel_ends_a_script_at_its_cpu_limit(bench: Any) -> None:
 
 
 def test_a_result_over_its_tokens_is_refused_whole(bench: Any) -> None:
-    outcome = bench.run("return 'word ' * 100", count_tokens=len, limits=replace(SMALL, result_tokens=50))
+    outcome = bench.run("return 'word ' * 100", count_tokens=characters, limits=replace(SMALL, result_tokens=50))
     assert ending(outcome) == ("limit", "ResultTooLarge")
     assert outcome.result is None
 
@@ -145,7 +149,7 @@ def test_stdout_keeps_its_end_and_says_what_was_cut(bench: Any) -> None:
 
 def test_usage_is_real(bench: Any) -> None:
     code = "x = sum(i for i in range(300_000))\nblob = bytearray(50_000_000)\nkb.search('a')\nkb.search('b')\nreturn 1"
-    usage: Usage = bench.run(code, count_tokens=len).usage
+    usage: Usage = bench.run(code, count_tokens=characters).usage
     assert usage.cpu_ms > 5
     assert usage.wall_ms > 5
     assert usage.memory_peak_bytes > 50_000_000

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from server.commands.bench import code, graph, ingest, kb, sandbox, scale, search
+from server.commands.bench import code, engine, graph, ingest, kb, sandbox, scale, search
 from server.commands.output import command
 
 
@@ -29,6 +29,7 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         "ingest": ingest,
         "search": search,
         "scale": scale,
+        "engine": engine,
         "code": code,
     }
 )

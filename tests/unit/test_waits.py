@@ -1,0 +1,39 @@
+"""Waits are counted, and a clock runs while somebody writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.waits import Waited, Waits, WriterClock
+
+
+def test_waits_are_told_in_milliseconds() -> None:
+    waits = Waits()
+    assert waits.figures == Waited(0, 0.0, 0.0, 0.0)
+    for milliseconds in range(101):
+        waits.note(milliseconds / 1000)
+    assert waits.figures == Waited(101, 50.0, 95.0, 100.0)
+
+
+def test_only_the_latest_waits_are_judged_and_all_are_counted() -> None:
+    waits = Waits()
+    waits.note(9.0)
+    for _ in range(10_000):
+        waits.note(0.0)
+    assert waits.figures == Waited(10_001, 0.0, 0.0, 0.0)
+
+
+def test_the_clock_runs_while_at_least_one_writes_also_where_the_write_fails() -> None:
+    clock = WriterClock()
+    assert clock.seconds == 0.0
+    with clock.running():
+        first = clock.seconds
+        with clock.running():
+            second = clock.seconds
+        third = clock.seconds
+        assert first < second < third
+    stopped = clock.seconds
+    assert third < stopped == clock.seconds
+    with pytest.raises(ValueError, match="full"), clock.running():
+        raise ValueError("full")
+    assert stopped < clock.seconds == clock.seconds
