@@ -23,6 +23,7 @@ from server.bench import kb as ladder
 from server.bench import sandbox as subject
 from server.commands.filling import measured, show_ingest
 from server.commands.output import Json, Project, Store, command, errors_shown, print_json
+from server.commands.tokens import EPILOG, tokens
 from server.errors import WinnowError
 from server.knowledge import KnowledgeBase
 from server.settings import Settings, load_settings
@@ -41,7 +42,10 @@ app = command(no_args_is_help=True)
 
 @app.callback()
 def subjects() -> None:
-    """Measure speed on this host."""
+    """Measure speed on this host, and what answers cost."""
+
+
+app.command(epilog=EPILOG)(tokens)
 
 
 @app.command(

@@ -22,6 +22,8 @@ from server.errors import WinnowError
 from server.tokens import count_tokens
 
 MODEL_SECONDS = 30.0  # a model that is not loaded by then is not coming
+# Settings, folders, and where this very code is imported from.
+_HANDED_ON = ("WINNOW_", "XDG_", "PYTHONPATH")
 
 
 @dataclass(slots=True)
@@ -57,7 +59,7 @@ async def connected(store: Path, project: str, log: Path) -> AsyncIterator[Clien
         command=str(console_script()),
         # A demonstration leaves nothing behind, so no engine either.
         args=["serve", "--store", str(store), "--project", project, "--no-daemon"],
-        env={name: value for name, value in os.environ.items() if name.startswith(("WINNOW_", "XDG_"))},
+        env={name: value for name, value in os.environ.items() if name.startswith(_HANDED_ON)},
     )
     with log.open("w", encoding="utf-8") as errors:
         async with Client(stdio_client(server, errlog=errors)) as client:

@@ -17,7 +17,7 @@ the tool and its defaults (``ARMS``). Ours are ``tool`` (another tool than the a
 so far), ``read`` (then take the full text of these rows: a number, the first so many; a regular expression, those
 whose title, section or file it finds; a table ``{ first, matching }``, both) and ``keep`` (a table: name to regular
 expression, whose first group in this answer's text stands for ``{name}`` in the arguments of later steps). ``{question}``
-is the question, in steps and scripts alike.
+is the question; in a script it is a literal, quotes included.
 
 ``template = "name"`` takes the arms that a task does not write itself from the table ``[template.name]`` of its file.
 """
