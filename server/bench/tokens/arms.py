@@ -12,10 +12,9 @@ from typing import Any, Protocol
 from mcp.types import CallToolResult
 
 from server.bench.tokens.counting import Cost, cost_of, text_of
-from server.bench.tokens.task import Read, Step
+from server.bench.tokens.task import Read, Step, filled
 
 _MOST_READS = 50  # pages of what was chosen to be read; a listing is bounded by its own step
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 class Caller(Protocol):
@@ -67,7 +66,7 @@ async def play(client: Caller, steps: Sequence[Step], question: str) -> Played:
 
 async def _play(client: Caller, step: Step, kept: dict[str, str], played: Played) -> None:
     before = len(played.told)
-    rows = await _pages(client, step.tool, _filled(step.arguments, kept), step.pages, played)
+    rows = await _pages(client, step.tool, filled(step.arguments, kept), step.pages, played)
     if step.read is not None:
         chosen = [row["id"] for row in rows if _is_chosen(row, step.read)][: step.read.first]
         if chosen:
@@ -78,7 +77,7 @@ async def _play(client: Caller, step: Step, kept: dict[str, str], played: Played
         match = re.search(pattern, told, re.MULTILINE)
         if match is None:
             raise _Stopped(f"nothing in the answer matches {pattern!r}")
-        kept[name] = match[1]
+        kept[name] = match[match.lastindex or 0].strip()
 
 
 async def _pages(
@@ -114,12 +113,3 @@ def _is_chosen(row: Mapping[str, Any], read: Read) -> bool:
 
 def _is_script(steps: Sequence[Step]) -> bool:
     return any("code" in step.arguments for step in steps)
-
-
-def _filled(value: Any, kept: Mapping[str, str]) -> Any:
-    """The arguments with what was kept in its places. Other braces, a script's own, stay."""
-    if isinstance(value, str):
-        return _PLACEHOLDER.sub(lambda match: kept.get(match[1], match[0]), value)
-    if isinstance(value, Mapping):
-        return {name: _filled(inner, kept) for name, inner in value.items()}
-    return [_filled(inner, kept) for inner in value] if isinstance(value, list) else value

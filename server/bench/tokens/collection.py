@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from server.demo.stdlib import corpus
 from server.errors import WinnowError
@@ -20,6 +20,7 @@ from server.ingest.documents import RawDocument
 Kind = Literal["documentation", "judged", "generated"]
 _MARKDOWN = "md"
 _CORPUS = "corpus.jsonl"
+_YES_OR_NO = frozenset({"", "yes", "no"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Collection:
             raise WinnowError(
                 "NOT_FOUND", f"{self.name} has no query {query!r}; is it the collection that is meant?"
             )
-        return self._queries[query]
+        return str(self._queries[query]["text"])
 
     def relevant(self, query: str) -> Sequence[str]:
         """The titles of the documents that are judged relevant to a query."""
@@ -95,11 +96,16 @@ class Collection:
         judged = [fields[1] for line in lines if (fields := line.split("\t"))[0] == query and int(fields[2]) > 0]
         return [self.sources[f"{_CORPUS}#{document}"].partition("\n")[0] for document in judged]
 
-    @cached_property
-    def _queries(self) -> Mapping[str, str]:
-        return {record["_id"]: record["text"] for record in self._records("queries.jsonl")}
+    def answers(self, query: str) -> Sequence[str]:
+        """The answer to a query in so many words, where the collection has one that is more than yes or no."""
+        answer = self._queries[query].get("metadata", {}).get("answer", "")
+        return () if answer.casefold() in _YES_OR_NO else (answer,)
 
-    def _records(self, file: str) -> Iterator[dict[str, str]]:
+    @cached_property
+    def _queries(self) -> Mapping[str, Mapping[str, Any]]:
+        return {record["_id"]: record for record in self._records("queries.jsonl")}
+
+    def _records(self, file: str) -> Iterator[dict[str, Any]]:
         with (self._folder / file).open(encoding="utf-8") as lines:
             yield from map(json.loads, lines)
 

@@ -1,9 +1,9 @@
 """What a call costs a model, in tokens: what it writes and what it reads, counted from the frames.
 
-A call is written as ``{"name": ..., "arguments": ...}``, a script inside as JSON has it, and read as its answer. Around
-both a host puts an envelope that pairs them; it differs from host to host, and is counted as one of fixed size for
-every call, so that ways of many turns pay for them. What is read again in later turns, which hosts cache, is
-not counted.
+A call is written as ``{"name": ..., "arguments": ...}``, a script inside as JSON has it, and read as its answer.
+Around both a host puts an envelope that pairs them; it differs from host to host, and is counted as one of fixed
+size for every call, so that ways of many turns pay for them. What is read again in later turns, which hosts cache,
+is not counted.
 """
 
 from __future__ import annotations

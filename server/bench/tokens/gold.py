@@ -34,7 +34,7 @@ def expected(task: Task, collection: Collection) -> Expected:
     gold = task.gold
     names = [*gold.strings]
     if gold.documents:
-        names += collection.relevant(task.query)
+        names += [*collection.relevant(task.query), *collection.answers(task.query)]
     if gold.oracle:
         names += names_of(gold.oracle, collection.sources)
     if not names:
@@ -66,7 +66,7 @@ def _taken(oracle: Oracle, file: str, part: str) -> Iterator[str]:
 
 
 def parts(text: str, split: str) -> Sequence[str]:
-    """A text whole, by lines, or by sections: each from its heading to the next, what is before the first as well."""
+    """A text whole, by lines, or by sections: each from its heading to the next, and what is before the first."""
     if split == "file":
         return (text,)
     lines = text.splitlines()
@@ -89,7 +89,7 @@ def _sections(lines: Sequence[str]) -> list[str]:
 
 
 def holds(text: str, name: str) -> bool:
-    """Whether a text has a name in it, as a word of its own: whatever the case, and however the white space falls."""
+    """Whether a text has a name in it, as words of its own, whatever the case and the white space."""
     words = r"\s+".join(map(re.escape, name.split()))
     return re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE) is not None
 
@@ -113,7 +113,7 @@ def lacking_in_result(expected: Expected, result: Any) -> list[str]:
 
 
 def leaves(value: Any) -> Iterator[str]:
-    """Every text and number in plain data, names of fields included where they are data of a script's own."""
+    """Every text and number in plain data, and the names of its fields, which may be a script's own data."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield str(key)

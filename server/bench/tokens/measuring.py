@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,11 @@ from server.bench.tokens.task import ARMS, Task
 from server.demo.client import connected, offers_scripts, wait_for_model
 from server.errors import WinnowError
 from server.tokens import count_tokens, encoding_name
+from server.transports.limits import CALLS_PER_MINUTE
 
+# A transcript has fewer calls than what is left of a minute's then, waiting for the model included.
+_ENOUGH_CALLS = CALLS_PER_MINUTE["direct"] // 3
+_ENOUGH_SCRIPTS = CALLS_PER_MINUTE["script"] - 2
 OnProgress = Callable[[str, int, int], None]
 
 
@@ -44,8 +49,8 @@ class Asked:
 def asked(task: Task, collection: Collection) -> Asked:
     """Look question and gold up.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` where a transcript has of the gold what the question does not say: its
-    author knew the answer.
+    Raises ``WinnowError("INVALID_REQUEST")`` where a transcript has of the gold what the question does not say:
+    its author knew the answer.
     """
     question = task.question or collection.question(task.query)
     gold = expected(task, collection)
@@ -59,22 +64,52 @@ async def measure(
 ) -> tuple[list[Trial], dict[str, int]]:
     """Every task of one collection, over the index in ``store``; and tokens of each tool's definition."""
     questions = [asked(task, collection) for task in tasks]
-    async with connected(store, collection.project, log=store / "serve.log") as client:
-        if by_model:
-            await wait_for_model(client)
-        if not await offers_scripts(client):
-            raise WinnowError("SANDBOX_UNAVAILABLE", "scripts cannot run here; run `winnow doctor`")
-        definitions = {tool.name: definition_tokens(tool) for tool in (await client.list_tools()).tools}
-        trials = []
+    trials = []
+    async with AsyncExitStack() as opened:
+        servers = _Servers(store, collection.project, by_model, opened)
+        tools = (await (await servers.client()).list_tools()).tools
         for number, question in enumerate(questions, start=1):
-            trials.append(await _trial(client, question, collection))
+            trials.append(await _trial(servers, question, collection))
             progress(collection.name, number, len(questions))
-    return trials, definitions
+    return trials, {tool.name: definition_tokens(tool) for tool in tools}
 
 
-async def _trial(client: Client, question: Asked, collection: Collection) -> Trial:
+@dataclass(slots=True)
+class _Servers:
+    """One server after the other, none asked as often as its rate limit allows: no agent asks at a machine's pace."""
+
+    store: Path
+    project: str
+    by_model: bool
+    opened: AsyncExitStack
+    calls: int = 0
+    scripts: int = 0
+    _client: Client | None = None
+
+    async def client(self) -> Client:
+        """A server with calls left for one more transcript."""
+        if self._client is None or self.calls > _ENOUGH_CALLS or self.scripts > _ENOUGH_SCRIPTS:
+            await self.opened.aclose()
+            log = self.store / "serve.log"
+            self._client = await self.opened.enter_async_context(connected(self.store, self.project, log))
+            if not await offers_scripts(self._client):
+                raise WinnowError("SANDBOX_UNAVAILABLE", "scripts cannot run here; run `winnow doctor`")
+            if self.by_model:
+                await wait_for_model(self._client)
+            self.calls = self.scripts = 0
+        return self._client
+
+    async def play(self, question: Asked, arm: str) -> Played:
+        """One transcript."""
+        played = await play(await self.client(), question.task.steps[arm], question.question)
+        self.calls += played.cost.calls
+        self.scripts += arm == "code"
+        return played
+
+
+async def _trial(servers: _Servers, question: Asked, collection: Collection) -> Trial:
     task = question.task
-    played = {arm: await play(client, task.steps[arm], question.question) for arm in ARMS}
+    played = {arm: await servers.play(question, arm) for arm in ARMS}
     runs = {arm: _run(arm, one, question.expected) for arm, one in played.items()}
     runs["documents"] = _documents(played["full"], question.expected, collection)
     measured = Measured(task.id, task.kind, task.collection, {arm: runs[arm] for arm in MEASURED})

@@ -1,8 +1,8 @@
 """What the measured tasks say together. Pure: figures of tasks in, figures of arms out.
 
-Arms are compared on the tasks that both solve. A reduction is ``1 - sum(one) / sum(other)`` over these tasks, so that a
-task counts by what it costs; beside it stands the median over tasks of the same ratio, where each counts alike.
-Intervals are percentile bootstraps over tasks, 95 %, with a fixed seed.
+Arms are compared on the tasks that both solve. A reduction is ``1 - sum(one) / sum(other)`` over these tasks, so
+that a task counts by what it costs; beside it stands the median over tasks of the same ratio, where each counts
+alike. Intervals are percentile bootstraps over tasks, 95 %, with a fixed seed.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ They are TOML files in the folder ``tasks``, one ``[[task]]`` each:
 
     id = "needle-grace-period"
     class = "needle"                # needle, aggregate, multi_hop, compare
-    collection = "k8s_docs"         # where it is asked; see collections.py
+    collection = "k8s_docs"         # where it is asked; see collection.py
     question = "How long ...?"      # left out where ``query`` names one of the collection's own
     gold = { strings = ["30 seconds"] }
     full = [{ query = "...", top_k = 100, pages = 3 }]
@@ -12,21 +12,30 @@ They are TOML files in the folder ``tasks``, one ``[[task]]`` each:
     evidence = [{ question = "...", max_quotes = 1 }]
     code = "return ..."
 
-A transcript is a list of steps, one tool call each. What is not a key of ours is an argument of the call; the arm gives
-the tool and its defaults (``ARMS``). Ours are ``tool`` (another tool than the arm's), ``pages`` (follow ``next_cursor``
-so far), ``read`` (then take the full text of these rows: a number, the first so many; a regular expression, those
-whose title, section or file it finds; a table ``{ first, matching }``, both) and ``keep`` (a table: name to regular
-expression, whose first group in this answer's text stands for ``{name}`` in the arguments of later steps). ``{question}``
-is the question; in a script it is a literal, quotes included.
+A transcript is a list of steps, one tool call each. What is not a key of ours is an argument of the call; the arm
+gives the tool and its defaults (``ARMS``). Ours are
 
-``template = "name"`` takes the arms that a task does not write itself from the table ``[template.name]`` of its file.
+* ``tool``: another tool than the arm's;
+* ``pages``: follow ``next_cursor`` so far;
+* ``read``: then take the full text of these rows: a number, the first so many; a regular expression, those whose
+  title, section or file it finds; a table ``{ first, matching }``, both;
+* ``keep``: a table of names and regular expressions: the last group of each, where it first matches in this
+  answer, stands for ``{name}`` in the arguments of later steps.
+
+``{question}`` is the question; in a script it is a literal, quotes included. ``asks``, a list of searches, writes
+the direct arms where they are nothing but these searches one after the other (``_ASKED``), and is ``{asks}`` in the
+script.
+
+``template = "name"`` takes the arms that a task does not write itself from the table ``[template.name]`` of its
+file, with the task's own ``words`` (a table) in their places: ``{name}``, in steps, expressions and script.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -52,9 +61,20 @@ ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
     }
 )
 
-_TASK_KEYS = frozenset({"id", "class", "collection", "question", "query", "gold", "template", *ARMS})
+# How a reader goes about one search of ``asks``: the ten texts, the two best of a listing, the best quote.
+_ASKED: Mapping[str, Callable[[str], Mapping[str, Any]]] = MappingProxyType(
+    {
+        "full": lambda ask: {"query": ask},
+        "metadata_full": lambda ask: {"query": ask, "read": 2},
+        "evidence": lambda ask: {"question": ask, "max_quotes": 1},
+    }
+)
+_TASK_KEYS = frozenset(
+    {"id", "class", "collection", "question", "query", "gold", "asks", "template", "words", *ARMS}
+)
 _STEP_KEYS = frozenset({"tool", "pages", "read", "keep"})
 _MOST_PAGES = 50
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +100,9 @@ class Step:
 class Oracle:
     """The names that are in the source files, found without any index.
 
-    ``files``: a glob over names. A file is taken whole or cut (``split``) into sections, from one Markdown heading to
-    the next, or lines; of these count the ones in which every regular expression of ``having`` finds something and
-    none of ``lacking`` does. ``take`` finds the names in what is left: its first group, each time; "file" takes
+    ``files``: a glob over names. A file is taken whole or cut (``split``) into sections, from one Markdown heading
+    to the next, or lines; of these count the ones in which every regular expression of ``having`` finds something
+    and none of ``lacking`` does. ``take`` finds the names in what is left: its first group, each time; "file" takes
     the file's name. Expressions see lines (``(?m)``) and case, unless they say ``(?i)``.
     """
 
@@ -98,8 +118,9 @@ class Gold:
     """What must be in an answer, all of it.
 
     ``strings`` literally; ``documents``: the titles of the passages that the collection judges relevant to
-    ``query``; ``oracle``: the names it finds. With ``count`` a script answers with their number, where a reader of
-    texts counts the names before him. With ``exact`` a script's names are those and no others.
+    ``query``, and its own answer where it has one; ``oracle``: the names it finds. With ``count`` a script answers
+    with their number, where a reader of texts counts the names before him. With ``exact`` a script's names are
+    those and no others.
     """
 
     strings: tuple[str, ...] = ()
@@ -160,12 +181,7 @@ def _task(table: Mapping[str, Any], templates: Mapping[str, Any]) -> Task:
     _needs(table, {"id", "class", "collection", "gold"}, "task")
     if ("question" in table) == ("query" in table):
         raise ValueError("a task has either a question or the id of a query")
-    name = table.get("template")
-    if name is not None and name not in templates:
-        raise ValueError(f"no template {name!r}; there are: {', '.join(templates) or 'none'}")
-    arms = {**templates.get(name, {}), **{key: table[key] for key in ARMS if key in table}}
-    _only(arms, frozenset(ARMS), "template")
-    _needs(arms, set(ARMS), "task")
+    arms = _arms(table, templates)
     return Task(
         id=table["id"],
         kind=_one_of(table["class"], CLASSES, "class"),  # type: ignore[arg-type]
@@ -175,6 +191,30 @@ def _task(table: Mapping[str, Any], templates: Mapping[str, Any]) -> Task:
         gold=_gold(table["gold"]),
         steps={arm: _steps(arm, arms[arm]) for arm in ARMS},
     )
+
+
+def _arms(table: Mapping[str, Any], templates: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a task writes for each arm, its template's, or what its searches come to."""
+    name = table.get("template")
+    if name is not None and name not in templates:
+        raise ValueError(f"no template {name!r}; there are: {', '.join(templates) or 'none'}")
+    asks = _texts(table.get("asks", []), "asks")
+    asked = {arm: [step(ask) for ask in asks] for arm, step in _ASKED.items()} if asks else {}
+    template = templates.get(name, {})
+    _only(template, frozenset(ARMS), "template")
+    words = {**table.get("words", {}), **({"asks": json.dumps(asks, ensure_ascii=False)} if asks else {})}
+    arms = filled({**asked, **template, **{key: table[key] for key in ARMS if key in table}}, words)
+    _needs(arms, set(ARMS), "task")
+    return arms  # type: ignore[no-any-return]
+
+
+def filled(value: Any, words: Mapping[str, str]) -> Any:
+    """Plain data with words in the places that are named after them. Other braces stay."""
+    if isinstance(value, str):
+        return _PLACEHOLDER.sub(lambda match: words.get(match[1], match[0]), value)
+    if isinstance(value, Mapping):
+        return {name: filled(inner, words) for name, inner in value.items()}
+    return [filled(inner, words) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _gold(table: Mapping[str, Any]) -> Gold:
