@@ -28,6 +28,7 @@ _ROOT_ALONE = (
     "tests/contract/test_store_vectors.py",
     "tests/flow/test_bench.py",
     "tests/flow/test_bench_ingest.py",
+    "tests/flow/test_bench_tokens.py",
     "tests/flow/test_demo.py",
     "tests/flow/test_interop.py",
     "tests/flow/test_reindex.py",
@@ -38,6 +39,7 @@ _ROOT_ALONE = (
     "tests/unit/test_graph_*.py",
     "tests/unit/test_languages.py",
     "tests/unit/test_model_install.py",
+    "tests/unit/test_token_benchmark.py",
 )
 _ORDINARY_ALONE = (
     "tests/contract/test_answers.py",

@@ -44,7 +44,7 @@ def expected(task: Task, collection: Collection) -> Expected:
 
 def names_of(oracle: Oracle, sources: Mapping[str, str]) -> list[str]:
     """The names that an oracle finds in texts by their file names: each once, sorted."""
-    found = set()
+    found: set[str] = set()
     for file, text in sources.items():
         if fnmatchcase(file, oracle.files):
             for part in parts(text, oracle.split):

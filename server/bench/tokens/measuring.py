@@ -76,7 +76,7 @@ async def measure(
 
 @dataclass(slots=True)
 class _Servers:
-    """One server after the other, none asked as often as its rate limit allows: no agent asks at a machine's pace."""
+    """One server after the other, each left before its rate limit: no agent asks at a machine's pace."""
 
     store: Path
     project: str

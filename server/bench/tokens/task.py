@@ -23,8 +23,8 @@ gives the tool and its defaults (``ARMS``). Ours are
   answer, stands for ``{name}`` in the arguments of later steps.
 
 ``{question}`` is the question; in a script it is a literal, quotes included. ``asks``, a list of searches, writes
-the direct arms where they are nothing but these searches one after the other (``_ASKED``), and is ``{asks}`` in the
-script.
+the direct arms where they are nothing but these searches one after the other (``_ASKED``), and is ``{asks}`` in
+the script.
 
 ``template = "name"`` takes the arms that a task does not write itself from the table ``[template.name]`` of its
 file, with the task's own ``words`` (a table) in their places: ``{name}``, in steps, expressions and script.
@@ -102,8 +102,8 @@ class Oracle:
 
     ``files``: a glob over names. A file is taken whole or cut (``split``) into sections, from one Markdown heading
     to the next, or lines; of these count the ones in which every regular expression of ``having`` finds something
-    and none of ``lacking`` does. ``take`` finds the names in what is left: its first group, each time; "file" takes
-    the file's name. Expressions see lines (``(?m)``) and case, unless they say ``(?i)``.
+    and none of ``lacking`` does. ``take`` finds the names in what is left: its first group, each time; "file"
+    takes the file's name. Expressions see lines (``(?m)``) and case, unless they say ``(?i)``.
     """
 
     files: str
@@ -163,11 +163,13 @@ def _tasks(path: Path) -> Iterator[Task]:
     for unknown in content.keys() - {"task", "template"}:
         raise _flaw(path.name, "", f"no table {unknown!r} is known; there are [[task]] and [template.NAME]")
     templates = content.get("template", {})
+    if not isinstance(templates, dict):
+        raise _flaw(path.name, "", "templates are tables: [template.NAME]")
     for number, table in enumerate(content.get("task", []), start=1):
         name = str(table.get("id", f"number {number}"))
         try:
             yield _task(table, templates)
-        except (KeyError, TypeError, ValueError, re.error) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, re.error) as error:
             raise _flaw(path.name, name, f"{error.args[0] if error.args else error}") from None
 
 
@@ -200,7 +202,7 @@ def _arms(table: Mapping[str, Any], templates: Mapping[str, Any]) -> Mapping[str
         raise ValueError(f"no template {name!r}; there are: {', '.join(templates) or 'none'}")
     asks = _texts(table.get("asks", []), "asks")
     asked = {arm: [step(ask) for ask in asks] for arm, step in _ASKED.items()} if asks else {}
-    template = templates.get(name, {})
+    template = templates[name] if name is not None else {}
     _only(template, frozenset(ARMS), "template")
     words = {**table.get("words", {}), **({"asks": json.dumps(asks, ensure_ascii=False)} if asks else {})}
     arms = filled({**asked, **template, **{key: table[key] for key in ARMS if key in table}}, words)
