@@ -1,4 +1,4 @@
-"""``winnow bench``: speed, measured on this host. One command a subject."""
+"""``winnow bench``: speed, and tokens, measured on this host. One command a subject."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ app = command(no_args_is_help=True)
 
 @app.callback()
 def subjects() -> None:
-    """Measure speed on this host, and what answers cost."""
+    """Measure speed on this host, and the tokens that answers cost."""
 
 
 app.command(epilog=EPILOG)(tokens)

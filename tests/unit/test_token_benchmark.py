@@ -293,7 +293,16 @@ def told() -> dict[str, Any]:
 
 
 def test_the_figures_have_the_fields_that_programs_read(told: dict[str, Any]) -> None:
-    assert {"summary", "overall", "losses", "unsolved", "by_client", "definitions", "tasks"} <= told.keys()
+    assert {
+        "summary",
+        "overall",
+        "losses",
+        "unsolved",
+        "by_client",
+        "by_collection",
+        "definitions",
+        "tasks",
+    } <= told.keys()
     assert told["summary"]["needle"]["code"] == {
         "tasks": 3,
         "answered": 2,

@@ -144,6 +144,7 @@ def figures(
         "losses": statistics.losses(tasks, client),
         "unsolved": statistics.unsolved(tasks),
         "comparisons": statistics.comparisons(tasks, client),
+        "by_collection": statistics.by_collection(tasks, client),
         "by_client": {kind: _by_client(tasks, kind) for kind in CLIENTS},
         "definitions": _definitions(tasks, definitions, client),
         "client": client,

@@ -103,6 +103,17 @@ def comparisons(tasks: Sequence[Measured], client: Client) -> dict[str, dict[str
     }
 
 
+def by_collection(tasks: Sequence[Measured], client: Client) -> dict[str, dict[str, dict[str, Any]]]:
+    """By class and collection, a script against full search and against the cheapest tool that answers."""
+    groups: dict[str, list[Measured]] = {}
+    for task in tasks:
+        groups.setdefault(f"{task.kind} {task.collection}", []).append(task)
+    return {
+        name: {f"code_vs_{other}": compared(group, "code", other, client) for other in ("full", "best_direct")}
+        for name, group in groups.items()
+    }
+
+
 def compared(tasks: Sequence[Measured], arm: str, other: str, client: Client) -> dict[str, Any]:
     """How much less ``arm`` takes than ``other`` on the tasks that both solve; None where there are none."""
     both = [(task.tokens(arm, client), task.tokens(other, client)) for task in tasks]
