@@ -175,4 +175,16 @@ def _index(collection: Collection, settings: Settings) -> None:
 def _elsewhere(
     python: str | None, tasks: Sequence[Task], there: Mapping[str, Collection], place: Path
 ) -> dict[str, Any]:
-    return {}
+    """Scripts in FastMCP's CodeMode, where an interpreter for it is given."""
+    from server.bench.tokens import code_mode
+
+    if python is None:
+        return {"missing": "not asked for; --peers PYTHON names an interpreter that has FastMCP"}
+    ported = code_mode.scripts()
+    parts = {}
+    for name, collection in there.items():
+        mine = [task for task in tasks if task.collection == name and task.id in ported]
+        if mine:
+            by_model = load_settings().embedding != "off"
+            parts[name] = asyncio.run(code_mode.measure(python, collection, place / name, mine, by_model=by_model))
+    return code_mode.together(parts) if parts else {"missing": "none of these tasks has a script for it"}

@@ -52,6 +52,11 @@ def console_script() -> Path:
     raise WinnowError("NOT_FOUND", f"no winnow command beside {sys.executable}; reinstall: pip install winnow-mcp")
 
 
+def handed_on() -> dict[str, str]:
+    """What of this process's environment a server is started with."""
+    return {name: value for name, value in os.environ.items() if name.startswith(_HANDED_ON)}
+
+
 @asynccontextmanager
 async def connected(store: Path, project: str, log: Path) -> AsyncIterator[Client]:
     """A client of a ``winnow serve`` child over this store; the child's log goes to a file."""
@@ -59,7 +64,7 @@ async def connected(store: Path, project: str, log: Path) -> AsyncIterator[Clien
         command=str(console_script()),
         # A demonstration leaves nothing behind, so no engine either.
         args=["serve", "--store", str(store), "--project", project, "--no-daemon"],
-        env={name: value for name, value in os.environ.items() if name.startswith(_HANDED_ON)},
+        env=handed_on(),
     )
     with log.open("w", encoding="utf-8") as errors:
         async with Client(stdio_client(server, errlog=errors)) as client:

@@ -133,6 +133,10 @@ def markdown(figures: Mapping[str, Any]) -> str:
         "",
         *_notes(figures),
         "",
+        "## The same scripts in FastMCP's CodeMode",
+        "",
+        *_peers(figures),
+        "",
         "## Every task",
         "",
         "Tokens; in brackets where the answer lacked something.",
@@ -217,6 +221,36 @@ def _notes(figures: Mapping[str, Any]) -> Iterator[str]:
     with_them = _percent(definitions["overall_with_them"]["reduction_vs_full"])
     yield f"Definitions of all tools take {definitions['all']:,} tokens; of those that a way uses: {names}."
     yield f"If every task paid for those of its way, a script would take {with_them} less than full search."
+
+
+def _peers(figures: Mapping[str, Any]) -> Iterator[str]:
+    found = figures["fastmcp_code_mode"]
+    if "missing" in found:
+        yield f"Not measured: {found['missing']}."
+        return
+    yield f"FastMCP {found['version']}, a proxy of the same server, with scripts written for it. Tokens for a client"
+    yield "of texts, and the median time of three runs. The turns in which an agent looks for tools and their schemas"
+    yield f"there are not counted; definitions of its own tools take {found['definitions']:,} tokens."
+    yield ""
+    yield from _markdown_table(("task", "winnow", "", "CodeMode", ""), _peer_rows(found))
+
+
+def _peer_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, row in found["tasks"].items():
+        yield (name, *(cell for where in ("winnow", "code_mode") for cell in _peer_cells(row[where])))
+    totals = [found[where] for where in ("winnow", "code_mode")]
+    cells = (
+        cell
+        for one in totals
+        for cell in (f"{one['tokens']:,}", f"{one['seconds_median'] or 0:.3f} s at the median")
+    )
+    yield (f"{found['compared']} that both answer", *cells)
+
+
+def _peer_cells(row: Mapping[str, Any]) -> tuple[str, str]:
+    if "error" in row:
+        return "fails", row["error"].replace("\n", " ").replace("|", "/")[:120]
+    return f"{row['tokens']:,}" if row["answered"] else f"({row['tokens']:,})", f"{row['seconds']:.3f} s"
 
 
 def _task_rows(figures: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
