@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EPILOG = (
     "Examples: winnow bench tokens | winnow bench tokens --collection ~/collections --json | "
-    "winnow bench tokens --task needle-queue-full"
+    "winnow bench tokens --task needle-nlargest"
 )
 Clients = Literal["text", "structured", "both"]
 

@@ -228,9 +228,10 @@ def _peers(figures: Mapping[str, Any]) -> Iterator[str]:
     if "missing" in found:
         yield f"Not measured: {found['missing']}."
         return
-    yield f"FastMCP {found['version']}, a proxy of the same server, with scripts written for it. Tokens for a client"
-    yield "of texts, and the median time of three runs. The turns in which an agent looks for tools and their schemas"
-    yield f"there are not counted; definitions of its own tools take {found['definitions']:,} tokens."
+    yield f"FastMCP {found['version']}, a proxy of the same server, with scripts written for it. Tokens for a"
+    yield "client of texts, and the median time of three runs. The turns in which an agent looks for tools and"
+    yield "their schemas there are not counted; definitions of its own tools take"
+    yield f"{found['definitions']:,} tokens."
     yield ""
     yield from _markdown_table(("task", "winnow", "", "CodeMode", ""), _peer_rows(found))
 
