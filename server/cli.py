@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "graph": ("graph", "look at the knowledge graph, draw it again, move it elsewhere"),
         "audit": ("audit", "show what scripts did on this store"),
         "eval": ("eval", "measure how well a collection is searched and quoted"),
-        "bench": ("bench", "measure speed"),
+        "bench": ("bench", "measure speed, and the tokens that answers cost"),
         "config": ("config", "show the settings in force and where they came from"),
     }
 )

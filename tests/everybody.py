@@ -30,6 +30,7 @@ _ROOT_ALONE = (
     "tests/flow/test_bench.py",
     "tests/flow/test_bench_engine.py",
     "tests/flow/test_bench_ingest.py",
+    "tests/flow/test_bench_tokens.py",
     "tests/flow/test_demo.py",
     "tests/flow/test_interop.py",
     "tests/flow/test_reindex.py",
@@ -40,6 +41,7 @@ _ROOT_ALONE = (
     "tests/unit/test_graph_*.py",
     "tests/unit/test_languages.py",
     "tests/unit/test_model_install.py",
+    "tests/unit/test_token_benchmark.py",
     "tests/unit/test_waits.py",
 )
 _ORDINARY_ALONE = (

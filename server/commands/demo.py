@@ -197,6 +197,7 @@ def _show_script(direct: Arm, scripted: Arm, console: Console) -> None:
         f"It took {usage['sdk_calls']} SDK calls and {usage['rows']} rows; {usage['tokens_kept_out']:,} tokens "
         f"stayed in the sandbox. It cost {scripted.tokens / direct.tokens:.1%} of what the direct way cost."
     )
-    console.print(f"Walls that stood: {', '.join(walls['stood'])}.")
+    if not walls["missing"]:
+        console.print("Every wall stood around it; winnow doctor names them.")
     for wall in walls["missing"]:
         console.print(f"[yellow]Wall that was missing: {escape(wall)}[/yellow]")

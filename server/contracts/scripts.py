@@ -47,9 +47,8 @@ class OutcomeUsage(Payload):
 
 
 class OutcomeWalls(Payload):
-    """Which walls stood around the script."""
+    """Which walls did not stand around the script; those that did are in the audit and in the doctor's report."""
 
-    stood: list[Annotated[str, StringConstraints(max_length=40)]] = Field(default_factory=list, max_length=40)
     missing: list[Annotated[str, StringConstraints(max_length=40)]] = Field(default_factory=list, max_length=40)
 
 

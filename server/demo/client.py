@@ -22,6 +22,8 @@ from server.errors import WinnowError
 from server.tokens import count_tokens
 
 MODEL_SECONDS = 30.0  # a model that is not loaded by then is not coming
+# Settings, folders, and where this very code is imported from.
+_HANDED_ON = ("WINNOW_", "XDG_", "PYTHONPATH")
 
 
 @dataclass(slots=True)
@@ -50,6 +52,11 @@ def console_script() -> Path:
     raise WinnowError("NOT_FOUND", f"no winnow command beside {sys.executable}; reinstall: pip install winnow-mcp")
 
 
+def handed_on() -> dict[str, str]:
+    """What of this process's environment a server is started with."""
+    return {name: value for name, value in os.environ.items() if name.startswith(_HANDED_ON)}
+
+
 @asynccontextmanager
 async def connected(
     store: Path, project: str, log: Path, options: Sequence[str] = ("--no-daemon",)
@@ -61,7 +68,7 @@ async def connected(
     server = StdioServerParameters(
         command=str(console_script()),
         args=["serve", "--store", str(store), "--project", project, *options],
-        env={name: value for name, value in os.environ.items() if name.startswith(("WINNOW_", "XDG_"))},
+        env=handed_on(),
     )
     with log.open("w", encoding="utf-8") as errors:
         async with Client(stdio_client(server, errlog=errors)) as client:

@@ -134,6 +134,8 @@ async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
 def to_payload(outcome: Outcome) -> dict[str, Any]:
     """The outcome for the wire: its error also carries the code and the details of every winnow error."""
     payload: dict[str, Any] = printable_data(outcome.to_json())
+    # Twenty names that no agent acts on would cost every call more than most results.
+    payload["walls"] = {"missing": payload["walls"]["missing"]}
     payload["stdout"] = without_result(payload["stdout"], payload["result"])
     if outcome.error is None:
         return {name: value for name, value in payload.items() if name != "error"}
@@ -194,8 +196,8 @@ def render(payload: dict[str, Any]) -> str:
 def _headline(payload: dict[str, Any]) -> str:
     usage = payload["usage"]
     return (
-        f"{payload['status']} in {usage['wall_ms']:.0f} ms: {usage['sdk_calls']} SDK calls, {usage['rows']} rows, "
-        f"{usage['result_tokens']} tokens out, {usage['tokens_kept_out']} kept out"
+        f"{payload['status']}: {usage['sdk_calls']} SDK calls, {usage['rows']} rows, "
+        f"{usage['tokens_kept_out']} tokens kept out"
     )
 
 

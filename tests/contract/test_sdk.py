@@ -66,6 +66,14 @@ return modes, fetch(rows, level="auto").mode, fetch(rows[0]).mode, few.mode, len
 """,
         [["full", "preview", "metadata", "ids_only"], "full", "full", "ids_only", 12, True],
     ),
+    "a fetch of rows that were all filtered away is empty and costs no call": (
+        """
+left = budget().calls
+page = fetch(filter_rows(semantic_search("rule"), type="html"))
+return list(page), page.mode, page.missing_ids, left - budget().calls
+""",
+        [[], "full", [], 1],
+    ),
     "an iterator over pages ends by itself": (
         """
 page = graph.children(semantic_search("rule", response_mode="preview")[0].document_id, hops=5, page_size=10)

@@ -103,6 +103,12 @@ def test_the_wheel_holds_the_playbook(shipped: set[str]) -> None:
     assert "server/data/playbook.md" in shipped
 
 
+def test_the_wheel_holds_the_tasks_of_the_token_benchmark(shipped: set[str]) -> None:
+    """The command asks what is shipped with it."""
+    tasks = {path.relative_to(ROOT).as_posix() for path in (ROOT / "server/bench/tokens").rglob("*.toml")}
+    assert (tasks - shipped, len(tasks) > 4) == (set(), True)
+
+
 def test_versions_agree() -> None:
     """The package, its metadata and the newest entry of the changelog name one version."""
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)

@@ -1,4 +1,4 @@
-"""``winnow bench``: speed, measured on this host. Each subject is one module here; this is the table of them."""
+"""``winnow bench``: speed and tokens, measured here. Each subject is one module; this is the table of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from server.commands.bench import code, engine, graph, ingest, kb, sandbox, scale, search
+from server.commands.bench import code, engine, graph, ingest, kb, sandbox, scale, search, tokens
 from server.commands.output import command
 
 
@@ -31,6 +31,7 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         "scale": scale,
         "engine": engine,
         "code": code,
+        "tokens": tokens,
     }
 )
 
@@ -39,7 +40,7 @@ app = command(no_args_is_help=True)
 
 @app.callback()
 def subjects() -> None:
-    """Measure speed on this host."""
+    """Measure speed on this host, and the tokens that answers cost."""
 
 
 for _name, _subject in SUBJECTS.items():

@@ -1,0 +1,115 @@
+"""Transcripts, played to a server: every step as it stands, every answer counted and kept for its gold."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from mcp.types import CallToolResult
+
+from server.bench.tokens.counting import Cost, cost_of, text_of
+from server.bench.tokens.task import Read, Step, filled
+
+_MOST_READS = 50  # pages of what was chosen to be read; a listing is bounded by its own step
+
+
+class Caller(Protocol):
+    """The part of an MCP client that a transcript needs."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any] | None = None, /) -> CallToolResult:
+        """Call a tool."""
+
+
+@dataclass(slots=True)
+class Played:
+    """What came of a transcript: its cost, all it was told, and what stopped it, if anything."""
+
+    cost: Cost = field(default_factory=Cost)
+    seconds: float = 0.0
+    told: list[str] = field(default_factory=list)
+    structured: list[Mapping[str, Any]] = field(default_factory=list)
+    trouble: str = ""
+
+    @property
+    def result(self) -> Any:
+        """What a script returned and printed."""
+        return [(answer.get("result"), answer.get("stdout")) for answer in self.structured]
+
+    def files(self) -> Iterator[list[str]]:
+        """For each answer with texts the files that these are from, each once."""
+        for answer in self.structured:
+            rows = answer.get("results", [])
+            yield list(dict.fromkeys(row["metadata"]["file"] for row in rows if "metadata" in row))
+
+
+class _Stopped(Exception):
+    """The transcript cannot go on; the argument says why."""
+
+
+async def play(client: Caller, steps: Sequence[Step], question: str) -> Played:
+    """Make the calls of a transcript one after the other. An answer that is an error ends it."""
+    played = Played()
+    kept = {"question": json.dumps(question, ensure_ascii=False) if _is_script(steps) else question}
+    started = time.perf_counter()
+    try:
+        for step in steps:
+            await _play(client, step, kept, played)
+    except _Stopped as stop:
+        played.trouble = str(stop)
+    played.seconds = time.perf_counter() - started
+    return played
+
+
+async def _play(client: Caller, step: Step, kept: dict[str, str], played: Played) -> None:
+    before = len(played.told)
+    rows = await _pages(client, step.tool, filled(step.arguments, kept), step.pages, played)
+    if step.read is not None:
+        chosen = [row["id"] for row in rows if _is_chosen(row, step.read)][: step.read.first]
+        if chosen:
+            arguments = {"filter_ids": chosen, "top_k": len(chosen), "response_mode": "full"}
+            await _pages(client, "semantic_search", arguments, _MOST_READS, played)
+    told = "\n".join(played.told[before:])
+    for name, pattern in step.keep.items():
+        match = re.search(pattern, told, re.MULTILINE)
+        if match is None:
+            raise _Stopped(f"nothing in the answer matches {pattern!r}")
+        kept[name] = match[match.lastindex or 0].strip()
+
+
+async def _pages(
+    client: Caller, tool: str, arguments: dict[str, Any], most: int, played: Played
+) -> list[Mapping[str, Any]]:
+    rows: list[Mapping[str, Any]] = []
+    cursor: dict[str, str] = {}
+    for _ in range(most):
+        answer = await _call(client, tool, {**arguments, **cursor}, played)
+        rows += answer.get("results", [])
+        if not answer.get("next_cursor"):
+            break
+        cursor = {"cursor": answer["next_cursor"]}
+    return rows
+
+
+async def _call(client: Caller, tool: str, arguments: dict[str, Any], played: Played) -> Mapping[str, Any]:
+    reply = await client.call_tool(tool, arguments)
+    text = text_of(reply)
+    played.cost += cost_of(tool, arguments, reply)
+    played.told.append(text)
+    answer: Mapping[str, Any] = reply.structured_content or {}
+    played.structured.append(answer)
+    if reply.is_error:
+        raise _Stopped(text[:500])
+    return answer
+
+
+def _is_chosen(row: Mapping[str, Any], read: Read) -> bool:
+    shown = " | ".join(str(row.get(name, "")) for name in ("title", "section", "file"))
+    return re.search(read.matching, shown) is not None
+
+
+def _is_script(steps: Sequence[Step]) -> bool:
+    return any("code" in step.arguments for step in steps)

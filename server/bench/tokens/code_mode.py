@@ -1,0 +1,174 @@
+"""Some of the scripts in FastMCP's CodeMode over the same tools: what they cost there, and how long they take.
+
+A proxy of the same ``winnow serve`` runs in another interpreter, with CodeMode's own three tools before it; a
+script reaches winnow's tools from there. CodeMode has no SDK of a knowledge base, so the scripts are written for
+it: they lie in ``code_mode.toml``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from server.bench.elsewhere import figures_of
+from server.bench.tokens.arms import play
+from server.bench.tokens.collection import Collection
+from server.bench.tokens.counting import compact, envelope
+from server.bench.tokens.gold import Expected, lacking_in_result
+from server.bench.tokens.measuring import Asked, asked
+from server.bench.tokens.task import Task
+from server.demo.client import connected, console_script, handed_on, wait_for_model
+from server.tokens import count_tokens
+
+SCRIPTS = Path(__file__).with_name("code_mode.toml")
+RUNS = 3
+_SECONDS = 300.0
+
+_PROGRAM = """
+import asyncio, importlib.metadata, json, pathlib, statistics, sys, time, warnings
+warnings.simplefilter("ignore")
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+from fastmcp.experimental.transforms.code_mode import CodeMode
+from fastmcp.server import create_proxy
+job = json.load(sys.stdin)
+async def timed(client, code):
+    started = time.perf_counter()
+    reply = await client.call_tool("execute", {"code": code})
+    return time.perf_counter() - started, "".join(block.text for block in reply.content)
+async def attempt(client, code):
+    try:
+        runs = [await timed(client, code) for _ in range(job["runs"])]
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"[:500]}
+    return {"text": runs[-1][1], "seconds": statistics.median(seconds for seconds, _ in runs)}
+async def ready(proxy):
+    for _ in range(60):
+        reply = await proxy.call_tool("semantic_search", {"query": "anything at all", "top_k": 1})
+        if not job["by_model"] or reply.structured_content["search_mode"] == "hybrid":
+            return
+        await asyncio.sleep(0.5)
+async def main():
+    log = pathlib.Path(job["log"])
+    served = Client(StdioTransport(job["command"], job["arguments"], env=job["environment"], log_file=log))
+    async with served:
+        await ready(served)
+        proxy = create_proxy(served)
+        proxy.add_transform(CodeMode(max_tool_calls=None))
+        async with Client(proxy) as client:
+            listed = [tool.model_dump(by_alias=True) for tool in await client.list_tools()]
+            definitions = [
+                {"name": tool["name"], "description": tool["description"], "input_schema": tool["inputSchema"]}
+                for tool in listed
+            ]
+            done = {name: await attempt(client, code) for name, code in job["scripts"].items()}
+    return {"version": importlib.metadata.version("fastmcp"), "definitions": definitions, "scripts": done}
+print(json.dumps(asyncio.run(main())))
+"""
+
+
+def scripts() -> Mapping[str, str]:
+    """Task -> its script for CodeMode."""
+    return {name: text.strip("\n") for name, text in tomllib.loads(SCRIPTS.read_text(encoding="utf-8")).items()}
+
+
+async def measure(
+    python: str, collection: Collection, store: Path, tasks: Sequence[Task], *, by_model: bool
+) -> dict[str, Any]:
+    """Each script of these tasks in both: tokens for a client of texts, the median time, whether it answered.
+
+    Where ``python`` cannot do it, ``missing`` says why.
+    """
+    ported = {name: text for name, text in scripts().items() if name in {task.id for task in tasks}}
+    questions = {task.id: asked(task, collection) for task in tasks if task.id in ported}
+    if not questions:
+        return {}
+    found = figures_of(python, _PROGRAM, _job(collection, store, ported, by_model=by_model), _SECONDS)
+    if "missing" in found:
+        return found
+    ours = await _here(collection, store, questions, by_model=by_model)
+    rows = {
+        name: {"winnow": ours[name], "code_mode": _row(ported[name], found["scripts"][name], question.expected)}
+        for name, question in questions.items()
+    }
+    return {
+        "version": found["version"],
+        "definitions": sum(count_tokens(compact(tool)) for tool in found["definitions"]),
+        "tasks": rows,
+    }
+
+
+def _job(collection: Collection, store: Path, ported: Mapping[str, str], *, by_model: bool) -> dict[str, Any]:
+    return {
+        "command": str(console_script()),
+        "arguments": ["serve", "--store", str(store), "--project", collection.project, "--no-daemon"],
+        "environment": {**handed_on(), "PATH": os.environ.get("PATH", "")},
+        "log": str(store / "serve.log"),
+        "scripts": dict(ported),
+        "runs": RUNS,
+        "by_model": by_model,
+    }
+
+
+def _row(script: str, done: Mapping[str, Any], gold: Expected) -> dict[str, Any]:
+    if "error" in done:
+        return {"error": done["error"]}
+    written = count_tokens(compact({"name": "execute", "arguments": {"code": script}}))
+    return {
+        "tokens": envelope() + written + count_tokens(done["text"]),
+        "seconds": round(done["seconds"], 3),
+        "answered": not lacking_in_result(gold, _value(done["text"])),
+    }
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+async def _here(
+    collection: Collection, store: Path, questions: Mapping[str, Asked], *, by_model: bool
+) -> dict[str, dict[str, Any]]:
+    rows = {}
+    async with connected(store, collection.project, log=store / "serve.log") as client:
+        if by_model:
+            await wait_for_model(client)
+        for name, one in questions.items():
+            runs = [await play(client, one.task.steps["code"], one.question) for _ in range(RUNS)]
+            rows[name] = {
+                "tokens": runs[-1].cost.of("text"),
+                "seconds": round(median(run.seconds for run in runs), 3),
+                "answered": not lacking_in_result(one.expected, runs[-1].result),
+            }
+    return rows
+
+
+def together(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The figures of several collections as one; sums and medians are over the tasks that both answer."""
+    missing = {name: part["missing"] for name, part in parts.items() if "missing" in part}
+    if missing:
+        return {"missing": next(iter(missing.values()))}
+    rows = {name: row for part in parts.values() for name, row in part["tasks"].items()}
+    both = [row for row in rows.values() if all(one.get("answered") for one in row.values())]
+    totals = {
+        where: {
+            "tokens": sum(row[where]["tokens"] for row in both),
+            "seconds_median": round(median(row[where]["seconds"] for row in both), 3) if both else None,
+        }
+        for where in ("winnow", "code_mode")
+    }
+    first = next(iter(parts.values()))
+    return {
+        "version": first["version"],
+        "definitions": first["definitions"],
+        "compared": len(both),
+        **totals,
+        "tasks": rows,
+    }

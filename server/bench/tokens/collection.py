@@ -1,0 +1,126 @@
+"""Where tasks are asked: collections that lie in a folder, and the standard library's own documentation.
+
+Nothing of a collection is in the project: questions, judgements and texts are read when they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from server.demo.stdlib import corpus
+from server.errors import WinnowError
+from server.ingest.documents import RawDocument
+
+Kind = Literal["documentation", "judged", "generated"]
+_MARKDOWN = "md"
+_CORPUS = "corpus.jsonl"
+_YES_OR_NO = frozenset({"", "yes", "no"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How a collection lies there, and the project that its index has."""
+
+    kind: Kind
+    project: str
+
+
+# The last is generated on this machine, so it is always there.
+COLLECTIONS: Mapping[str, Row] = MappingProxyType(
+    {
+        "k8s_docs": Row("documentation", "k8s"),
+        "hotpot100": Row("judged", "hotpot100"),
+        "2wiki": Row("judged", "2wiki"),
+        "scifact": Row("judged", "scifact"),
+        "stdlib": Row("generated", "python-stdlib"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A collection's sources. ``folder`` is None for the one that is generated."""
+
+    name: str
+    folder: Path | None = None
+
+    @property
+    def project(self) -> str:
+        """The project of its index."""
+        return COLLECTIONS[self.name].project
+
+    def paths(self) -> Sequence[Path]:
+        """What is ingested, where that is files."""
+        if self.folder is None:
+            return ()
+        return (self.folder / (_CORPUS if COLLECTIONS[self.name].kind == "judged" else _MARKDOWN),)
+
+    def documents(self) -> Iterator[RawDocument]:
+        """What is ingested, where nothing of it is a file."""
+        for name, text in self.sources.items():
+            yield RawDocument(uri=name, type="markdown", title=name.removesuffix(".md"), text=text)
+
+    @cached_property
+    def sources(self) -> Mapping[str, str]:
+        """File, as rows name it -> its whole text, as it was before anything was indexed."""
+        if self.folder is None:
+            return {f"{module.name}.md": module.markdown() for module in corpus()}
+        if COLLECTIONS[self.name].kind == "judged":
+            return {
+                f"{_CORPUS}#{record['_id']}": f"{record['title']}\n{record['text']}"
+                for record in self._records(_CORPUS)
+            }
+        root = self.paths()[0]
+        return {
+            path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted(root.rglob("*.md"))
+        }
+
+    def question(self, query: str) -> str:
+        """The collection's own words for one of its queries."""
+        if query not in self._queries:
+            raise WinnowError(
+                "NOT_FOUND", f"{self.name} has no query {query!r}; is it the collection that is meant?"
+            )
+        return str(self._queries[query]["text"])
+
+    def relevant(self, query: str) -> Sequence[str]:
+        """The titles of the documents that are judged relevant to a query."""
+        lines = (self._folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]
+        judged = [fields[1] for line in lines if (fields := line.split("\t"))[0] == query and int(fields[2]) > 0]
+        return [self.sources[f"{_CORPUS}#{document}"].partition("\n")[0] for document in judged]
+
+    def answers(self, query: str) -> Sequence[str]:
+        """The answer to a query in so many words, where the collection has one that is more than yes or no."""
+        answer = self._queries[query].get("metadata", {}).get("answer", "")
+        return () if answer.casefold() in _YES_OR_NO else (answer,)
+
+    @cached_property
+    def _queries(self) -> Mapping[str, Mapping[str, Any]]:
+        return {record["_id"]: record for record in self._records("queries.jsonl")}
+
+    def _records(self, file: str) -> Iterator[dict[str, Any]]:
+        with (self._folder / file).open(encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
+
+    @property
+    def _folder(self) -> Path:
+        if self.folder is None:
+            raise WinnowError("INVALID_REQUEST", f"{self.name} has no queries of its own; write a question")
+        return self.folder
+
+
+def found(folder: Path | None) -> dict[str, Collection]:
+    """The collections that are there: below ``folder``, or ``folder`` itself; the generated one always."""
+    there = {"stdlib": Collection("stdlib")}
+    for name in COLLECTIONS:
+        for place in () if folder is None else (folder / name, folder):
+            if place.name == name and place.is_dir():
+                there.setdefault(name, Collection(name, place))
+    return there

@@ -1,0 +1,198 @@
+"""The benchmark itself: a server for each collection, every task in every arm, and the figures of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+
+from server.bench.tokens import statistics
+from server.bench.tokens.arms import Played, play
+from server.bench.tokens.collection import Collection
+from server.bench.tokens.counting import CLIENTS, Cost, definition_tokens
+from server.bench.tokens.counting import Client as ClientKind
+from server.bench.tokens.gold import Expected, expected, lacking, lacking_in_result, leaves, told_beforehand
+from server.bench.tokens.statistics import MEASURED, Measured, Run
+from server.bench.tokens.task import ARMS, Task
+from server.demo.client import connected, offers_scripts, wait_for_model
+from server.errors import WinnowError
+from server.tokens import count_tokens, encoding_name
+from server.transports.limits import CALLS_PER_MINUTE
+
+# A transcript has fewer calls than what is left of a minute's then, waiting for the model included.
+_ENOUGH_CALLS = CALLS_PER_MINUTE["direct"] // 3
+_ENOUGH_SCRIPTS = CALLS_PER_MINUTE["script"] - 2
+OnProgress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A measured task, and what each arm was told, for those who look."""
+
+    measured: Measured
+    told: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A task as its collection has it: the question in words, the gold found."""
+
+    task: Task
+    question: str
+    expected: Expected
+
+
+def asked(task: Task, collection: Collection) -> Asked:
+    """Look question and gold up.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` where a transcript has of the gold what the question does not say:
+    its author knew the answer.
+    """
+    question = task.question or collection.question(task.query)
+    gold = expected(task, collection)
+    if told := told_beforehand(task, question, gold):
+        raise WinnowError("INVALID_REQUEST", f"task {task.id!r}: a transcript already says {', '.join(told)}")
+    return Asked(task, question, gold)
+
+
+async def measure(
+    collection: Collection, store: Path, tasks: Sequence[Task], progress: OnProgress, *, by_model: bool
+) -> tuple[list[Trial], dict[str, int]]:
+    """Every task of one collection, over the index in ``store``; and tokens of each tool's definition."""
+    questions = [asked(task, collection) for task in tasks]
+    trials = []
+    async with AsyncExitStack() as opened:
+        servers = _Servers(store, collection.project, by_model, opened)
+        tools = (await (await servers.client()).list_tools()).tools
+        for number, question in enumerate(questions, start=1):
+            trials.append(await _trial(servers, question, collection))
+            progress(collection.name, number, len(questions))
+    return trials, {tool.name: definition_tokens(tool) for tool in tools}
+
+
+@dataclass(slots=True)
+class _Servers:
+    """One server after the other, each left before its rate limit: no agent asks at a machine's pace."""
+
+    store: Path
+    project: str
+    by_model: bool
+    opened: AsyncExitStack
+    calls: int = 0
+    scripts: int = 0
+    _client: Client | None = None
+
+    async def client(self) -> Client:
+        """A server with calls left for one more transcript."""
+        if self._client is None or self.calls > _ENOUGH_CALLS or self.scripts > _ENOUGH_SCRIPTS:
+            await self.opened.aclose()
+            log = self.store / "serve.log"
+            self._client = await self.opened.enter_async_context(connected(self.store, self.project, log))
+            if not await offers_scripts(self._client):
+                raise WinnowError("SANDBOX_UNAVAILABLE", "scripts cannot run here; run `winnow doctor`")
+            if self.by_model:
+                await wait_for_model(self._client)
+            self.calls = self.scripts = 0
+        return self._client
+
+    async def play(self, question: Asked, arm: str) -> Played:
+        """One transcript."""
+        played = await play(await self.client(), question.task.steps[arm], question.question)
+        self.calls += played.cost.calls
+        self.scripts += arm == "code"
+        return played
+
+
+async def _trial(servers: _Servers, question: Asked, collection: Collection) -> Trial:
+    task = question.task
+    played = {arm: await servers.play(question, arm) for arm in ARMS}
+    runs = {arm: _run(arm, one, question.expected) for arm, one in played.items()}
+    runs["documents"] = _documents(played["full"], question.expected, collection)
+    measured = Measured(task.id, task.kind, task.collection, {arm: runs[arm] for arm in MEASURED})
+    return Trial(measured, {arm: one.told for arm, one in played.items()})
+
+
+def _run(arm: str, played: Played, gold: Expected) -> Run:
+    if arm == "code":
+        missing = lacking_in_result(gold, played.result)
+    else:
+        missing = lacking(gold, "\n".join(text for answer in played.structured for text in leaves(answer)))
+    answered = not missing and not played.trouble
+    return Run(played.cost, answered, round(played.seconds, 3), tuple(missing), played.trouble)
+
+
+def _documents(full: Played, gold: Expected, collection: Collection) -> Run:
+    """The same calls as ``full``, answered with the whole document of each hit, once in each answer."""
+    texts = [collection.sources[file] for files in full.files() for file in files]
+    read = sum(map(count_tokens, texts))
+    missing = lacking(gold, "\n".join(texts))
+    cost: Cost = replace(full.cost, text=read, structured=read)
+    return Run(cost, not missing and not full.trouble, 0.0, tuple(missing), full.trouble)
+
+
+def figures(
+    tasks: Sequence[Measured], definitions: Mapping[str, int], client: ClientKind = "text"
+) -> dict[str, Any]:
+    """Everything that the tasks say, for programs. The figures at the top are those of one kind of client."""
+    return {
+        "summary": statistics.summary(tasks, client),
+        "overall": statistics.overall(tasks, client),
+        "losses": statistics.losses(tasks, client),
+        "unsolved": statistics.unsolved(tasks),
+        "comparisons": statistics.comparisons(tasks, client),
+        "by_collection": statistics.by_collection(tasks, client),
+        "by_client": {kind: _by_client(tasks, kind) for kind in CLIENTS},
+        "definitions": _definitions(tasks, definitions, client),
+        "client": client,
+        "tokenizer": encoding_name(),
+        "tasks": [_row(task) for task in tasks],
+    }
+
+
+def _by_client(tasks: Sequence[Measured], client: ClientKind) -> dict[str, Any]:
+    return {
+        "overall": statistics.overall(tasks, client),
+        "summary": statistics.summary(tasks, client),
+        "losses": len(statistics.losses(tasks, client)),
+    }
+
+
+def _definitions(tasks: Sequence[Measured], definitions: Mapping[str, int], client: ClientKind) -> dict[str, Any]:
+    """What the tools' definitions take, and the reduction if every task paid for those that its arm uses."""
+    by_arm = {arm: definitions.get(tool, 0) for arm, (tool, _) in ARMS.items()}
+    by_arm["documents"] = by_arm["full"]
+    paying = [
+        replace(
+            task,
+            runs={
+                arm: replace(run, cost=replace(run.cost, written=run.cost.written + by_arm[arm]))
+                for arm, run in task.runs.items()
+            },
+        )
+        for task in tasks
+    ]
+    return {
+        "tools": dict(definitions),
+        "all": sum(definitions.values()),
+        "by_arm": by_arm,
+        "overall_with_them": statistics.overall(paying, client),
+    }
+
+
+def _row(task: Measured) -> dict[str, Any]:
+    arms = {
+        arm: {
+            "answered": run.answered,
+            "tokens": {client: run.cost.of(client) for client in CLIENTS},
+            "calls": run.cost.calls,
+            "seconds": run.seconds,
+            **({"missing": list(run.missing)} if run.missing else {}),
+            **({"trouble": run.trouble} if run.trouble else {}),
+        }
+        for arm, run in task.runs.items()
+    }
+    return {"id": task.id, "class": task.kind, "collection": task.collection, "arms": arms}

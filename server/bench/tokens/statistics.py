@@ -1,0 +1,169 @@
+"""What the measured tasks say together. Pure: figures of tasks in, figures of arms out.
+
+Arms are compared on the tasks that both solve. A reduction is ``1 - sum(one) / sum(other)`` over these tasks, so
+that a task counts by what it costs; beside it stands the median over tasks of the same ratio, where each counts
+alike. Intervals are percentile bootstraps over tasks, 95 %, with a fixed seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.bench.tokens.counting import Client, Cost
+from server.bench.tokens.task import CLASSES, DIRECT
+
+# ``documents`` is not asked for: what servers would have answered to ``full`` that know no passages.
+MEASURED = ("full", "documents", "metadata_full", "evidence", "code")
+RESAMPLES = 10_000
+_SEED = 20_260_101
+# What is compared with what, by class and over all; "best_direct" is the cheapest tool that answered the task.
+_PAIRS = (
+    ("code", "full"),
+    ("code", "documents"),
+    ("code", "best_direct"),
+    ("evidence", "full"),
+    ("evidence", "documents"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One arm of one task: what it cost, whether the gold was in its answer, and what was not."""
+
+    cost: Cost
+    answered: bool
+    seconds: float = 0.0
+    missing: tuple[str, ...] = ()
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A task with its arms, by name."""
+
+    id: str
+    kind: str
+    collection: str
+    runs: Mapping[str, Run]
+
+    def tokens(self, arm: str, client: Client) -> int | None:
+        """What an arm's answer cost; None where it gave none."""
+        if arm == "best_direct":
+            solved = [spent for one in DIRECT if (spent := self.tokens(one, client)) is not None]
+            return min(solved, default=None)
+        run = self.runs[arm]
+        return run.cost.of(client) if run.answered else None
+
+
+def summary(tasks: Sequence[Measured], client: Client) -> dict[str, dict[str, dict[str, float]]]:
+    """By class and arm: tasks, how many it answered, and the tokens of those."""
+    return {
+        kind: {arm: _summary([task for task in tasks if task.kind == kind], arm, client) for arm in MEASURED}
+        for kind in CLASSES
+        if any(task.kind == kind for task in tasks)
+    }
+
+
+def _summary(tasks: Sequence[Measured], arm: str, client: Client) -> dict[str, float]:
+    spent = [tokens for task in tasks if (tokens := task.tokens(arm, client)) is not None]
+    figures = {
+        "tokens_median": float(np.median(spent)) if spent else 0.0,
+        "tokens_mean": round(float(np.mean(spent)), 1) if spent else 0.0,
+        "tokens_p95": round(float(np.percentile(spent, 95)), 1) if spent else 0.0,
+    }
+    return {"tasks": len(tasks), "answered": len(spent), **figures}
+
+
+def overall(tasks: Sequence[Measured], client: Client) -> dict[str, Any]:
+    """The figures over all tasks."""
+    against = compared(tasks, "code", "full", client)
+    return {
+        "reduction_vs_full": against["reduction"],
+        "reduction_ci_low": against["ci_low"],
+        "reduction_ci_high": against["ci_high"],
+        "median_reduction_vs_full": against["median_reduction"],
+        "reduction_vs_best_direct": compared(tasks, "code", "best_direct", client)["reduction"],
+        "reduction_vs_documents": compared(tasks, "code", "documents", client)["reduction"],
+        **{f"answer_rate_{arm}": answer_rate(tasks, arm) for arm in MEASURED},
+    }
+
+
+def comparisons(tasks: Sequence[Measured], client: Client) -> dict[str, dict[str, dict[str, Any]]]:
+    """By class, and for all together: each pair of arms."""
+    groups = {kind: [task for task in tasks if task.kind == kind] for kind in CLASSES} | {"all": [*tasks]}
+    return {
+        kind: {f"{one}_vs_{other}": compared(group, one, other, client) for one, other in _PAIRS}
+        for kind, group in groups.items()
+        if group
+    }
+
+
+def by_collection(tasks: Sequence[Measured], client: Client) -> dict[str, dict[str, dict[str, Any]]]:
+    """By class and collection, a script against full search and against the cheapest tool that answers."""
+    groups: dict[str, list[Measured]] = {}
+    for task in tasks:
+        groups.setdefault(f"{task.kind} {task.collection}", []).append(task)
+    return {
+        name: {f"code_vs_{other}": compared(group, "code", other, client) for other in ("full", "best_direct")}
+        for name, group in groups.items()
+    }
+
+
+def compared(tasks: Sequence[Measured], arm: str, other: str, client: Client) -> dict[str, Any]:
+    """How much less ``arm`` takes than ``other`` on the tasks that both solve; None where there are none."""
+    both = [(task.tokens(arm, client), task.tokens(other, client)) for task in tasks]
+    pairs = np.array([pair for pair in both if None not in pair], dtype=float).reshape(-1, 2)
+    if not len(pairs):
+        return dict.fromkeys(("reduction", "ci_low", "ci_high", "median_reduction"), None) | {"tasks": 0}
+    low, high = bootstrap(pairs)
+    return {
+        "tasks": len(pairs),
+        "reduction": _rounded(reduction(pairs)),
+        "ci_low": _rounded(low),
+        "ci_high": _rounded(high),
+        "median_reduction": _rounded(1 - float(np.median(pairs[:, 0] / pairs[:, 1]))),
+    }
+
+
+def reduction(pairs: NDArray[np.float64]) -> float:
+    """``1 - sum / sum`` of rows of two."""
+    ours, theirs = pairs.sum(axis=0)
+    return float(1 - ours / theirs)
+
+
+def bootstrap(pairs: NDArray[np.float64]) -> tuple[float, float]:
+    """The 95 % interval of the reduction, tasks drawn with replacement."""
+    drawn = np.random.default_rng(_SEED).integers(len(pairs), size=(RESAMPLES, len(pairs)))
+    sums = pairs[drawn].sum(axis=1)
+    low, high = np.percentile(1 - sums[:, 0] / sums[:, 1], [2.5, 97.5])
+    return float(low), float(high)
+
+
+def answer_rate(tasks: Sequence[Measured], arm: str) -> float:
+    """The share of tasks that an arm answered."""
+    return _rounded(sum(task.runs[arm].answered for task in tasks) / len(tasks)) if tasks else 0.0
+
+
+def losses(tasks: Sequence[Measured], client: Client) -> list[dict[str, Any]]:
+    """The tasks that a script costs more than the cheapest tool that answers them, the worst first."""
+    lost = []
+    for task in tasks:
+        ours, best = task.tokens("code", client), task.tokens("best_direct", client)
+        if ours is not None and best is not None and ours > best:
+            arm = next(arm for arm in DIRECT if task.tokens(arm, client) == best)
+            lost.append({"id": task.id, "class": task.kind, "code": ours, "best_direct": best, "arm": arm})
+    return sorted(lost, key=lambda loss: loss["best_direct"] / loss["code"])
+
+
+def unsolved(tasks: Sequence[Measured]) -> dict[str, list[str]]:
+    """By arm, the tasks that it did not answer."""
+    return {arm: [task.id for task in tasks if not task.runs[arm].answered] for arm in MEASURED}
+
+
+def _rounded(value: float) -> float:
+    return round(value, 4)

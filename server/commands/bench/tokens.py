@@ -1,0 +1,190 @@
+"""``winnow bench tokens``: what the same answers cost an agent with tools, and with a script."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from server.commands.ingest import progress_shown
+from server.commands.output import Json, errors_shown, print_json
+from server.errors import WinnowError
+from server.settings import Settings, default_models, load_settings
+
+if TYPE_CHECKING:
+    from server.bench.tokens.collection import Collection
+    from server.bench.tokens.measuring import Trial
+    from server.bench.tokens.task import Task
+
+EXAMPLES = (
+    "Examples: winnow bench tokens | winnow bench tokens --collection ~/collections --json | "
+    "winnow bench tokens --task needle-nlargest"
+)
+Clients = Literal["text", "structured", "both"]
+
+
+def run(
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--collection",
+            metavar="DIR",
+            help="a collection (k8s_docs, hotpot100, 2wiki, scifact), or a folder of them",
+            show_default=False,
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--task", metavar="ID", help="only this task, with what each arm was told; repeatable"),
+    ] = None,
+    client: Annotated[
+        Clients, typer.Option("--client", help="whose figures are shown: hosts hand over text or structure")
+    ] = "both",
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store",
+            metavar="DIR",
+            help="where the indexes are kept, a folder each; the user's cache if not given",
+            show_default=False,
+        ),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            "--write", metavar="DIR", help="write tokens.md and tokens.svg to this folder", show_default=False
+        ),
+    ] = None,
+    peers: Annotated[
+        str | None,
+        typer.Option(
+            "--peers", metavar="PYTHON", help="an interpreter that has FastMCP, to run the scripts there too"
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Tokens that an agent writes and reads until it has the answer, by arm: direct tools, and one script.
+
+    Tasks whose collection is not there are skipped. This Python's own documentation always is.
+    """
+    from server.bench.tokens import chart, measuring, report
+
+    with errors_shown(as_json=as_json):
+        tasks, there, skipped = _chosen(folder, only or [])
+        place = store or default_models().parent / "bench-tokens"
+        trials, definitions = _measured(tasks, there, place)
+        figures = measuring.figures([trial.measured for trial in trials], definitions, _first(client))
+        figures |= {"skipped": skipped, "fastmcp_code_mode": _elsewhere(peers, tasks, there, place)}
+        if write:
+            _write(write, {"tokens.md": report.markdown(figures), "tokens.svg": chart.svg(figures)})
+    if as_json:
+        print_json(figures)
+        return
+    for trial in trials if only else ():
+        sys.stdout.write(report.told(trial))
+    clients = ("text", "structured") if client == "both" else (client,)
+    sys.stdout.write(report.text(figures, clients))
+
+
+def _first(client: Clients) -> Any:
+    return "structured" if client == "structured" else "text"
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _chosen(
+    folder: Path | None, only: Sequence[str]
+) -> tuple[list[Task], Mapping[str, Collection], dict[str, int]]:
+    """The tasks that can be asked here, their collections, and how many are skipped by the name of theirs."""
+    from server.bench.tokens.collection import COLLECTIONS, found
+    from server.bench.tokens.task import load
+
+    if folder is not None and not folder.is_dir():
+        raise WinnowError("NOT_FOUND", f"--collection: {folder} is no folder")
+    tasks, there = load(), found(folder)
+    if unknown := {*only} - {task.id for task in tasks}:
+        raise WinnowError("NOT_FOUND", f"no task {min(unknown)!r}; server/bench/tokens/tasks has them")
+    wanted = [task for task in tasks if not only or task.id in only]
+    missing = [task.collection for task in wanted if task.collection not in there]
+    if only and missing:
+        raise WinnowError("NOT_FOUND", f"the task needs the collection {missing[0]}: --collection DIR")
+    skipped = {name: missing.count(name) for name in COLLECTIONS if name in missing}
+    return [task for task in wanted if task.collection in there], there, skipped
+
+
+def _measured(
+    tasks: Sequence[Task], there: Mapping[str, Collection], place: Path
+) -> tuple[list[Trial], dict[str, int]]:
+    """Each collection's index brought up to date, then its tasks asked."""
+    from server.bench.tokens.measuring import measure
+
+    trials: list[Trial] = []
+    definitions: dict[str, int] = {}
+    for name, collection in there.items():
+        mine = [task for task in tasks if task.collection == name]
+        if not mine:
+            continue
+        settings = load_settings(store=place / name, project=collection.project)
+        _index(collection, settings)
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            measuring = measure(
+                collection, settings.store, mine, _shown_on(bar), by_model=settings.embedding != "off"
+            )
+            done, definitions = asyncio.run(measuring)
+        trials += done
+    order = {task.id: number for number, task in enumerate(tasks)}
+    return sorted(trials, key=lambda trial: order[trial.measured.id]), definitions
+
+
+def _shown_on(bar: Progress) -> Callable[[str, int, int], None]:
+    task = bar.add_task("")
+    return lambda name, done, of: bar.update(task, description=f"asking {name}", completed=done, total=of)
+
+
+def _index(collection: Collection, settings: Settings) -> None:
+    from server.backends.opening import open_backends
+    from server.commands.writing import target_of
+    from server.ingest.pipeline import ingest_documents, ingest_paths
+
+    backends = open_backends(settings, wait_for_model=True)
+    try:
+        target = target_of(settings, backends, backends.embedder.wait())
+        with progress_shown(f"indexing {collection.name}") as progress:
+            if collection.folder is None:
+                documents = list(collection.documents())
+                report = ingest_documents(target, "python", documents, total=len(documents), progress=progress)
+            else:
+                report = ingest_paths(target, [*collection.paths()], progress=progress)
+        if report.failures:
+            first = report.failures[0]
+            raise WinnowError("INVALID_REQUEST", f"{collection.name}: {first.name}: {first.reason}")
+    finally:
+        backends.close()
+
+
+def _elsewhere(
+    python: str | None, tasks: Sequence[Task], there: Mapping[str, Collection], place: Path
+) -> dict[str, Any]:
+    """Scripts in FastMCP's CodeMode, where an interpreter for it is given."""
+    from server.bench.tokens import code_mode
+
+    if python is None:
+        return {"missing": "not asked for; --peers PYTHON names an interpreter that has FastMCP"}
+    ported = code_mode.scripts()
+    parts = {}
+    for name, collection in there.items():
+        mine = [task for task in tasks if task.collection == name and task.id in ported]
+        if mine:
+            by_model = load_settings().embedding != "off"
+            parts[name] = asyncio.run(code_mode.measure(python, collection, place / name, mine, by_model=by_model))
+    return code_mode.together(parts) if parts else {"missing": "none of these tasks has a script for it"}
