@@ -135,9 +135,9 @@ def fetch(ids: Any, level: str = "full", max_tokens: int | None = None, *, scope
         rows = fetch(semantic_search("timeouts")[:20], max_tokens=2000)
         print(rows.mode, [row.title for row in rows])
 
-    ids: one id, a list of ids, or rows; of none, there is none. level: "ids", "metadata", "preview" or "full".
-    max_tokens: step down from that level to the highest at which all rows take no more; `page.mode` tells which it
-    was. "auto" is "full" with max_tokens 4,000. Ids that are not there are in `page.missing_ids`.
+    ids: one id, a list of ids, or rows. level: "ids", "metadata", "preview" or "full". max_tokens: step down from
+    that level to the highest at which all rows take no more; `page.mode` tells which it was. "auto" is "full"
+    with max_tokens 4,000. Ids that are not there are in `page.missing_ids`.
     """
     wanted = _ids(ids)
     if not wanted:  # rows that a script filtered away: no reason to fail

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Any
 
 from mcp import Client
 
+from server import __version__
 from server.bench.tokens import statistics
 from server.bench.tokens.arms import Played, play
 from server.bench.tokens.collection import Collection
@@ -148,6 +150,8 @@ def figures(
         "by_client": {kind: _by_client(tasks, kind) for kind in CLIENTS},
         "definitions": _definitions(tasks, definitions, client),
         "client": client,
+        "version": __version__,
+        "python": platform.python_version(),
         "tokenizer": encoding_name(),
         "tasks": [_row(task) for task in tasks],
     }

@@ -87,7 +87,9 @@ def markdown(figures: Mapping[str, Any]) -> str:
         f"`winnow bench tokens`: {len(figures['tasks'])} tasks, each asked in every way over real MCP frames.",
         f"Counted is what a model writes and reads, in {figures['tokenizer']} tokens, for a client that hands on",
         f"{_CLIENT_NAMES[figures['client']].removesuffix(' only')} alone. What is compared, and how, is in",
-        "[decision 14](../decisions/0014-token-benchmark.md). Ways are compared on tasks that both answer.",
+        "[decision 14](../decisions/0014-token-benchmark.md). Ways are compared on tasks that both answer. winnow",
+        f"{figures['version']}, model and graph as by default. The collection stdlib is the documentation of",
+        f"Python {figures['python']}; others have other figures.",
         "",
         "![Median tokens of an answer, by class and way](tokens.svg)",
         "",
@@ -231,7 +233,7 @@ def _peers(figures: Mapping[str, Any]) -> Iterator[str]:
     yield f"FastMCP {found['version']}, a proxy of the same server, with scripts written for it. Tokens for a"
     yield "client of texts, and the median time of three runs. The turns in which an agent looks for tools and"
     yield "their schemas there are not counted; definitions of its own tools take"
-    yield f"{found['definitions']:,} tokens."
+    yield f"{found['definitions']:,} tokens. Times hang on what else the machine was doing."
     yield ""
     yield from _markdown_table(("task", "winnow", "", "CodeMode", ""), _peer_rows(found))
 
