@@ -27,6 +27,7 @@ _ROOT_ALONE = (
     "tests/contract/test_graph_stores.py",
     "tests/contract/test_store_vectors.py",
     "tests/flow/test_bench.py",
+    "tests/flow/test_bench_code.py",
     "tests/flow/test_bench_ingest.py",
     "tests/flow/test_demo.py",
     "tests/flow/test_interop.py",
@@ -38,6 +39,7 @@ _ROOT_ALONE = (
     "tests/unit/test_graph_*.py",
     "tests/unit/test_languages.py",
     "tests/unit/test_model_install.py",
+    "tests/unit/test_sandbox_batches.py",
 )
 _ORDINARY_ALONE = (
     "tests/contract/test_answers.py",
@@ -72,6 +74,7 @@ _ORDINARY_ALONE = (
     "tests/flow/test_ingest_resume.py",
     "tests/flow/test_migrate.py",
     "tests/flow/test_scale.py",
+    "tests/walls/test_first_try.py",
 )
 
 _CLONE_NEWNS = 0x20000
