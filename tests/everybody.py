@@ -29,6 +29,7 @@ _ROOT_ALONE = (
     "tests/contract/test_store_vectors.py",
     "tests/flow/test_bench.py",
     "tests/flow/test_bench_engine.py",
+    "tests/flow/test_bench_code.py",
     "tests/flow/test_bench_ingest.py",
     "tests/flow/test_bench_tokens.py",
     "tests/flow/test_demo.py",
@@ -43,6 +44,7 @@ _ROOT_ALONE = (
     "tests/unit/test_model_install.py",
     "tests/unit/test_token_benchmark.py",
     "tests/unit/test_waits.py",
+    "tests/unit/test_sandbox_batches.py",
 )
 _ORDINARY_ALONE = (
     "tests/contract/test_answers.py",
@@ -77,6 +79,7 @@ _ORDINARY_ALONE = (
     "tests/flow/test_ingest_resume.py",
     "tests/flow/test_migrate.py",
     "tests/flow/test_scale.py",
+    "tests/walls/test_first_try.py",
 )
 
 _CLONE_NEWNS = 0x20000
