@@ -238,13 +238,19 @@ class Catalogue:
         return Binding(*self._rows("SELECT vectors, dimension FROM catalogue")[0])
 
     def bind(self, binding: Binding) -> None:
-        """Say where the vectors of a catalogue without chunks will be."""
-        with self._writing() as connection:
+        """Say where the vectors are: those of a catalogue without chunks, or the same ones elsewhere.
+
+        Once this has returned it survives the machine, so that what counted before may be removed.
+        """
+        with self._writing_to_disk() as connection:
             connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
 
     def rebind(self, binding: Binding, embedding: str) -> None:
-        """From now on the vectors are there, all of this fingerprint: one change, all of it or nothing."""
-        with self._writing() as connection:
+        """From now on the vectors are there, all of this fingerprint: one change, all of it or nothing.
+
+        Survives the machine as ``bind`` does.
+        """
+        with self._writing_to_disk() as connection:
             connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
             connection.execute("UPDATE documents SET embedding = ?", (embedding,))
             connection.execute("UPDATE projects SET generation = generation + 1")
@@ -308,6 +314,16 @@ class Catalogue:
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
         return self._connection().execute(query, values).fetchall()
+
+    @contextmanager
+    def _writing_to_disk(self) -> Iterator[sqlite3.Connection]:
+        """A change that the disk has once it is committed; a machine that fails may lose others."""
+        self._connection().execute("PRAGMA synchronous = FULL")
+        try:
+            with self._writing() as connection:
+                yield connection
+        finally:
+            self._connection().execute("PRAGMA synchronous = NORMAL")
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -77,7 +77,7 @@ class CurrentVectors:
         try:
             wanted = self._catalogue.binding
             if wanted != self.binding:
-                self._turn_to(_Opened(self._open_next(wanted), wanted))
+                self._turn_to(self._opened(wanted))
         except WinnowError:
             return False
         finally:
@@ -163,10 +163,14 @@ class CurrentVectors:
         if built is None:
             return False
         with self._turning:
-            fresh = _Opened(self._open_next(built), built)
+            fresh = self._opened(built)
             self._catalogue.bind(built)  # killed before this, the former count; after it, these
             self._turn_to(fresh)
         return True
+
+    def _opened(self, binding: Binding) -> _Opened:
+        with self._clock.running():  # the engine holds the interpreter meanwhile
+            return _Opened(self._open_next(binding), binding)
 
     def _turn_to(self, fresh: _Opened) -> None:
         with self._guard:
