@@ -180,10 +180,9 @@ def _reason(outcome: Outcome) -> str:
 
 
 def render(payload: dict[str, Any]) -> str:
-    """The payload as text: the result as compact JSON, tables as columns; then stdout, then what went wrong."""
-    lines = [_headline(payload)]
-    if payload["status"] == "ok":
-        lines.append(f"result: {dumps(columned(payload['result']))}")
+    """The payload as text: the result as compact JSON, tables as columns, or how it ended; then stdout and error."""
+    is_ok = payload["status"] == "ok"
+    lines = [f"result: {dumps(columned(payload['result']))}" if is_ok else _headline(payload)]
     if payload["stdout"]:
         lines.append(f"stdout:\n{payload['stdout']}")
     if "error" in payload:
