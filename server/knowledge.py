@@ -43,7 +43,7 @@ from server.contracts.scripts import ReadResult
 from server.errors import WinnowError
 from server.figures import Figures
 from server.kept import KeptResults
-from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caches, Caller, Library
+from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caches, Caller, Library, counted
 from server.operations.evidence import extract_evidence, retrieve_evidence
 from server.operations.excerpts import expand_excerpt, read_excerpt
 from server.operations.graph import (
@@ -63,7 +63,6 @@ from server.operations.search import fetch, semantic_search
 from server.operations.vendors import find_vendor_info
 from server.scratch import Counters, Kept, Scratch
 from server.settings import MIB, Settings
-from server.tiers import measure
 from server.tokens import count_tokens, encoding_name, first_tokens
 
 __all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Library"]
@@ -271,9 +270,8 @@ def _over_graph(request: type[BaseModel], answer: Callable[[Asking, Any], Answer
 
 
 def _answered(known: Operation, asking: Asking, request: BaseModel) -> Answer:
-    answer = known.answer(asking, request)
-    # What lands in a model's context is held to its size: counted here, in a thread, and where the vocabulary is.
-    return replace(answer, counted=measure(answer.payload).tokens) if asking.caller.budget.is_direct else answer
+    # Counted here: in a thread, and where the vocabulary is.
+    return counted(asking, known.answer(asking, request))
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(

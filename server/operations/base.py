@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -182,3 +182,10 @@ class Answer:
     noted: Mapping[str, int] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
     counted: int | None = None
+
+
+def counted(asking: Asking, answer: Answer) -> Answer:
+    """The answer with the tokens of its payload, where it lands in a model's context and is held to a size."""
+    if answer.counted is not None or not asking.caller.budget.is_direct:
+        return answer
+    return replace(answer, counted=tiers.measure(answer.payload).tokens)

@@ -12,7 +12,7 @@ from server.contracts.base import Mode
 from server.contracts.search import Fetch, SemanticSearch
 from server.ids import is_chunk_id
 from server.models import Filters
-from server.operations.base import Answer, Asking
+from server.operations.base import Answer, Asking, counted
 from server.operations.paging import Cursor, fingerprint, page, resume
 from server.operations.ranking import Ranked, by_id, generation_of, ranked
 from server.operations.relationships import with_relationships
@@ -29,7 +29,7 @@ def semantic_search(asking: Asking, request: SemanticSearch) -> Answer:
     key = (request.model_dump_json(), filters, generation_of(asking, filters), asking.settings.fusion, allowed)
     if (known := views.get(key)) is not None:
         return replace(known, cache_hit=True)
-    answer = _rendered(asking, request, filters)
+    answer = counted(asking, _rendered(asking, request, filters))
     if _is_lasting(request, answer):
         views.put(key, answer)
     return answer

@@ -67,7 +67,7 @@ ROOMS: Mapping[str, str] = {
     "server.tiers server.spans server.evidence server.scratch server.kept server.printable server.tokens "
     "server.ids server.models server.errors server.settings server.waits",
     "server.knowledge": "server.operations server.contracts server.caches server.kept server.scratch "
-    "server.figures server.errors server.settings server.tiers server.tokens",
+    "server.figures server.errors server.settings server.tokens",
     "server.engine": "server.knowledge server.operations server.contracts server.caches server.kept "
     "server.scratch server.figures server.models server.errors server.logs server.settings server.tokens "
     "server.backends server",
