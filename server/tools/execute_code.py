@@ -180,7 +180,7 @@ def _reason(outcome: Outcome) -> str:
 
 
 def render(payload: dict[str, Any]) -> str:
-    """The payload as text: the result as compact JSON, tables as columns, or how it ended; then stdout and error."""
+    """The payload as text: the result as compact JSON, tables as columns, or how it ended; stdout; the error."""
     is_ok = payload["status"] == "ok"
     lines = [f"result: {dumps(columned(payload['result']))}" if is_ok else _headline(payload)]
     if payload["stdout"]:
