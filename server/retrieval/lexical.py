@@ -174,6 +174,8 @@ def mostly_latin(text: str) -> bool:
 
 @lru_cache(maxsize=100_000)
 def _terms_of(name: str, language: str) -> tuple[str, ...]:
+    if name.lower() in STOPWORDS and _is_english_here(language):
+        return ()  # whatever its case: no query asks for its parts
     words: list[str] = []
     for piece in _pieces(name):
         words += _pairs(piece) if _UNSPACED.fullmatch(piece) else _identifier(piece)
