@@ -297,12 +297,21 @@ async def _memory(settings: Settings, servers: Sequence[_Server]) -> dict[str, A
     }
 
 
+# Children that a sandbox keeps ready come and go: one that is gone has nothing.
+
+
 def _pss_mb(process: psutil.Process) -> float:
-    return round(process.memory_full_info().pss / MIB, 1)
+    try:
+        return round(process.memory_full_info().pss / MIB, 1)
+    except psutil.NoSuchProcess:
+        return 0.0
 
 
 def _has_runtime(pid: int) -> bool:
-    return _RUNTIME in Path("/proc", str(pid), "maps").read_text("utf-8", "replace")
+    try:
+        return _RUNTIME in Path("/proc", str(pid), "maps").read_text("utf-8", "replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 async def _pid(store: Path) -> int:
