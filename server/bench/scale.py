@@ -46,9 +46,9 @@ from server.settings import MIB, Settings, load_settings
 
 _BATCH = 2_000
 _LIKENESS = 200
-_WARMUP = 10
 _GLANCE_SECONDS = 0.1
 _ALL = "all"
+_FIRST = "first"  # all, for the first time, while what searches need is still being read from the disk
 
 Progress = Callable[[str, int, int], None]
 
@@ -296,11 +296,9 @@ async def _answers(
         await base.load()
         await _searched(base, asked[-1], ())
         _say(answered=True)
-        for question in asked[:_WARMUP]:
-            await _searched(base, question, ())
         hybrid = Stopwatch()
-        for name in truth:
-            tags = () if name == _ALL else (name,)
+        for name in (_FIRST, *truth):
+            tags = () if name in (_FIRST, _ALL) else (name,)
             for at, question in enumerate(asked):
                 await hybrid.awaited(name, partial(_searched, base, question, tags))
                 _say(at=f"asking, {name}", done=at + 1, of=len(asked))

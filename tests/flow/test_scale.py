@@ -136,7 +136,7 @@ def test_the_figures_of_scale_are_all_there(corpus: Path, tmp_path: Path) -> Non
     steps: set[str] = set()
     found = scale.measure(job, lambda name, done, of: steps.add(name))
     assert set(found["ask"]["recall_at_10"].values()) == {1.0}  # so few are scanned
-    assert set(found["ask"]["hybrid_ms"]) == {"all", "every-10", "every-50", "every-100"}
+    assert set(found["ask"]["hybrid_ms"]) == {"first", "all", "every-10", "every-50", "every-100"}
     assert set(found["build"]["seconds"]) == {"draw", "truth", "catalogue", "vectors", "optimize"}
     assert min(found["disk_mib"], found["build"]["peak_resident_mib"], found["ask"]["restart_s"]) > 0
     assert {"writing", "optimizing", "asking, all"} <= steps

@@ -55,5 +55,6 @@ def _show_scale(figures: Mapping[str, Any]) -> None:
     table = Table("filter", "p50", "p95", "processor", "recall@10")
     for name, row in asked["hybrid_ms"].items():
         times = (f"{row[key]:.1f} ms" for key in ("p50", "p95", "processor_p50"))
-        table.add_row(name, *times, f"{asked['recall_at_10'][name]:.3f}")
+        recall = asked["recall_at_10"].get(name)
+        table.add_row(name, *times, "" if recall is None else f"{recall:.3f}")
     console.print(table)
