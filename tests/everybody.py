@@ -32,6 +32,7 @@ _ROOT_ALONE = (
     "tests/flow/test_bench_engine.py",
     "tests/flow/test_bench_tokens.py",
     "tests/flow/test_demo.py",
+    "tests/flow/test_engine.py",
     "tests/flow/test_interop.py",
     "tests/unit/test_docs.py",
     "tests/unit/test_golden.py",
@@ -80,6 +81,10 @@ _ORDINARY_ALONE = (
     "tests/unit/test_demo_corpus.py",
     "tests/unit/test_embedder*.py",
     "tests/walls/test_first_try.py",
+    "tests/walls/test_monty.py",
+    "tests/walls/test_sandbox_help.py",
+    "tests/walls/test_sandbox_language.py",
+    "tests/walls/test_sandbox_precheck.py",
 )
 
 _CLONE_NEWNS = 0x20000

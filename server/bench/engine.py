@@ -72,6 +72,29 @@ class _Call:
     is_fresh: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """What plays together: servers that share a store, and a client that writes to it. Files go to ``scratch``."""
+
+    writer: EngineKnowledge
+    settings: Settings
+    servers: Sequence[_Server]
+    job: Job
+    questions: Sequence[str]
+    scratch: Path
+    progress: OnProgress
+
+    async def pages(self, mark: str) -> Path:
+        """A folder of new documents, as large as an ingest shall be."""
+        folder = self.scratch / mark.replace(" ", "-")
+        return await asyncio.to_thread(_pages, self.settings, self.job.chunks, folder, mark)
+
+    async def waits(self) -> dict[str, Any]:
+        """How long searches waited for writes so far, as the engine says."""
+        told: dict[str, Any] = (await told_by_engine(self.settings.store, "status") or {}).get("waits", {})
+        return told
+
+
 async def measure(
     settings: Settings, job: Job, questions: Sequence[str], scratch: Path, progress: OnProgress
 ) -> Any:
@@ -93,8 +116,9 @@ async def measure(
                 await each.search(questions[0])
                 await each.script(questions[0])
             figures |= await _memory(shared, servers)
-            figures["ingest"] = await _beside_an_ingest(writer, shared, servers, job, questions, scratch, progress)
-            figures["killed"] = await _killed(writer, shared, servers, job, questions, scratch, progress)
+            scene = _Scene(writer, shared, servers, job, questions, scratch, progress)
+            figures["ingest"] = await _beside_an_ingest(scene)
+            figures["killed"] = await _killed(scene)
     finally:
         await writer.aclose()
         await _stopped(shared.store)
@@ -324,39 +348,29 @@ async def _pid(store: Path) -> int:
 # --- searches beside an ingest, and a kill
 
 
-async def _beside_an_ingest(
-    writer: EngineKnowledge,
-    settings: Settings,
-    servers: Sequence[_Server],
-    job: Job,
-    questions: Sequence[str],
-    scratch: Path,
-    progress: OnProgress,
-) -> dict[str, Any]:
-    before, begun = asyncio.Event(), (await told_by_engine(settings.store, "status") or {}).get("waits", {})
-    asyncio.get_running_loop().call_later(
-        min(_BEFORE, job.calls // _CALLS_PER_SEARCH) * _PAUSE_SECONDS, before.set
-    )
-    progress("searches alone", 0, 2)
+async def _beside_an_ingest(scene: _Scene) -> dict[str, Any]:
+    servers, questions = scene.servers, scene.questions
+    before, begun = asyncio.Event(), await scene.waits()
+    searches = min(_BEFORE, scene.job.calls // _CALLS_PER_SEARCH)
+    asyncio.get_running_loop().call_later(searches * _PAUSE_SECONDS, before.set)
+    scene.progress("searches alone", 0, 2)
     quiet = await _searched(servers, questions, before)
-    progress("searches beside an ingest", 1, 2)
-    pages = await asyncio.to_thread(_pages, settings, job.chunks, scratch / "pages", "first")
-    done = asyncio.Event()
+    scene.progress("searches beside an ingest", 1, 2)
+    pages, done = await scene.pages("first"), asyncio.Event()
     searching = asyncio.create_task(_searched(servers, questions[::-1], done))
     began = time.perf_counter()
     try:
-        report = await writer.ingest([pages], {}, lambda told: None)
+        report = await scene.writer.ingest([pages], {}, lambda told: None)
     finally:
         done.set()
     seconds = time.perf_counter() - began
-    waits = (await told_by_engine(settings.store, "status") or {}).get("waits", {})
     return {
         "chunks": report["chunks"],
         "seconds": round(seconds, 1),
         "chunks_per_s": round(report["chunks"] / seconds, 1),
         "searches_alone": quiet,
         "searches_beside": await searching,
-        "lock_waits": waits,
+        "lock_waits": await scene.waits(),
         "lock_waits_before": begun,
     }
 
@@ -387,35 +401,25 @@ async def _searched(servers: Sequence[_Server], questions: Sequence[str], done: 
     }
 
 
-async def _killed(
-    writer: EngineKnowledge,
-    settings: Settings,
-    servers: Sequence[_Server],
-    job: Job,
-    questions: Sequence[str],
-    scratch: Path,
-    progress: OnProgress,
-) -> dict[str, Any]:
+async def _killed(scene: _Scene) -> dict[str, Any]:
     """The engine is killed in the middle of an ingest, while every server searches; then it is run again."""
     rows = []
-    for number in range(job.kills):
-        progress("kill -9 of the engine", number, job.kills)
-        pages = await asyncio.to_thread(_pages, settings, job.chunks, scratch / f"pages{number}", f"kill {number}")
-        rows.append(await _one_kill(writer, settings, servers, questions, pages))
+    for number in range(scene.job.kills):
+        scene.progress("kill -9 of the engine", number, scene.job.kills)
+        rows.append(await _one_kill(scene, await scene.pages(f"kill {number}")))
     seconds = [one for row in rows for one in row["seconds_to_an_answer"]]
     return {"kills": rows, "slowest_s": max(seconds, default=None), "lost": sum(row["lost"] for row in rows)}
 
 
-async def _one_kill(
-    writer: EngineKnowledge, settings: Settings, servers: Sequence[_Server], questions: Sequence[str], pages: Path
-) -> dict[str, Any]:
+async def _one_kill(scene: _Scene, pages: Path) -> dict[str, Any]:
+    writer, settings, questions = scene.writer, scene.settings, scene.questions
     said: list[int] = []
     known = await asyncio.to_thread(_documents, settings)
     ingest = asyncio.create_task(writer.ingest([pages], {}, lambda told: said.append(told["documents"])))
     while not said and not ingest.done():
         await asyncio.sleep(0.01)
     await asyncio.sleep(_KILL_AFTER_SECONDS)
-    under_way = [asyncio.create_task(each.search(questions[-1])) for each in servers]
+    under_way = [asyncio.create_task(each.search(questions[-1])) for each in scene.servers]
     os.kill(await _pid(settings.store), signal.SIGKILL)
     reported, began = (said or [0])[-1], time.perf_counter()
 
@@ -433,7 +437,10 @@ async def _one_kill(
             return round(time.perf_counter() - began, 2), str(told["search_mode"]), errors
 
     answers = await asyncio.gather(
-        *(answered(each, task, f"{questions[0]} again") for each, task in zip(servers, under_way, strict=True))
+        *(
+            answered(each, task, f"{questions[0]} again")
+            for each, task in zip(scene.servers, under_way, strict=True)
+        )
     )
     broken_off = isinstance((await asyncio.gather(ingest, return_exceptions=True))[0], WinnowError)
     kept = await asyncio.to_thread(_documents, settings)
