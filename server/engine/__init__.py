@@ -7,9 +7,10 @@ stayed. The first frame of a connection says which build speaks and under which 
 each connection a knowledge base of its own (scope, sessions, caches) over the one library. So nothing crosses from
 client to client but the work of opening the store.
 
-An engine leaves when it has had no client for a while. A client that loses it starts another one with its next
-call, and asks once more what was not answered: everything that can be asked only reads. What sessions were shown
-goes with the engine, as it goes with a server's process.
+An engine leaves when it has had no client for a while. One that dies is followed at once by the next, which its
+keeper forks (``process``); where both are gone, a client starts another with its next call. A client asks once
+more what was not answered: everything that can be asked only reads. What sessions were shown goes with the engine,
+as it goes with a server's process.
 
 =============  ============================================================================================
 ``wire``       frames, and what travels in them
