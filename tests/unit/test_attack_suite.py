@@ -101,3 +101,14 @@ def test_no_attack_is_there_twice() -> None:
     """Each is different from every other in more than its name."""
     sources = [attack.source.partition("\n")[2] for attack in attacks()]
     assert len(set(sources)) == len(sources)
+
+
+def test_an_attack_that_is_to_be_refused_has_the_time_to_be_refused() -> None:
+    """On a busy machine a tenth of a second may pass before a script was read at all."""
+    hasty = [
+        str(attack)
+        for attack in attacks()
+        if attack.limits.wall_seconds < 1
+        and any("timeout" not in endings for endings in attack.verdicts.values())
+    ]
+    assert hasty == []

@@ -1,6 +1,6 @@
-# fence: rejected | walls: timeout | limits: wall_seconds=0.1
+# fence: rejected | walls: timeout | limits: wall_seconds=1
 import os, struct
 import time
 os.write(3, struct.pack(">I", 1_000) + b"{")
-time.sleep(0.3)
+time.sleep(2)
 os.write(1, b"BREACHED")

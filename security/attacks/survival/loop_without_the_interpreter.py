@@ -1,5 +1,5 @@
-# fence: rejected | walls: timeout | limits: wall_seconds=0.1
+# fence: rejected | walls: timeout | limits: wall_seconds=1
 import ctypes
 libc = ctypes.PyDLL(None)
-libc.usleep(300_000)
+libc.usleep(2_000_000)
 print("BREACHED")
