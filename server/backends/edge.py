@@ -66,6 +66,7 @@ _INDEXES: Mapping[str, qdrant.KeywordIndexParams | qdrant.FloatIndexParams] = {
 _KEPT_READY = ("quantized.", "vector_index", "payload_index", "id_tracker")
 _WHOLE = "vector_storage-" + DENSE
 _WARM_BYTES_A_MB = 1 << 19
+_PROJECT = "project"  # the key of the payload that every point has
 _READERS = 4
 _READ_BYTES = 1 << 20
 
@@ -100,6 +101,7 @@ class EdgeStore:
         self._is_warmed, self._is_closing = False, threading.Event()
         try:
             self._shard = _open(self._folder, _config(dimension, memory_mb))
+            self._projects = _projects(self._shard)
         except BaseException:
             self._release()
             raise
@@ -108,6 +110,7 @@ class EdgeStore:
         """Put the points in; a point with a known id replaces it."""
         if not points:
             return
+        self._projects |= {str(point.payload[_PROJECT]) for point in points}  # before a search can find them
         self._shard.update(qdrant.UpdateOperation.upsert_points([_point(point) for point in points]))
         self._unbuilt += len(points)
         if self._build_every is not None and self._unbuilt >= self._build_every:
@@ -123,13 +126,13 @@ class EdgeStore:
         self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
     ) -> list[tuple[str, float]]:
         """The ``limit`` nearest chunks by cosine, best first; ``exact``: by a scan, so that none is missed."""
-        return self._search(_dense(vector), _filter(filters), limit, _EXACT if exact else _NEAREST)
+        return self._search_within(filters, _dense(vector), limit, _EXACT if exact else _NEAREST)
 
     def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:
         """The ``limit`` best chunks by BM25, best first; only such as share a term."""
         if not vector.indices:
             return []
-        return self._search(_lexical(vector), _filter(filters), limit)
+        return self._search_within(filters, _lexical(vector), limit)
 
     def score_dense(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """The cosine of each of these chunks that has a vector."""
@@ -198,6 +201,21 @@ class EdgeStore:
             yield records
             if offset is None:
                 return
+
+    def _search_within(
+        self, filters: Filters, query: qdrant.Query, limit: int, params: qdrant.SearchParams | None = None
+    ) -> list[tuple[str, float]]:
+        """What ``filters`` leave of the answer.
+
+        The engine looks up every point that a condition admits, which takes as long as all the rest, so the
+        condition that every point meets, that it is of this project, is left out where there is no other project;
+        where one came meanwhile, the search is made again.
+        """
+        projects = self._projects
+        found = self._search(query, _filter(filters, is_alone=projects <= {filters.project}), limit, params)
+        if self._projects == projects:
+            return found
+        return self._search(query, _filter(filters), limit, params)
 
     def _search(
         self, query: qdrant.Query, where: qdrant.Filter, limit: int, params: qdrant.SearchParams | None = None
@@ -313,8 +331,16 @@ def _kept(record: qdrant.Record) -> Point:
     return point_as_written(_chunk(record.id), record.vector, record.payload or {})
 
 
-def _filter(filters: Filters) -> qdrant.Filter:
-    return qdrant.Filter(must=[_condition(condition) for condition in conditions(filters)])
+def _projects(shard: qdrant.EdgeShard) -> frozenset[str]:
+    """The projects of all points, or two of them: what is only estimated is how many points each one has."""
+    counted = shard.facet(qdrant.FacetRequest(_PROJECT, limit=2, exact=False))
+    return frozenset(str(hit.value) for hit in counted.hits)
+
+
+def _filter(filters: Filters, *, is_alone: bool = False) -> qdrant.Filter:
+    """``is_alone``: there are points of this project only."""
+    wanted = [one for one in conditions(filters) if not (is_alone and one.key == _PROJECT)]
+    return qdrant.Filter(must=[_condition(condition) for condition in wanted])
 
 
 def _condition(condition: Condition) -> Any:

@@ -374,6 +374,49 @@ def test_what_was_flushed_is_there_after_opening_again(tmp_path: Path) -> None:
         store.close()
 
 
+def test_another_project_is_kept_out_from_its_first_point_on(tmp_path: Path) -> None:
+    def found(project: str) -> list[set[str]]:
+        legs = (
+            store.search_dense(vector(1), Filters(project), 500),
+            store.search_sparse(query_vector("proxy"), Filters(project), 500),
+        )
+        return [{chunk for chunk, _ in leg} for leg in legs]
+
+    mine = [point(f"{n}.md", "proxy gateway", seed=n) for n in range(300)]
+    theirs = point("theirs.md", "proxy gateway", project="q", seed=1)
+    store = EdgeStore(tmp_path, DIMENSION)
+    store.upsert(mine)
+    assert (found("p"), found("q")) == ([{one.chunk_id for one in mine}] * 2, [set()] * 2)
+    store.upsert([theirs])
+    for _ in range(2):
+        assert (found("p"), found("q")) == ([{one.chunk_id for one in mine}] * 2, [{theirs.chunk_id}] * 2)
+        store.close()
+        store = EdgeStore(tmp_path, DIMENSION)
+    store.close()
+
+
+class Overtaken(EdgeStore):
+    """Another project's point comes while a search is made."""
+
+    def _search(self, *asked: Any) -> list[tuple[str, float]]:
+        self.upsert([point("theirs.md", "proxy gateway", project="q", seed=7)])
+        return super()._search(*asked)
+
+
+@pytest.mark.parametrize("leg", ["dense", "sparse"])
+def test_another_project_is_kept_out_of_a_search_that_its_first_point_overtakes(tmp_path: Path, leg: str) -> None:
+    store = Overtaken(tmp_path, DIMENSION)
+    mine = point("mine.md", "proxy gateway", seed=7)
+    store.upsert([mine])
+    found = (
+        store.search_dense(vector(7), Filters("p"), 10)
+        if leg == "dense"
+        else store.search_sparse(query_vector("proxy"), Filters("p"), 10)
+    )
+    assert ([chunk for chunk, _ in found], store.count()) == ([mine.chunk_id], 2)
+    store.close()
+
+
 def test_a_shard_from_before_a_filter_gets_its_index_and_answers_by_it(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path, DIMENSION)
     store.upsert(POINTS)

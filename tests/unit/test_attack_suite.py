@@ -108,7 +108,6 @@ def test_an_attack_that_is_to_be_refused_has_the_time_to_be_refused() -> None:
     hasty = [
         str(attack)
         for attack in attacks()
-        if attack.limits.wall_seconds < 1
-        and any("timeout" not in endings for endings in attack.verdicts.values())
+        if attack.limits.wall_seconds < 1 and any("timeout" not in endings for endings in attack.verdicts.values())
     ]
     assert hasty == []

@@ -258,6 +258,13 @@ def test_matches_are_the_places_of_the_questions_terms_in_order(text: str, quest
     assert found == sorted(found, key=lambda match: (match.start, match.end))
 
 
+@given(TEXTS, QUESTIONS)
+def test_a_word_of_another_alphabet_changes_no_match_of_the_others(text: str, question: str) -> None:
+    asked = terms(question)
+    beside = [match for match in matches(f"{text} ы", asked) if match.start < len(text)]
+    assert matches(text, asked) == beside
+
+
 @given(
     st.text(st.characters(max_codepoint=126), max_size=300), st.text(st.characters(max_codepoint=126), max_size=60)
 )
