@@ -5,14 +5,15 @@
 
 ``kb.retrieve_evidence`` finds the sentences that answer. ``kb.search`` finds candidates; ``kb.extract_evidence``,
 ``kb.read_excerpt``, ``kb.expand_excerpt`` and ``fetch`` lead on from there. ``semantic_search`` and
-``search_many`` list many results. ``graph.expand``, ``graph.paths`` and ``find_vendor_info`` follow what is
-connected, where there is a graph. ``filter_rows``, ``rerank``, ``dedupe`` and ``group_by`` choose among rows;
-``quotes``, ``summarize`` and ``format_for_agent`` make of them what a script returns. ``budget`` says what the run
-may still use. In a script these names are there without an import; ``from winnow import kb, semantic_search,
-fetch`` works, too. ``help(rerank)`` prints what stands here of one of them.
+``search_many`` list many results, ``grep`` takes from them what a regular expression matches. ``graph.expand``,
+``graph.paths`` and ``find_vendor_info`` follow what is connected, where there is a graph. ``filter_rows``,
+``rerank``, ``dedupe`` and ``group_by`` choose among rows; ``quotes``, ``summarize`` and ``format_for_agent`` make
+of them what a script returns. ``budget`` says what the run may still use. In a script these names are there
+without an import; ``from winnow import kb, semantic_search, fetch`` works, too. ``help(rerank)`` prints what
+stands here of one of them.
 """
 
-from .calls import fetch, hybrid_search, read_result, rerank, search_many, semantic_search
+from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
 from .client import KnowledgeBase, KnowledgeGraph, MCPClient, graph, kb
 from .rows import MissingField, Results, Row
 from .run import budget, progress, tokens
@@ -48,6 +49,7 @@ __all__ = [
     "find_vendor_info",
     "format_for_agent",
     "graph",
+    "grep",
     "group_by",
     "hybrid_search",
     "kb",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -100,6 +101,43 @@ def hybrid_search(
     weights = {"bm25_weight": bm25_weight, "vector_weight": vector_weight}
     more = {"response_mode": response_mode, "min_score": min_score, "scope": scope, "cursor": cursor}
     return asked("hybrid_search", _present(query=query, **weights, top_k=top_k, filters=filters, **more))
+
+
+# What stays of a hit beside what was found in it: its text would cost whoever returns the row.
+_PLACED = ("id", "title", "section", "score", "file")
+
+
+def grep(
+    query: str,
+    pattern: str | re.Pattern[str],
+    *,
+    top_k: int = 10,
+    min_score: float = 0.0,
+    filters: Filters | None = None,
+    scope: Scope | None = None,
+) -> Results:
+    r"""Search, and of what is found keep the rows whose text a regular expression matches; the best rows first.
+
+        for row in grep("default number of retries", r"retries: (\d+)"):
+            print(row.match, row.title)
+        rows = grep("environment variables", r"\b[A-Z_]{4,}\b", top_k=50)
+        print({name for row in rows for name in row.matches})
+
+    pattern: looked for in each row's whole text and its section. row.match: the first it matches, or the group in
+    it; row.matches: all, each once; with several groups they are tuples. The text stays behind: fetch(row). Each
+    row that is looked through counts as a full document. The rest is as in semantic_search.
+    """
+    wanted = re.compile(pattern)
+    page = semantic_search(
+        query, top_k=top_k, response_mode="full", min_score=min_score, filters=filters, scope=scope
+    )
+    kept = []
+    for row in page:
+        found = wanted.findall(f"{row['content']}\n{row['section']}")
+        matches = [*dict.fromkeys(filter(None, found))]
+        if matches:
+            kept.append({**{name: row[name] for name in _PLACED}, "match": matches[0], "matches": matches})
+    return Results({"results": kept, "warnings": page["warnings"]})
 
 
 def rerank(

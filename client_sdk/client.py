@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from . import ladder, run, shaping, walks
-from .calls import fetch, hybrid_search, read_result, rerank, search_many, semantic_search
+from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
 from .walks import find_vendor_info
 
 # What scripts write, and what they mean; nothing in the spelling tells.
@@ -42,9 +42,10 @@ class KnowledgeBase:
     search_many = staticmethod(search_many)
     fetch = staticmethod(fetch)
     semantic_search = staticmethod(semantic_search)
+    grep = staticmethod(grep)
 
     def __getattr__(self, name: str) -> Any:
-        known = [*ladder.FUNCTIONS, "search_many", "fetch", "semantic_search"]
+        known = [*ladder.FUNCTIONS, "search_many", "fetch", "semantic_search", "grep"]
         raise AttributeError(_unknown("kb", name, known, _MEANT.get(name)))
 
     def __repr__(self) -> str:
@@ -100,6 +101,7 @@ def _walk_by_name(name: str, /, **arguments: Any) -> Any:
 _TOOLS: Mapping[str, Callable[..., Any]] = {
     "semantic_search": semantic_search,
     "search_many": search_many,
+    "grep": grep,
     "hybrid_search": hybrid_search,
     "rerank": rerank,
     "read_result": read_result,
@@ -124,6 +126,7 @@ class MCPClient:
 
     semantic_search = staticmethod(semantic_search)
     search_many = staticmethod(search_many)
+    grep = staticmethod(grep)
     hybrid_search = staticmethod(hybrid_search)
     rerank = staticmethod(rerank)
     read_result = staticmethod(read_result)

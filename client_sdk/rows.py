@@ -29,7 +29,7 @@ FIELDS = (
     "excerpt", "start_char", "truncated", "next_start_char", "citation",
     "label", "level", "section_ids", "snippet", "edges_out", "edges_in", "distance", "relation", "direction",
     "from_id", "weight", "entity_ids", "hops", "nodes", "edges", "entity_id", "entity_name", "relationship_type",
-    "source_id", "target_id", "rerank_score",
+    "source_id", "target_id", "rerank_score", "match", "matches",
 )  # fmt: skip
 
 # What a row may be asked for by another name: the first of these that it has. Its text, above all.

@@ -20,7 +20,7 @@ SHAPING = (
 )  # fmt: skip
 # Everything that a script has at hand.
 NAMES = (
-    "semantic_search", "search_many", "fetch", "hybrid_search", "rerank", "tokens", "budget", "progress",
+    "semantic_search", "search_many", "grep", "fetch", "hybrid_search", "rerank", "tokens", "budget", "progress",
     "read_result", "kb", "graph", "find_vendor_info", *SHAPING,
 )  # fmt: skip
 
@@ -101,6 +101,20 @@ class SearchMany:
         return [semantic_search(query, top_k=top_k, response_mode=response_mode, min_score=min_score,
                                 filters=filters, scope=scope) for query in queries]
 
+class Grep:
+    def __call__(self, query, pattern, *, top_k=10, min_score=0.0, filters=None, scope=None):
+        kept = []
+        for row in semantic_search(query, top_k=top_k, response_mode="full", min_score=min_score, filters=filters,
+                                   scope=scope):
+            matches = []
+            for match in _re.findall(pattern, row["content"] + "\\n" + row["section"]):
+                if match and match not in matches:
+                    matches.append(match)
+            if matches:
+                known = {name: row[name] for name in ("id", "title", "section", "score", "file")}
+                kept.append(_Row({**known, "match": matches[0], "matches": matches}))
+        return kept
+
 class Fetch:
     def __call__(self, ids, level="full", max_tokens=None, *, scope=None):
         return _rows(_ask("fetch", {
@@ -171,6 +185,7 @@ class KnowledgeBase:
     def __init__(self):
         self.semantic_search = semantic_search
         self.search_many = search_many
+        self.grep = grep
         self.fetch = fetch
     def search(self, query, *, top_k=5, max_per_doc=1, filters=None, scope=None, cursor=None):
         options = None if max_per_doc == 1 else {"max_per_doc": max_per_doc}
@@ -274,6 +289,7 @@ def _callable(value):
 _OBJECTS = f"""
 semantic_search = SemanticSearch()
 search_many = SearchMany()
+grep = Grep()
 fetch = Fetch()
 hybrid_search = HybridSearch()
 rerank = Rerank()

@@ -25,9 +25,10 @@ Do not use when: one search answers.
 In the script (sync or await, no import needed):
 semantic_search(query, top_k=10, response_mode="metadata"|"preview"|"full", filter_ids=[...])
 search_many([query, ...])  a page each
+grep(query, regex, top_k=10)  row.match, row.matches
 kb.search(query), kb.retrieve_evidence(question)  row.preview, row.quote
 fetch(ids, level="full", max_tokens=None)  row.content
-rerank(query, rows), hybrid_search, filter_rows, dedupe, group_by(rows, "file"), quotes(rows), summarize, \
+rerank(query, rows), filter_rows, dedupe, group_by(rows, "file"), quotes(rows), \
 format_for_agent, graph.expand, graph.paths, budget; help(name) prints more
 from skills import map_reduce, timeline, ...  help topic skills
 Pages are lists of rows: row.id row.title row.section row.file row.score row.type.

@@ -44,6 +44,7 @@ OUTSIDE = [
 CALLS = {
     "semantic_search": "semantic_search('proxy rule', scope=scope)",
     "search_many": "search_many(['proxy rule', 'another rule'], scope=scope)",
+    "grep": "grep('proxy rule', '.+', scope=scope)",
     "fetch": "fetch([row], scope=scope)",
     "hybrid_search": "hybrid_search('proxy rule', scope=scope)",
     "rerank": "rerank('which proxy rule', [row], scope=scope)",
@@ -68,6 +69,7 @@ OF_ROWS_AND_RUNS = {
 }  # fmt: skip
 BY_NAME = {
     "semantic_search": "{'query': 'proxy rule'}",
+    "grep": "{'query': 'proxy rule', 'pattern': '.+'}",
     "fetch": "{'ids': [row]}",
     "hybrid_search": "{'query': 'proxy rule'}",
     "rerank": "{'query': 'which proxy rule', 'rows': [row]}",

@@ -66,6 +66,33 @@ return modes, fetch(rows, level="auto").mode, fetch(rows[0]).mode, few.mode, len
 """,
         [["full", "preview", "metadata", "ids_only"], "full", "full", "ids_only", 12, True],
     ),
+    "a regular expression takes from a search what it matches": (
+        r"""
+import re
+rows = semantic_search("rule", top_k=15, response_mode="full")
+found = grep("rule", r"(?i)\brule (\d+)", top_k=15)
+return (
+    [row.id for row in found] == [row.id for row in rows if re.search(r"(?i)\brule \d", row.content + " " + row.section)],
+    len(found) > 1, all(row.match == row.matches[0] and row.match.isdigit() for row in found),
+    sorted(found[0]), all(len(row.matches) == len(set(row.matches)) for row in found),
+    grep("backups encrypted", "AES-256", top_k=3)[0].match, grep("backups encrypted", r"(A\w+)-(\d+)", top_k=3)[0].match,
+    list(grep("backups encrypted", "no such thing", top_k=3)), list(grep("backups encrypted", "q*", top_k=3)) ,
+    kb.grep("backups encrypted", re.compile("AES"), top_k=3)[0].matches,
+)
+""",
+        [
+            True,
+            True,
+            True,
+            ["file", "id", "match", "matches", "score", "section", "title"],
+            True,
+            "AES-256",
+            ["AES", "256"],
+            [],
+            [],
+            ["AES"],
+        ],
+    ),
     "a fetch of rows that were all filtered away is empty and costs no call": (
         """
 left = budget().calls

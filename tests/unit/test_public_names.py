@@ -34,6 +34,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "find_vendor_info",
         "format_for_agent",
         "graph",
+        "grep",
         "group_by",
         "hybrid_search",
         "kb",

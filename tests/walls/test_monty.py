@@ -322,9 +322,13 @@ def test_rows_of_an_earlier_result_are_rows(small: Bench) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        *(f"kb.{name}" for name in ("search", "search_many", "fetch", "semantic_search", *ladder.FUNCTIONS)),
+        *(
+            f"kb.{name}"
+            for name in ("search", "search_many", "grep", "fetch", "semantic_search", *ladder.FUNCTIONS)
+        ),
         *(f"graph.{name}" for name in walks.FUNCTIONS),
         "find_vendor_info",
+        "grep",
         "hybrid_search",
         "rerank",
         "budget",

@@ -687,7 +687,15 @@ return {"p": P(1), "k": {C.A: 2}}
 def test_help_and_dir_show_the_sdk(bench: Any) -> None:
     outcome = bench.run("help(kb.search)\nprint(dir(kb))")
     assert "Candidates for a question" in outcome.stdout
-    offered = ["expand_excerpt", "extract_evidence", "fetch", "read_excerpt", "retrieve_evidence", "search"]
+    offered = [
+        "expand_excerpt",
+        "extract_evidence",
+        "fetch",
+        "grep",
+        "read_excerpt",
+        "retrieve_evidence",
+        "search",
+    ]
     assert str([*offered, "search_many", "semantic_search"]) in outcome.stdout
 
 
