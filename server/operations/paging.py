@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import base64
-import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
 from server import tiers
 from server.errors import WinnowError
+from server.models import Legs
+from server.operations.ranking import BY_ID, WALKED
 
 _MOVED = "the index changed since the last page; rows may repeat or be missing"
 _FARTHEST = 10_000  # rows that any cursor of ours goes on from
+_LEGS = "|".join((*get_args(Legs), BY_ID))
+_ENCODED = re.compile(
+    r"(?P<offset>[0-9]{1,5})\.(?P<asked>[0-9]{1,15})\.(?P<generation>[0-9]{1,18})\."
+    rf"(?P<legs>(?:(?:{_LEGS})(?:{re.escape(WALKED)})?)?)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +34,8 @@ class Cursor:
     legs: str
 
     def encode(self) -> str:
-        """The cursor as a caller carries it."""
-        packed = json.dumps([self.offset, self.asked, self.generation, self.legs], separators=(",", ":"))
-        return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
+        """The cursor as a caller carries it: digits and a word, for a model reads it and writes it again."""
+        return f"{self.offset}.{self.asked}.{self.generation}.{self.legs}"
 
     def moved(self, generation: int, legs: str) -> tuple[str, ...]:
         """What to say where this page comes from another index than the last one, or was ranked in another way."""
@@ -58,9 +63,9 @@ def resume(cursor: str | None, request: BaseModel) -> Cursor:
 
 
 def fingerprint(request: BaseModel) -> str:
-    """What was asked, without where to go on from."""
+    """What was asked, without where to go on from: a number of 48 bits."""
     asked = request.model_dump_json(exclude={"cursor"})
-    return blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return str(int.from_bytes(blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=6).digest(), "big"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +100,10 @@ def page(
 
 
 def _decode(text: str) -> Cursor:
-    try:
-        offset, asked, generation, legs = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except (ValueError, TypeError, UnicodeDecodeError):
-        raise _bad_cursor() from None
-    types = type(offset), type(asked), type(generation), type(legs)
-    if types != (int, str, int, str) or not 0 <= offset <= _FARTHEST:
+    parts = _ENCODED.fullmatch(text)
+    if parts is None or int(parts["offset"]) > _FARTHEST:
         raise _bad_cursor()
-    return Cursor(offset, asked, generation, legs)
+    return Cursor(int(parts["offset"]), parts["asked"], int(parts["generation"]), parts["legs"])
 
 
 def _bad_cursor() -> WinnowError:

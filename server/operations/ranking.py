@@ -25,7 +25,7 @@ _DEEPER = 4
 _AT_ONCE = 32
 
 BY_ID = "by-id"
-_WALKED = "+graph"
+WALKED = "+graph"
 _WALKS: Mapping[SearchMode, Walk] = MappingProxyType(
     {"auto": "auto", "vector_only": "none", "hybrid_local": "hybrid_local", "multi_hop": "multi_hop"}
 )
@@ -74,7 +74,7 @@ class Ranked:
     @property
     def way(self) -> str:
         """How this was ranked, as a cursor says it."""
-        return self.legs + _WALKED if self.walked else self.legs
+        return self.legs + WALKED if self.walked else self.legs
 
 
 def ranked(
@@ -208,7 +208,7 @@ def _ranking(
 ) -> tuple[Ranking, bool]:
     """The ranking, and whether it was known."""
     fusion, rankings = asking.settings.fusion if sparse_weight is None else "convex", asking.rankings
-    walk: Walk = "none" if way and not way.endswith(_WALKED) else _WALKS[mode]
+    walk: Walk = "none" if way and not way.endswith(WALKED) else _WALKS[mode]
     by_words = way.startswith("lexical-only")
     key = (asked, fusion, generation, depth, walk, sparse_weight)
     cached = rankings.get(key) if not by_words else None

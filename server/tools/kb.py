@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from server.tools.base import Context
@@ -19,19 +20,26 @@ def paged(payload: dict[str, Any]) -> str:
 
 def quote_lines(payload: dict[str, Any]) -> list[str]:
     """Quotes with where they stand, one after the other."""
-    looked, count = payload["diagnostics"], len(payload["quotes"])
-    lines = [f"{count} quotes from {looked['passages']} passages ({looked['search_mode']}){paged(payload)}"]
-    for number, row in enumerate(payload["quotes"], start=1):
-        lines.append(
-            f"{number}. [{row['passage_id']}] {row['confidence']:.3f} {row['title']} | section "
-            f"{row['section_id']} | {row['uri']}"
-        )
+    looked, quotes = payload["diagnostics"], payload["quotes"]
+    headline = f"{len(quotes)} quotes from {looked['passages']} passages ({looked['search_mode']}){paged(payload)}"
+    lines = [headline + _addressed(quotes)]
+    for number, row in enumerate(quotes, start=1):
+        place = f"{row['title']} | section {row['section_id']}"
+        lines.append(f"{number}. [{row['passage_id']}] {row['confidence']:.3f} {place}")
         lines.append(f"   {row['quote']}")
     if payload.get("missing_ids"):
         lines.append(f"missing_ids: {' '.join(payload['missing_ids'])}")
     if payload["next_cursor"]:
         lines.append(f"next_cursor: {payload['next_cursor']}")
     return lines
+
+
+def _addressed(quotes: Sequence[Mapping[str, Any]]) -> str:
+    """The addresses of all of them at once: they differ in the passage's id alone, which stands at each."""
+    if not quotes:
+        return ""
+    session, _, _ = quotes[0]["uri"].rpartition("/")
+    return f"; resources: {session}/PASSAGE_ID"
 
 
 def excerpt_lines(payload: dict[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -193,6 +194,15 @@ async def test_one_call_answers_a_question_with_quotes_and_their_sources(client:
     assert answer["meta"]["usage"]["tokens"] <= 1_000
     again = await call(client, "kb_retrieve_evidence", question=BACKUPS)
     assert again["quotes"] == answer["quotes"]
+
+
+async def test_the_text_says_once_where_quotes_are_as_resources(client: Client) -> None:
+    result = await client.call_tool("kb_retrieve_evidence", {"question": BACKUPS, "max_quotes": 3})
+    quotes = (result.structured_content or {})["quotes"]
+    text = _text(result)
+    [address] = re.findall(r"winnow://\S+", text)
+    assert [address.replace("PASSAGE_ID", row["passage_id"]) for row in quotes] == [row["uri"] for row in quotes]
+    assert all(f"[{row['passage_id']}]" in text for row in quotes)
 
 
 async def test_quotes_go_on_with_a_cursor_and_none_comes_twice(client: Client) -> None:
