@@ -37,6 +37,7 @@ _ROOT_ALONE = (
     "tests/unit/test_docs.py",
     "tests/unit/test_golden.py",
     "tests/unit/test_graph_*.py",
+    "tests/unit/test_engine_pulse.py",
     "tests/unit/test_languages.py",
     "tests/unit/test_model_install.py",
     "tests/unit/test_sandbox_batches.py",

@@ -9,8 +9,9 @@ Theory of operation. Two processes. The *keeper* has the lock and the socket, im
 nothing and starts no thread; so it can fork at any time. Its child is the *engine*: it opens the library and
 answers. One that is killed leaves its socket with the keeper, who forks the next: clients connect again at once,
 wait in the socket's queue, and are answered as soon as the library is open, without an interpreter's start and
-without imports. One that leaves by itself takes its keeper along, and so does one that dies again and again: the
-next call of a client then starts anew. Where the keeper is killed, the engine goes on and has the lock as well.
+without imports. One that hangs is killed (see ``pulse``). One that leaves by itself takes its keeper along, and so
+does one that dies again and again: the next call of a client then starts anew. Where the keeper is killed, the
+engine goes on and has the lock as well.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from server.backends.lock import ENGINE, Lock
-from server.engine import place
+from server.engine import place, pulse
 from server.engine.launching import READY, TAKEN
 from server.errors import WinnowError
 from server.logs import log, set_up_logs
@@ -78,15 +79,22 @@ def _listen(settings: Settings, lock: Lock) -> None:
     except WinnowError as error:
         _say(error.message)
         return
+    except OSError as error:
+        _say(f"{error.filename}: {error.strerror}")
+        return
     _say(READY)
     _make_ready()
     died: list[float] = []
     while len(died) < _MOST_DEATHS or time.monotonic() - died[-_MOST_DEATHS] > _DEATHS_SECONDS:
+        heard, told = os.pipe()
         engine = os.fork()
         if engine == 0:
+            os.close(heard)
             lock.sign()
-            _run(settings, door)
-        _, status = os.waitpid(engine, 0)
+            _run(settings, door, told)
+        os.close(told)
+        status = pulse.ended(engine, heard)
+        os.close(heard)
         if os.waitstatus_to_exitcode(status) == 0:
             return
         died.append(time.monotonic())
@@ -109,11 +117,11 @@ def _make_ready() -> None:
     gc.freeze()  # a look for garbage would make these pages each engine's own
 
 
-def _run(settings: Settings, door: place.Door) -> NoReturn:
+def _run(settings: Settings, door: place.Door, pipe: int) -> NoReturn:
     """Be the engine. It ends here, whatever happens: what follows a fork is the keeper's."""
     log("engine started", pid=os.getpid())
     try:
-        asyncio.run(_serve(settings, door))
+        asyncio.run(_serve(settings, door, pipe))
     except BaseException:
         log("engine failed", level=logging.CRITICAL, exc_info=True)
         logging.shutdown()
@@ -123,7 +131,7 @@ def _run(settings: Settings, door: place.Door) -> NoReturn:
     os._exit(0)
 
 
-async def _serve(settings: Settings, door: place.Door) -> None:
+async def _serve(settings: Settings, door: place.Door, pipe: int) -> None:
     from server.engine.host import Host
 
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -132,10 +140,12 @@ async def _serve(settings: Settings, door: place.Door) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, host.leave)
+    beating = loop.create_task(pulse.beat(pipe))
     try:
         await host.serve(door)
     finally:
         await host.close()
+        beating.cancel()
 
 
 class _Library:
@@ -168,7 +178,8 @@ class _Library:
 
 def _log_file(store: Path) -> logging.Handler:
     path = store / "engine.log"
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    os.close(os.open(path, flags, 0o600))
     return RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8")
 
 
