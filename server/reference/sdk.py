@@ -35,7 +35,7 @@ SDK: Mapping[str, object] = MappingProxyType(dict(_at_hand()))
 
 
 _SMALLER = "monty"
-_PRINTED = " `help(rerank)` prints what stands here of one of them."
+_PRINTED = "`help(rerank)` prints"  # so begins the last sentence, which is not true there
 _GAPS = "Scripts run in a smaller Python here. What it has not, and what to write instead:"
 
 
@@ -51,7 +51,8 @@ def sdk_reference(engine: str = "auto") -> str:
     """What a script may call, what it gets, what one run may use and what it may import, as Markdown."""
     opening, missing = [_markdown(client_sdk.__doc__)], frozenset[str]()
     if engine == _SMALLER:
-        opening = [opening[0].removesuffix(_PRINTED), _GAPS, table(("not there", "instead"), monty.GAPS.items())]
+        whole, _, _ = opening[0].partition(_PRINTED)
+        opening = [whole.rstrip(), _GAPS, table(("not there", "instead"), monty.GAPS.items())]
         missing = frozenset(monty.MISSING_MODULES)
     functions = [explained(name) for name in at_hand(engine)]
     return "\n\n".join([*opening, *functions, *_bounds_of_a_run(), *_modules(missing)])

@@ -279,6 +279,7 @@ def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() ->
     rows += (graph.VendorEntity, graph.VendorRelationship, scripting.RerankedRow)
     # What comes on request only, which no function of the SDK makes, and what the host keeps to itself.
     fields = {field for row in rows for field in row.model_fields} - {"scores", "debug", "meta"}
+    fields |= {"match", "matches"}  # of grep, which the SDK makes by itself
     formats = contracts.flat_schema(contracts.ExcerptOptions)["properties"]["format"]["enum"]
     modes = contracts.flat_schema(contracts.SemanticSearch)["properties"]["response_mode"]["enum"]
     levels = contracts.flat_schema(contracts.Fetch)["properties"]["level"]["enum"]
