@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -437,7 +438,7 @@ def _document(row: tuple[Any, ...]) -> Document:
         content_hash=content_hash,
         vendor=vendor,
         doc_tag=doc_tag,
-        tags=tuple(json.loads(tags)),
+        tags=_texts(tags),
         created=created,
         metadata=json.loads(metadata),
         environment=environment,
@@ -448,7 +449,13 @@ def _document(row: tuple[Any, ...]) -> Document:
 
 def _chunk(row: tuple[Any, ...]) -> Chunk:
     id, document_id, ordinal, heading_path, text, start, end, tokens = row
-    return Chunk(id, document_id, ordinal, tuple(json.loads(heading_path)), text, start, end, tokens)
+    return Chunk(id, document_id, ordinal, _texts(heading_path), text, start, end, tokens)
+
+
+# A ranking reads the same headings again and again, and their JSON takes longer to read than their rows.
+@lru_cache(maxsize=8_192)
+def _texts(written: str) -> tuple[str, ...]:
+    return tuple(json.loads(written))
 
 
 def _json(value: Any) -> str:
