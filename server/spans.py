@@ -81,7 +81,8 @@ def matches(text: str, question: frozenset[str]) -> list[Match]:
     """
     asked = sorted(question)
     if _FOREIGN.search(text) is None:
-        found = [match for term in asked for match in _plainly(text.lower(), term)]
+        lowered = text.lower()
+        found = [match for term in asked for match in _plainly(lowered, term)]
     else:
         found = [_match(word, term) for word in _words(text) for term in asked if term in word.term]
     return sorted(found, key=lambda match: (match.start, match.end))

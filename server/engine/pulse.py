@@ -13,7 +13,6 @@ import logging
 import os
 import select
 import signal
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,18 +37,18 @@ def ended(engine: int, pipe: int, silent_seconds: float = _SILENT_SECONDS) -> in
 
     ``pipe``: the end to read from, of which the child alone has the other one.
     """
-    alive, spent = time.monotonic(), -1.0
-    while True:
+    spent, in_vain = -1.0, 0
+    while in_vain < _LOOKS:  # counted, not timed: a machine that slept was silent, too
         if select.select([pipe], [], [], silent_seconds / _LOOKS)[0]:
+            in_vain = 0
             if not os.read(pipe, 4096):
                 break
-            alive = time.monotonic()
-        elif spent != (spent := _processor_ticks(engine)):
-            alive = time.monotonic()
-        elif time.monotonic() - alive > silent_seconds:
-            log("engine hangs and is killed", level=logging.CRITICAL, pid=engine, silent_seconds=silent_seconds)
-            os.kill(engine, signal.SIGKILL)
-            break
+        else:
+            before, spent = spent, _processor_ticks(engine)
+            in_vain = in_vain + 1 if spent == before else 0
+    else:
+        log("engine hangs and is killed", level=logging.CRITICAL, pid=engine, silent_seconds=silent_seconds)
+        os.kill(engine, signal.SIGKILL)
     return os.waitpid(engine, 0)[1]
 
 
