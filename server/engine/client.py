@@ -15,7 +15,7 @@ from server.caches import Counters as CacheCounters
 from server.contracts import parse
 from server.contracts.scripts import ReadResult
 from server.engine import place
-from server.engine.launching import launch
+from server.engine.launching import failed, launch
 from server.engine.wire import (
     PROTOCOL,
     REPLIES,
@@ -41,6 +41,7 @@ from server.tokens import count_tokens, encoding_name, first_tokens
 # How long a client looks for an engine: it may have to end one, start one, and wait for another one's start.
 _CONNECT_SECONDS = 30.0
 _AGAIN_SECONDS = 0.05
+_MOST_LOSSES = 10  # of engines that died before they said a word
 # An engine that opens its store, or waits for its model, answers later than an operation may take.
 _GRACE_SECONDS = 60.0
 _INTERRUPT_SECONDS = 10.0
@@ -290,9 +291,9 @@ class EngineKnowledge:
 
     async def _connect(self) -> _Link:
         """Find an engine that takes us, or start one; two that start at once meet at the one that stays."""
-        until = time.monotonic() + _CONNECT_SECONDS
+        until, losses = time.monotonic() + _CONNECT_SECONDS, 0
         while time.monotonic() < until:
-            with suppress(Lost):
+            try:
                 link, is_new = await _Link.to(self._settings.store), False
                 if link is None:
                     is_new = await asyncio.to_thread(launch, self._settings)
@@ -301,6 +302,10 @@ class EngineKnowledge:
                     return link
                 if link is not None and is_new:
                     raise WinnowError("INDEX_HELD", "winnow was changed while this process ran; restart it")
+            except Lost:
+                losses += 1
+                if losses == _MOST_LOSSES:
+                    raise failed(self._settings, "it dies as soon as it has started") from None
             await asyncio.sleep(_AGAIN_SECONDS)
         raise WinnowError(
             "INDEX_HELD",

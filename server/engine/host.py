@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -51,6 +52,8 @@ _STEPS_BACK = 10  # of niceness: a tenth of a processor that queries want, all o
 _LEAVE_SECONDS = 5.0
 _FIRST_SECONDS = 10.0  # until whoever started this has come
 _MOST_PATHS = 100_000
+# The loop would take the file of the socket away, by a name that only the keeper knows; ``place.shut`` does that.
+_FILE_IS_OURS: Mapping[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
 
 
 class Stopped(Exception):
@@ -125,7 +128,7 @@ class Host:
         """Accept connections until it is time to leave; then nobody finds the socket any more."""
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="winnow-call"))
-        server = await loop.create_unix_server(lambda: Visitor(self), sock=door.socket)
+        server = await loop.create_unix_server(lambda: Visitor(self), sock=door.socket, **_FILE_IS_OURS)
         loop.run_in_executor(None, self.shared.open_early)
         self._wait_for_clients(max(self._idle_seconds, _FIRST_SECONDS))
         await self._leaving.wait()

@@ -65,9 +65,9 @@ def _launched(settings: Settings) -> bool:
         try:
             said, _ = process.communicate(told, timeout=_SECONDS)
         except subprocess.TimeoutExpired:
-            raise _failed(settings, f"it said nothing for {_SECONDS:.0f} s") from None
+            raise failed(settings, f"it said nothing for {_SECONDS:.0f} s") from None
     if said not in (READY, TAKEN):
-        raise _failed(settings, said or "it died")
+        raise failed(settings, said or "it died")
     return said == READY
 
 
@@ -76,7 +76,8 @@ def _told(settings: Settings) -> dict[str, Any]:
     return plain(settings) | {name: one.get_secret_value() for name, one in secrets.items() if one}
 
 
-def _failed(settings: Settings, why: str) -> WinnowError:
+def failed(settings: Settings, why: str) -> WinnowError:
+    """That there is no engine for this store, why, and what to do."""
     log = settings.store / "engine.log"
     return WinnowError(
         "INDEX_UNAVAILABLE",

@@ -436,6 +436,23 @@ async def test_an_engine_keeps_nothing_of_the_client_that_started_it(
     ]
 
 
+async def test_engines_that_die_as_they_start_are_an_error_that_names_the_log(tmp_path: Path) -> None:
+    def send_away() -> None:
+        with suppress(OSError):
+            while True:
+                door.socket.accept()[0].close()
+
+    door = place.listening(tmp_path)
+    sending = asyncio.create_task(asyncio.to_thread(send_away))
+    async with client(tmp_path) as kb:
+        with pytest.raises(WinnowError, match="dies as soon as it has started") as refused:
+            await search(kb)
+    assert (refused.value.reason, "engine.log" in refused.value.message) == ("INDEX_UNAVAILABLE", True)
+    place.shut(tmp_path, door)
+    await sending
+    door.socket.close()
+
+
 def _identity(process: Path) -> tuple[int, int, int, int]:
     pid, _, _, parent, group, session, *_ = (process / "stat").read_text().replace("(", " ").split()
     return int(pid), int(parent), int(group), int(session)
