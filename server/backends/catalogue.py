@@ -21,11 +21,11 @@ from typing import Any
 
 from server.backends.base import Changes, Entry, Known
 from server.backends.lock import WRITER, Lock
+from server.backends.sqlite import connect
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage, ProjectInfo
 
 SCHEMA_VERSION = 3
-_BUSY_SECONDS = 10.0
 # SQLite's own ceiling for parameters is 32,766; a few hundred at a time is as fast.
 _AT_ONCE = 500
 
@@ -304,7 +304,7 @@ class Catalogue:
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
         if connection is None:
-            connection = self._own.connection = _connect(self._path)
+            connection = self._own.connection = connect(self._path)
             with self._guard:
                 for thread, left in self._all:
                     if not thread.is_alive():
@@ -340,20 +340,8 @@ class Catalogue:
 
 def rename(path: Path) -> None:
     """Give a catalogue that was copied an identity of its own: two of one would share a collection on a server."""
-    with closing(_connect(path)) as connection:
+    with closing(connect(path)) as connection:
         connection.execute("UPDATE catalogue SET identity = ?", (secrets.token_hex(4),))
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    # check_same_thread is off only so that another thread may close the connection.
-    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from server.backends.sqlite import connect
 from server.errors import WinnowError
 from server.graph import walk
 from server.graph.base import (
@@ -52,7 +53,6 @@ from server.graph.walk import Graph
 from server.waits import Waits
 
 SCHEMA_VERSION = 1
-_BUSY_SECONDS = 10.0
 # Scopes whose graphs are kept: each costs about as much as the whole.
 _SCOPES = 8
 
@@ -283,7 +283,7 @@ class SqliteGraph:
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
         if connection is None:
-            connection = self._own.connection = _connect(self._path)
+            connection = self._own.connection = connect(self._path)
             with self._guard:
                 for thread, left in self._all:
                     if not thread.is_alive():
@@ -321,18 +321,6 @@ class SqliteGraph:
             yield
         except sqlite3.Error as error:
             raise _unusable(self._path, str(error)) from error
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    # check_same_thread is off only so that another thread may close the connection.
-    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _generation(connection: sqlite3.Connection, project: str) -> int:

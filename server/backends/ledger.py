@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from server.backends.sqlite import BUSY_SECONDS, write_ahead
 from server.errors import WinnowError
 
-_BUSY_SECONDS = 10.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS ledger (
     store TEXT NOT NULL, project TEXT NOT NULL, document_id TEXT NOT NULL,
@@ -57,8 +57,8 @@ class LedgerFile:
     def _open(self) -> Iterator[sqlite3.Connection]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS)) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
+            with closing(sqlite3.connect(self._path, timeout=BUSY_SECONDS)) as connection:
+                write_ahead(connection)
                 connection.execute(_SCHEMA)
                 yield connection
         except sqlite3.Error as error:

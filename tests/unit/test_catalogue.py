@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -13,6 +14,7 @@ import pytest
 
 from server.backends.base import Changes, Entry, Known
 from server.backends.catalogue import SCHEMA_VERSION, Catalogue
+from server.backends.sqlite import connect
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Chunk, Document, Passage, ProjectInfo
@@ -309,3 +311,18 @@ def test_a_catalogue_that_several_open_at_once_is_brought_up_to_date_once(first_
     assert [len(one.documents("p")) for one in opened] == [1] * 8
     for one in opened:
         one.close()
+
+
+def test_a_change_to_a_write_ahead_log_waits_for_others(tmp_path: Path) -> None:
+    """SQLite by itself fails at once there, whatever it is told of waiting."""
+    path = tmp_path / "kept.sqlite3"
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as busy:
+        busy.execute("CREATE TABLE kept (id)")
+        busy.execute("BEGIN IMMEDIATE")
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(connect, path)
+            time.sleep(0.2)
+            assert not waiting.done()
+            busy.execute("COMMIT")
+            with closing(waiting.result(10)) as connection:
+                assert connection.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
