@@ -27,7 +27,7 @@ from server.retrieval.lexical import query_vector
 
 WARMUP = 20
 CLIENTS = 8
-DEPTH = 100  # what each leg is asked for when the product searches
+DEPTH = 200  # what each leg is asked for when the product searches
 TOP = 10
 _OPERATION = "semantic_search"
 
