@@ -45,7 +45,7 @@ class KnowledgeBase:
     grep = staticmethod(grep)
 
     def __getattr__(self, name: str) -> Any:
-        known = [*ladder.FUNCTIONS, "search_many", "fetch", "semantic_search", "grep"]
+        known = [one for one in vars(KnowledgeBase) if not one.startswith("_")]
         raise AttributeError(_unknown("kb", name, known, _MEANT.get(name)))
 
     def __repr__(self) -> str:

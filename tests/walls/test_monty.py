@@ -37,6 +37,10 @@ ROW = {
     "preview": "Retry three times.",
     "metadata": {"tag": "x", "file": "guide.md"},
 }
+WHOLE = [
+    {**ROW, "content": "retries: 3, then retries: 5 and retries: 3", "section": "Retries > Limits"},
+    {**ROW, "id": "guide#2", "content": "none", "section": "Retries"},
+]
 QUOTE = {"quote": "Three times.", "passage_id": "p1", "section_id": "s1", "title": "Retries"}
 EXCERPT = {
     "passage_id": "p1",
@@ -67,6 +71,8 @@ async def answer(method: str, params: Mapping[str, Any]) -> Reply:
         return Reply({"text": json.dumps(KEPT[params["execution_id"]])})
     if method == "tokens":
         return Reply({"counts": [len(text.split()) for text in params["texts"]]})
+    if params.get("response_mode") == "full":
+        return Reply({"mode": "full", "count": 2, "results": WHOLE}, rows=2, tokens=20)
     return Reply({"mode": "preview", "count": 1, "results": [ROW]}, rows=1, tokens=10)
 
 
@@ -215,6 +221,23 @@ return [row.title, row["id"], row.metadata.file, row.file, row.get("none", 1), "
     ],
 )  # fmt: skip
 def test_the_ladder_answers_as_in_the_larger_language(small: Bench, code: str, result: Any) -> None:
+    outcome = small.run(code)
+    assert (outcome.status, outcome.result) == ("ok", result), outcome.error
+
+
+@pytest.mark.parametrize(
+    ("code", "result"),
+    [
+        (r"[[r.match, r.matches, r.id, r.section] for r in grep('q', r'retries: (\d)')]",
+         [["3", ["3", "5"], "guide#1", "Retries > Limits"]]),
+        (r"[r.matches for r in kb.grep('q', '(?i)r(e)(t)')]", [[["e", "t"]], [["e", "t"]]]),
+        (r"[r.match for r in grep('q', 'Limits')]", ["Limits"]),
+        (r"[list(grep('q', 'no such thing')), list(grep('q', 'z*'))]", [[], []]),
+        ("import re\n[r.match for r in grep('q', re.compile('no..'))]", ["none"]),
+        ("[sorted(grep('q', 'none')[0])]", [["file", "id", "match", "matches", "score", "section", "title"]]),
+    ],
+)  # fmt: skip
+def test_a_regular_expression_takes_from_a_search_what_it_matches(small: Bench, code: str, result: Any) -> None:
     outcome = small.run(code)
     assert (outcome.status, outcome.result) == ("ok", result), outcome.error
 
