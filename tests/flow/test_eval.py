@@ -19,8 +19,9 @@ WINNOW = Path(sys.executable).with_name("winnow")
 BASELINE = json.loads((ROOT / "tests" / "golden" / "baseline.json").read_text("utf-8"))
 CARRIER = weights.installed_carrier()
 SPREAD = {"p50", "p95", "max"}
-# The documentation is rewritten all the time: two questions of 45 may be lost without anything being wrong.
-SLACK = 0.05
+# The documentation is rewritten all the time, and each rewriting moves what is found of it: two standard errors of
+# a share of 45 questions. What retrieval itself loses shows on collections that stay as they are.
+SLACK = 0.14
 
 
 @pytest.fixture
