@@ -27,7 +27,7 @@ from server.retrieval.lexical import query_vector
 
 WARMUP = 20
 CLIENTS = 8
-DEPTH = 200  # what each leg is asked for when the product searches
+DEPTH = 100  # what each leg is asked for, and a ranking holds, when the product searches
 TOP = 10
 _OPERATION = "semantic_search"
 
@@ -114,7 +114,7 @@ def _stages(backends: Backends, project: str, asked: Sequence[str], progress: On
             exact = watch.timed("dense_exact", partial(store.search_dense, vector, whole, TOP, exact=True))
             recall.append(len({id for id, _ in exact} & {*itertools.islice(far, TOP)}) / max(len(exact), 1))
             watch.timed("filling", partial(_filled, backends, question, vector, far, near))
-        found = watch.timed("ranking", partial(backends.retriever.search, question, whole, DEPTH // 2))
+        found = watch.timed("ranking", partial(backends.retriever.search, question, whole, DEPTH))
         watch.timed(
             "passages", partial(backends.catalogue.passages, [hit.chunk_id for hit in found.hits], project)
         )

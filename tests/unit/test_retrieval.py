@@ -121,6 +121,29 @@ def test_the_limit_cuts_the_end_of_the_same_ranking(store: EdgeStore) -> None:
     assert search("proxy traffic", Filters("p"), 2).hits == search("proxy traffic", Filters("p"), 10).hits[:2]
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "lexical", "dense"])
+@pytest.mark.parametrize("equals", [101, 130, 600])
+def test_what_many_say_alike_is_ranked_by_id_however_the_index_was_filled(
+    tmp_path: Path, mode: Mode, equals: int
+) -> None:
+    """More chunks than a leg looks at have one score; which of them it is shown must not depend on the engine."""
+    same = [(f"{number}.md", "The proxy forwards traffic.") for number in range(equals)]
+    first, last = TEXTS.items(), reversed(TEXTS.items())
+    rankings = []
+    for folder, pages in (("one", [*first, *same]), ("other", [*reversed(same), *last])):
+        (tmp_path / folder).mkdir()
+        store = EdgeStore(tmp_path / folder, DIMENSION)
+        vectors = HashedTerms().embed([text for _, text in pages])
+        for (uri, text), vector in zip(pages, vectors, strict=True):
+            document = Document(document_id("p", uri), "p", uri, "/docs", "", "markdown", "")
+            chunk = chunk_id("p", uri, (), text, 0)
+            store.upsert([Point(chunk, document_vector("", text), vector, payload_of(document))])
+        rankings.append(retriever(store, HashedTerms()).search("proxy traffic", Filters("p"), 50, mode=mode).hits)
+        store.close()
+    assert rankings[0] == rankings[1]
+    assert len(rankings[0]) == 50
+
+
 def test_fusion_by_ranks_is_there_on_request(store: EdgeStore) -> None:
     found = retriever(store, HashedTerms()).search("proxy traffic", Filters("p"), 10, fusion="rrf")
     assert (found.fusion, uris(found)[0]) == ("rrf", "proxy.md")
