@@ -280,7 +280,7 @@ def _columns(all: Whole, admitted: Flags, given: _Contributed, everything: bool)
 
 def _by_ends(source: Ints, target: Ints, edges: NDArray[np.void]) -> Ints:
     """The order by (source, target, type), the heavier first; among equals they stay in the order of documents."""
-    size = int(max(source.max(initial=0), target.max(initial=0))) + 1
+    size = int(max(np.max(source, initial=0), np.max(target, initial=0))) + 1
     key = (source * size + target) * len(EDGE_TYPES) + edges["type"]
     order = np.argsort(key, kind="stable")
     if np.any(np.diff(key[order]) == 0):

@@ -198,7 +198,7 @@ def _rows(graph: Graph) -> Rows:
 def _ordered(row: Ints, key: Ints, last: Ints, keys: int) -> Ints:
     """The order by (row, key, last), as one sort of one integer where they fit into it."""
     lasts = 2 * len(EDGE_TYPES)
-    if (int(row.max(initial=0)) + 1) * max(keys, 1) * lasts < 2**62:
+    if (int(np.max(row, initial=0)) + 1) * max(keys, 1) * lasts < 2**62:
         return np.argsort((row * max(keys, 1) + key) * lasts + last, kind="stable")
     return np.lexsort((last, key, row))
 
