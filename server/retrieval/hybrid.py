@@ -244,13 +244,14 @@ class Retriever:
         words = None if mode == "dense" else self._beside.submit(self._lexical, query, filters, depth, beside)
         with notes.stage("embed"):
             vector = _vector(query, model.embedder, vectors, notes.warnings)
-            wait([words] if words else [])
-            notes.include(beside)
+            if words is not None:
+                wait([words])
+                notes.include(beside)
         dense = self._dense(vector, model, filters, depth, notes) if vector is not None else None
         if dense is not None and mode == "dense":
             return _Legs(dense, None)
         try:
-            lexical = words.result() if words else self._lexical(query, filters, depth, notes)
+            lexical = words.result() if words is not None else self._lexical(query, filters, depth, notes)
         except WinnowError as error:
             if dense is None:
                 raise
