@@ -11,7 +11,6 @@ Filters are conditions inside the index, so every leg returns its best chunks *o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -37,8 +36,6 @@ Fusion = Literal["convex", "rrf"]
 DEPTH = 100
 # Where many share the score at which a leg is cut, it looks so many times as deep, again and again, down to here.
 _DEEPER, _DEEPEST = 4, 6_400
-# Queries whose words are looked up while their vectors are being made; more wait.
-_AT_ONCE = 16
 
 _LANGUAGE = "the embedding model does not read the language of this query, so it is ranked {how}"
 _BY_WORDS, _MOSTLY_BY_WORDS = "by words alone", "mostly by words"
@@ -67,14 +64,6 @@ class _Leg:
     scores: Mapping[str, float]
     score: Callable[[list[str]], dict[str, float]]
     is_foreign: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Model:
-    """The model that embeds a query. ``reads``: it reads the query's language."""
-
-    embedder: Embedder
-    reads: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +131,6 @@ class Retriever:
         self._graph = Patient(graph) if graph else None
         self._admitted = admitted
         self._languages_of = languages_of
-        self._beside = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="winnow-words")
 
     def generation(self, project: str) -> int:
         """Grows with every change of the project's graph; 0 where there is none, or it does not answer."""
@@ -187,13 +175,11 @@ class Retriever:
         legs = self._legs(query, filters, max(DEPTH, limit), mode, fusion, vectors, notes)
         likely = self._relevance(query, legs, notes.warnings)
         with notes.stage("fuse"):
-            joined = _joined(legs, fusion, notes, sparse_weight=sparse_weight)
+            joined = _joined(legs, fusion, sparse_weight=sparse_weight)
         with notes.stage("walk"):
             found = self._reached(walk, filters, joined, notes.warnings)
             hits = (
-                _walked(legs, joined, found, fusion, MANNERS[walk].weight, limit, notes)
-                if found
-                else joined.hits(limit)
+                _walked(legs, joined, found, fusion, MANNERS[walk].weight, limit) if found else joined.hits(limit)
             )
         return Ranking(
             tuple(hits),
@@ -219,7 +205,7 @@ class Retriever:
             meaning: Vector = embedder.embed([query])[0]
             reads = is_covered(query, documents, embedder.languages)
             far = _Leg(self._store.score_dense(meaning, ids), lambda _: {}, is_foreign=not reads)
-        joined = _joined(_Legs(far, near), "convex", notes)
+        joined = _joined(_Legs(far, near), "convex")
         return Ranking(tuple(joined.hits(len(ids))), joined.legs, joined.fusion, tuple(notes.warnings))
 
     def _legs(
@@ -232,33 +218,22 @@ class Retriever:
         vectors: Cache[Vector] | None,
         notes: Notes,
     ) -> _Legs:
-        """What the legs return; at least one of them.
-
-        Words are looked up while the model works: it needs neither the interpreter nor the index meanwhile.
-        """
+        """What the legs return; at least one of them."""
         is_mixed = mode == "hybrid" and fusion == "convex"
-        model = None if mode == "lexical" else self._reading(query, filters.project, notes, is_mixed=is_mixed)
-        if model is None:
-            return _Legs(None, self._lexical(query, filters, depth, notes))
-        beside = Notes()
-        words = None if mode == "dense" else self._beside.submit(self._lexical, query, filters, depth, beside)
-        with notes.stage("embed"):
-            vector = _vector(query, model.embedder, vectors, notes.warnings)
-            if words is not None:
-                wait([words])
-                notes.include(beside)
-        dense = self._dense(vector, model, filters, depth, notes) if vector is not None else None
+        dense = (
+            None if mode == "lexical" else self._dense(query, filters, depth, vectors, notes, is_mixed=is_mixed)
+        )
         if dense is not None and mode == "dense":
             return _Legs(dense, None)
         try:
-            lexical = words.result() if words is not None else self._lexical(query, filters, depth, notes)
+            lexical = self._lexical(query, filters, depth, notes)
+            is_noise = dense is not None and dense.is_foreign and not lexical.scores
+            return _Legs(None if is_noise else dense, lexical)
         except WinnowError as error:
             if dense is None:
                 raise
             notes.warnings.append(f"the lexical leg is down, so this is ranked by meaning alone: {error.message}")
             return _Legs(dense, None)
-        is_noise = dense is not None and dense.is_foreign and not lexical.scores
-        return _Legs(None if is_noise else dense, lexical)
 
     def _relevance(self, query: str, legs: _Legs, warnings: list[str]) -> float | None:
         """How likely anything is relevant; None where the semantic leg cannot tell."""
@@ -290,32 +265,52 @@ class Retriever:
             return None
 
     def _lexical(self, query: str, filters: Filters, depth: int, notes: Notes) -> _Leg:
+        def score(chunks: list[str]) -> dict[str, float]:
+            with notes.stage("fill"):
+                return self._store.score_sparse(vector, chunks)
+
         with notes.stage("analyse"):
             documents = self._languages_of(filters.project)
             vector = query_vector(query, documents, is_english=is_english(query, documents))
         with notes.stage("sparse"):
             found = _down_to(depth, partial(self._store.search_sparse, vector, filters), spare=depth // 4)
-        return _Leg(dict(found), partial(self._store.score_sparse, vector))
+        return _Leg(dict(found), score)
 
-    def _reading(self, query: str, project: str, notes: Notes, *, is_mixed: bool) -> _Model | None:
+    def _dense(
+        self,
+        query: str,
+        filters: Filters,
+        depth: int,
+        vectors: Cache[Vector] | None,
+        notes: Notes,
+        *,
+        is_mixed: bool,
+    ) -> _Leg | None:
         """``is_mixed``: scores are joined by weight, so what the model hardly reads may still say a little."""
-        embedder = self._usable(project, notes)
+        embedder = self._usable(filters.project, notes)
         if embedder is None:
             return None
+
+        def score(chunks: list[str]) -> dict[str, float]:
+            with notes.stage("fill"):
+                return self._store.score_dense(vector, chunks)
+
         with notes.stage("analyse"):
-            reads = is_covered(query, self._languages_of(project), embedder.languages)
+            reads = is_covered(query, self._languages_of(filters.project), embedder.languages)
         if not reads:
             notes.warnings.append(_LANGUAGE.format(how=_MOSTLY_BY_WORDS if is_mixed else _BY_WORDS))
-        return _Model(embedder, reads) if reads or is_mixed else None
-
-    def _dense(self, vector: Vector, model: _Model, filters: Filters, depth: int, notes: Notes) -> _Leg | None:
+            if not is_mixed:
+                return None
         try:
+            with notes.stage("embed"):
+                vector = _embedded(query, embedder, vectors)
             with notes.stage("dense"):
                 found = _down_to(depth, partial(self._store.search_dense, vector, filters))
         except Exception as error:  # whatever it is, the lexical leg must still answer
-            notes.warnings.append(_no_meaning(error))
+            message = error.message if isinstance(error, WinnowError) else type(error).__name__
+            notes.warnings.append(f"the semantic leg is down, so this is ranked by words alone: {message}")
             return None
-        return _Leg(dict(found), partial(self._store.score_dense, vector), is_foreign=not model.reads)
+        return _Leg(dict(found), score, is_foreign=not reads)
 
     def _usable(self, project: str, notes: Notes) -> Embedder | None:
         """The model, if it is there and made the project's vectors."""
@@ -347,20 +342,6 @@ def _down_to(depth: int, search: Callable[[int], list[tuple[str, float]]], spare
         wanted *= _DEEPER
 
 
-def _vector(query: str, embedder: Embedder, vectors: Cache[Vector] | None, warnings: list[str]) -> Vector | None:
-    """The query's vector, or None and a warning."""
-    try:
-        return _embedded(query, embedder, vectors)
-    except Exception as error:  # whatever it is, the lexical leg must still answer
-        warnings.append(_no_meaning(error))
-        return None
-
-
-def _no_meaning(error: Exception) -> str:
-    message = error.message if isinstance(error, WinnowError) else type(error).__name__
-    return f"the semantic leg is down, so this is ranked by words alone: {message}"
-
-
 def _embedded(query: str, embedder: Embedder, vectors: Cache[Vector] | None) -> Vector:
     key = (embedder.fingerprint, query)
     known = vectors.get(key) if vectors else None
@@ -372,39 +353,35 @@ def _embedded(query: str, embedder: Embedder, vectors: Cache[Vector] | None) -> 
     return vector
 
 
-def _joined(
-    legs: _Legs, fusion: Fusion, notes: Notes, more: Sequence[str] = (), sparse_weight: float | None = None
-) -> _Joined:
+def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = (), sparse_weight: float | None = None) -> _Joined:
     """All that the legs returned, and what they say of ``more``."""
     if legs.dense is None or legs.lexical is None:
-        return _alone(legs, notes, more)
+        return _alone(legs, more)
     if fusion == "rrf":
         far, near = dict(legs.dense.scores), dict(legs.lexical.scores)
         return _Joined(fuse.reciprocal_rank_fusion([list(far), list(near)]), far, near, "hybrid", fusion)
-    far = _filled(legs.dense, [*legs.lexical.scores, *more], notes)
-    near = _filled(legs.lexical, [*legs.dense.scores, *more], notes)
+    far = _filled(legs.dense, [*legs.lexical.scores, *more])
+    near = _filled(legs.lexical, [*legs.dense.scores, *more])
     usual = fuse.FOREIGN_SPARSE_WEIGHT if legs.dense.is_foreign else fuse.SPARSE_WEIGHT
     return _Joined(
         fuse.convex(far, near, usual if sparse_weight is None else sparse_weight), far, near, "hybrid", fusion
     )
 
 
-def _alone(legs: _Legs, notes: Notes, more: Sequence[str]) -> _Joined:
+def _alone(legs: _Legs, more: Sequence[str]) -> _Joined:
     if legs.dense is not None:
-        far = fuse.ranked(_filled(legs.dense, more, notes).items())
+        far = fuse.ranked(_filled(legs.dense, more).items())
         clipped = [(chunk, min(max(score, 0.0), 1.0)) for chunk, score in far]
         return _Joined(clipped, dict(far), {}, "semantic-only", "none")
-    near = fuse.ranked((fuse.normalised(_filled(legs.lexical, more, notes)) if legs.lexical else {}).items())
+    near = fuse.ranked((fuse.normalised(_filled(legs.lexical, more)) if legs.lexical else {}).items())
     return _Joined([(chunk, min(score, 1.0)) for chunk, score in near], {}, dict(near), "lexical-only", "none")
 
 
-def _walked(
-    legs: _Legs, before: _Joined, found: Reached, fusion: Fusion, weight: float, limit: int, notes: Notes
-) -> list[Hit]:
+def _walked(legs: _Legs, before: _Joined, found: Reached, fusion: Fusion, weight: float, limit: int) -> list[Hit]:
     """The best hits with what the graph brings and says, best first."""
     known = {chunk for chunk, _ in before.scores}
     brought = found.candidates(known)
-    after = _joined(legs.knowing(before), fusion, notes, brought)
+    after = _joined(legs.knowing(before), fusion, brought)
     fused = dict.fromkeys(brought, 0.0) | dict(after.scores)
     worth = found.worth(fused)
     scores = fuse.ranked(
@@ -424,9 +401,6 @@ def _walked(
     ]
 
 
-def _filled(leg: _Leg, others: Iterable[str], notes: Notes) -> dict[str, float]:
+def _filled(leg: _Leg, others: Iterable[str]) -> dict[str, float]:
     missing = [chunk for chunk in others if chunk not in leg.scores]
-    if not missing:
-        return dict(leg.scores)
-    with notes.stage("fill"):
-        return {**leg.scores, **leg.score(missing)}
+    return {**leg.scores, **leg.score(missing)} if missing else dict(leg.scores)

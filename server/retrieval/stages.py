@@ -21,13 +21,6 @@ class Notes:
         for name, taken in stages.items():
             self.stages[name] = self.stages.get(name, 0.0) + taken
 
-    def include(self, others: Notes) -> None:
-        """Add what was noted beside the stage that is under way, which counts only for what it took longer."""
-        self.warnings += others.warnings
-        self.add(others.stages)
-        if self._within:
-            self._within[-1] += sum(others.stages.values())
-
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Add the time of this block to the stage of this name, also where the block raises."""
@@ -37,6 +30,6 @@ class Notes:
             yield
         finally:
             taken = (time.perf_counter() - began) * 1000
-            self.stages[name] = self.stages.get(name, 0.0) + max(taken - self._within.pop(), 0.0)
+            self.stages[name] = self.stages.get(name, 0.0) + taken - self._within.pop()
             if self._within:
                 self._within[-1] += taken
