@@ -88,6 +88,20 @@ class Hit:
     boost: float | None = None
     reranked: float | None = None
 
+    def at(self, score: float) -> Hit:
+        """The same with another score. A ranking does this a hundred times: ``replace`` takes thrice as long."""
+        return Hit(
+            self.chunk_id,
+            score,
+            self.dense,
+            self.lexical,
+            self.graph,
+            self.is_expanded,
+            self.before,
+            self.boost,
+            self.reranked,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:

@@ -106,7 +106,7 @@ def _apart(hits: Sequence[Hit], keep: float, passages: Passages) -> Sequence[Hit
 
 def _in_order(hits: Sequence[Hit], scores: Mapping[str, float]) -> list[Hit]:
     by_id = {hit.chunk_id: hit for hit in hits}
-    return [replace(by_id[id], score=score) for id, score in ranked(scores.items())]
+    return [by_id[id].at(score) for id, score in ranked(scores.items())]
 
 
 def _whole(passage: Passage) -> str:

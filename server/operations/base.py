@@ -153,7 +153,8 @@ class Caller:
 class Asking:
     """One question: who asks, of which open index, under which settings; the caller's session and its rankings.
 
-    ``results``: where the large results of scripts are kept, by connection.
+    ``results``: where the large results of scripts are kept, by connection. ``generations``: of projects, as this
+    question met them first, so that all of its answer has one.
     """
 
     index: Library
@@ -162,6 +163,7 @@ class Asking:
     session: Session
     rankings: Rankings
     results: KeptResults
+    generations: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,8 +193,10 @@ _EMPTY = Ranking((), "lexical-only", "none")
 
 def generation_of(asking: Asking, filters: Filters) -> int:
     """Grows with every change of what a ranking depends on: index or graph."""
-    library = asking.index
-    return library.catalogue.generation(filters.project) + library.retriever.generation(filters.project)
+    project, library = filters.project, asking.index
+    if project not in asking.generations:
+        asking.generations[project] = library.catalogue.generation(project) + library.retriever.generation(project)
+    return asking.generations[project]
 
 
 def _ranking(

@@ -67,8 +67,11 @@ def holds(phrases: tuple[str, ...], text: str) -> bool:
     >>> holds(("rate limit",), "The Rate  limit is ten.")
     True
     """
-    plain = " ".join(text.split()).casefold()
-    return all(phrase.casefold() in plain for phrase in phrases)
+    folded, wanted = text.casefold(), [phrase.casefold() for phrase in phrases]
+    if not all(phrase.split(" ", 1)[0] in folded for phrase in wanted):
+        return False  # as most texts do: white space is not looked at for them
+    plain = " ".join(folded.split())
+    return all(phrase in plain for phrase in wanted)
 
 
 def _narrowed(field: str, value: str, filters: Filters) -> Filters | None:

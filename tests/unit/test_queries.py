@@ -61,6 +61,17 @@ def test_phrases_are_kept_apart_and_searched_for_as_words() -> None:
     assert not holds(asked.phrases, "mark and sweep limits the rate")
 
 
+@given(
+    st.lists(st.text("aB ß\t", min_size=1, max_size=4), min_size=1, max_size=2), st.text("abBsSß \n", max_size=30)
+)
+def test_a_text_holds_phrases_that_stand_in_it_whatever_its_case_and_white_space(
+    wanted: list[str], text: str
+) -> None:
+    phrases = tuple(" ".join(phrase.split()) for phrase in wanted)
+    plain = " ".join(text.split()).casefold()
+    assert holds(phrases, text) == all(phrase.casefold() in plain for phrase in phrases)
+
+
 @given(st.text(min_size=2, max_size=200))
 def test_any_query_leaves_something_to_rank_by_within_the_same_project(query: str) -> None:
     asked = understood(query, P)
