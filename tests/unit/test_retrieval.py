@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,12 +82,13 @@ IDS = {uri: chunk_id("p", uri, (), text, 0) for uri, text in TEXTS.items()}
 URIS = {id: uri for uri, id in IDS.items()}
 
 
-def filled(store: EdgeStore) -> EdgeStore:
-    vectors = HashedTerms().embed(list(TEXTS.values()))
+def filled(store: EdgeStore, texts: Mapping[str, str] = TEXTS) -> EdgeStore:
+    vectors = HashedTerms().embed(list(texts.values()))
     points = []
-    for (uri, text), vector in zip(TEXTS.items(), vectors, strict=True):
+    for (uri, text), vector in zip(texts.items(), vectors, strict=True):
         document = Document(document_id("p", uri), "p", uri, "/docs", "", "markdown", "")
-        points.append(Point(IDS[uri], document_vector("", text), vector, payload_of(document)))
+        chunk = chunk_id("p", uri, (), text, 0)
+        points.append(Point(chunk, document_vector("", text), vector, payload_of(document)))
     store.upsert(points)
     return store
 
@@ -127,17 +128,11 @@ def test_what_many_say_alike_is_ranked_by_id_however_the_index_was_filled(
     tmp_path: Path, mode: Mode, equals: int
 ) -> None:
     """More chunks than a leg looks at have one score; which of them it is shown must not depend on the engine."""
-    same = [(f"{number}.md", "The proxy forwards traffic.") for number in range(equals)]
-    first, last = TEXTS.items(), reversed(TEXTS.items())
+    texts = {**TEXTS, **{f"{number}.md": "The proxy forwards traffic." for number in range(equals)}}
     rankings = []
-    for folder, pages in (("one", [*first, *same]), ("other", [*reversed(same), *last])):
+    for folder, order in (("one", [*texts]), ("other", [*reversed(texts)])):
         (tmp_path / folder).mkdir()
-        store = EdgeStore(tmp_path / folder, DIMENSION)
-        vectors = HashedTerms().embed([text for _, text in pages])
-        for (uri, text), vector in zip(pages, vectors, strict=True):
-            document = Document(document_id("p", uri), "p", uri, "/docs", "", "markdown", "")
-            chunk = chunk_id("p", uri, (), text, 0)
-            store.upsert([Point(chunk, document_vector("", text), vector, payload_of(document))])
+        store = filled(EdgeStore(tmp_path / folder, DIMENSION), {uri: texts[uri] for uri in order})
         rankings.append(retriever(store, HashedTerms()).search("proxy traffic", Filters("p"), 50, mode=mode).hits)
         store.close()
     assert rankings[0] == rankings[1]
