@@ -11,7 +11,7 @@ SETUP := $(VENV)/.setup-done
 VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	$(PYTHON) -m pip --disable-pip-version-check --quiet --python $(BIN)/python install pip; }
 
-.PHONY: demo test fuzz setup lock clean
+.PHONY: demo test fuzz soak setup lock clean
 
 demo: $(SETUP)
 	$(BIN)/winnow demo
@@ -27,6 +27,12 @@ SECONDS := 300
 fuzz: $(SETUP)
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PIP) install --require-hashes -r requirements-fuzz.txt || true
 	$(BIN)/python -m tests.fuzz.campaign --seconds $(SECONDS)
+
+# An hour of three clients, an ingest of changes every 30 s, failing and cancelled scripts on one store: what do its
+# processes hold afterwards? Shorter: `make soak SECONDS=600`.
+soak: SECONDS = 3600
+soak: $(SETUP)
+	$(BIN)/python -m tests.bench.soak --seconds $(SECONDS) --json soak.json
 
 setup: $(SETUP)
 

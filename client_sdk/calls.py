@@ -23,6 +23,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "direction": ("out", "in", "both"),
     "style": ("text", "table", "json"),
     "match": ("all", "any"),
+    "syntax": ("fields", "plain"),
+    "missing": ("raise", "skip"),
 }
 
 
@@ -46,9 +48,10 @@ def semantic_search(
     filter_ids: Iterable[str] | None = None,
     filters: Filters | None = None,
     scope: Scope | None = None,
+    syntax: str = "fields",
     cursor: str | None = None,
 ) -> Results:
-    """Search by meaning and words together; the best rows first.
+    """Search by meaning and words; the best rows first.
 
         rows = semantic_search("how are retries configured", top_k=20, min_score=0.3)
         for row in rows:
@@ -56,8 +59,8 @@ def semantic_search(
 
     top_k: how many rows, 1 to 100. response_mode: "ids_only" < "metadata" (title, score, source) < "preview"
     (and the best sentence) < "full" (and the whole text); take the smallest that answers. min_score: 0 to 1.
-    filters: {"doc_tag": ..., "path_prefix": ..., "updated_after": "2026-01-31"}. filter_ids: these documents
-    only, query optional. include_relationships: with "preview" or "full", row.relationships has what it speaks of,
+    filters: {"doc_tag": ..., "path_prefix": ..., "updated_after": "2026-01-31"}. filter_ids: only these,
+    query optional. include_relationships: with "preview" or "full", row.relationships has what it speaks of,
     where there is a graph. cursor: `page.next_cursor` of the page before.
     """
     return asked(
@@ -72,6 +75,7 @@ def semantic_search(
             filter_ids=None if filter_ids is None else _ids(filter_ids),
             filters=filters,
             scope=scope,
+            syntax=None if syntax == "fields" else syntax,
             cursor=cursor,
         ),
     )
@@ -87,6 +91,7 @@ def hybrid_search(
     response_mode: str = "metadata",
     min_score: float = 0.0,
     scope: Scope | None = None,
+    syntax: str = "fields",
     cursor: str | None = None,
 ) -> Results:
     """Search with weights of your own for words and for meaning; the best rows first.
@@ -96,11 +101,12 @@ def hybrid_search(
 
     bm25_weight, vector_weight: 0 to 1 each, not both 0; only their proportion counts. More words for names, codes
     and numbers; more meaning for a question in other words than the documents'. The rest as in semantic_search,
-    whose weights are the best on average.
+    whose weights are the best on average. syntax: in both, "plain" reads tag:x in a query as words.
     """
     weights = {"bm25_weight": bm25_weight, "vector_weight": vector_weight}
     more = {"response_mode": response_mode, "min_score": min_score, "scope": scope, "cursor": cursor}
-    return asked("hybrid_search", _present(query=query, **weights, top_k=top_k, filters=filters, **more))
+    narrowed = {"filters": filters, "syntax": None if syntax == "fields" else syntax}
+    return asked("hybrid_search", _present(query=query, **weights, top_k=top_k, **narrowed, **more))
 
 
 # What stays of a hit beside what was found in it: its text would cost whoever returns the row.
@@ -125,7 +131,7 @@ def grep(
 
     pattern: looked for in each row's whole text and its section. row.match: the first it matches, or the group in
     it; row.matches: all, each once; with several groups they are tuples. The text stays behind: fetch(row). Each
-    row that is looked through counts as a full document. The rest is as in semantic_search.
+    row that is looked through counts as a full passage. The rest is as in semantic_search.
     """
     wanted = re.compile(pattern)
     page = semantic_search(
@@ -151,7 +157,8 @@ def rerank(
 
     rows: rows, ids, or pages, up to 100; a row that is there twice counts once. They come back as they are, with
     row.rerank_score: 0 to 1, relative to the best of them. threshold: leave out what scores below. Ids that are
-    not there are in `page.missing_ids`.
+    not there are in `page.missing_ids`. `page["reranked_by"]`: "cross-encoder", or the model over "sentences", or
+    "words" alone without a model.
     """
     given: dict[Any, Row] = {}
     for row in [rows] if isinstance(rows, (str, Mapping)) else rows:
@@ -165,22 +172,30 @@ def rerank(
     return Results({**reply, "results": best})
 
 
-def fetch(ids: Any, level: str = "full", max_tokens: int | None = None, *, scope: Scope | None = None) -> Results:
-    """The documents with these ids, in the order given.
+def fetch(
+    ids: Any,
+    level: str = "full",
+    max_tokens: int | None = None,
+    *,
+    missing: str = "raise",
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """The passages with these ids, in that order; of a document, all.
 
-        best = kb.search("retry policy")[0]
-        text = fetch(best.id)[0].content
-        rows = fetch(semantic_search("timeouts")[:20], max_tokens=2000)
-        print(rows.mode, [row.title for row in rows])
+        row = fetch(kb.search("retry policy")[0].id)[0]
+        rows = fetch(semantic_search("timeouts"), max_tokens=2000)
+        texts = [row.content for row in fetch(row.document_id).all()]
 
-    ids: one id, a list of ids, or rows. level: "ids", "metadata", "preview" or "full". max_tokens: step down from
-    that level to the highest at which all rows take no more; `page.mode` tells which it was. "auto" is "full"
-    with max_tokens 4,000. Ids that are not there are in `page.missing_ids`.
+    ids: one, a list, or rows. Documents come in pages of 25 full rows. level: "ids", "metadata", "preview",
+    "full", or "auto" (4,000 tokens). max_tokens: step down to the highest level at which all rows fit
+    (`page.mode`). Unknown ids raise; missing="skip" lists them in `page.missing_ids`.
     """
     wanted = _ids(ids)
     if not wanted:  # rows that a script filtered away: no reason to fail
         return Results({"results": [], "mode": level, "missing_ids": []})
-    return Results(call("fetch", _present(ids=wanted, level=level, max_tokens=max_tokens, scope=scope)))
+    how = {"level": level, "max_tokens": max_tokens, "missing": None if missing == "raise" else missing}
+    return asked("fetch", _present(ids=wanted, **how, scope=scope, cursor=cursor))
 
 
 def read_result(execution_id: str) -> Any:

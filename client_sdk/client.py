@@ -29,7 +29,7 @@ _MEANT: Mapping[str, str] = MappingProxyType(
 
 class KnowledgeBase:
     """The knowledge base. ``kb.retrieve_evidence(question)`` quotes what answers, ``kb.search(query)`` shows
-    candidates, ``kb.read_excerpt(row)`` reads on; ``kb.fetch(ids)`` has whole documents.
+    candidates, ``kb.read_excerpt(row)`` reads on; ``kb.fetch(ids)`` has whole passages.
     """
 
     __slots__ = ()

@@ -25,7 +25,7 @@ FIELDS = (
     "id", "title", "score", "section", "type", "vendor", "file", "created", "metadata", "preview",
     "preview_tokens", "has_more", "content", "tokens", "relationships", "document_id", "tags",
     "passage_id", "section_id", "doc_tag", "rank", "source", "scratch_uri", "size_bytes", "anchor",
-    "quote", "uri", "confidence",
+    "quote", "uri", "confidence", "likeness",
     "excerpt", "start_char", "truncated", "next_start_char", "citation",
     "label", "level", "section_ids", "snippet", "edges_out", "edges_in", "distance", "relation", "direction",
     "from_id", "weight", "entity_ids", "hops", "nodes", "edges", "entity_id", "entity_name", "relationship_type",

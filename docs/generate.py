@@ -1,4 +1,5 @@
-"""Writes the pages that repeat what the code says: the tools, the SDK's docstrings, the playbook.
+"""Writes the pages that repeat what the code says: the tools, the SDK's docstrings, the playbook, the
+settings.
 
     python docs/generate.py            write them
     python docs/generate.py --check    exit 1 where one is stale
@@ -12,11 +13,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from server.commands.flags import bounds_of, default_of, values_of
 from server.contracts import flat_schema
 from server.reference.guides import PROMPTS, playbook
 from server.reference.schemas import answer_table, arguments_table, table
 from server.reference.sdk import sdk_reference
+from server.settings import Settings
 from server.tools import TOOLS, Tool
+from server.topics import TOPICS, Setter
 from server.transports.resources import PAGES as PAGES_BY_URI
 from server.transports.resources import TEMPLATES
 
@@ -39,6 +43,9 @@ def _tool(tool: Tool) -> Iterator[str]:
     yield f"## {tool.name.replace('.', '_')}"
     yield f"{tool.title}. Annotated: {', '.join(name for name, holds in hints.items() if holds)}."
     yield "\n".join(f"> {line}".rstrip() for line in tool.description.splitlines())
+    for name, words in tool.arguments_worded(Settings()).items():
+        yield f"Its `{name}`:"
+        yield "\n".join(f"> {line}".rstrip() for line in words.splitlines())
     yield "### Arguments"
     yield arguments_table(flat_schema(tool.arguments))
     yield "### Answer"
@@ -73,6 +80,57 @@ def playbook_page() -> str:
     return _page([title, GENERATED, text])
 
 
+_SETTERS: Mapping[Setter, str] = {
+    Setter.OPERATOR: "operator",
+    Setter.USER: "user",
+    Setter.FOLDER: "folder",
+}
+
+
+def settings_page() -> str:
+    """Every setting by topic: its values, its default, who may set it, what it means."""
+    opening = [
+        "# Settings",
+        GENERATED,
+        "Each setting has one name: the flag `--memory-mb` of `winnow serve`, the variable `WINNOW_MEMORY_MB`, "
+        "the key `memory_mb` in a `winnow.toml`. The nearest place wins: flag, variable, the file that "
+        "`WINNOW_CONFIG` names or else `~/.config/winnow/winnow.toml`, and last the `winnow.toml` of the working "
+        "folder. `winnow config` shows what is in force, where it came from and what was ignored.",
+        "A setting marked **folder** may also come from the working folder's file, which may be somebody else's: "
+        "it changes how answers look or are ranked, or narrows them. One marked **user** may not: it sends text "
+        "or keys somewhere, widens what is in reach, loads code, lifts a limit or hides what happened. One marked "
+        "**operator** is taken from a flag, a variable or the file that `WINNOW_CONFIG` names, and from no other.",
+        "A key is sent only to the server that it was given with: where a nearer place names another server, that "
+        "place has to give the key as well. `--project` alone narrows: a list of `projects` from a farther place "
+        "then counts no more.",
+    ]
+    return _page([*opening, *(part for topic in TOPICS for part in _topic(topic))])
+
+
+def _topic(topic: str) -> Iterator[str]:
+    yield f"## {topic}"
+    rows = (
+        (
+            f"`{name}`",
+            _values(name),
+            f"`{default_of(name)}`" if default_of(name) else "",
+            _SETTERS[setter],
+            _meaning(name),
+        )
+        for name, setter in TOPICS[topic].items()
+    )
+    yield table(("setting", "values", "default", "who", "what it means"), rows)
+
+
+def _values(name: str) -> str:
+    is_switch = Settings.model_fields[name].annotation is bool
+    return "on, off" if is_switch else bounds_of(name) or values_of(name).replace("|", ", ")
+
+
+def _meaning(name: str) -> str:
+    return str(Settings.model_fields[name].description)
+
+
 def _page(parts: list[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
@@ -81,6 +139,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "tools.md": tools_page,
     "sdk.md": sdk_page,
     "playbook.md": playbook_page,
+    "settings.md": settings_page,
 }
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         WallReport,
         Walls,
     )
+    from .outlook import looks_possible
     from .runner import Sandbox, probe
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Usage",
     "WallReport",
     "Walls",
+    "looks_possible",
     "probe",
 ]
 
@@ -51,6 +53,7 @@ _HOMES = {
     "Layers": "limits",
     "Limits": "limits",
     "Sandbox": "runner",
+    "looks_possible": "outlook",
     "probe": "runner",
 }
 

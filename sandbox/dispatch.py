@@ -66,7 +66,9 @@ def _classes(cls: Any) -> tuple[type, ...]:
 def _annotation(function: Any) -> Any:
     """What the script wrote at the first parameter; the policy leaves it there for decorators called register."""
     found = next(iter(function.__annotations__.values()), None) if guards.is_scripts_function(function) else None
-    if type(found) is str:  # under `from __future__ import annotations`; a plain name is looked up, nothing more
+    if (
+        type(found) is str and found.isidentifier()
+    ):  # under `from __future__ import annotations`; a plain name is looked up, nothing more
         found = guards.script_names.get(found) or guards.script_builtins().get(found)
     if not _classes(found):
         raise TypeError(

@@ -134,7 +134,7 @@ ENGINES: Mapping[str, Callable[[Limits, Layers, int], Awaitable[Engine]]] = Mapp
 )
 
 # What a container's usual profile takes away, and with it nothing that the other walls do not hold as well.
-_OF_CONTAINERS = frozenset(
+OF_CONTAINERS = frozenset(
     ("user_namespace", "network_namespace", "ipc_namespace", "host_name_namespace", "pid_namespace", "empty_root")
 )
 _TIERS: Mapping[str, str] = MappingProxyType({"auto": "full", "monty": "language", "seatbelt": "macos"})
@@ -145,7 +145,7 @@ def tier(name: str, found: tuple[WallReport, ...]) -> str:
     missing = {wall.name for wall in found if not wall.stands and not wall.reinforces}
     if not missing:
         return _TIERS[name]
-    return "container" if name == "auto" and missing <= _OF_CONTAINERS else "none"
+    return "container" if name == "auto" and missing <= OF_CONTAINERS else "none"
 
 
 async def start(name: str, limits: Limits, layers: Layers, children: int) -> Engine:

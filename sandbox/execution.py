@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from . import frames, verdicts
 from .engines import Child, ChildGone, Death
-from .limits import MIB, WARM_BYTES, Limits
+from .limits import KIB, MIB, WARM_BYTES, Limits
 from .outcome import CallError, CountTokens, HostCall, Left, Outcome, Reply, ScriptError, Usage
 from .telling import Progress, Teller
 
@@ -23,6 +23,7 @@ _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
 _FRAME_BYTES = 16  # what a frame of printed text counts at least: reading one costs, however little is in it
 _ASIDES = 1_000  # questions of a script about its own run, and words to whoever waits: they cost no call
 _REFUSALS = 1_000  # after so many calls beyond its limit a script is not going to stop by itself
+_FREE_BYTES = KIB  # of either; a longer frame counts once more for each of these
 # Calls of batches that are under way before their turn, of all scripts together: cores have work while one waits
 # for the interpreter's lock, and others are left the room that they had.
 _AHEAD = min(os.cpu_count() or 1, 3)
@@ -38,6 +39,7 @@ class Host:
         self.calls = 0
         self.say: Callable[[str], Awaitable[None]] = _to_nobody
         self.refusals = 0  # calls beyond the limit
+        self.spent = ""  # the latest budget that was refused for, by the type of its refusal
         self.rows = 0
         self.tokens = 0
         self._call = call
@@ -46,12 +48,14 @@ class Host:
         self._left = left
         self._bytes = 0
         self._asides = 0
+        self._surplus = 0  # what the frame that is answered is longer than such frames are, in `_FREE_BYTES`
 
     async def answer(self, request: frames.Call) -> bytes:
         """The packed reply: a value, or an error that the script may catch; for a batch, a list of such replies.
 
         A batch is answered from its beginning until the replies fill a frame; the script asks again for the rest.
         """
+        self._surplus = request.size // _FREE_BYTES
         if not request.each:
             return frames.pack(await self._reply(request.method, request.params))
         return frames.to_child(await self._replies(request.method, request.params, request.each))
@@ -97,6 +101,8 @@ class Host:
         try:
             return await self._value(method, params, begun)
         except CallError as refusal:
+            if refusal.limit:
+                self.spent = refusal.type
             error = {
                 "type": refusal.type,
                 "message": refusal.message,
@@ -111,10 +117,10 @@ class Host:
         limits = self._limits
         aside = _OF_THE_RUN.get(method)
         if aside is not None and self._asides < _ASIDES:
-            self._asides += 1
+            self._asides += 1 + self._surplus
             return frames.for_child({"ok": await aside(self, params)})
         if self.calls >= limits.sdk_calls or aside is not None:
-            self.refusals += 1
+            self.refusals += 1 + self._surplus
             raise CallError("CallLimit", f"a script may make {limits.sdk_calls} calls", limit=True, hint=_FEWER)
         self.calls += 1
         if self._call is None:
@@ -181,6 +187,9 @@ _OF_THE_RUN: Mapping[str, Callable[[Host, dict[str, Any]], Awaitable[Any]]] = {
 _FEWER = "ask for fewer rows at a time, or for ids, metadata or previews before full texts"
 
 
+_SPENT_IN_THE_CHILD = ("OutputLimit", "ResultTooLarge")
+
+
 class Execution:
     """The conversation with one child."""
 
@@ -243,7 +252,7 @@ class Execution:
         while True:
             match frames.decode(await child.receive(), limits):
                 case frames.Call() as request:
-                    await child.send(await self._host.answer(request))
+                    await child.send(await self._answered(request))
                     if self._host.refusals > _REFUSALS:
                         return verdicts.calls(limits)
                 case frames.Out(text):
@@ -253,7 +262,32 @@ class Execution:
                 case frames.Result() as result:
                     return result
                 case frames.Failure(status, error):
-                    return Outcome(status, error=ScriptError(**error))  # type: ignore[arg-type]
+                    return self._told(status, ScriptError(**error))
+
+    def _told(self, status: str, error: ScriptError) -> Outcome:
+        """How the script says that it ended. Budgets that the keeper has are spent when the keeper says so: a
+        script can raise an SDKError of any type, with any mark.
+        """
+        if status == "limit" and error.type not in (self._host.spent, *_SPENT_IN_THE_CHILD):
+            status = "error"
+        return Outcome(status, error=error)  # type: ignore[arg-type]
+
+    async def _answered(self, request: frames.Call) -> bytes:
+        """The reply. A child that dies meanwhile waits for none: its calls are cancelled. ChildGone then."""
+        death = asyncio.ensure_future(self._child.death)
+        try:
+            async with asyncio.timeout(None) as waiting:
+
+                def end(_: asyncio.Future[Death]) -> None:
+                    waiting.reschedule(0.0)
+
+                death.add_done_callback(end)
+                try:
+                    return await self._host.answer(request)
+                finally:
+                    death.remove_done_callback(end)
+        except TimeoutError:
+            raise ChildGone from None
 
     async def _result(self, value: Any, text: str | None, count_tokens: CountTokens | None) -> Outcome:
         limits = self._limits

@@ -9,13 +9,9 @@ in its place.
 from __future__ import annotations
 
 import abc
-import collections
-import dataclasses
 import enum
-import functools
 import importlib
 import itertools
-import keyword
 import random
 import re
 import struct
@@ -27,7 +23,7 @@ from typing import Any, Protocol
 
 import client_sdk
 
-from . import guards, logs, names, speaking, tasks, troubles, zones
+from . import copying, generated, guards, logs, speaking, tasks, troubles, zones
 from .dispatch import SingleDispatch
 from .freezing import freeze
 from .guards import Refused
@@ -86,58 +82,6 @@ def _as_it_is(member: Any) -> Any:
 # --- versions of our own ---------------------------------------------------------------------------------------
 
 
-def _dataclass(cls: Any = None, /, **options: Any) -> Any:
-    """dataclasses.dataclass, on classes of a class statement: it compiles source made of their fields' names."""
-    if cls is None:
-        return functools.partial(_dataclass, **options)
-    if not isinstance(cls, type) or cls in guards.TRUSTED:
-        raise Refused("@dataclass works on classes of your own")
-    fields = [name for base in cls.__mro__ if base not in guards.TRUSTED for name in _annotated(base)]
-    for name in fields:
-        if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name) or names.is_dunder(name):
-            raise Refused(f"{name!r} is no name for a field")
-        if names.is_forbidden(name):
-            raise Refused(f"{name!r} is no name for a field", "scripts do not reach into the interpreter")
-    _check_signatures(cls)
-    if not all(names.is_plain(name) for name in fields):
-        options["match_args"] = False  # patterns read attributes past every guard
-    return dataclasses.dataclass(cls, **options)
-
-
-def _check_signatures(cls: type) -> None:
-    """@dataclass describes a class by its signature; one that is written in a docstring is evaluated."""
-    for base in cls.__mro__:
-        if base not in guards.TRUSTED and base.__text_signature__ is not None:
-            raise Refused("the docstring reads as a signature", "leave out the line '--'")
-
-
-def _annotated(cls: type) -> Iterable[Any]:
-    if sys.version_info >= (3, 14):
-        import annotationlib
-
-        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
-    return vars(cls).get("__annotations__", ())  # type: ignore[no-any-return]
-
-
-_make_namedtuple: Callable[..., Any] = collections.namedtuple
-
-
-def _namedtuple(typename: Any, field_names: Any, **options: Any) -> Any:
-    """collections.namedtuple: it evaluates source made of its names, so they are copied to exact strings first."""
-    if isinstance(field_names, str):
-        field_names = _exact(field_names).replace(",", " ").split()
-    options["module"] = "__main__"
-    made = _make_namedtuple(_exact(typename), [_exact(name) for name in field_names], **options)
-    guards.close_match_args(made)
-    return made
-
-
-def _exact(text: Any) -> str:
-    if not isinstance(text, str):
-        raise TypeError("Type names and field names must be strings")
-    return str.__str__(text)
-
-
 def _wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:
     """functools.wraps, without attribute names to choose from."""
 
@@ -189,11 +133,12 @@ _OWN: Mapping[str, Mapping[str, Any]] = {
     "client_sdk": _SDK,
     "abc": {"ABCMeta": guards.metaclass_name(abc.ABCMeta)},
     "asyncio": {name: getattr(tasks, name, None) for name in MENU["asyncio"]} | {"TimeoutError": TimeoutError},
-    "collections": {"namedtuple": _namedtuple},
-    "dataclasses": {"dataclass": _dataclass},
+    "collections": generated.OWN["collections"],
+    "copy": {"copy": copying.copy, "deepcopy": copying.deepcopy},
+    "dataclasses": generated.OWN["dataclasses"],
     "enum": _ENUMS,
     "functools": {"wraps": _wraps, "singledispatch": SingleDispatch},
-    "typing": {"Match": re.Match, "Pattern": re.Pattern, "get_origin": _origin},
+    "typing": {"Match": re.Match, "Pattern": re.Pattern, "get_origin": _origin, **generated.OWN["typing"]},
     "zoneinfo": zones.OWN,
 }
 # What is made anew for each script, because it knows where the script's words go.

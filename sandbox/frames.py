@@ -10,7 +10,7 @@ What a child may say (one key names the frame):
     {"call": METHOD, "params": {...}}     an SDK call; the keeper answers before it reads on
     {"call": ..., "params": ..., "each": [{...}, ...]}
                                           the same call once for each, with these parameters besides
-    {"out": TEXT}                         printed text, at most OUT_CHARS of it
+    {"out": TEXT}                         printed text, at most OUT_CHARS of it, exactly as `dump` writes it
     {"result": VALUE}                     the end, well
     {"done": true}                        the end, well, without a value: what was printed is the result
     {"error": {...}, "status": STATUS}    the end, not so well
@@ -25,7 +25,7 @@ import json
 import marshal
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .limits import KIB, Limits
@@ -64,6 +64,7 @@ class Call:
     method: str
     params: dict[str, Any]
     each: tuple[dict[str, Any], ...] = ()
+    size: int = field(default=0, compare=False)  # of its frame, in bytes: what it cost to read
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def decode(body: bytes, limits: Limits) -> Frame:
     if kind in (_CALL, _CALLS):
         return _call(frame, len(body), limits)
     if kind == _OUT:
-        return Out(_printed(frame["out"]))
+        return Out(_printed(frame, body))
     if kind == _RESULT:
         return _result(frame["result"], body, limits)
     if kind == _DONE and frame["done"] is True:
@@ -214,7 +215,8 @@ def _call(frame: dict[str, Any], size: int, limits: Limits) -> Call:
     if not isinstance(params, dict):
         raise ProtocolError("the parameters of a call are an object")
     check_data(params, limits.nesting)
-    return Call(_text(method, METHOD_CHARS), params, _each(frame["each"], limits) if "each" in frame else ())
+    each = _each(frame["each"], limits) if "each" in frame else ()
+    return Call(_text(method, METHOD_CHARS), params, each, size)
 
 
 def _each(value: Any, limits: Limits) -> tuple[dict[str, Any], ...]:
@@ -226,10 +228,13 @@ def _each(value: Any, limits: Limits) -> tuple[dict[str, Any], ...]:
     return tuple(value)
 
 
-def _printed(value: Any) -> str:
-    if value == "":
+def _printed(frame: dict[str, Any], body: bytes) -> str:
+    if frame["out"] == "":
         raise ProtocolError("nothing was printed")  # a flood of it would be counted by nobody
-    return _text(value, OUT_CHARS)
+    text = _text(frame["out"], OUT_CHARS)
+    if body != dump(frame):
+        raise ProtocolError("printed text is padded")  # the text is what is counted, and the frame what is read
+    return text
 
 
 def _text(value: Any, longest: int) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import builtins
 import collections
-import copy
 import enum
 import functools
 import importlib
@@ -29,8 +28,8 @@ from .policy import ATTRIBUTE, END, LAST, SLOTS, TARGET
 
 TRUSTED: set[type] = set()
 
-# Ours, and yet made to be written to.
-_OPEN_TYPES: set[type] = {types.SimpleNamespace, Row}
+# Ours, and yet made to be written to: they hold what a script puts there, and nothing reads it but the script.
+OPEN_TYPES: set[type] = {types.SimpleNamespace, Row}
 
 
 def know_classes() -> None:
@@ -115,7 +114,7 @@ def _made_by_script(obj: Any, name: str) -> bool:
         return obj not in TRUSTED and (_made_in(obj.__mro__, name) or _made_in(cls.__mro__, name))
     if cls is types.FunctionType:
         return is_scripts_function(obj)
-    if cls in _OPEN_TYPES:
+    if cls in OPEN_TYPES:
         return True
     if cls in TRUSTED:
         return False
@@ -144,6 +143,7 @@ def _instance_dict(obj: Any) -> Mapping[str, Any]:
 
 _super_object = super.__dict__["__self_class__"].__get__
 _super_start = super.__dict__["__thisclass__"].__get__
+_super_self = super.__dict__["__self__"].__get__
 
 
 def _super_classes(obj: Any) -> tuple[type, ...]:
@@ -303,13 +303,49 @@ def _of_class(cls: Any, name: str) -> Any:
 
     def of_instance(instance: Any, /, *arguments: Any, **keywords: Any) -> Any:
         owner = instance if name == "__new__" else type(instance)
-        if not (isinstance(owner, type) and issubclass(owner, cls)):
+        if not (isinstance(owner, type) and _inherits(owner, cls)):
             raise TypeError(f"{cls.__name__}.{name}() needs an object of {cls.__name__!r}, not {_kind(instance)}")
         if owner in TRUSTED and name not in names.OPERATORS and name != "__new__":
             _refuse(instance, name)
         return found(instance, *arguments, **keywords)
 
     return of_instance
+
+
+def _inherits(owner: type, cls: type) -> bool:
+    """Whether it really does: an abstract class says so of every class that was registered with it."""
+    return any(cls is base for base in owner.__mro__)
+
+
+def bind_methods() -> None:
+    """Give every method and property of ours that is written in Python a check of its class, as those written in C
+    have one. Read from the class, it would take any object: ``Counter.copy(int)`` calls ``int.__class__``.
+
+    Names that are not plain meet `_of_class` and its kin. Call it when all classes are known and not yet frozen.
+    """
+    offered = [cls for cls in _OFFERED if cls in TRUSTED and not isinstance(cls, enum.EnumMeta)]
+    for owner in {base for cls in offered for base in cls.__mro__ if base in TRUSTED}:
+        for name, found in list(vars(owner).items()):
+            if names.is_plain(name) and type(found) in (types.FunctionType, property):
+                setattr(owner, name, _bound(owner, name, found))
+
+
+def _bound(cls: type, name: str, found: Any) -> Any:
+    if type(found) is property:
+        get, put, delete = (part and _bound(cls, name, part) for part in (found.fget, found.fset, found.fdel))
+        return property(get, put, delete, found.__doc__)
+    if type(found) is not types.FunctionType:
+        return found
+
+    def method(self: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        if not _inherits(type(self), cls):
+            raise TypeError(f"{cls.__name__}.{name}() needs an object of {cls.__name__!r}, not {_kind(self)}")
+        return found(self, *arguments, **keywords)
+
+    for each in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(method, each, getattr(found, each))
+    method.__dict__.update(found.__dict__)
+    return method
 
 
 def _plainly(obj: Any, name: str) -> Any:
@@ -382,11 +418,27 @@ def _setter(obj: Any, name: str) -> Any:
 
         return set_on
 
+    owner = _super_self(obj) if type(obj) is super else obj
+
     def set_here(key: str, *value: Any) -> None:
-        _check_dynamic_write(obj, key)
+        _check_write(owner, key)
         real(key, *value)
 
     return set_here
+
+
+def _copier(obj: Any, name: str) -> Any:
+    """``__copy__`` and its kin, where the script wrote them: the library's own write into what they make."""
+    return getattr(obj, name) if _made_by_script(obj, name) else _refuse(obj, name)
+
+
+def _replacer(obj: Any, name: str) -> Any:
+    """``__replace__``: generated ones read from any object what its fields say."""
+    found = getattr(obj, name)
+    function = found.__func__ if type(found) is types.MethodType else found
+    if is_scripts_function(function) or (type(obj) in TRUSTED and not isinstance(obj, type)):
+        return found
+    return _refuse(obj, name)
 
 
 def _wrapped(obj: Any, name: str) -> Any:
@@ -416,7 +468,7 @@ _DUNDERS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(
         ("__name__", "__qualname__", "__doc__", "__module__", "__cause__", "__context__", "__suppress_context__",
          "__notes__", "__total__", "__required_keys__", "__optional_keys__", "__dir__",
-         "__class_getitem__", "__value__", "__type_params__", "__fspath__", "__replace__"), _plainly),
+         "__class_getitem__", "__value__", "__type_params__", "__fspath__"), _plainly),
     **dict.fromkeys(("__subclasses__", "__slots__", "__match_args__"), _of_scripts_class),
     **dict.fromkeys(("__mro__", "__bases__"), _relatives),
     **dict.fromkeys(("__annotations__", "__dataclass_fields__"), _copied),
@@ -424,6 +476,8 @@ _DUNDERS: Mapping[str, Callable[[Any, str], Any]] = {
                      "__del__"), _construct),
     **dict.fromkeys(("__setattr__", "__delattr__"), _setter),
     **dict.fromkeys(("__get__", "__set__", "__delete__"), _descriptor),
+    **dict.fromkeys(("__copy__", "__deepcopy__"), _copier),
+    "__replace__": _replacer,
     "__class__": _class_of,
     "__members__": _members,
     "__dict__": _namespace,
@@ -442,7 +496,7 @@ def target(obj: Any, name: str) -> Any:
         return obj
     if isinstance(obj, type):
         return obj if obj not in TRUSTED else _refuse_write(obj, name)
-    if type(obj) in _OPEN_TYPES or is_scripts_function(obj):
+    if type(obj) in OPEN_TYPES or is_scripts_function(obj):
         return obj
     if isinstance(obj, BaseException) and name not in names.WATCHED:
         return obj
@@ -499,6 +553,11 @@ _OFFERED: set[type] = set()
 def offer(classes: Iterable[type]) -> None:
     """Scripts have these by name."""
     _OFFERED.update(classes)
+
+
+def is_offered(cls: type) -> bool:
+    """Whether scripts have this class by name."""
+    return cls in _OFFERED
 
 
 class _TypeOfTypes(type):
@@ -559,6 +618,24 @@ class EnumType(enum.EnumType):
             raise Refused("Enum(...) does not make a class here", "write class Color(Enum): RED = 1")
         return super().__call__(value)
 
+    @classmethod
+    def _find_new_(mcls, *arguments: Any) -> Any:
+        inherited: Any = super()
+        new, *rest = inherited._find_new_(*arguments)
+        return (new if type(new) is types.BuiltinFunctionType else _made_for(new), *rest)
+
+
+def _made_for(new: Any) -> Any:
+    """A ``__new__`` whose result is of its class: an enumeration sets attributes on it, and initialises it."""
+
+    def checked(cls: type, *arguments: Any, **keywords: Any) -> Any:
+        made = new(cls, *arguments, **keywords)
+        if not _inherits(type(made), cls):
+            raise TypeError(f"__new__ of {cls.__name__!r} returned {_kind(made)}")
+        return made
+
+    return checked
+
 
 _METACLASSES: dict[type, type] = {}  # what a class statement may name -> the metaclass that it means
 
@@ -592,10 +669,13 @@ def refuse_bases(*refused: type) -> None:
     _REFUSED_BASES.update(refused)
 
 
-# Functions that may stand for a base class, and what they say it is.
-_BASE_FUNCTIONS: Mapping[Any, Any] = {
-    function: vars(function)["__mro_entries__"] for function in (typing.NamedTuple, typing.TypedDict)
-}
+_BASE_FUNCTIONS: dict[Any, Any] = {}  # functions that may stand for a base class, and what they say it is
+
+
+def stand_for_base(function: Any, entries: Callable[[Any], tuple[type, ...]]) -> None:
+    """A class statement may name this function of ours as a base."""
+    function.__mro_entries__ = entries
+    _BASE_FUNCTIONS[function] = entries
 
 
 def _resolved(bases: tuple[Any, ...]) -> Iterable[type]:
@@ -680,56 +760,9 @@ def _slot(name: Any) -> str:
     if not isinstance(name, str):
         raise TypeError(f"__slots__ items must be strings, not {type(name).__name__!r}")
     exact = str.__str__(name)
-    if names.is_dunder(exact) and exact not in ("__dict__", "__weakref__"):
-        raise Refused(f"{exact!r} is no slot", "use a name without double underscores")
+    if (names.is_dunder(exact) or names.is_forbidden(exact)) and exact not in ("__dict__", "__weakref__"):
+        raise Refused(f"{exact!r} is no slot", "use a plain name without double underscores")
     return exact
-
-
-# --- copying ---------------------------------------------------------------------------------------------------
-
-_HERE = f"{__package__}."
-_copy: Any = copy
-_reconstruct = _copy._reconstruct
-# Put into an instance's dict by the library itself.
-_COPIED_DUNDERS = frozenset({"__orig_class__", "__notes__"})
-
-
-def _guarded_reconstruct(
-    x: Any, memo: Any, make: Any, arguments: Any, state: Any = None, *rest: Any, **more: Any
-) -> Any:
-    """How the copy module makes an object and fills it, when the script may have had a say in either."""
-    if type(x) not in TRUSTED:
-        _check_state(x, state)
-    elif type(x) not in _OFFERED and type(x).__module__.startswith(_HERE):
-        # Whoever brings the memo sees every part of what is copied: of a bound method, its object and all within.
-        raise TypeError(f"cannot copy {type(x).__name__!r} object")
-
-    def made(*given: Any) -> Any:
-        found = make(*given)
-        if state is None and all(items is None for items in rest):
-            return found  # nothing is written into it
-        if isinstance(found, type) or (type(found) in TRUSTED and type(found) is not type(x)):
-            _refuse_write(found, "__dict__")
-        return found
-
-    return _reconstruct(x, memo, made, arguments, state, *rest, **more)
-
-
-def _check_state(x: Any, state: Any) -> None:
-    """Attributes to set, as a dict, or as two for those in the dict and those in slots. A subclass of either could
-    show others to us than to those who set them.
-    """
-    for part in state if type(state) is tuple and len(state) == 2 else (state,):
-        if isinstance(part, (dict, tuple)) and type(part) not in (dict, tuple):
-            _refuse_write(x, "__dict__")
-        for name in part if type(part) is dict else ():
-            if type(name) is not str or (names.is_dunder(name) and name not in _COPIED_DUNDERS):
-                _refuse_write(x, str(name))
-
-
-def guard_copying() -> None:
-    """The copy module, dataclasses.asdict() and all that copy by it set attributes past every other guard."""
-    _copy._reconstruct = _guarded_reconstruct
 
 
 # --- builtins --------------------------------------------------------------------------------------------------

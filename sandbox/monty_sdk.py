@@ -116,9 +116,10 @@ class Grep:
         return kept
 
 class Fetch:
-    def __call__(self, ids, level="full", max_tokens=None, *, scope=None):
+    def __call__(self, ids, level="full", max_tokens=None, *, missing="raise", scope=None, cursor=None):
         return _rows(_ask("fetch", {
-            "ids": _identities(ids), "level": level, "max_tokens": max_tokens, "scope": scope}))
+            "ids": _identities(ids), "level": level, "max_tokens": max_tokens, "missing": missing, "scope": scope,
+            "cursor": cursor}))
 
 class HybridSearch:
     def __call__(self, query, bm25_weight=0.5, vector_weight=0.5, top_k=10, filters=None, *,

@@ -11,7 +11,9 @@ and a dunder is forbidden unless a table here names it.
 
 from __future__ import annotations
 
+import keyword
 import types
+import unicodedata
 
 # Frames, code objects and tracebacks are reached through attributes of exactly these types, so the interpreter
 # itself says which names there are. Those that ordinary objects have as well lead nowhere without a frame first.
@@ -50,7 +52,7 @@ OPERATORS = frozenset(
         "index round trunc floor ceil abs neg pos invert add radd iadd sub rsub isub mul rmul imul matmul "
         "rmatmul imatmul truediv rtruediv itruediv floordiv rfloordiv ifloordiv mod rmod imod divmod rdivmod "
         "pow rpow ipow lshift rlshift ilshift rshift rrshift irshift and rand iand or ror ior xor rxor ixor "
-        "sizeof copy deepcopy"
+        "sizeof"
     )
 )
 
@@ -58,7 +60,7 @@ OPERATORS = frozenset(
 DEFINABLE = OPERATORS | {
     "__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__",
     "__getattr__", "__setattr__", "__delattr__", "__get__", "__set__", "__delete__", "__del__", "__dir__",
-    "__replace__", "__fspath__",
+    "__copy__", "__deepcopy__", "__replace__", "__fspath__",
 }  # fmt: skip
 
 # Names a class body may bind or read besides its methods'.
@@ -98,7 +100,11 @@ _INSTEAD = {
     "__getattribute__": "define __getattr__, which is asked for what is missing",
     **dict.fromkeys(("__mro__", "__bases__", "__base__", "__subclasses__", "mro"), _CLASSES),
     **dict.fromkeys(("__origin__", "__args__", "__parameters__"), _TYPES),
-    **dict.fromkeys(("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"), "copy.deepcopy makes copies"),
+    **dict.fromkeys(
+        ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__copy__", "__deepcopy__"),
+        "copy.copy and copy.deepcopy make copies",
+    ),
+    "__replace__": "dataclasses.replace makes a changed copy",
 }
 
 
@@ -112,14 +118,26 @@ def is_dunder(name: str) -> bool:
     return len(name) > 4 and name.startswith("__") and name.endswith("__")
 
 
+def is_stable(name: str) -> bool:
+    """Whether Python reads the name as it is written. Source text is normalised when it is parsed, and a name that
+    was looked at before may be another one after: ``_＿class_＿`` is ``__class__`` then.
+    """
+    return name.isascii() or unicodedata.is_normalized("NFKC", name)
+
+
 def is_plain(name: str) -> bool:
     """Harmless on whatever object it is read from."""
-    return not name.startswith("_") and name not in FORBIDDEN and name not in WATCHED
+    return not name.startswith("_") and name not in FORBIDDEN and name not in WATCHED and is_stable(name)
 
 
 def is_forbidden(name: str) -> bool:
     """Refused on every object, for reading."""
-    return name in FORBIDDEN or (is_dunder(name) and name not in READABLE)
+    return name in FORBIDDEN or (is_dunder(name) and name not in READABLE) or not is_stable(name)
+
+
+def is_generated(name: str) -> bool:
+    """Whether source text may be made of this name: a name, no keyword, and neither forbidden nor a dunder."""
+    return name.isidentifier() and not keyword.iskeyword(name) and not is_dunder(name) and not is_forbidden(name)
 
 
 def mangled(name: str, class_name: str | None) -> str:

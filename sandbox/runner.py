@@ -71,6 +71,11 @@ class Sandbox:
         self.renewals: Counter[Renewal] = Counter()
 
     @property
+    def queue(self) -> tuple[int, int]:
+        """How many scripts run now, and how many wait for a worker."""
+        return self._places.running, self._places.waiting
+
+    @property
     def walls(self) -> tuple[WallReport, ...]:
         """Every wall and how its self-test went; empty before `start`."""
         return self._walls

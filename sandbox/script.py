@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Any
 import client_sdk.transport
 from client_sdk.awaited import Nothing
 
-from . import awaiting, facades, frames, guards, helping, policy, precheck, results, skilled, tasks, troubles
+from . import (
+    awaiting,
+    copying,
+    facades,
+    frames,
+    guards,
+    helping,
+    policy,
+    precheck,
+    results,
+    skilled,
+    tasks,
+    troubles,
+)
 from .console import Console, OutputLimitReached
 from .speaking import Stage, Stream, target_of
 
@@ -45,8 +58,9 @@ def warm_up() -> None:
     """In the fork server: make the façades, run a script of many parts once, and draw the line of trust."""
     facades.build()
     guards.know_classes()
+    guards.bind_methods()
     guards.freeze_classes()
-    guards.guard_copying()
+    copying.install()
     job = {"code": _WARM_SCRIPT, "result_bytes": 1024, "whole_bytes": 1024, "nesting": 8}
     _ending(job, Console(_Silence(), 1024), _fenced)
     _forget()

@@ -16,6 +16,7 @@ fork server runs it before the wall is up (the control: it should work) and behi
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import mmap
 import os
 import resource
@@ -190,17 +191,18 @@ def landlock(ground: Ground) -> None:
 
 _LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # ABI -> how many rights over files it knows
 _LANDLOCK_NETWORK, _LANDLOCK_SCOPE = 0b11, 0b11  # bind and connect; abstract sockets and signals
-# Out of the way of 0-3, so that placing those closes nothing.
-_RULESET_DESCRIPTOR, _NULL_DESCRIPTOR = 100, 101
+# Out of the way of 0-3, so that placing those closes nothing; low, for hosts that allow few open files.
+_FIRST_MOVED = 16
 
 
 def null_device() -> int:
     """A descriptor of /dev/null."""
-    return _moved(os.open(os.devnull, os.O_RDWR), _NULL_DESCRIPTOR)
+    return _moved(os.open(os.devnull, os.O_RDWR))
 
 
-def _moved(descriptor: int, to: int) -> int:
-    os.dup2(descriptor, to)
+def _moved(descriptor: int) -> int:
+    """The first number from there on that is free: one that is fixed may be another file's already."""
+    to = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_MOVED)
     os.close(descriptor)
     return to
 
@@ -212,7 +214,7 @@ def landlock_ruleset() -> int:
         return -1
     files = (1 << _LANDLOCK_FILES[min(version, 5)]) - 1
     fields = [files] + [_LANDLOCK_NETWORK] * (version >= 4) + [_LANDLOCK_SCOPE] * (version >= 6)
-    return _moved(kernel.landlock_ruleset(fields), _RULESET_DESCRIPTOR)
+    return _moved(kernel.landlock_ruleset(fields))
 
 
 def _cap(kind: int, value: int) -> None:

@@ -5,8 +5,9 @@
     walls     the kernel's half alone
     both      the sandbox as it is used
 
-In each but the first, an attack must end in one of the ways its first line names, and must not have got what it
-wanted. Whatever does otherwise is a violation.
+An attack on a surface outside the sandbox is tried in two of them: its control, and under "both" the product as it
+is used. In each but the first, an attack must end in one of the ways its first line names, and must not have got
+what it wanted. Whatever does otherwise is a violation.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from typing import Any
 
 from sandbox import Outcome, Reply, Sandbox
 
-from . import control, suite
+from . import control, suite, surface
 from .suite import Attack
 
 CONTROL = "control"
 MODES = (CONTROL, *suite.LAYERS)
 AT_ONCE = 2  # more would make one attack's time the next one's timeout on a small machine
-_CONTROL_SECONDS = 30.0
+_CONTROL_SECONDS = 180.0  # on a busy machine: what is slow is no proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +158,12 @@ async def run(
     started = time.monotonic()
     found: list[Trial] = []
     for mode in modes:
-        async with _ground(mode, accept_missing) as attempt:
-            found += await _several(attempt, [attack for attack in attacks if mode in claims(attack)], on_trial)
+        asked = [attack for attack in attacks if mode in claims(attack)]
+        scripts = [attack for attack in asked if attack.is_script]
+        if scripts:
+            async with _ground(mode, accept_missing) as attempt:
+                found += await _several(attempt, scripts, on_trial)
+        found += await _several(_on_surface(mode), [attack for attack in asked if not attack.is_script], on_trial)
     return Audit(tuple(found), time.monotonic() - started)
 
 
@@ -226,22 +231,66 @@ async def _on_plain_python(attack: Attack) -> Trial:
 
 
 async def _succeeds(source: str, folder: str) -> bool:
+    said = await _said([control.__file__], source, folder, _CONTROL_SECONDS)
+    return said is not None and suite.BREACHED.encode() in said[0]
+
+
+async def _said(arguments: Sequence[str], source: str, folder: str, seconds: float) -> tuple[bytes, bytes] | None:
+    """What a program of ours prints about an attack; None where it was not done in time."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-B", control.__file__),
+        *(sys.executable, "-I", "-B", *arguments),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
         cwd=folder,
         env={**os.environ, "TMPDIR": folder},
         start_new_session=True,
     )
     try:
-        async with asyncio.timeout(_CONTROL_SECONDS):
-            said, _ = await process.communicate(source.encode("utf-8", "surrogatepass"))
+        async with asyncio.timeout(seconds):
+            return await process.communicate(source.encode("utf-8", "surrogatepass"))
     except TimeoutError:
-        return False
+        return None
     finally:
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-    return suite.BREACHED.encode() in said
+
+
+# --- surfaces outside the sandbox ------------------------------------------------------------------------------
+
+
+def _on_surface(mode: str) -> Attempt:
+    return _control_of_surface if mode == CONTROL else _on_product
+
+
+async def _control_of_surface(attack: Attack) -> Trial:
+    ending, _ = await _call(attack, "control")
+    violation = "" if ending == _SUCCEEDED else "its control does not succeed, so it proves nothing"
+    return Trial(str(attack), attack.family, CONTROL, "succeeded" if not violation else "failed", violation)
+
+
+async def _on_product(attack: Attack) -> Trial:
+    ending, why = await _call(attack, "surface")
+    violation = "" if ending in attack.verdicts["both"] else f"it ended as {ending}{why}, not as {suite.HELD}"
+    if ending == _SUCCEEDED:
+        violation = "it got through"
+    return Trial(str(attack), attack.family, "both", ending, violation)
+
+
+_SUCCEEDED = "succeeded"
+
+
+async def _call(attack: Attack, function: str) -> tuple[str, str]:
+    """How one of its functions ended, and what it said where it failed."""
+    with tempfile.TemporaryDirectory(prefix="winnow-audit-", ignore_cleanup_errors=True) as folder:
+        said = await _said([surface.__file__, function], attack.source, folder, attack.seconds)
+    if said is None:
+        return "timeout", ""
+    verdict = said[0].splitlines()[-1:]
+    if verdict == [surface.BREACHED.encode()]:
+        return _SUCCEEDED, ""
+    if verdict == [surface.HELD.encode()]:
+        return suite.HELD, ""
+    last_line = said[1].decode(errors="replace").strip().rpartition("\n")[2]
+    return "error", f" ({last_line[:500]})"

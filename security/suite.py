@@ -15,11 +15,38 @@ Further parts, each with a default:
 
 ``ok`` is claimed where an attack runs to its end and harms nothing. On plain Python every attack must succeed
 (control.py): one that fails there proves nothing about the sandbox.
+
+Attacks on a surface outside the sandbox
+----------------------------------------
+
+Files that are ingested, transports, settings and rendered text are attacked by families of the same audit. Such a
+program defines two functions without parameters, each of which returns whether the attack got what it wanted::
+
+    # surface: held | seconds: 120
+    # A title of 20,000 digits stops the ingest of the files beside it.
+    from pathlib import Path
+    from security.surface import winnow
+
+    def control():    # the same attack on an unprotected equivalent: it must succeed
+        return ...
+
+    def surface():    # on the product: it must not
+        Path("documents").mkdir()
+        ...
+        return winnow("ingest", "documents", "--store", "store").returncode != 0
+
+Each is called once, in a process and an empty working folder of its own (surface.py), which are gone afterwards.
+``control`` must return True within the time and ``surface`` False; an exception in ``surface`` is a violation as
+well. ``seconds`` is how long each may take, 180 unless said. Programs drive the product by its command line
+(`security.surface.winnow`) or import what they attack; they listen on loopback only, on a port that the system
+chooses, and leave no process behind. An unprotected equivalent is a few lines of what the product would do without
+the protection: ``yaml.safe_load`` of the same file, a server that checks no Host, a ``print`` of the same name.
+A new family needs a row under "Threats" in security/threat-model.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -40,6 +67,10 @@ _NOT_CLAIMED = "-"
 # A caller that withdrew, and a host without a sandbox, are no verdicts on an attack.
 _VERDICTS = frozenset(get_args(Status)) - {"cancelled", "unavailable"}
 _PARTS = ("fence", "walls", "both", "limits", "source")
+_SURFACE_PARTS = ("surface", "seconds")
+_SURFACE_SECONDS = 180.0
+_MOST_SECONDS = 300.0
+HELD = "held"  # how an attack on a surface must end
 
 
 class SuiteError(Exception):
@@ -48,13 +79,19 @@ class SuiteError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One program, and the ways it may end in each mode; a mode that is not there claims nothing."""
+    """One program, and the ways it may end in each mode; a mode that is not there claims nothing.
+
+    ``is_script``: the program is a script for the sandbox. Others attack a surface outside it, and ``seconds`` is
+    how long each of their functions may take.
+    """
 
     family: str
     name: str
     source: str
     verdicts: Mapping[str, tuple[str, ...]]
     limits: Limits = LIMITS
+    is_script: bool = True
+    seconds: float = _SURFACE_SECONDS
 
     def __str__(self) -> str:
         return f"{self.family}/{self.name}"
@@ -72,7 +109,12 @@ def attacks(folder: Path = HERE) -> Iterator[Attack]:
 def parse(family: str, name: str, text: str) -> Attack:
     """One attack from the text of its file."""
     first_line, _, rest = text.partition("\n")
-    parts = _parts(first_line)
+    if first_line.startswith("# surface:"):
+        parts = _parts(first_line, _SURFACE_PARTS)
+        return _on_surface(family, name, text, parts)
+    parts = _parts(first_line, _PARTS)
+    if list(parts)[:2] != ["fence", "walls"]:
+        raise SuiteError("the first line does not speak for both the fence and the walls")
     verdicts = {half: _verdict(parts[half]) for half in ("fence", "walls") if parts[half] != _NOT_CLAIMED}
     if not verdicts:
         raise SuiteError("neither half claims to stop this")
@@ -81,15 +123,26 @@ def parse(family: str, name: str, text: str) -> Attack:
     return Attack(family, name, source, MappingProxyType(verdicts), _limits(parts.get("limits", "")))
 
 
-def _parts(line: str) -> dict[str, str]:
+def _on_surface(family: str, name: str, text: str, parts: Mapping[str, str]) -> Attack:
+    if parts["surface"] != HELD:
+        raise SuiteError(f"an attack on a surface claims {HELD!r}")
+    try:
+        seconds = float(parts.get("seconds", _SURFACE_SECONDS))
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= _MOST_SECONDS:
+        raise SuiteError(f"seconds is a number above 0 and at most {_MOST_SECONDS:.0f}")
+    verdicts = MappingProxyType({"both": (HELD,)})
+    return Attack(family, name, text, verdicts, is_script=False, seconds=seconds)
+
+
+def _parts(line: str, known: Sequence[str]) -> dict[str, str]:
     if not line.startswith("# "):
         raise SuiteError("the first line is not of the form '# fence: STATUS | walls: STATUS'")
     pairs = [part.split(":") for part in line.removeprefix("# ").split("|")]
     names = [pair[0].strip() for pair in pairs]
-    if names != [name for name in _PARTS if name in names] or {len(pair) for pair in pairs} != {2}:
-        raise SuiteError(f"the first line has other parts than {', '.join(_PARTS)}, each once, in this order")
-    if names[:2] != ["fence", "walls"]:
-        raise SuiteError("the first line does not speak for both the fence and the walls")
+    if names != [name for name in known if name in names] or {len(pair) for pair in pairs} != {2}:
+        raise SuiteError(f"the first line has other parts than {', '.join(known)}, each once, in this order")
     return {name: pair[1].strip() for name, pair in zip(names, pairs, strict=True)}
 
 

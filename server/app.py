@@ -28,6 +28,7 @@ class Application:
         self.kb = kb
         self.scripts = Scripts(kb, settings)
         self._loading: list[asyncio.Task[Any]] = []
+        self.started = asyncio.Event()  # it has begun to load
         self._closed = False
 
     def start(self) -> None:
@@ -36,15 +37,22 @@ class Application:
         Does nothing after ``close``: a client may leave between its first answer and the moment of loading.
         """
         if not self._loading and not self._closed:
+            self.started.set()
             self._loading = [
                 asyncio.create_task(self.scripts.start()),
                 asyncio.create_task(self.kb.load()),
             ]
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is settled which tools can be offered."""
+        return bool(self._loading) and self._loading[0].done()
+
     async def ready(self) -> None:
         """Wait until it is settled which tools can be offered."""
         self.start()
-        await asyncio.shield(self._loading[0])
+        if self._loading:  # there is nothing to wait for after ``close``
+            await asyncio.shield(self._loading[0])
 
     def context(self, client: str, progress: Callable[[float, str], Awaitable[None]]) -> Context:
         """What one tool call may use."""
@@ -65,6 +73,7 @@ class Application:
             "execute_code": "on" if self.scripts.available else self.scripts.why_not,
             **counted,
             **self.kb.figures.snapshot(),
+            "queue": self.scripts.queue,
         }
 
     async def close(self) -> None:

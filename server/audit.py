@@ -1,9 +1,10 @@
-"""What scripts did here: one JSON line for each execution, for whoever answers for the server.
+"""What was asked and what scripts did here: one JSON line for each call of a tool, and one for each execution.
 
-Lines go to ``executions.jsonl`` in a folder of its own, which nobody else may read. A file that has grown to its
-bound is put aside under the time of that moment; files put aside longer ago than they are to be kept are removed.
-No line holds what a script asked or found: sources and arguments are there as hashes and sizes, unless the
-operator wants queries in the log.
+Lines go to ``calls.jsonl`` and ``executions.jsonl`` in a folder of their own, which nobody else may read. A file
+that has grown to its bound, or is a day old, is put aside under the time of that moment. Files put aside are
+removed once their last line is older than lines are to be kept, and the oldest where there are many more of them
+than days; when a log is opened, and about once an hour while it is written. No line holds what was asked or found:
+queries, sources and arguments are there as hashes and sizes, unless the operator wants queries in the log.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import os
 import re
 import threading
@@ -19,47 +21,78 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from server.logs import log
+from server.printable import visible_json
+from server.settings import MIB, Settings
 
-CURRENT = "executions.jsonl"
-_ASIDE = "executions-*.jsonl"
+Kind = Literal["executions", "calls"]
+_SPARE_FILES = 10  # of one kind, beside one for each day: a file may be full before its day is over
 _DAY_SECONDS = 86_400
+_PRUNE_SECONDS = 3_600
 _HASH_CHARS = 16  # enough to tell arguments apart; the source's hash is whole
+_TIME = re.compile(r'\{"time":"([0-9TZ:.-]+)"')
+_FIRST_CHARS = 100
 _SINCE = re.compile(r"(\d{1,4})\s*([hd])")
 
 
-class AuditLog:
-    """Appends to the log of one store; threads may use it at the same time.
+def opened(settings: Settings, kind: Kind) -> AuditLog | None:
+    """The log that these settings ask for, without what is too old; None where they ask for none."""
+    if settings.audit == "off":
+        return None
+    kept = AuditLog(settings.audit_folder, int(settings.audit_mb * MIB), settings.audit_days, kind)
+    kept.prune()
+    return kept
 
-    ``max_bytes``: of one file. ``days``: how long files are kept. ``now`` tells seconds since the epoch.
+
+class AuditLog:
+    """Appends to a log of one store; threads and processes may do so at the same time.
+
+    ``max_bytes``: of one file. ``days``: how long lines are kept. ``now`` tells seconds since the epoch.
     """
 
-    def __init__(self, folder: Path, max_bytes: int, days: int, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        max_bytes: int,
+        days: int,
+        kind: Kind = "executions",
+        now: Callable[[], float] = time.time,
+    ) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
         self._days = days
+        self._kind = kind
         self._now = now
         self._lock = threading.Lock()
         self._is_silent = False
+        self._pruned = -math.inf
+
+    def prune(self) -> None:
+        """Remove what is older than it may be; for when a log is opened, and about once an hour."""
+        with self._lock, contextlib.suppress(OSError):
+            self._prune()
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append one line with the time in front. Where that fails, the log says so once; the script's result goes
         out all the same.
         """
-        line = json.dumps({"time": _iso(self._now()), **record}, ensure_ascii=False, separators=(",", ":")) + "\n"
+        dumped = json.dumps({"time": _iso(self._now()), **record}, ensure_ascii=False, separators=(",", ":"))
+        line = visible_json(dumped) + "\n"
         try:
             with self._lock:
                 self._append(line.encode("utf-8", "replace"))
         except OSError as error:
             if not self._is_silent:
-                log("executions are not audited", level=logging.ERROR, why=str(error))
+                log(f"{self._kind} are not audited", level=logging.ERROR, why=str(error))
             self._is_silent = True
 
     def _append(self, line: bytes) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._folder / CURRENT
+        path = self._folder / f"{self._kind}.jsonl"
+        if abs(self._now() - self._pruned) > _PRUNE_SECONDS:
+            self._prune()
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_size + len(line) > self._max_bytes:
                 self._put_aside(path)
@@ -71,15 +104,32 @@ class AuditLog:
 
     def _put_aside(self, path: Path) -> None:
         moment = datetime.fromtimestamp(self._now(), UTC).strftime("%Y%m%dT%H%M%S%f")
-        path.rename(self._folder / _ASIDE.replace("*", moment))
-        for old in self._folder.glob(_ASIDE):
-            if self._now() - old.stat().st_mtime > self._days * _DAY_SECONDS:
-                old.unlink(missing_ok=True)
+        path.rename(self._folder / f"{self._kind}-{moment}.jsonl")
+
+    def _prune(self) -> None:
+        self._pruned = self._now()
+        current = self._folder / f"{self._kind}.jsonl"
+        with contextlib.suppress(FileNotFoundError):
+            if _first_time(current) < _iso(self._now() - _DAY_SECONDS):
+                self._put_aside(current)
+        aside = sorted(self._folder.glob(f"{self._kind}-*.jsonl"))
+        too_old = self._now() - self._days * _DAY_SECONDS
+        for number, old in enumerate(aside):
+            with contextlib.suppress(FileNotFoundError):
+                if number < len(aside) - self._days - _SPARE_FILES or old.stat().st_mtime < too_old:
+                    old.unlink()
 
 
-def read(folder: Path, since: datetime | None = None) -> Iterator[dict[str, Any]]:
+def _first_time(path: Path) -> str:
+    """When the first line of a file was written; "" where that cannot be told."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        match = _TIME.match(file.readline(_FIRST_CHARS))
+    return match[1] if match else ""
+
+
+def read(folder: Path, since: datetime | None = None, kind: Kind = "executions") -> Iterator[dict[str, Any]]:
     """The lines of all files, oldest first, from ``since`` on. A line that is not whole is left out."""
-    files = [*sorted(folder.glob(_ASIDE)), folder / CURRENT]
+    files = [*sorted(folder.glob(f"{kind}-*.jsonl")), folder / f"{kind}.jsonl"]
     earliest = "" if since is None else _iso(since.timestamp())
     for path in files:
         with contextlib.suppress(FileNotFoundError), path.open(encoding="utf-8") as lines:

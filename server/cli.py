@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 
 import typer
@@ -62,6 +63,17 @@ def main() -> None:
     if name not in COMMANDS:
         sys.stderr.write(f"winnow: no command {name!r}\n\n{_usage()}")
         raise SystemExit(2)
+    if name != "config":  # it shows them itself
+        _report_ignored_settings()
     module = importlib.import_module(f"server.commands.{COMMANDS[name][0]}")
     app: typer.Typer = module.app
     app(args=arguments[1:], prog_name=f"winnow {name}")
+
+
+def _report_ignored_settings() -> None:
+    """Say on stderr what a configuration file set in vain. A wrong setting is the command's to report."""
+    from server.errors import WinnowError
+    from server.settings import load
+
+    with suppress(WinnowError):
+        sys.stderr.writelines(f"winnow: {line}\n" for line in load().ignored_lines())

@@ -7,6 +7,7 @@ what stands around them, in whole spans where there is room, else some tokens of
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,8 @@ SIMILARITY_SHARE = 0.8
 PRIOR_SHARE = 0.5
 # Texts less alike than this are about something else: then only a term of the question makes a span evidence.
 LEAST_LIKENESS = 0.2
+# Of one ranked passage so many quotes come before the first ones of others.
+PER_PASSAGE = 2
 # What the marks on both sides of a quote cost.
 _MARK_TOKENS = 2
 
@@ -30,13 +33,18 @@ Similarity = Callable[[Sequence[str]], Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Characters ``start`` to ``end`` of passage number ``passage``, scored 0 to 1; ``text`` shows them."""
+    """Characters ``start`` to ``end`` of passage number ``passage``; ``text`` shows them and what stands around.
+
+    ``confidence`` is the share of the question's terms that ``text`` says, 0 to 1. ``likeness`` is what the
+    similarity says of the characters alone, 0 to 1; None where it was not asked.
+    """
 
     passage: int
     start: int
     end: int
     text: str
-    score: float
+    confidence: float
+    likeness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,7 @@ class _Candidate:
     index: int
     span: Span
     worth: float
+    likeness: float | None = None
 
 
 def quotes(
@@ -58,13 +67,15 @@ def quotes(
     context_tokens: int,
     priors: Sequence[float] | None = None,
     similarity: Similarity | None = None,
+    from_most: int | None = None,
 ) -> list[Quote]:
     """At most ``limit`` quotes from ``passages``, best first; none of a span that says no term of ``question``.
 
     ``priors``, where given, are the passages' scores in the search that found them, 0 to 1. A span is then
-    ranked by its own score and its passage's together, and a passage without any matching span is quoted with
-    its first one: its title may be what matched. Without them, ties go to the shorter, then to the earlier
-    span.
+    ranked by its own score and its passage's together, a passage without any matching span is quoted with its
+    first one (its title may be what matched), and what follows the second quote of a passage comes after two of
+    every other. Without them, ties go to the shorter, then to the earlier span. ``from_most``: quotes come from
+    so many of the passages at most.
 
     A quote has at most ``max_tokens`` tokens and ``MAX_QUOTE_CHARS`` characters; ``context_tokens`` is how much
     of its passage stands before it, and after it, rounded up to whole spans where there is room. What was
@@ -83,21 +94,38 @@ def quotes(
     spans = [scored_spans(text, asked) for text in passages]
     ranked = _ranked(spans, priors, needs_terms=similarity is None)
     if similarity is not None:
-        ranked = _by_similarity(passages, ranked[:SIMILAR_SPANS], priors, similarity)
+        like = _by_similarity(passages, ranked[:SIMILAR_SPANS], priors, similarity)
+        ranked = like or _ranked(spans, priors, needs_terms=True)
+    if priors is not None:
+        ranked = _spread(ranked)
     chosen: list[Quote] = []
     said = _Said()
     for candidate in ranked:
         if len(chosen) >= limit:
             break
-        text, span = passages[candidate.passage], candidate.span
+        text, span, quoted = passages[candidate.passage], candidate.span, {one.passage for one in chosen}
+        if from_most is not None and len(quoted) >= from_most and candidate.passage not in quoted:
+            continue
         if said.includes(text[span.start : span.end]):
             continue
         near, index = _unshown(text, spans[candidate.passage], candidate.index, said)
         quote = _text(text, near, index, asked, max_tokens, context_tokens)
         if quote:
             said.add(text[span.start : span.end], quote)
-            chosen.append(Quote(candidate.passage, span.start, span.end, quote, span.score))
+            confidence = len({match.term for match in matches(quote, asked)}) / max(1, len(asked))
+            chosen.append(Quote(candidate.passage, span.start, span.end, quote, confidence, candidate.likeness))
     return chosen
+
+
+def _spread(ranked: Sequence[_Candidate]) -> list[_Candidate]:
+    """In the same order, but for those after the ``PER_PASSAGE`` best of a passage, which follow all others."""
+    first: list[_Candidate] = []
+    then: list[_Candidate] = []
+    of_passage: Counter[int] = Counter()
+    for one in ranked:
+        of_passage[one.passage] += 1
+        (first if of_passage[one.passage] <= PER_PASSAGE else then).append(one)
+    return [*first, *then]
 
 
 class _Said:
@@ -172,9 +200,8 @@ def _by_similarity(
     found = []
     for candidate, likeness in zip(ranked, similarity(texts) if texts else (), strict=True):
         if candidate.span.score or likeness >= LEAST_LIKENESS:
-            score = _joined(candidate.span.score, likeness)
-            worth = score + _prior(priors, candidate.passage)
-            found.append(replace(candidate, span=replace(candidate.span, score=score), worth=worth))
+            worth = _joined(candidate.span.score, likeness) + _prior(priors, candidate.passage)
+            found.append(replace(candidate, worth=worth, likeness=min(1.0, max(0.0, float(likeness)))))
     return sorted(found, key=_order)
 
 

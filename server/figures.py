@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import bisect
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
+
+# Seconds; how long calls took is counted by these bounds, and beyond the last.
+BUCKETS = (0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 30.0)
+
+
+@dataclass(slots=True)
+class _Calls:
+    """Of one tool: how calls ended, how long they took in all, and how many took how long."""
+
+    verdicts: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+    within: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
+
+    def plain(self) -> dict[str, Any]:
+        """The counts as JSON data."""
+        return {"verdicts": dict(self.verdicts), "seconds": round(self.seconds, 3), "within": list(self.within)}
 
 
 class Figures:
@@ -23,6 +41,8 @@ class Figures:
         self._answers: dict[str, Counter[str]] = {}
         self._scripts: Counter[str] = Counter()
         self._endings: Counter[str] = Counter()
+        self._calls: dict[str, _Calls] = {}
+        self._waits, self._waited = 0, 0.0
 
     def note(self, noted: Mapping[str, int]) -> None:
         """Add what an operation counted."""
@@ -36,6 +56,20 @@ class Figures:
             counts.update({"calls": 1, "errors": int(failed), "tokens": tokens, "bytes": bytes})
             counts["largest_tokens"] = max(counts["largest_tokens"], tokens)
             counts["largest_bytes"] = max(counts["largest_bytes"], bytes)
+
+    def called(self, tool: str, verdict: str, seconds: float) -> None:
+        """Count one call of a tool: how it ended, and how long it took."""
+        with self._lock:
+            calls = self._calls.setdefault(tool, _Calls())
+            calls.verdicts[verdict] += 1
+            calls.seconds += seconds
+            calls.within[bisect.bisect_left(BUCKETS, seconds)] += 1
+
+    def waited(self, seconds: float) -> None:
+        """One script waited so long for a worker."""
+        with self._lock:
+            self._waits += 1
+            self._waited += seconds
 
     def executed(self, status: str, calls: int, rows: int, tokens_kept_out: int) -> None:
         """Count one script that ended."""
@@ -51,6 +85,8 @@ class Figures:
             excerpts, cut = self._noted["excerpts"], self._noted["excerpts_truncated"]
             return {
                 "answers": {tool: dict(counts) for tool, counts in sorted(self._answers.items())},
+                "calls": {tool: calls.plain() for tool, calls in sorted(self._calls.items())},
+                "queue_waits": {"waits": self._waits, "seconds": round(self._waited, 3)},
                 "scripts": {**{name: self._scripts[name] for name in _COUNTED}, "endings": dict(self._endings)},
                 **{name: self._noted[name] for name in _NOTED},
                 "excerpt_truncation_rate": round(cut / excerpts, 4) if excerpts else 0.0,

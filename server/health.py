@@ -20,10 +20,11 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
@@ -31,8 +32,15 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from server import __version__
+from server.backends.folders import is_private
+from server.backends.sqlite import REPAIR
+from server.backends.usable import tried
+from server.errors import WinnowError
 from server.settings import MIB, Settings
 from server.skills import load
+
+if TYPE_CHECKING:
+    from server.backends.seal import Flaw
 
 DISTRIBUTION = "winnow-mcp"
 PACKAGES = ("client_sdk", "sandbox", "security", "server")
@@ -40,6 +48,7 @@ REINSTALL = "reinstall: pip install --force-reinstall winnow-mcp"
 PYTHONS = ((3, 11), (3, 15))  # from, below
 FREE_BYTES = 512 * MIB  # an index of 100,000 chunks takes about 400 MB
 REACH_SECONDS = 3.0
+MENDS_VECTORS = "run: winnow reindex"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,8 @@ def _guarded(check: Check, settings: Settings) -> Iterator[Finding]:
     name = check.__name__.lstrip("_")
     try:
         yield from check(settings)
+    except WinnowError as error:  # of the store, the model or a server: it says what to do
+        yield Finding(name, name, False, error.message, "the message says what to do")
     except Exception as error:  # whatever is broken, the other checks still have something to say
         yield Finding(name, name, False, f"the check itself failed: {type(error).__name__}: {error}", REINSTALL)
 
@@ -168,17 +179,55 @@ def _tokens(settings: Settings) -> Iterator[Finding]:
 
 
 def _store(settings: Settings) -> Iterator[Finding]:
-    nearest = next(path for path in (settings.store, *settings.store.parents) if path.exists())
-    writable = nearest.is_dir() and os.access(nearest, os.W_OK)
-    advice = "" if writable else "choose a folder you may write to: --store DIR, or WINNOW_STORE"
+    try:
+        nearest = tried(settings.store)
+    except WinnowError as error:
+        detail, _, advice = error.message.partition("; ")
+        yield Finding("store", "folder", False, detail, advice)
+        return
     state = "" if nearest == settings.store else " (not made yet)"
-    yield Finding("store", "folder", writable, f"{settings.store}{state}", advice)
+    yield Finding("store", "folder", True, f"{settings.store}{state}")
+    if settings.store.is_dir() and not is_private(settings.store):
+        advice = f"others may read your documents' text there: chmod 700 {settings.store}"
+        yield Finding("store", "privacy", False, f"{settings.store} is open to others", advice, essential=False)
     yield from _held(settings)
     yield from _projects(settings)
     free = shutil.disk_usage(nearest).free
     roomy = free >= FREE_BYTES
     advice = "" if roomy else f"make room, or choose another --store; {FREE_BYTES // MIB} MB is a small index"
     yield Finding("store", "space", roomy, f"{free // MIB:,} MB free", advice, essential=False)
+
+
+def _integrity(settings: Settings) -> Iterator[Finding]:
+    """Whether every file of the store is as it was written, and none is missing."""
+    from server.backends.mending import flaws, sealed, vectors
+    from server.backends.opening import catalogue_path
+
+    if not settings.store.is_dir() or not (catalogue_path(settings).exists() or vectors(settings.store)):
+        return
+    found = [*flaws(settings.store), *_without_vectors(settings)]
+    for flaw in found:
+        detail = f"{settings.store / flaw.file}: {flaw.why}"
+        advice = f"{MENDS_VECTORS}, or {REPAIR}" if "/" in flaw.file else REPAIR
+        yield Finding("store", "integrity", False, detail, advice)
+    if not found:
+        is_sealed = sealed(settings.store)
+        detail = "every file is as it was written" if is_sealed else "nothing to compare with: no ingest has ended"
+        advice = "" if is_sealed else "run winnow ingest again, which brings everything in line"
+        yield Finding("store", "integrity", is_sealed, detail, advice, essential=False)
+
+
+def _without_vectors(settings: Settings) -> Iterator[Flaw]:
+    from server.backends.catalogue import Catalogue
+    from server.backends.opening import catalogue_path
+    from server.backends.seal import Flaw
+
+    if settings.qdrant_url or not catalogue_path(settings).exists():
+        return
+    with suppress(WinnowError), closing(Catalogue(catalogue_path(settings))) as catalogue:
+        folder = settings.store / catalogue.binding.vectors
+        if catalogue.chunk_count() and not folder.is_dir():
+            yield Flaw(f"{folder.name}/", "it is missing")
 
 
 def _held(settings: Settings) -> Iterator[Finding]:
@@ -220,13 +269,13 @@ def _model(settings: Settings) -> Iterator[Finding]:
     source = LazyEmbedder(settings)
     model = source.wait()
     if model is not None:
-        place = f", in {settings.models}" if settings.embedder == "minilm" else ""
+        place = f", in {settings.models}" if settings.embedder.whole == "minilm" else ""
         detail = f"{model.fingerprint}, {model.dimension} dimensions{place}"
         yield Finding("model", "embedding", True, detail)
     elif source.state == "off":
         yield Finding("model", "embedding", True, f"{source.why}; search is lexical", essential=False)
     else:
-        is_ours = settings.embedder == "minilm"
+        is_ours = settings.embedder.whole == "minilm"
         advice = "run: winnow model install" if is_ours else f"check the setting embedder ({settings.embedder})"
         yield Finding("model", "embedding", False, f"{source.why}; search is lexical", advice)
 
@@ -255,7 +304,7 @@ def _qdrant(settings: Settings) -> Iterator[Finding]:
         return
     key = settings.qdrant_api_key
     request = urllib.request.Request(
-        f"{settings.qdrant_url.rstrip('/')}/collections",
+        f"{settings.qdrant_url.whole.rstrip('/')}/collections",
         headers={"api-key": key.get_secret_value()} if key else {},
     )
     try:
@@ -266,7 +315,13 @@ def _qdrant(settings: Settings) -> Iterator[Finding]:
         yield Finding("backends", "qdrant", False, f"{settings.qdrant_url} answers {error.code}", advice)
     except (OSError, ValueError, KeyError) as error:
         advice = "start the server, or unset WINNOW_QDRANT_URL to use the embedded index"
-        yield Finding("backends", "qdrant", False, f"{settings.qdrant_url}: {error}", advice)
+        yield Finding(
+            "backends",
+            "qdrant",
+            False,
+            f"{settings.qdrant_url}: {settings.qdrant_url.without_credentials(error)}",
+            advice,
+        )
     else:
         yield Finding("backends", "qdrant", True, f"{settings.qdrant_url}, {len(names)} collections")
 
@@ -349,6 +404,7 @@ CHECKS: tuple[Check, ...] = (
     _installation,
     _tokens,
     _store,
+    _integrity,
     _model,
     _engine,
     _qdrant,

@@ -12,12 +12,14 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from pydantic import BaseModel
 
 from server.caches import Counters as CacheCounters
+from server.calls import Calls
 from server.contracts import (
     EntitiesForSections,
     ExpandExcerpt,
@@ -40,12 +42,14 @@ from server.contracts import (
 )
 from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.contracts.scripts import ReadResult
+from server.deadlines import after
 from server.errors import WinnowError
 from server.figures import Figures
 from server.kept import KeptResults
 from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caches, Caller, Library, counted
 from server.operations.evidence import extract_evidence, retrieve_evidence
 from server.operations.excerpts import expand_excerpt, read_excerpt
+from server.operations.fetching import fetch
 from server.operations.graph import (
     graph_children,
     graph_describe,
@@ -59,7 +63,7 @@ from server.operations.kb import kb_search
 from server.operations.legacy import get_section_text, search_sections
 from server.operations.results import read_result
 from server.operations.scripting import hybrid_search, rerank, tokens
-from server.operations.search import fetch, semantic_search
+from server.operations.search import semantic_search
 from server.operations.vendors import find_vendor_info
 from server.scratch import Counters, Kept, Scratch
 from server.settings import MIB, Settings
@@ -93,6 +97,12 @@ class Knowledge(Protocol):
     @property
     def results(self) -> KeptResults: ...
 
+    async def open(self) -> None:
+        """Return once the store is open, however long that takes; raises what opening raises.
+
+        A call waits for it as well, but within its own time: who cannot ask again opens first.
+        """
+
     async def load(self) -> None:
         """Open the store, load the graphs in reach and what counts tokens; the first call says what goes wrong.
 
@@ -106,7 +116,10 @@ class Knowledge(Protocol):
         """Validate and answer one operation of ``OPERATIONS``; ``WinnowError`` for all a caller can act on."""
 
     async def passage(self, connection: str, passage_id: str) -> tuple[str, Kept | None]:
-        """The id of the connection's session, and the passage that it holds under this id."""
+        """The id of the session that holds this passage for the connection, and the passage.
+
+        Where there is none: the id of the connection's own session, and None.
+        """
 
     async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
         """The id of the connection's session, and at most ``limit`` of its passage ids that begin so."""
@@ -135,21 +148,27 @@ class KnowledgeBase:
     holds the index, say) that call gets the error and the next call tries again.
 
     ``scratch`` holds what sessions have been shown in part, ``results`` what was too large to show; ``figures``
-    counts what was answered. Where ``is_borrowed``, whoever opened the library closes it.
+    counts what was answered. ``calls``: the threads of a process that opened the library for several; it closes
+    both then.
     """
 
     def __init__(
-        self, open_library: Callable[[], Library], settings: Settings, *, is_borrowed: bool = False
+        self, open_library: Callable[[], Library], settings: Settings, *, calls: Calls | None = None
     ) -> None:
         self._open_library = open_library
         self._settings = settings
-        self._is_borrowed = is_borrowed
+        self._is_borrowed = calls is not None
+        self._calls = calls or Calls()
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="winnow-open")
         self._opening: Future[Library] | None = None
         self._caches = Caches()
         self.scratch = Scratch(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.results = KeptResults(settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
+
+    async def open(self) -> None:
+        """See ``Knowledge.open``."""
+        await self._opened()
 
     async def load(self) -> None:
         """See ``Knowledge.load``.
@@ -170,7 +189,10 @@ class KnowledgeBase:
     def close(self) -> None:
         """Close the store, if it was ever opened."""
         self._opener.shutdown(wait=True)
-        if self._opening is not None and not self._opening.exception() and not self._is_borrowed:
+        if self._is_borrowed:
+            return
+        self._calls.close()
+        if self._opening is not None and not self._opening.exception():
             self._opening.result().close()
 
     async def aclose(self) -> None:
@@ -184,7 +206,8 @@ class KnowledgeBase:
     async def passage(self, connection: str, passage_id: str) -> tuple[str, Kept | None]:
         """See ``Knowledge.passage``."""
         session = self.scratch.session(connection)
-        return session.id, session.get(passage_id)
+        kept = session.get(passage_id)
+        return (kept.session_id if kept else session.id), kept
 
     async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
         """See ``Knowledge.passage_ids``."""
@@ -219,21 +242,24 @@ class KnowledgeBase:
         if known is None:
             raise WinnowError("INVALID_REQUEST", f"no operation {operation!r}; known: {', '.join(offered)}")
         request, warnings = parse(known.request, arguments)
-        library = await self._opened()
+        deadline = after(known.seconds)
+        what_to_do = "the store is still being opened; try again in a moment"
         try:
-            async with asyncio.timeout(known.seconds):
-                asking = Asking(
-                    library,
-                    self._settings,
-                    caller,
-                    self.scratch.session(caller.connection),
-                    self._caches.of(caller.run),
-                    self.results,
-                )
-                answer = await asyncio.to_thread(_answered, known, asking, request)
+            async with asyncio.timeout(deadline.remaining()):
+                library = await self._opened()
+            what_to_do = "try again with fewer results"
+            asking = Asking(
+                library,
+                self._settings,
+                caller,
+                self.scratch.session(caller.connection),
+                self._caches.of(caller.run),
+                self.results,
+            )
+            answer = await self._calls.run(deadline, partial(_answered, known, asking, request))
         except TimeoutError:
             raise WinnowError(
-                "TIMEOUT", f"no answer within {known.seconds:.0f} s; try again with fewer results", retryable=True
+                "TIMEOUT", f"no answer within {known.seconds:.0f} s; {what_to_do}", retryable=True
             ) from None
         self.figures.note(answer.noted)
         return replace(answer, warnings=warnings + answer.warnings) if warnings else answer

@@ -108,8 +108,9 @@ class Filters:
     """What narrows a search, pushed into the index. Empty means "do not narrow".
     ``tags`` must all be present; ``doc_tags``, ``types`` and ``repositories`` match any; ``path_prefix`` ends
     at a path segment (``guide/net`` matches ``guide/net/a.md``, not ``guide/network.md``). ``updated_after`` and
-    ``updated_before`` are ISO dates, of which the second is not within. Labels are compared exactly, and a
-    document without one matches no filter on it.
+    ``updated_before`` are ISO dates, of which the second is not within. A document without a label matches no
+    filter on it. Labels are compared exactly, and also as ``spellings`` has them: pairs of a label's name in the
+    index and the other ways in which documents write a value that is asked for ("Acme" where "acme" is).
     """
 
     project: str
@@ -122,6 +123,24 @@ class Filters:
     updated_before: str = ""
     environment: str = ""
     repositories: tuple[str, ...] = ()
+    spellings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What the documents within some filters are labelled with; ``values`` by the label's name in the index.
+
+    ``dates`` are the documents' own, in seconds since 1970; ``undated`` counts the documents without one.
+    """
+
+    values: Mapping[str, frozenset[str]]
+    dates: tuple[float, ...] = ()
+    undated: int = 0
+
+    def spellings(self, name: str, value: str) -> tuple[str, ...]:
+        """The ways in which documents write this value of a label, whatever the case; none where none has it."""
+        folded = value.casefold()
+        return tuple(sorted(one for one in self.values.get(name, ()) if one.casefold() == folded))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,35 +1,128 @@
-"""Text as it may leave: no terminal escapes, no control characters, nothing that UTF-8 cannot hold. Pure.
+r"""Text as it may leave: no terminal escapes, no control characters, nothing that a reader cannot see. Pure.
 
 What a document or a script says ends up in terminals, logs and models. Escape sequences go whole, so that no
 ``[31m`` stays behind; line ends and tabs stay; nothing is escaped for HTML, which would change what was said.
+Characters without a shape of their own (directions, tags, zero widths, fillers) go too: a model reads what a
+person at the screen does not see. They stay only where a script needs them: joiners after letters that join,
+joiners between the parts of an emoji, and one variation selector directly after a character that has variants.
+
+``printable`` is for bodies of several lines, ``one_line`` for names, titles and messages, ``visible_json`` for
+JSON on its way to a terminal or a file. Each takes time in proportion to the length of the text.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from typing import Any
 
-_ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]{0,500}(?:\x07|\x1b\\|\x9c)"  # strings: titles, links
-    r"|\x1b[ -/]*[0-~]?"  # the rest
+ONE_LINE_CHARS = 500  # titles, sections and file names longer than this are noise
+
+_CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
+# Every format character, and every other one that is drawn as nothing. The number signs of Arabic, Syriac and
+# Kaithi are format characters too, but have a shape.
+_UNSEEN = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_SURROGATES = re.compile(r"[\ud800-\udfff]")
-_SUSPECT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_SURROGATES = r"\ud800-\udfff"
+
+# What stands directly before an unseen character that stays.
+_JOINING = (  # letters and marks of scripts whose letters join or stack
+    r"\u0620-\u06ff\u0710-\u077f\u07c0-\u07ff\u0840-\u088f\u08a0-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u17b3"
+    r"\u17b6-\u17ff\u1807-\u180a\u1810-\u18af\u1a20-\u1aaf\u1b00-\u1c4f\ua840-\ua87f\ua980-\ua9df\uaa60-\uaa7f"
+    r"\uaae0-\uaaff\uabc0-\uabff\ufb50-\ufdff\ufe70-\ufefc"
+    r"\U00010a00-\U00010aff\U00010d00-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f"
+)
+_PICTURES = (  # what emoji are made of
+    r"\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f"
+    r"\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+_IDEOGRAPHS = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WITH_VARIANTS = (  # signs, East Asian punctuation and Myanmar letters with a standard variant
+    rf"\u2200-\u22ff\u2a00-\u2aff\u3000-\u30ff\uff00-\uff9f\u1000-\u109f\uaa60-\uaa7f\ua840-\ua877{_IDEOGRAPHS}"
+)
+_STAYS = "|".join(
+    (
+        rf"(?<=[{_JOINING}])[\u200c\u200d]",
+        rf"(?<=[{_PICTURES}])\u200d(?=[{_PICTURES}])",
+        rf"(?<=[{_PICTURES}]\ufe0f)\u200d(?=[{_PICTURES}])",
+        rf"(?<=[{_PICTURES}])[\ufe0e\ufe0f]",
+        r"(?<=[#*0-9])\ufe0f(?=\u20e3)",  # the keys of a telephone
+        rf"(?<=[{_WITH_VARIANTS}])[\ufe00-\ufe02]",
+        rf"(?<=[{_IDEOGRAPHS}])[\U000e0100-\U000e01ef]",
+        r"(?<=[\u1820-\u18aa])[\u180b-\u180f]",
+        r"(?<=[\U00013000-\U0001342f])[\U00013430-\U0001343f]",
+    )
+)
+
+# A string's payload ends at any control character: the scan from one introducer never passes the next.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]{0,200}+[ -/]{0,20}+[@-~]"  # control sequences: colours, cursor
+    rf"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^{_CONTROLS}\t\n]{{0,500}}+(?:\x07|\x1b\\|\x9c)"  # titles, links
+    r"|\x1b[ -/]*+[0-~]?"  # the rest
+)
+_SEQUENCE = 600  # longer than any of them: where a text is cut within one, no more than this reads differently
+_SUSPECT = re.compile(rf"[{_CONTROLS}\u2028\u2029{_UNSEEN}{_SURROGATES}]")
+_BREAKS = re.compile(r"\r\n|[\u2028\u2029]")
+_GONE = re.compile(rf"[{_CONTROLS}]|(?!{_STAYS})[{_UNSEEN}]")
+_HALVES = re.compile(f"[{_SURROGATES}]")
 
 
 def printable(text: str) -> str:
-    r"""``text`` without escape sequences and control characters; lone surrogates become U+FFFD.
+    r"""``text`` without escape sequences, control and unseen characters; lone surrogates become U+FFFD.
 
     >>> printable("\x1b[31mred\x1b[0m\x07 and\ttab")
     'red and\ttab'
     """
     if not _SUSPECT.search(text):
         return text
-    text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
-    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
+    text = _BREAKS.sub("\n", _ESCAPES.sub("", text))
+    return _HALVES.sub("\ufffd", _GONE.sub("", text))
+
+
+def beginning(text: str, most: int) -> str:
+    """The first ``most`` characters of ``printable(text)``, of a long text without a look at the rest."""
+    taken = most + 2 * _SEQUENCE
+    while True:
+        clean = printable(text[:taken])
+        if taken >= len(text) or len(clean) >= most + _SEQUENCE:
+            return clean[:most]
+        taken *= 2
+
+
+def ending(text: str, most: int) -> str:
+    """About the last ``most`` characters of ``printable(text)``, without a look at what is long before them."""
+    taken = 2 * (most + _SEQUENCE)
+    clean = printable(text[-taken:])
+    return clean[-most:] if taken >= len(text) else clean[_SEQUENCE:][-most:]
+
+
+def one_line(text: str, most: int = ONE_LINE_CHARS) -> str:
+    r"""``text`` as one printable line of at most ``most`` characters, white space as single blanks.
+
+    For names, titles, reasons and messages that documents, files or scripts supply. Text of which nothing can be
+    seen is U+FFFD.
+
+    >>> one_line("a name\r\n2. [forged] 1.000\x1b[2K")
+    'a name 2. [forged] 1.000'
+    """
+    seen = text[: 4 * most]  # enough, and no more work for a text of any length
+    line = " ".join(printable(seen).split())
+    if len(line) > most or len(seen) < len(text):
+        return f"{line[: most - 1]}…"
+    return line or ("\ufffd" if text.strip() else "")
+
+
+def visible_json(text: str) -> str:
+    r"""JSON text that loses nothing and can be shown: what ``printable`` would take out stands as ``\\uXXXX``.
+
+    >>> visible_json('{"name": "a\u202eb ü"}') == r'{"name": "a\u202eb ü"}'
+    True
+    """
+    return _SUSPECT.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def caret(line: str, column: int) -> str | None:

@@ -7,7 +7,8 @@ has used for longest leaves first, whoever kept it. What is older than the time 
 A passage id is a digest under a secret of its session: the same passage has the same id whenever the session
 sees it again, and nobody can work it out from what a document says. An id of another session, an expired one and
 an invented one are all unknown, and cannot be told apart. A session's own id is a name, not a key; what grants
-access is the connection that a call came from.
+access is the connection that a call came from. Where the protocol has no connections (identities.py), a passage id
+is longer, for it is all that leads to its passage, until a token proves whose the session is.
 
 One small lock, held for dictionary work alone: nothing under it waits, logs or counts bytes.
 """
@@ -28,6 +29,7 @@ from hashlib import blake2b
 
 from cachetools import LRUCache, TTLCache
 
+from server.identities import identity_of
 from server.logs import log
 from server.models import Passage
 
@@ -36,8 +38,10 @@ URI_TEMPLATE = "winnow://scratch/{session_id}/{passage_id}"
 _ALPHABET = "0123456789abcdefghijklmnopqrstuv"
 _SESSION_ID_LENGTH = 12
 _PASSAGE_ID_LENGTH = 10  # 50 bits: 80,000 passages, a full store, have two equal ones once in 350,000 times
+_SHARED_ID_LENGTH = 16  # 80 bits: the id alone leads to the passage
 _URI = re.compile(
-    rf"winnow://scratch/([{_ALPHABET}]{{{_SESSION_ID_LENGTH}}})/([{_ALPHABET}]{{{_PASSAGE_ID_LENGTH}}})"
+    rf"winnow://scratch/([{_ALPHABET}]{{{_SESSION_ID_LENGTH}}})/"
+    rf"([{_ALPHABET}]{{{_PASSAGE_ID_LENGTH}}}|[{_ALPHABET}]{{{_SHARED_ID_LENGTH}}})"
 )
 
 # 10,000 take about 5 MB; a host that opens a new connection for each call must not grow the process.
@@ -49,6 +53,7 @@ MANY_EVICTIONS_A_MINUTE = 100
 _WINDOW_SECONDS = 60.0
 
 _Key = tuple[str, str]
+_SessionKey = tuple[bool, str]  # whether it is shared, and the key of its identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +71,8 @@ class Link:
 class Kept:
     """A passage as a session holds it.
 
-    ``passage_id`` is 10 characters of ``0-9a-v``, ``created_at`` is ISO-8601 UTC in seconds, ``size_bytes`` the
-    length of the text in UTF-8.
+    ``passage_id`` is 10 or 16 characters of ``0-9a-v``, ``created_at`` is ISO-8601 UTC in seconds, ``size_bytes``
+    the length of the text in UTF-8.
     """
 
     passage_id: str
@@ -116,12 +121,17 @@ def parse_uri(uri: str) -> tuple[str, str] | None:
 
 
 class Session:
-    """One session's view of the store. ``id`` is public and grants nothing."""
+    """One session's view of the store. ``id`` is public and grants nothing.
 
-    __slots__ = ("_scratch", "_secret", "id")
+    ``is_shared`` and ``is_proven`` are those of its identity; a session that was proven once stays so.
+    """
 
-    def __init__(self, scratch: Scratch) -> None:
+    __slots__ = ("_scratch", "_secret", "id", "is_proven", "is_shared")
+
+    def __init__(self, scratch: Scratch, *, is_shared: bool = False) -> None:
         self.id = _letters(secrets.token_bytes(_SESSION_ID_LENGTH))
+        self.is_shared = is_shared
+        self.is_proven = not is_shared
         self._secret = secrets.token_bytes(32)
         self._scratch = scratch
 
@@ -138,12 +148,15 @@ class Session:
             created_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             size_bytes=len(passage.chunk.text.encode("utf-8", "replace")),
         )
-        self._scratch.put(kept)
+        self._scratch.put(kept, self)
         return kept
 
     def get(self, passage_id: str) -> Kept | None:
-        """The passage, which counts as a use; None where this session does not hold it, for whatever reason."""
-        return self._scratch.get(self.id, passage_id)
+        """The passage, which counts as a use; None where this session may not read it, for whatever reason.
+
+        A shared session reads its own, and those of unproven sessions.
+        """
+        return self._scratch.get(self.id, passage_id, shared=self.is_shared)
 
     def ids(self, prefix: str = "", limit: int = 100) -> list[str]:
         """At most ``limit`` passage ids that begin with ``prefix``, the last kept first."""
@@ -151,7 +164,8 @@ class Session:
 
     def _name(self, passage: Passage, project: str) -> str:
         named = f"{project}\0{passage.chunk.id}".encode("utf-8", "surrogatepass")
-        return _letters(blake2b(named, key=self._secret, digest_size=_PASSAGE_ID_LENGTH).digest())
+        length = _SHARED_ID_LENGTH if self.is_shared else _PASSAGE_ID_LENGTH
+        return _letters(blake2b(named, key=self._secret, digest_size=length).digest())
 
 
 class Scratch:
@@ -173,16 +187,20 @@ class Scratch:
         self._entries = _Entries(max_bytes, ttl_seconds, now, self._left)
         self._sessions = _Sessions(max_sessions, self._ended)
         self._ids: dict[str, dict[str, None]] = {}  # session id -> passage ids, oldest first
+        self._shared: dict[str, Session] = {}  # passage id -> the shared session that holds it
         self._kept = self._hits = self._misses = self._evictions = self._expirations = 0
         self._alarm = _Alarm(now)
 
     def session(self, key: str) -> Session:
         """The session of this connection; a new one where it has none, or was not heard of for too long."""
+        identity = identity_of(key)
         with self._lock:
-            session = self._sessions.get(key)
+            session = self._sessions.get((identity.is_shared, identity.key))
             if session is None:
-                session = self._sessions[key] = Session(self)
+                session = Session(self, is_shared=identity.is_shared)
+                self._sessions[identity.is_shared, identity.key] = session
                 self._ids[session.id] = {}
+            session.is_proven = session.is_proven or identity.is_proven
             return session
 
     @property
@@ -201,13 +219,15 @@ class Scratch:
                 len(self._sessions),
             )
 
-    def put(self, kept: Kept) -> None:
+    def put(self, kept: Kept, session: Session) -> None:
         """Keep it for its session, if that still stands and there can be room."""
         entry = _Entry(kept, _footprint(kept.passage))
         with self._lock:
             before = self._evictions
             if kept.session_id in self._ids:
                 self._replace(kept, entry)
+                if session.is_shared and (kept.session_id, kept.passage_id) in self._entries:
+                    self._shared[kept.passage_id] = session
             alarming = self._alarm.rings(self._evictions - before)
         if alarming:
             log(
@@ -216,10 +236,13 @@ class Scratch:
                 evictions_in_a_minute=alarming,
             )
 
-    def get(self, session_id: str, passage_id: str) -> Kept | None:
-        """What this session holds under this id."""
+    def get(self, session_id: str, passage_id: str, *, shared: bool = False) -> Kept | None:
+        """What this session holds under this id; with ``shared``, what another unproven session holds, too."""
         with self._lock:
             self._entries.expire()
+            holder = self._shared.get(passage_id) if shared else None
+            if holder is not None and not holder.is_proven:
+                session_id = holder.id
             entry = self._entries.get((session_id, passage_id))
             self._hits, self._misses = self._hits + (entry is not None), self._misses + (entry is None)
         return entry.kept if entry else None
@@ -243,11 +266,13 @@ class Scratch:
 
     def _remove(self, key: _Key) -> None:
         self._ids[key[0]].pop(key[1], None)
+        self._shared.pop(key[1], None)
         with suppress(KeyError):  # raised for an entry that has just expired, too, which is removed all the same
             del self._entries[key]
 
     def _left(self, kept: Kept, *, expired: bool) -> None:
         self._ids[kept.session_id].pop(kept.passage_id, None)
+        self._shared.pop(kept.passage_id, None)
         self._expirations += expired
         self._evictions += not expired
 
@@ -285,14 +310,14 @@ class _Entries(TTLCache[_Key, _Entry]):
         return key, entry
 
 
-class _Sessions(LRUCache[str, Session]):
+class _Sessions(LRUCache[_SessionKey, Session]):
     """The least recently used leave first; says which."""
 
     def __init__(self, limit: int, ended: Callable[[Session], None]) -> None:
         super().__init__(limit)
         self._ended = ended
 
-    def popitem(self) -> tuple[str, Session]:
+    def popitem(self) -> tuple[_SessionKey, Session]:
         key, session = super().popitem()
         self._ended(session)
         return key, session

@@ -10,20 +10,23 @@ import asyncio
 import logging
 import re
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage
-from server.audit import AuditLog, fingerprint, hash_of
+from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage, looks_possible
+from server.audit import fingerprint, hash_of, opened
 from server.contracts.base import Tier
 from server.errors import WinnowError
+from server.identities import place_in_queue
 from server.kept import new_execution_id
 from server.knowledge import SCRIPT, Answer, Caller, Knowledge
-from server.logs import log
-from server.settings import MIB, Settings
+from server.logs import hushed, log
+from server.printable import one_line
+from server.settings import Settings
 from server.skills import Shelf, load
 
 KIB = 1024
@@ -40,9 +43,9 @@ class Allowance:
 # ids and metadata share one purse: both only name things. What an operator chooses by the setting ``limits``.
 ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
     {
-        "standard": Allowance({"ids or metadata rows": 2_000, "previews": 200, "full documents": 50}, Limits()),
+        "standard": Allowance({"ids or metadata rows": 2_000, "previews": 200, "full passages": 50}, Limits()),
         "strict": Allowance(
-            {"ids or metadata rows": 100, "previews": 50, "full documents": 5},
+            {"ids or metadata rows": 100, "previews": 50, "full passages": 5},
             Limits(
                 sdk_calls=10,
                 result_bytes=10 * KIB,
@@ -53,19 +56,40 @@ ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
         ),
     }
 )
+
+
+def allowance_of(settings: Settings) -> Allowance:
+    """What one script may take under these settings: a row of ``ALLOWANCES``, and what is set apart from it."""
+    chosen = ALLOWANCES[settings.limits]
+    purses = zip(
+        chosen.rows, (settings.script_rows, settings.script_previews, settings.script_documents), strict=True
+    )
+    rows = {purse: chosen.rows[purse] if most is None else most for purse, most in purses}
+    apart = {
+        "sdk_calls": settings.script_calls,
+        "result_bytes": settings.result_kb and settings.result_kb * KIB,
+        "result_tokens": settings.result_tokens,
+    }
+    limits = replace(chosen.limits, **{name: most for name, most in apart.items() if most is not None})
+    # What is kept of a result that is too large is never less than what is sent of one that is not.
+    limits = replace(limits, kept_bytes=max(limits.kept_bytes, limits.result_bytes))
+    return Allowance(rows, limits)
+
+
 _PURSES: Mapping[Tier, str] = MappingProxyType(
     {
         "ids_only": "ids or metadata rows",
         "metadata": "ids or metadata rows",
         "preview": "previews",
         "quotes": "previews",
-        "excerpt": "full documents",
-        "full": "full documents",
+        "excerpt": "full passages",
+        "full": "full passages",
     }
 )
 
 LONGEST_SECONDS = 60.0
 _METHOD_CHARS = 40
+_ERROR_CHARS = 200
 _SKILLS = re.compile(r"\bskills\b")  # what a script that imports some has in it
 _READ_ON = "read_result('{}') has it in the next script"
 
@@ -73,7 +97,7 @@ _READ_ON = "read_result('{}') has it in the next script"
 Progress = Callable[[Usage, str], Awaitable[None]]
 # What a purse is called in a script: budget().rows.previews
 _CALLED: Mapping[str, str] = MappingProxyType(
-    {"ids or metadata rows": "names", "previews": "previews", "full documents": "documents"}
+    {"ids or metadata rows": "names", "previews": "previews", "full passages": "documents"}
 )
 
 
@@ -129,32 +153,46 @@ class _Meter:
 class Scripts:
     """Runs scripts for as long as the server lives.
 
-    ``available`` is False where the sandbox could not be raised; ``why_not`` then says which wall is missing
-    and what to do.
+    ``promised`` says whether they look possible here, before anything is started. ``available`` is the same until
+    the sandbox was raised, and then whether it stands; ``why_not`` says which wall is missing and what to do.
     """
 
     def __init__(self, kb: Knowledge, settings: Settings) -> None:
         self._kb = kb
         self._settings = settings
         # One CPU and one memory limit for all scripts: children are kept ready with these.
-        self._allowance = ALLOWANCES[settings.limits]
+        self._allowance = allowance_of(settings)
         self._limits = replace(
             self._allowance.limits, wall_seconds=LONGEST_SECONDS, memory_bytes=settings.memory_bytes
         )
+        self.promised = settings.execute_code != "off" and looks_possible(
+            settings.sandbox, settings.allow_weaker_sandbox
+        )
         self._sandbox: Sandbox | None = None
-        self._audit: AuditLog | None = None
-        if settings.audit == "on":
-            self._audit = AuditLog(settings.audit_folder, int(settings.audit_mb * MIB), settings.audit_days)
+        self._is_settled = False
+        self._audit = opened(settings, "executions")
         self.why_not = "the sandbox has not been started"
         self.shelf = Shelf()
 
     @property
     def available(self) -> bool:
-        """Whether scripts can run here."""
-        return self._sandbox is not None
+        """Whether scripts can run here, as far as is known."""
+        return self._sandbox is not None if self._is_settled else self.promised
+
+    @property
+    def queue(self) -> Mapping[str, int]:
+        """How many scripts run now, and how many wait for a worker."""
+        running, waiting = self._sandbox.queue if self._sandbox is not None else (0, 0)
+        return {"running": running, "waiting": waiting}
 
     async def start(self) -> None:
-        """Raise the sandbox; on failure ``available`` stays False and ``why_not`` says why."""
+        """Raise the sandbox; on failure ``available`` is False and ``why_not`` says why."""
+        try:
+            await self._raise_sandbox()
+        finally:
+            self._is_settled = True
+
+    async def _raise_sandbox(self) -> None:
         if self._settings.execute_code == "off":
             self.why_not = "execute_code is switched off (setting execute_code)"
             return
@@ -180,9 +218,17 @@ class Scripts:
         self._sandbox = sandbox
 
     async def run(
-        self, code: str, *, client: str = "", timeout: float | None = None, progress: Progress | None = None
+        self,
+        code: str,
+        *,
+        client: str = "",
+        timeout: float | None = None,
+        progress: Progress | None = None,
+        description: str = "",
     ) -> Outcome:
         """Run one script to its verdict; never raises for anything the script does.
+
+        ``description``: what the script is for, as its sender says, for the audit.
 
         Raises:
             WinnowError: SANDBOX_UNAVAILABLE where no sandbox stands.
@@ -193,9 +239,10 @@ class Scripts:
         # The session of whoever sent the script: what it found can be read on directly.
         caller = self._kb.caller(client, SCRIPT, secrets.token_hex(8))
         meter = _Meter(self._kb, caller, self._allowance.rows)
+        began = time.monotonic()
         outcome = await self._sandbox.run(
             code,
-            client=client,
+            client=place_in_queue(client),
             call=meter.call,
             left=meter.rows_left,
             limits=replace(self._limits, wall_seconds=seconds),
@@ -203,12 +250,13 @@ class Scripts:
             on_progress=progress,
             skills=self.shelf.for_scripts().to_job() if _SKILLS.search(code) else None,
         )
+        self._kb.figures.waited(max(0.0, time.monotonic() - began - outcome.usage.wall_ms / 1000))
         execution_id = new_execution_id()
         outcome = self._keeping(outcome, caller, execution_id)
-        self._record(outcome, code, meter, execution_id)
+        self._record(outcome, code, description, meter, execution_id)
         return outcome
 
-    def _record(self, outcome: Outcome, code: str, meter: _Meter, execution_id: str) -> None:
+    def _record(self, outcome: Outcome, code: str, description: str, meter: _Meter, execution_id: str) -> None:
         """Count the execution, and write its line."""
         usage, error = outcome.usage, outcome.error
         self._kb.figures.executed(outcome.status, usage.sdk_calls, usage.rows, usage.tokens_kept_out)
@@ -220,8 +268,9 @@ class Scripts:
             "source_sha256": hash_of(code),
             "source_bytes": len(code.encode("utf-8", "replace")),
             **({"source": code} if self._settings.log_queries else {}),
+            **({"description": hushed(description, plain=self._settings.log_queries)} if description else {}),
             "verdict": outcome.status,
-            **({"error": error.type} if error is not None else {}),
+            **({"error": one_line(error.type, _ERROR_CHARS)} if error is not None else {}),
             "wall_ms": round(usage.wall_ms, 1),
             "cpu_ms": round(usage.cpu_ms, 1),
             "memory_peak_bytes": usage.memory_peak_bytes,

@@ -1,48 +1,40 @@
-"""Everything that can be set, in one frozen model.
+"""Everything that can be set, in one frozen model; ``load`` puts it together.
 
-Each setting has one name: ``--flag`` on the command line, ``WINNOW_FLAG`` in the environment, ``flag`` in
-``winnow.toml`` (in the working folder, or the file named by ``WINNOW_CONFIG``), in that order of precedence.
-Two rollback switches are also read from the ``MCP_*`` variables that such servers share, after ``WINNOW_*``.
+Each setting has one name: ``--flag`` on the command line, ``WINNOW_FLAG`` in the environment, ``flag`` in a
+``winnow.toml``; the nearest source wins (``server.sources``).
+``server.topics`` has the table of them, with who may set what.
 """
 
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from tomllib import TOMLDecodeError
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, ValidationError
-from pydantic_settings import (
-    BaseSettings,
-    InitSettingsSource,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-    TomlConfigSettingsSource,
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SecretStr,
+    StringConstraints,
+    ValidationError,
 )
 
+from server.addresses import Address, to_address
 from server.errors import WinnowError
 from server.models import DocumentType, Environment
+from server.printable import one_line
+from server.sources import Given, Ignored, Rank, Source, sources, user_file
+from server.topics import KEYS, SETTERS, Setter
 
 MIB = 1024 * 1024
-
-# Variables that a setting is also read from.
-_ALSO: Mapping[str, str] = MappingProxyType(
-    {
-        "kb_v2_enabled": "MCP_KB_V2_ENABLED",
-        "structured_output_enabled": "MCP_STRUCTURED_OUTPUT_ENABLED",
-    }
-)
-
-
-def config_file() -> Path:
-    """The settings file: ``WINNOW_CONFIG``, or ``winnow.toml`` in the working folder."""
-    return Path(os.environ.get("WINNOW_CONFIG") or "winnow.toml")
 
 
 def _home(variable: str, fallback: str) -> Path:
@@ -77,30 +69,39 @@ def _table(value: Any) -> Any:
     return tuple((str(name).strip(), factor) for name, factor in value)
 
 
+_EMBEDDER = re.compile(r"(minilm|fastembed:\S+|onnx:.+|openai:https?://[^\s#]+#\S+)")
+
+
+def _check_embedder(name: Address) -> Address:
+    if not _EMBEDDER.fullmatch(name.whole):
+        raise ValueError("should be minilm, fastembed:MODEL, onnx:FOLDER or openai:URL#MODEL")
+    return name
+
+
+_written = PlainSerializer(lambda address: address.whole, return_type=str)
+# They show themselves without user, password and query.
+ServerAddress = Annotated[Address, BeforeValidator(to_address), _written]
+EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
+
 _TYPES = get_args(DocumentType)
 # In the environment a list is written a,b,c.
-Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-Folders = Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Folders = Annotated[tuple[Path, ...], BeforeValidator(_split)]
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-Labels = Annotated[tuple[Label, ...], NoDecode, BeforeValidator(_split)]
+Labels = Annotated[tuple[Label, ...], BeforeValidator(_split)]
 
 
 Factor = Annotated[float, Field(ge=0.1, le=10)]
 # In the environment a table is written a=1.5,b=0.5.
 Factors = Annotated[
-    tuple[tuple[DocumentType, Factor], ...], NoDecode, BeforeValidator(_table), Field(max_length=len(_TYPES))
+    tuple[tuple[DocumentType, Factor], ...], BeforeValidator(_table), Field(max_length=len(_TYPES))
 ]
 
 
-class Settings(BaseSettings):
-    """What is in force. Frozen: a change is a new object."""
+class Settings(BaseModel):
+    """What is in force. Frozen: a change is a new object. Made of nothing, it has the defaults alone."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="WINNOW_",
-        frozen=True,
-        extra="forbid",
-        env_ignore_empty=True,
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     store: Path = Field(default_factory=default_store, description="folder that holds index and catalogue")
     models: Path = Field(default_factory=default_models, description="folder that holds converted models")
@@ -120,9 +121,8 @@ class Settings(BaseSettings):
         default=(), max_length=1000, description="only documents of one of these repositories; empty: any"
     )
     embedding: Literal["auto", "off"] = Field(default="auto", description="off: lexical search only")
-    embedder: str = Field(
-        default="minilm",
-        pattern=r"^(minilm|fastembed:\S+|onnx:.+|openai:https?://[^\s#]+#\S+)$",
+    embedder: EmbedderName = Field(
+        default=Address("minilm"),
         description="the embedding model: minilm, fastembed:MODEL, onnx:FOLDER, or openai:URL#MODEL, "
         "an endpoint to which texts are sent",
     )
@@ -152,7 +152,9 @@ class Settings(BaseSettings):
         le=1024 * 1024,
         description="memory that writing the embedded index may take; less: smaller parts, built more often",
     )
-    qdrant_url: str | None = Field(default=None, description="a Qdrant server instead of the embedded index")
+    qdrant_url: ServerAddress | None = Field(
+        default=None, description="a Qdrant server instead of the embedded index"
+    )
     qdrant_api_key: SecretStr | None = Field(default=None, description="key of that server")
     qdrant_shards: int = Field(
         default=1, ge=1, le=256, description="parts that a new collection on that server is cut into"
@@ -167,7 +169,7 @@ class Settings(BaseSettings):
     graph: Literal["auto", "off"] = Field(
         default="auto", description="auto: ingests draw a knowledge graph and searches use it; off: neither"
     )
-    neo4j_url: str | None = Field(
+    neo4j_url: ServerAddress | None = Field(
         default=None, description="a Neo4j server (bolt:// or neo4j://) for the graph instead of the embedded one"
     )
     neo4j_user: str = Field(default="neo4j", description="user of that server")
@@ -177,15 +179,20 @@ class Settings(BaseSettings):
     )
     daemon: Literal["on", "off"] = Field(
         default="on",
-        description="on: servers of one store share one engine process, where the system allows it; off: this "
-        "process works alone, and holds the store",
+        description="share one engine process with the other servers of the store, where the system allows "
+        "it; off: this process works alone, and holds the store",
     )
     engine_idle_minutes: float = Field(
         default=5.0, ge=0.001, le=1440, description="how long an engine stays after its last client"
     )
 
-    default_response_mode: Literal["ids_only", "metadata", "preview", "full"] = "metadata"
-    content: Literal["dense", "summary"] = "dense"
+    default_response_mode: Literal["ids_only", "metadata", "preview", "full"] = Field(
+        default="metadata", description="how much of each result semantic_search shows unless asked for more"
+    )
+    content: Literal["dense", "summary"] = Field(
+        default="dense",
+        description="the text beside an answer's structure; dense: all of it, summary: its first line",
+    )
     structured_output_enabled: bool = Field(
         default=True,
         description="off, to roll back: answers are minified JSON text; no structuredContent, no outputSchema",
@@ -196,7 +203,9 @@ class Settings(BaseSettings):
     tools: Literal["all", "code"] = Field(
         default="all", description="code: list execute_code, kb_retrieve_evidence and help alone"
     )
-    tool_names: Literal["underscore", "dotted"] = "underscore"
+    tool_names: Literal["underscore", "dotted"] = Field(
+        default="underscore", description="how tool names are listed: kb_search or kb.search; both can be called"
+    )
     kb_v2_enabled: bool = Field(
         default=True, description="off, to roll back: no kb_* tools are listed, but the legacy tools instead"
     )
@@ -204,21 +213,23 @@ class Settings(BaseSettings):
         default=False, description="list search_sections and get_section_text beside the kb_* tools"
     )
     evidence: Literal["lexical", "dense"] = Field(
-        default="lexical",
+        default="dense",
         description="how quotes are scored; lexical: by their words, dense: also by the embedding model",
     )
     scratch_mb: int = Field(default=256, ge=1, le=4096, description="memory for the passages that sessions hold")
     scratch_minutes: float = Field(
         default=30.0, ge=0.01, le=1440, description="how long a session's passage is held"
     )
-    execute_code: Literal["on", "off"] = "on"
+    execute_code: Literal["on", "off"] = Field(
+        default="on", description="offer scripts, where every wall of the sandbox stands"
+    )
     sandbox: Literal["auto", "monty", "seatbelt"] = Field(
         default="auto",
         description="what runs scripts; auto: CPython behind kernel walls, monty: a smaller language, "
         "seatbelt: macOS, not yet seen to hold",
     )
     allow_weaker_sandbox: Names = Field(
-        default=(), description="walls whose absence is accepted; must name exactly what is missing"
+        default=(), description="a wall whose absence is accepted; together they name exactly what is missing"
     )
 
     skills: Folders = Field(
@@ -227,37 +238,47 @@ class Settings(BaseSettings):
     limits: Literal["standard", "strict"] = Field(
         default="standard", description="what one script may call, read and return; strict: about a tenth"
     )
+    script_calls: int | None = Field(
+        default=None, ge=1, le=10_000, description="SDK calls of one script, instead of what `limits` says"
+    )
+    script_rows: int | None = Field(
+        default=None, ge=1, le=100_000, description="ids and metadata rows of one script, likewise"
+    )
+    script_previews: int | None = Field(
+        default=None, ge=1, le=10_000, description="previews and quotes of one script, likewise"
+    )
+    script_documents: int | None = Field(
+        default=None, ge=1, le=10_000, description="excerpts and whole passages of one script, likewise"
+    )
+    result_kb: int | None = Field(default=None, ge=1, le=64, description="size of a script's result, likewise")
+    result_tokens: int | None = Field(
+        default=None, ge=100, le=20_000, description="tokens of a script's result, likewise"
+    )
     wall_seconds: float = Field(default=30.0, ge=1, le=60, description="default time limit of one script")
     memory_mb: int = Field(default=512, ge=64, le=4096, description="memory limit of one script")
     workers: int = Field(default=max(2, os.cpu_count() or 2), ge=1, le=64, description="scripts at once")
     queue: int = Field(default=50, ge=0, le=1000, description="scripts that may wait")
     queue_seconds: float = Field(default=60.0, ge=0, le=600, description="how long a script may wait")
+    calls_per_minute: int = Field(
+        default=100, ge=1, le=100_000, description="direct tool calls that one caller may make in a minute"
+    )
+    scripts_per_minute: int = Field(
+        default=30, ge=1, le=100_000, description="scripts that one caller may start in a minute"
+    )
+    reads_per_minute: int = Field(
+        default=100,
+        ge=1,
+        le=100_000,
+        description="resources, prompts and completions that one caller may ask for in a minute",
+    )
     audit: Literal["on", "off"] = Field(
-        default="on", description="off: no line is written for each script that runs (winnow audit)"
+        default="on", description="off: no line is written for each call of a tool and each script (winnow audit)"
     )
     audit_mb: float = Field(default=16.0, ge=0.01, le=1024, description="size of one file of that log")
-    audit_days: int = Field(default=90, ge=1, le=3650, description="how long its files are kept")
+    audit_days: int = Field(default=90, ge=1, le=3650, description="how long its lines are kept")
     log_queries: bool = Field(
         default=False, description="log query text, and the source of scripts, instead of their hash"
     )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags, then environment (``WINNOW_*``, then what is shared), then file."""
-        shared = {name: os.environ[variable] for name, variable in _ALSO.items() if os.environ.get(variable)}
-        return (
-            init_settings,
-            env_settings,
-            InitSettingsSource(settings_cls, init_kwargs=shared),
-            TomlConfigSettingsSource(settings_cls, toml_file=config_file()),
-        )
 
     @property
     def reachable(self) -> tuple[str, ...]:
@@ -275,40 +296,128 @@ class Settings(BaseSettings):
         return self.memory_mb * MIB
 
 
+# Variables that a setting is also read from.
+_ALSO: Mapping[str, str] = MappingProxyType(
+    {"kb_v2_enabled": "MCP_KB_V2_ENABLED", "structured_output_enabled": "MCP_STRUCTURED_OUTPUT_ENABLED"}
+)
+_MAY_NOT: Mapping[Rank, str] = MappingProxyType(
+    {
+        Rank.USER_FILE: "only a flag, a variable or the file that WINNOW_CONFIG names may set it",
+        Rank.FOLDER_FILE: "a file in the working folder may not set it",
+    }
+)
+_NO_FLAGS: Mapping[str, Any] = MappingProxyType({})
+
+
 def load_settings(**flags: Any) -> Settings:
     """The settings in force with these flags (None: not given).
 
     Raises:
         WinnowError: INVALID_REQUEST naming each setting that is wrong, and where it was set.
     """
-    given = {name: value for name, value in flags.items() if value is not None}
+    return load(flags).settings
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The settings in force, where each value that is no default was given, and what was ignored.
+
+    ``wider``: the projects that an outer source put in reach where a nearer one names a single project; that
+    project alone is in reach then.
+    """
+
+    settings: Settings
+    given: Mapping[str, Given]
+    ignored: tuple[Ignored, ...] = ()
+    wider: tuple[str, ...] = ()
+
+    def source_of(self, name: str) -> str:
+        """Where a setting comes from: its flag, its variable, the path of a file, or "default"."""
+        return self.given[name].place if name in self.given else "default"
+
+    def ignored_lines(self) -> list[str]:
+        """What was ignored and what to do about it, a line for each file or variable."""
+        places = dict.fromkeys((one.place, one.why) for one in self.ignored)
+        return [self._ignored_line(place, why) for place, why in places]
+
+    def _ignored_line(self, place: str, why: str) -> str:
+        found = {one.name for one in self.ignored if (one.place, one.why) == (place, why)} - {""}
+        names = sorted(found & SETTERS.keys()) + (["unknown settings"] if found - SETTERS.keys() else [])
+        what = f"{', '.join(names)} ignored" if names else "ignored"
+        advice = f"put settings of your own into {user_file()}, or name a file in WINNOW_CONFIG"
+        return one_line(f"{place}: {what}: {why}; {advice}")
+
+
+def load(flags: Mapping[str, Any] = _NO_FLAGS) -> Configuration:
+    """The configuration with these flags (None: not given).
+
+    A value in the working folder's file that is wrong, or that such a file may not set, is ignored and listed: a
+    folder may be somebody else's. Any other wrong value is an error.
+
+    Raises:
+        WinnowError: INVALID_REQUEST naming each setting that is wrong, and where it was set.
+    """
+    read, unreadable = sources(Settings.model_fields, flags, _ALSO)
+    given, forbidden = _allowed(read)
+    given, wider = _narrow(given)
+    settings, refused = _validate(given)
+    _check_keys(settings, given, read)
+    given = {name: one for name, one in given.items() if one not in refused}
+    left_out = [Ignored(one.name, one.place, why) for one, why in refused.items()]
+    return Configuration(settings, given, (*unreadable, *forbidden, *left_out), wider)
+
+
+def _allowed(read: Sequence[Source]) -> tuple[dict[str, Given], list[Ignored]]:
+    """Every value by the nearest source that gives it, and what sources gave that they may not."""
+    given: dict[str, Given] = {}
+    ignored: list[Ignored] = []
+    for one in (one for source in read for one in source):
+        setter = SETTERS.get(one.name, Setter.USER)
+        if one.rank > setter.value:
+            ignored.append(Ignored(one.name, one.place, _MAY_NOT[one.rank]))
+        else:
+            given.setdefault(one.name, one)
+    return given, ignored
+
+
+def _validate(given: Mapping[str, Given]) -> tuple[Settings, dict[Given, str]]:
+    """The settings, and the wrong values of the working folder's file, each with what is wrong."""
     try:
-        return Settings(**given)
+        return Settings.model_validate({name: one.value for name, one in given.items()}), {}
     except ValidationError as error:
-        wrong = "; ".join(_complaint(item["loc"], item["msg"], given) for item in error.errors(include_url=False))
-        raise WinnowError("INVALID_REQUEST", f"settings: {wrong}") from None
-    except (TOMLDecodeError, SettingsError) as error:
-        raise WinnowError("INVALID_REQUEST", f"settings: {config_file()} or the environment: {error}") from None
+        wrong = {str(item["loc"][0]): _lower(item["msg"]) for item in error.errors(include_url=False)}
+    refused = {given[name]: why for name, why in wrong.items() if given[name].rank is Rank.FOLDER_FILE}
+    if not refused:
+        complaints = "; ".join(f"{name}: {why} (from {given[name].place})" for name, why in wrong.items())
+        raise WinnowError("INVALID_REQUEST", f"settings: {complaints}")
+    settings, more = _validate({name: one for name, one in given.items() if one not in refused})
+    return settings, refused | more
 
 
-def _complaint(location: tuple[int | str, ...], message: str, flags: Mapping[str, Any]) -> str:
-    name = str(location[0]) if location else "settings"
-    message = f"{message[:1].lower()}{message[1:]}"
-    return f"{name}: {message} (from {source_of(name, flags)})"
+def _narrow(given: dict[str, Given]) -> tuple[dict[str, Given], tuple[str, ...]]:
+    """Without ``projects`` where a nearer source names one ``project``: naming one never widens its reach."""
+    one, several = given.get("project"), given.get("projects")
+    if one is None or several is None or one.rank >= several.rank:
+        return given, ()
+    return {name: each for name, each in given.items() if name != "projects"}, tuple(_split(several.value))
 
 
-def source_of(name: str, flags: Mapping[str, Any] | None = None) -> str:
-    """Where a setting comes from: its flag, its variable, the file, or "default"."""
-    if flags and name in flags:
-        return f"--{name.replace('_', '-')}"
-    for variable in (f"WINNOW_{name.upper()}", _ALSO.get(name, "")):
-        if os.environ.get(variable):
-            return variable
-    return str(config_file()) if name in _file_values() else "default"
+def _check_keys(settings: Settings, given: Mapping[str, Given], read: Sequence[Source]) -> None:
+    """Raises ``WinnowError`` where a key would go to another server than the one that it was given with."""
+    for name, address_name in KEYS.items():
+        key, address = given.get(name), getattr(settings, address_name)
+        if key is None or address is None or not address.is_remote:
+            continue
+        beside = (one for source in read if key in source for one in source if one.name == address_name)
+        for one in beside:
+            if to_address(one.value).server != address.server:
+                raise WinnowError(
+                    "INVALID_REQUEST",
+                    f"settings: {name} (from {key.place}) was given with {to_address(one.value)}, and is not sent "
+                    f"to {address} (from {given[address_name].place}); give its key in the same place",
+                )
 
 
-def _file_values() -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(config_file().read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, TOMLDecodeError):
-        return {}
+def _lower(message: str) -> str:
+    message = message.removeprefix("Value error, ")
+    return f"{message[:1].lower()}{message[1:]}"

@@ -1,15 +1,16 @@
 """Skills: functions that the operator chose for scripts to import, beside the ones that winnow brings.
 
 A folder of skills holds Python files; each public function with a docstring is a skill. Whoever can write there
-writes what scripts may call, so a file that others may write is left out, and so is one that the sandbox's policy
-refuses: a skill can nothing that a script cannot. Folders of the operator's come first; a name that is there
-already is left out, too. Scripts have no files, so no script adds or changes one.
+writes what scripts may call, so a file or folder that another user owns or may write is left out, and so is one
+that the sandbox's policy refuses: a skill can nothing that a script cannot. Folders of the operator's come first;
+a name that is there already is left out, too. Scripts have no files, so no script adds or changes one.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import os
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,10 +66,11 @@ def load(folders: Sequence[Path]) -> Shelf:
     sources: dict[str, str] = {}
     left_out: list[LeftOut] = []
     for folder in (*folders, SHIPPED):
-        for path in _files(folder, left_out):
+        is_ours = folder == SHIPPED  # who may write there writes the code of this process, too
+        for path in _files(folder, left_out, is_ours=is_ours):
             file = f"{path.stem}@{len(sources)}"
             try:
-                source = _source_of(path)
+                source = _source_of(path, is_ours=is_ours)
                 found = list(_skills_in(source, file))
             except Rejected as error:
                 where = f"line {error.line}: " if error.line else ""
@@ -84,23 +86,35 @@ def load(folders: Sequence[Path]) -> Shelf:
     return Shelf(skills, sources, tuple(left_out))
 
 
-def _files(folder: Path, left_out: list[LeftOut]) -> Sequence[Path]:
+def _files(folder: Path, left_out: list[LeftOut], *, is_ours: bool) -> Sequence[Path]:
     try:
-        _check_others(folder)
+        if not is_ours:
+            _check_writers(folder, folder.stat())
         return sorted(path for path in folder.iterdir() if path.suffix == ".py")[:_MOST_FILES]
     except OSError as error:
         left_out.append(LeftOut(str(folder), str(error)))
         return []
 
 
-def _check_others(path: Path) -> None:
-    if sys.platform != "win32" and path.stat().st_mode & stat.S_IWOTH:
-        raise PermissionError(f"others may write it: chmod o-w {path}")
+def _check_writers(path: Path, status: os.stat_result) -> None:
+    """Raises ``PermissionError`` where a user other than this one and root may write."""
+    if sys.platform == "win32":
+        return
+    if status.st_uid not in (0, os.geteuid()):
+        raise PermissionError(f"another user owns it: {path}; own it yourself, or have root own it")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(f"others may write it: chmod go-w {path}")
 
 
-def _source_of(path: Path) -> str:
-    _check_others(path)
-    with path.open("rb") as file:
+def _source_of(path: Path, *, is_ours: bool) -> str:
+    # The file that is open is the one that is checked; a pipe or a device would hold up the start.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not is_ours:
+            _check_writers(path, status)
+        if not stat.S_ISREG(status.st_mode):
+            raise PermissionError(f"it is not a file: {path}")
         data = file.read(MOST_BYTES + 1)
     return data.decode("utf-8")
 

@@ -8,18 +8,20 @@ caller is told where to continue.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from server import stated
 from server.contracts.base import PREVIEW_CHARS, Mode, Tier
 from server.models import Passage
-from server.printable import printable
+from server.printable import one_line, printable
 from server.spans import preview
 from server.tokens import count_tokens
 
-# Tokens and bytes of the payload of one direct answer. Hosts warn at 10,000 tokens and cut at 25,000; the byte
+# Tokens and bytes of the payload of one direct answer: of the structure, which is the larger of the two channels.
+# Both together are held to twice as much. Hosts warn at 10,000 tokens and cut at 25,000; the byte
 # cap is that of the smallest host's message. Quotes: what 20 of the longest take; six of the usual length stay
 # below 1,000.
 ANSWER_TOKENS: Mapping[Tier, int] = MappingProxyType(
@@ -32,12 +34,11 @@ ANSWER_TOKENS: Mapping[Tier, int] = MappingProxyType(
         "full": 20_000,
     }
 )
-ANSWER_BYTES = 256 * 1024
+ANSWER_BYTES = 128 * 1024
 # Of the graph, whose answers are names; the ceiling is for whoever asks for larger pages.
 GRAPH_TOKENS = 2_000
 MOST_GRAPH_TOKENS = 8_000
 SCRIPT_ANSWER_BYTES = 900 * 1024
-_ROW_TEXT_CHARS = 500  # titles, sections and file names longer than this are noise
 _TAG_CHARS, _TAGS = 80, 20
 # A row that is too large alone is clipped to these lengths in turn. Ids are never clipped: they would lead
 # nowhere.
@@ -94,6 +95,31 @@ def measure(value: Any) -> Size:
     return Size(count_tokens(text), len(text.encode("utf-8", "replace")))
 
 
+def estimated_tokens(payload: Mapping[str, Any]) -> int:
+    """Tokens of an answer as it is sent: its structure with ``meta``, and the text that says its values."""
+    said = " | ".join(_values(payload))
+    return count_tokens(dumps(payload)) + count_tokens(said) + _AROUND_TOKENS
+
+
+def _values(value: Any) -> Iterator[str]:
+    """What of a payload its text says."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            if name not in _UNSAID:
+                yield from _values(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _values(part)
+    elif value not in ("", None):
+        yield str(value)
+
+
+# Values that no text repeats: what a row's title and text say already.
+_UNSAID = frozenset({"document_id", "tags", "preview_tokens", "has_more", "tokens"})
+# ``meta``, and the names around both channels.
+_AROUND_TOKENS = 105
+
+
 def _cut(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> tuple[int, str]:
     """How many rows fit, and which budget ends them. Rows counted one by one come to no less than together."""
     size = Size(0, 0)
@@ -126,7 +152,7 @@ def dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def clip(text: str, max_chars: int = _ROW_TEXT_CHARS) -> str:
+def clip(text: str, max_chars: int) -> str:
     """``text`` as it may leave, at most ``max_chars`` long, cut mark included."""
     text = printable(text)
     return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
@@ -143,18 +169,18 @@ def facts(passage: Passage) -> dict[str, Any]:
 
 
 def _tags(passage: Passage) -> list[str]:
-    return [clip(tag, _TAG_CHARS) for tag in passage.document.tags[:_TAGS] if tag]
+    return [one_line(tag, _TAG_CHARS) for tag in stated.tags(passage.document.tags)[:_TAGS]]
 
 
 def _facts(passage: Passage) -> dict[str, Any]:
     document, chunk = passage.document, passage.chunk
     return {
-        "title": clip(document.title or document.uri),
-        "section": clip(" > ".join(chunk.heading_path)),
+        "title": one_line(document.title or document.uri),
+        "section": one_line(" > ".join(chunk.heading_path)),
         "type": document.type,
-        "vendor": clip(document.vendor, 200),
-        "file": clip(document.uri),
-        "created": document.created,
+        "vendor": one_line(document.vendor, 200),
+        "file": one_line(document.uri),
+        "created": stated.moment(document.created),
     }
 
 

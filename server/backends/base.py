@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from server.errors import WinnowError
-from server.models import Chunk, Document, Filters, Passage, ProjectInfo
+from server.models import Chunk, Document, Filters, Labels, Passage, ProjectInfo
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
     import numpy as np
@@ -139,7 +139,7 @@ def conditions(filters: Filters) -> list[Condition]:
     Raises ``WinnowError("INVALID_REQUEST")`` where ``updated_after`` or ``updated_before`` is not a date.
     """
     wanted: list[Condition] = [AnyOf("project", (filters.project,))]
-    wanted += [AnyOf("tags", (tag,)) for tag in filters.tags]
+    wanted += [AnyOf("tags", _spelt(filters, "tags", (tag,))) for tag in filters.tags]
     anything = {
         "doc_tag": filters.doc_tags,
         "type": filters.types,
@@ -148,12 +148,19 @@ def conditions(filters: Filters) -> list[Condition]:
         "environment": (filters.environment,) if filters.environment else (),
         "repository": filters.repositories,
     }
-    wanted += [AnyOf(key, values) for key, values in anything.items() if values]
+    wanted += [AnyOf(key, _spelt(filters, key, values)) for key, values in anything.items() if values]
     if filters.updated_after:
         wanted.append(AtLeast("updated", _date("updated_after", filters.updated_after)))
     if filters.updated_before:
         wanted.append(Below("updated", _date("updated_before", filters.updated_before)))
     return wanted
+
+
+def _spelt(filters: Filters, key: str, values: tuple[str, ...]) -> tuple[str, ...]:
+    """The values, and the other spellings of them that count as well."""
+    folded = {value.casefold() for value in values}
+    others = (other for name, other in filters.spellings if name == key and other.casefold() in folded)
+    return tuple(dict.fromkeys((*values, *others)))
 
 
 def _date(name: str, value: str) -> float:
@@ -355,6 +362,12 @@ class DocumentStore(Protocol):
 
     def documents(self, project: str) -> list[Document]:
         """All documents of a project, by uri."""
+
+    def labels(self, filters: Filters) -> Labels:
+        """The labels of the documents that these filters admit."""
+
+    def has_path(self, filters: Filters, prefix: str) -> bool:
+        """Whether one of these documents is the file ``prefix``, or lies below it."""
 
     def text(self, document_id: str, project: str) -> str | None:
         """The whole text of a document, or None where there is none."""

@@ -1,8 +1,7 @@
 """Documents, their text, their chunks and the projects, in one SQLite file: the truth about what is indexed.
 
 The vector store holds only what ranking and filters need; every word that is ever shown comes from here.
-Write-ahead logging lets several processes read while one writes; a writer waits its turn for ten seconds.
-Each thread has a connection of its own.
+See ``server.backends.sqlite`` for how several processes share it, and for what its errors become.
 """
 
 from __future__ import annotations
@@ -10,20 +9,18 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from server.backends.base import Changes, Entry, Known
+from server.backends.base import AnyOf, Changes, Entry, Known, conditions, seconds_of
 from server.backends.lock import WRITER, Lock
-from server.backends.sqlite import connect
-from server.errors import WinnowError
-from server.models import Chunk, Document, Passage, ProjectInfo
+from server.backends.sqlite import Database, connect, mapped, seal_databases, unknown_layout
+from server.models import Chunk, Document, Filters, Labels, Passage, ProjectInfo
 
 SCHEMA_VERSION = 3
 # SQLite's own ceiling for parameters is 32,766; a few hundred at a time is as fast.
@@ -81,6 +78,12 @@ _DOCUMENT = (
     "id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata,"
     " environment, repository, language"
 )
+_LABELS = ("vendor", "doc_tag", "type", "environment", "repository")
+# A document's own date, as ``payload_of`` reads it.
+_STATED = (
+    "CASE WHEN json_valid(metadata) THEN coalesce(nullif(json_extract(metadata, '$.updated'), ''),"
+    " nullif(json_extract(metadata, '$.lastmod'), ''), created) ELSE created END"
+)
 _CHUNK = 'id, document_id, ordinal, heading_path, text, start, "end", tokens'
 
 
@@ -100,23 +103,12 @@ class Catalogue:
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
-        self._own = threading.local()
-        self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
-        self._guard = threading.Lock()
-        try:
-            self._prepare()
-        except sqlite3.DatabaseError as error:
-            self.close()
-            raise _unusable(path, str(error)) from error
-        except BaseException:
-            self.close()
-            raise
+        self._database = Database(path, _prepare)
 
     def projects(self) -> list[ProjectInfo]:
         """All projects that hold documents, by name."""
-        rows = self._rows(
+        rows = self._database.rows(
             "SELECT name, generation,"
             " (SELECT count(*) FROM documents WHERE project = name),"
             " (SELECT count(*) FROM chunks WHERE project = name)"
@@ -130,7 +122,7 @@ class Catalogue:
 
     def embedding(self, project: str) -> str:
         """The fingerprint that all documents of the project share; "" where they have none or several."""
-        ((least, most),) = self._rows(
+        ((least, most),) = self._database.rows(
             "SELECT (SELECT min(embedding) FROM documents WHERE project = ?),"
             " (SELECT max(embedding) FROM documents WHERE project = ?)",
             project,
@@ -141,11 +133,11 @@ class Catalogue:
     def languages(self, project: str) -> dict[str, int]:
         """How many documents of a project are in each language; "" are those of which nobody knows."""
         query = "SELECT language, count(*) FROM documents WHERE project = ? GROUP BY language ORDER BY language"
-        return dict(self._rows(query, project))
+        return dict(self._database.rows(query, project))
 
     def generation(self, project: str) -> int:
         """Grows with every change of the project's index; 0 for a project that does not exist."""
-        rows = self._rows("SELECT generation FROM projects WHERE name = ?", project)
+        rows = self._database.rows("SELECT generation FROM projects WHERE name = ?", project)
         return int(rows[0][0]) if rows else 0
 
     def passages(self, chunk_ids: Sequence[str], project: str) -> dict[str, Passage]:
@@ -153,11 +145,11 @@ class Catalogue:
         chunks: dict[str, Chunk] = {}
         for some in _portions(chunk_ids):
             query = f"SELECT {_CHUNK} FROM chunks WHERE project = ? AND id IN ({_marks(some)})"
-            chunks |= {row[0]: _chunk(row) for row in self._rows(query, project, *some)}
+            chunks |= {one.id: one for one in self._chunks(query, project, *some)}
         documents: dict[str, Document] = {}
         for some in _portions(sorted({chunk.document_id for chunk in chunks.values()})):
             query = f"SELECT {_DOCUMENT} FROM documents WHERE id IN ({_marks(some)})"
-            documents |= {row[0]: _document(row) for row in self._rows(query, *some)}
+            documents |= {one.id: one for one in self._documents(query, *some)}
         return {
             chunk.id: Passage(chunk, documents[chunk.document_id])
             for chunk in chunks.values()
@@ -167,11 +159,34 @@ class Catalogue:
     def documents(self, project: str) -> list[Document]:
         """All documents of a project, by uri."""
         query = f"SELECT {_DOCUMENT} FROM documents WHERE project = ? ORDER BY uri"
-        return [_document(row) for row in self._rows(query, project)]
+        return self._documents(query, project)
+
+    def labels(self, filters: Filters) -> Labels:
+        """The labels of the documents that these filters admit; filters on dates are not looked at."""
+        where, values = _admitted(filters)
+        found = {
+            key: frozenset(
+                row[0] for row in self._database.rows(f"SELECT DISTINCT {key} FROM documents{where}", *values)
+            )
+            for key in _LABELS
+        }
+        tags = self._database.rows(f"SELECT DISTINCT value FROM documents, json_each(tags){where}", *values)
+        stated = self._database.rows(f"SELECT {_STATED}, count(*) FROM documents{where} GROUP BY 1", *values)
+        dated = [(seconds_of(str(date)), count) for date, count in stated]
+        return Labels(
+            {key: labels - {""} for key, labels in found.items()} | {"tags": frozenset(row[0] for row in tags)},
+            tuple(sorted(date for date, _ in dated if date is not None)),
+            sum(count for date, count in dated if date is None),
+        )
+
+    def has_path(self, filters: Filters, prefix: str) -> bool:
+        """Whether one of the documents that these filters admit is the file ``prefix``, or lies below it."""
+        where, values = _admitted(replace(filters, path_prefix=prefix))
+        return bool(self._database.rows(f"SELECT 1 FROM documents{where} LIMIT 1", *values))
 
     def text(self, document_id: str, project: str) -> str | None:
         """The whole text of a document, or None where there is none."""
-        rows = self._rows(
+        rows = self._database.rows(
             "SELECT text FROM texts JOIN documents ON id = document_id WHERE document_id = ? AND project = ?",
             document_id,
             project,
@@ -181,7 +196,7 @@ class Catalogue:
     def chunks(self, document_id: str, project: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
         query = f"SELECT {_CHUNK} FROM chunks WHERE document_id = ? AND project = ? ORDER BY ordinal"
-        return [_chunk(row) for row in self._rows(query, document_id, project)]
+        return self._chunks(query, document_id, project)
 
     def known(self, project: str) -> list[Known]:
         """What tells whether a document changed, for all documents of a project."""
@@ -189,24 +204,26 @@ class Catalogue:
             "SELECT id, uri, source, origin, content_hash, context_hash, embedding"
             " FROM documents WHERE project = ?"
         )
-        return [Known(*row) for row in self._rows(query, project)]
+        return [Known(*row) for row in self._database.rows(query, project)]
 
     def stamps(self, project: str, source: str) -> dict[str, str]:
         """What each file of a source looked like when it was read."""
         query = "SELECT origin, stamp FROM files WHERE project = ? AND source = ?"
-        return dict(self._rows(query, project, source))
+        return dict(self._database.rows(query, project, source))
 
     def chunk_ids(self, project: str) -> list[str]:
         """Every chunk of a project, by id."""
-        return [row[0] for row in self._rows("SELECT id FROM chunks WHERE project = ? ORDER BY id", project)]
+        return [
+            row[0] for row in self._database.rows("SELECT id FROM chunks WHERE project = ? ORDER BY id", project)
+        ]
 
     def chunk_count(self) -> int:
         """Chunks in all projects."""
-        return int(self._rows("SELECT count(*) FROM chunks")[0][0])
+        return int(self._database.rows("SELECT count(*) FROM chunks")[0][0])
 
     def apply(self, changes: Changes) -> None:
         """Make one change, all of it or nothing; the generation grows if documents changed."""
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             replaced = [entry.document.id for entry in changes.entries]
             for table, key in (("chunks", "document_id"), ("texts", "document_id"), ("documents", "id")):
                 connection.executemany(
@@ -223,7 +240,7 @@ class Catalogue:
 
     def doubt(self, document_ids: Sequence[str]) -> None:
         """Forget what the points of these documents hold, because it is about to change."""
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             connection.executemany(
                 "UPDATE documents SET context_hash = '' WHERE id = ?", [(id,) for id in document_ids]
             )
@@ -231,19 +248,19 @@ class Catalogue:
     @property
     def identity(self) -> str:
         """Eight characters that tell this catalogue from every other one."""
-        return str(self._rows("SELECT identity FROM catalogue")[0][0])
+        return str(self._database.rows("SELECT identity FROM catalogue")[0][0])
 
     @property
     def binding(self) -> Binding:
         """Where the vectors are."""
-        return Binding(*self._rows("SELECT vectors, dimension FROM catalogue")[0])
+        return Binding(*self._database.rows("SELECT vectors, dimension FROM catalogue")[0])
 
     def bind(self, binding: Binding) -> None:
         """Say where the vectors are: those of a catalogue without chunks, or the same ones elsewhere.
 
         Once this has returned it survives the machine, so that what counted before may be removed.
         """
-        with self._writing_to_disk() as connection:
+        with self._database.writing(to_disk=True) as connection:
             connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
 
     def rebind(self, binding: Binding, embedding: str) -> None:
@@ -251,27 +268,31 @@ class Catalogue:
 
         Survives the machine as ``bind`` does.
         """
-        with self._writing_to_disk() as connection:
+        with self._database.writing(to_disk=True) as connection:
             connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
             connection.execute("UPDATE documents SET embedding = ?", (embedding,))
             connection.execute("UPDATE projects SET generation = generation + 1")
 
     @contextmanager
     def only_writer(self) -> Iterator[None]:
-        """Keep other writers out, those of other processes too. Raises ``WinnowError("INDEX_HELD")``."""
+        """Keep other writers out, those of other processes too, and seal the databases at the end.
+
+        Raises ``WinnowError("INDEX_HELD")``.
+        """
         lock = Lock(self._path.parent, WRITER)
         try:
             yield
         finally:
+            seal_databases(self._path.parent)
             lock.release()
 
     def unfinished(self, project: str) -> bool:
         """Whether a writer began and never came to its ``finish``."""
-        return self._rows("SELECT writing FROM projects WHERE name = ?", project) == [(1,)]
+        return self._database.rows("SELECT writing FROM projects WHERE name = ?", project) == [(1,)]
 
     def begin(self, project: str) -> None:
         """Mark the project as being written, and make it if it is new."""
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             connection.execute(
                 "INSERT INTO projects (name, writing) VALUES (?, 1) ON CONFLICT DO UPDATE SET writing = 1",
                 (project,),
@@ -279,69 +300,35 @@ class Catalogue:
 
     def finish(self, project: str) -> None:
         """Take the mark away."""
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             connection.execute("UPDATE projects SET writing = 0 WHERE name = ?", (project,))
 
     def close(self) -> None:
         """Close the connections of all threads."""
-        with self._guard:
-            for _, connection in self._all:
-                connection.close()
-            self._all.clear()
-            self._own = threading.local()
+        self._database.close()
 
-    def _prepare(self) -> None:
-        if self._version() < SCHEMA_VERSION:
-            with self._writing() as connection:
-                # Another process may have been first while this one waited, so the version is read again.
-                _bring_up_to_date(connection, self._version())
-        if (version := self._version()) != SCHEMA_VERSION:
-            raise _unusable(self._path, f"it has layout {version}, this winnow reads {SCHEMA_VERSION}")
+    def _documents(self, query: str, *values: str) -> list[Document]:
+        with self._database.parsing():
+            return [_document(row) for row in self._database.rows(query, *values)]
 
-    def _version(self) -> int:
-        return int(self._rows("PRAGMA user_version")[0][0])
-
-    def _connection(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
-        if connection is None:
-            connection = self._own.connection = connect(self._path)
-            with self._guard:
-                for thread, left in self._all:
-                    if not thread.is_alive():
-                        left.close()
-                self._all = [pair for pair in self._all if pair[0].is_alive()]
-                self._all.append((threading.current_thread(), connection))
-        return connection
-
-    def _rows(self, query: str, *values: Any) -> list[Any]:
-        return self._connection().execute(query, values).fetchall()
-
-    @contextmanager
-    def _writing_to_disk(self) -> Iterator[sqlite3.Connection]:
-        """A change that the disk has once it is committed; a machine that fails may lose others."""
-        self._connection().execute("PRAGMA synchronous = FULL")
-        try:
-            with self._writing() as connection:
-                yield connection
-        finally:
-            self._connection().execute("PRAGMA synchronous = NORMAL")
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        connection = self._connection()
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield connection
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
+    def _chunks(self, query: str, *values: str) -> list[Chunk]:
+        with self._database.parsing():
+            return [_chunk(row) for row in self._database.rows(query, *values)]
 
 
 def rename(path: Path) -> None:
     """Give a catalogue that was copied an identity of its own: two of one would share a collection on a server."""
-    with closing(connect(path)) as connection:
+    with mapped(path), closing(connect(path)) as connection:
         connection.execute("UPDATE catalogue SET identity = ?", (secrets.token_hex(4),))
+
+
+def _prepare(database: Database) -> None:
+    if database.version() < SCHEMA_VERSION:
+        with database.writing() as connection:
+            # Another process may have been first while this one waited, so the version is read again.
+            _bring_up_to_date(connection, database.version())
+    if (version := database.version()) != SCHEMA_VERSION:
+        raise unknown_layout(database.path, version, SCHEMA_VERSION)
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:
@@ -450,6 +437,29 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
+def _admitted(filters: Filters) -> tuple[str, list[str]]:
+    """A WHERE clause for the documents that the filters admit, but for dates, and the values of its marks."""
+    clauses: list[str] = []
+    values: list[str] = []
+    for condition in conditions(replace(filters, updated_after="", updated_before="")):
+        if not isinstance(condition, AnyOf):  # dates
+            continue
+        match condition.key:
+            case "tags":
+                one = (
+                    f"EXISTS (SELECT 1 FROM json_each(documents.tags) WHERE value IN ({_marks(condition.values)}))"
+                )
+                values += condition.values
+            case "paths":
+                one = "(uri = ? OR substr(uri, 1, length(?) + 1) = ? || '/')"
+                values += 3 * list(condition.values)
+            case key:
+                one = f"{key} IN ({_marks(condition.values)})"
+                values += condition.values
+        clauses.append(one)
+    return f" WHERE {' AND '.join(clauses)}", values
+
+
 def _marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
@@ -457,7 +467,3 @@ def _marks(values: Sequence[Any]) -> str:
 def _portions(values: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(values), _AT_ONCE):
         yield values[start : start + _AT_ONCE]
-
-
-def _unusable(path: Path, why: str) -> WinnowError:
-    return WinnowError("INDEX_UNAVAILABLE", f"{path} cannot be used: {why}; ingest into another --store")

@@ -14,6 +14,7 @@ import numpy as np
 import onnxruntime  # type: ignore[import-untyped]
 from tokenizers import Encoding, Tokenizer
 
+from server.deadlines import check
 from server.errors import WinnowError
 
 # What such models were trained on; a chunk and a query are about half of it.
@@ -50,6 +51,7 @@ class CrossEncoder:
         """How well each text answers the query, 0 to 1."""
         found: list[float] = []
         for start in range(0, len(texts), _BATCH):
+            check()
             pairs = [(query, text) for text in texts[start : start + _BATCH]]
             found += self._batch(self._tokenizer.encode_batch(pairs))
         return found

@@ -9,17 +9,20 @@ scanned again. What the bytes find is scored once more with the whole vectors, w
 
 from __future__ import annotations
 
+import errno
 import json
-import tempfile
+import os
+import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import qdrant_edge as qdrant
 
+from server.backends import seal
 from server.backends.base import (
     DENSE,
     EXACT_KB,
@@ -42,6 +45,10 @@ from server.backends.base import (
     point_as_written,
 )
 from server.backends.lock import HOLDER, Lock
+from server.backends.seal import Watch
+from server.backends.usable import refused
+from server.backends.workshops import CREATING, workshop
+from server.deadlines import check
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import Filters
@@ -67,6 +74,10 @@ _KEPT_READY = ("quantized.", "vector_index", "payload_index", "id_tracker")
 _WHOLE = "vector_storage-" + DENSE
 _WARM_BYTES_A_MB = 1 << 19
 _PROJECT = "project"  # the key of the payload that every point has
+_ANEW = "make it anew from the text that the store keeps: winnow reindex"
+_PANIC = "PanicException"  # of the engine's language; no module has it
+_ROOM_BYTES = 48 << 20
+_TOO_MANY_OPEN = ("TooManyOpenFiles", "Too many open files")
 _READERS = 4
 _READ_BYTES = 1 << 20
 
@@ -99,9 +110,13 @@ class EdgeStore:
         self._folder, self._memory_mb = store / vectors, memory_mb
         self._build_every, self._unbuilt = None if is_built_apart else points_at_once(memory_mb), 0
         self._is_warmed, self._is_closing = False, threading.Event()
+        self._is_changed = False
         try:
-            self._shard = _open(self._folder, _config(dimension, memory_mb))
-            self._projects = _projects(self._shard)
+            self._watch = Watch(self._folder, _damaged)
+            with seal.laid_aside(self._folder, self._files), self._asked():
+                self._shard = _open(self._folder, _config(dimension, memory_mb))
+                self._projects = _projects(self._shard)
+            self._watch.start()
         except BaseException:
             self._release()
             raise
@@ -110,8 +125,10 @@ class EdgeStore:
         """Put the points in; a point with a known id replaces it."""
         if not points:
             return
+        _check_room(self._folder)
         self._projects |= {str(point.payload[_PROJECT]) for point in points}  # before a search can find them
-        self._shard.update(qdrant.UpdateOperation.upsert_points([_point(point) for point in points]))
+        with self._changing():
+            self._shard.update(qdrant.UpdateOperation.upsert_points([_point(point) for point in points]))
         self._unbuilt += len(points)
         if self._build_every is not None and self._unbuilt >= self._build_every:
             self.optimize()
@@ -120,7 +137,8 @@ class EdgeStore:
         """Take the points out; unknown ids are no error."""
         if chunk_ids:
             points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
-            self._shard.update(qdrant.UpdateOperation.delete_points(points))
+            with self._changing():
+                self._shard.update(qdrant.UpdateOperation.delete_points(points))
 
     def search_dense(
         self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
@@ -154,17 +172,21 @@ class EdgeStore:
 
     def count(self) -> int:
         """Points in all projects."""
-        return self._shard.count(qdrant.CountRequest(exact=True))
+        with self._asked():
+            return self._shard.count(qdrant.CountRequest(exact=True))
 
     def flush(self) -> None:
         """Return once everything upserted so far survives the machine."""
-        self._shard.flush()
+        with self._asked():
+            self._shard.flush()
 
     def optimize(self) -> None:
-        """Build the HNSW graph where the collection is large enough to want one."""
+        """Build the HNSW graph where the collection is large enough to want one, and seal what is there then."""
         self._unbuilt = 0
-        self._shard.optimize()
-        self._shard.flush()  # until then the engine keeps, and maps, what it has replaced
+        with self._changing():
+            self._shard.optimize()
+            self._shard.flush()  # until then the engine keeps, and maps, what it has replaced
+        self._seal()
 
     def warm(self) -> None:
         """Begin to read the whole vectors into the system's cache, where half of ``memory_mb`` has room for them.
@@ -182,7 +204,10 @@ class EdgeStore:
     def close(self) -> None:
         """Flush and let the next process in."""
         self._is_closing.set()
+        self._watch.close()
         self._shard.close()
+        if self._is_changed:
+            self._seal()
         self._release()
 
     def _warm(self, files: Sequence[Path]) -> None:
@@ -190,14 +215,48 @@ class EdgeStore:
             with suppress(OSError):  # an ingest that built it anew has put it away
                 _read(file, self._is_closing.is_set)
 
+    def _seal(self) -> None:
+        with suppress(OSError):  # without a seal it opens, too
+            seal.write(self._folder, self._files())
+            self._is_changed = False
+
+    def _files(self) -> list[Path]:
+        return [file for file in self._folder.rglob("*") if _is_sealable(file)]
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """Around every call of the engine, which has no exceptions of its own: what went wrong, and where."""
+        self._watch.hold()
+        try:
+            yield
+        except WinnowError:
+            raise
+        except Exception as error:
+            _check_open_files(self._folder, error)
+            why = f"the index in {self._folder} cannot be used: {error}"
+            raise WinnowError("INDEX_UNAVAILABLE", f"{why}; {_ANEW}") from error
+        except BaseException as error:
+            if type(error).__name__ != _PANIC:
+                raise
+            raise _damaged(self._folder, str(error)) from error
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        self._is_changed = True
+        seal.unseal(self._folder)
+        with self._asked():
+            yield
+
     def _release(self) -> None:
         if self._lock is not None:
             self._lock.release()
 
     def _pages(self, where: qdrant.Filter | None, offset: Any, *, whole: bool) -> Iterator[list[qdrant.Record]]:
         while True:
+            check()
             request = qdrant.ScrollRequest(offset, PAGE, where, with_payload=whole, with_vector=whole)
-            records, offset = self._shard.scroll(request)
+            with self._asked():
+                records, offset = self._shard.scroll(request)
             yield records
             if offset is None:
                 return
@@ -220,10 +279,12 @@ class EdgeStore:
     def _search(
         self, query: qdrant.Query, where: qdrant.Filter, limit: int, params: qdrant.SearchParams | None = None
     ) -> list[tuple[str, float]]:
+        check()
         request = qdrant.QueryRequest(
             limit=limit, query=query, filter=where, params=params, with_payload=False, with_vector=False
         )
-        found: list[Any] = self._shard.query(request)  # their ids are numbers: we gave them
+        with self._asked():
+            found: list[Any] = self._shard.query(request)  # their ids are numbers: we gave them
         return [(chunk_of_point(one.id), one.score) for one in found]
 
     def _score(
@@ -248,8 +309,37 @@ def _open(folder: Path, config: qdrant.EdgeConfig) -> qdrant.EdgeShard:
             shard.close()
             shard = qdrant.EdgeShard.load(str(folder), config)
         return _indexed(shard)
+    except OSError as error:
+        raise refused(folder.parent, error) from error
     except Exception as error:  # the engine has no exceptions of its own
-        raise WinnowError("INDEX_UNAVAILABLE", f"the index in {folder} does not open: {error}") from error
+        _check_open_files(folder, error)
+        raise WinnowError("INDEX_UNAVAILABLE", f"the index in {folder} does not open: {error}; {_ANEW}") from error
+
+
+def _damaged(path: Path, why: str) -> WinnowError:
+    details = {"damaged": path.name}
+    return WinnowError("INDEX_UNAVAILABLE", f"{path} is damaged: {why}; {_ANEW}", details=details)
+
+
+def _check_room(folder: Path) -> None:
+    """The engine writes into maps of files that have no room yet: a disk that is full then kills the process."""
+    free = shutil.disk_usage(folder).free
+    if free < _ROOM_BYTES:
+        raise WinnowError(
+            "INDEX_UNAVAILABLE",
+            f"the disk is nearly full: {free >> 20:,} MB are free in {folder}, writing the index takes at least "
+            f"{_ROOM_BYTES >> 20}; make room there, then run the same command again",
+        )
+
+
+def _check_open_files(folder: Path, error: Exception) -> None:
+    """Nothing is wrong with the files where the process may only open no more of them."""
+    if any(words in str(error) for words in _TOO_MANY_OPEN):
+        raise refused(folder.parent, OSError(errno.EMFILE, os.strerror(errno.EMFILE))) from error
+
+
+def _is_sealable(file: Path) -> bool:
+    return file.is_file() and file.name not in (seal.NAME, f".{seal.NAME}")
 
 
 def _read_ahead(folder: Path) -> None:
@@ -284,8 +374,8 @@ def _is_so(folder: Path, config: qdrant.EdgeConfig) -> bool:
 
 def _create(folder: Path, config: qdrant.EdgeConfig) -> None:
     """Make an empty shard elsewhere and rename it: a folder that exists is whole."""
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".creating-") as workshop:
-        made = Path(workshop, folder.name)
+    with workshop(folder.parent, CREATING) as elsewhere:
+        made = elsewhere / folder.name
         made.mkdir()
         shard = qdrant.EdgeShard.create(str(made), config)
         _indexed(shard).close()

@@ -99,7 +99,7 @@ def load_embedder(settings: Settings) -> Embedder:
 
     Raises ``WinnowError("MODEL_UNAVAILABLE")`` that says what is missing.
     """
-    kind, _, which = settings.embedder.partition(":")
+    kind, _, which = settings.embedder.whole.partition(":")
     return _KINDS[kind](which, settings)
 
 
@@ -124,7 +124,7 @@ def install_model(settings: Settings, say: weights.Say) -> None:
 
     ``say`` is told each step. Raises ``WinnowError("MODEL_UNAVAILABLE")`` where there is no way to the weights.
     """
-    kind, _, which = settings.embedder.partition(":")
+    kind, _, which = settings.embedder.whole.partition(":")
     if kind == "fastembed":
         from server.backends.fastembed_model import download
 

@@ -2,7 +2,7 @@
 
 A row is the graph of one document, in columns; replacing a document replaces a row. The first read after a change
 joins the rows of a project into one compressed graph (see ``server.graph.walk``) for each scope in use.
-Write-ahead logging lets several processes read while one writes; each read asks for the generation first.
+Each read asks for the generation first. See ``server.backends.sqlite`` for how several processes share the file.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from server.backends.sqlite import connect
-from server.errors import WinnowError
+from server.backends.sqlite import Database, unknown_layout
 from server.graph import walk
 from server.graph.base import (
     PAGE_SIZE,
@@ -65,6 +63,11 @@ CREATE TABLE graphs (
 CREATE UNIQUE INDEX graphs_by_document ON graphs (project, document_id);
 CREATE TABLE derived (project TEXT PRIMARY KEY, edges BLOB NOT NULL, evidence BLOB NOT NULL);
 """
+_GENERATION = "SELECT generation FROM projects WHERE name = ?"
+_PARTS = (
+    "SELECT document_id, nodes, names, titles, edges, evidence FROM graphs WHERE project = ?"
+    " ORDER BY uri, document_id"
+)
 
 
 class SqliteGraph:
@@ -74,20 +77,12 @@ class SqliteGraph:
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
-        self._own = threading.local()
-        self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._guard = threading.Lock()
         self._building = threading.Lock()
         self.waits = Waits()
         self._graphs: OrderedDict[tuple[str, Scope], tuple[int, Graph]] = OrderedDict()
         self._wholes: dict[str, tuple[int, Whole]] = {}
-        try:
-            self._prepare()
-        except BaseException:
-            self.close()
-            raise
+        self._database = Database(path, _prepare)
 
     def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
         """See ``GraphStore.apply``."""
@@ -95,15 +90,16 @@ class SqliteGraph:
             check(graph)
         rows = [_row(project, part(graph)) for graph in replaced]
         gone = [(project, id) for id in (*deleted, *(graph.document_id for graph in replaced))]
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             connection.executemany("DELETE FROM graphs WHERE project = ? AND document_id = ?", gone)
             connection.executemany("INSERT INTO graphs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             _grow(connection, project)
 
     def derive(self, project: str) -> None:
         """See ``GraphStore.derive``."""
-        with self._writing() as connection:
-            all = _read(connection, project)
+        with self._database.writing() as connection:
+            with self._database.parsing():
+                all = _read(connection, project)
             edges, evidence = together(*mentions(all))
             connection.execute(
                 "INSERT OR REPLACE INTO derived VALUES (?, ?, ?)", (project, edges.tobytes(), evidence.tobytes())
@@ -115,14 +111,13 @@ class SqliteGraph:
 
     def generation(self, project: str) -> int:
         """Grows with every change; 0 where there never was one."""
-        with self._mapped():
-            return _generation(self._connection(), project)
+        rows = self._database.rows(_GENERATION, project)
+        return int(rows[0][0]) if rows else 0
 
     def documents(self, project: str) -> frozenset[str]:
         """The ids of the documents whose graphs are held."""
-        with self._mapped():
-            rows = self._connection().execute("SELECT document_id FROM graphs WHERE project = ?", (project,))
-            return frozenset(id for (id,) in rows)
+        rows = self._database.rows("SELECT document_id FROM graphs WHERE project = ?", project)
+        return frozenset(id for (id,) in rows)
 
     def load(self, project: str, types: Types) -> None:
         """See ``GraphStore.load``."""
@@ -220,16 +215,13 @@ class SqliteGraph:
 
     def export(self, project: str) -> Iterator[DocumentGraph]:
         """See ``GraphStore.export``."""
-        with self._mapped():
-            yield from (document_graph(part) for part in _parts(self._connection(), project))
+        with self._database.parsing():
+            for row in self._database.each(_PARTS, project):
+                yield document_graph(_part(row))
 
     def close(self) -> None:
         """Close the connections of all threads."""
-        with self._guard:
-            for _, connection in self._all:
-                connection.close()
-            self._all.clear()
-            self._own = threading.local()
+        self._database.close()
 
     def _graph(self, project: str, scope: Scope) -> Graph:
         known = self._kept(project, scope, self.generation(project))
@@ -258,73 +250,28 @@ class SqliteGraph:
 
     def _whole(self, project: str) -> tuple[int, Whole]:
         known = self._wholes.get(project)
-        with self._reading() as connection:
+        with self._database.reading() as connection, self._database.parsing():
             generation = _generation(connection, project)
             if known is None or known[0] != generation:
                 known = self._wholes[project] = generation, _read(connection, project)
         return known
 
-    def _prepare(self) -> None:
-        if self._version() < SCHEMA_VERSION:
-            with self._writing() as connection:
-                # Another process may have been first while this one waited, so the version is read again.
-                if self._version() == 0:
-                    # executescript would commit the transaction around it
-                    for statement in _SCHEMA.split(";"):
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        if (version := self._version()) != SCHEMA_VERSION:
-            raise _unusable(self._path, f"it has layout {version}, this winnow reads {SCHEMA_VERSION}")
 
-    def _version(self) -> int:
-        with self._mapped():
-            return int(self._connection().execute("PRAGMA user_version").fetchone()[0])
-
-    def _connection(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
-        if connection is None:
-            connection = self._own.connection = connect(self._path)
-            with self._guard:
-                for thread, left in self._all:
-                    if not thread.is_alive():
-                        left.close()
-                self._all = [pair for pair in self._all if pair[0].is_alive()]
-                self._all.append((threading.current_thread(), connection))
-        return connection
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """One state of the file for several reads."""
-        with self._mapped():
-            connection = self._connection()
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                connection.execute("ROLLBACK")
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._mapped():
-            connection = self._connection()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
-
-    @contextmanager
-    def _mapped(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise _unusable(self._path, str(error)) from error
+def _prepare(database: Database) -> None:
+    if database.version() < SCHEMA_VERSION:
+        with database.writing() as connection:
+            # Another process may have been first while this one waited, so the version is read again.
+            if database.version() == 0:
+                # executescript would commit the transaction around it
+                for statement in _SCHEMA.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    if (version := database.version()) != SCHEMA_VERSION:
+        raise unknown_layout(database.path, version, SCHEMA_VERSION)
 
 
 def _generation(connection: sqlite3.Connection, project: str) -> int:
-    row = connection.execute("SELECT generation FROM projects WHERE name = ?", (project,)).fetchone()
+    row = connection.execute(_GENERATION, (project,)).fetchone()
     return int(row[0]) if row else 0
 
 
@@ -349,30 +296,21 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _parts(connection: sqlite3.Connection, project: str) -> Iterator[Part]:
-    rows = connection.execute(
-        "SELECT document_id, nodes, names, titles, edges, evidence FROM graphs WHERE project = ?"
-        " ORDER BY uri, document_id",
-        (project,),
+def _part(row: Sequence[Any]) -> Part:
+    id, nodes, names, titles, edges, evidence = row
+    named: tuple[list[str], list[str]] = json.loads(titles)
+    return Part(
+        id,
+        tuple([Node(*(*fields, id)) for fields in json.loads(nodes)]),
+        np.frombuffer(names, np.int64),
+        *named,
+        edges=np.frombuffer(edges, EDGE),
+        evidence=np.frombuffer(evidence, np.int64),
     )
-    for id, nodes, names, titles, edges, evidence in rows:
-        named: tuple[list[str], list[str]] = json.loads(titles)
-        yield Part(
-            id,
-            tuple([Node(*(*fields, id)) for fields in json.loads(nodes)]),
-            np.frombuffer(names, np.int64),
-            *named,
-            edges=np.frombuffer(edges, EDGE),
-            evidence=np.frombuffer(evidence, np.int64),
-        )
 
 
 def _read(connection: sqlite3.Connection, project: str) -> Whole:
     row = connection.execute("SELECT edges, evidence FROM derived WHERE project = ?", (project,)).fetchone()
     edges, evidence = row or (b"", b"")
-    parts = list(_parts(connection, project))
+    parts = [_part(row) for row in connection.execute(_PARTS, (project,))]
     return whole(parts, np.frombuffer(edges, EDGE), np.frombuffer(evidence, np.int64))
-
-
-def _unusable(path: Path, why: str) -> WinnowError:
-    return WinnowError("INDEX_UNAVAILABLE", f"{path} cannot be used: {why}; ingest into another --store")

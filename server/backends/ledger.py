@@ -6,13 +6,11 @@ graph stores apart that were filled from one catalogue.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
-from server.backends.sqlite import BUSY_SECONDS, write_ahead
-from server.errors import WinnowError
+from server.backends.sqlite import Database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS ledger (
@@ -26,7 +24,7 @@ CREATE TABLE IF NOT EXISTS ledger (
 class LedgerFile:
     """Stamps and facts of documents by project. ``store`` names the graph store that they belong to.
 
-    The file is made with the first row. Methods raise ``WinnowError("INDEX_UNAVAILABLE")`` where it is not ours.
+    The file is made when it is first asked. Methods raise ``WinnowError`` as ``server.backends.sqlite`` says.
     """
 
     def __init__(self, path: Path, store: str) -> None:
@@ -36,32 +34,28 @@ class LedgerFile:
     def stamps(self, project: str) -> dict[str, str]:
         """What each document was like, by id, when its graph was written."""
         query = "SELECT document_id, stamp FROM ledger WHERE store = ? AND project = ?"
-        with self._open() as connection:
-            return dict(connection.execute(query, (self._store, project)))
+        with closing(self._opened()) as database:
+            return dict(database.rows(query, self._store, project))
 
     def facts(self, project: str) -> Iterator[bytes]:
         """What was kept of each document."""
         query = "SELECT facts FROM ledger WHERE store = ? AND project = ? ORDER BY document_id"
-        with self._open() as connection:
-            yield from (facts for (facts,) in connection.execute(query, (self._store, project)))
+        with closing(self._opened()) as database:
+            yield from (facts for (facts,) in database.each(query, self._store, project))
 
     def apply(self, project: str, written: Mapping[str, tuple[str, bytes]], deleted: Sequence[str] = ()) -> None:
         """Keep stamp and facts of some documents and forget others, in one transaction."""
         rows = [(self._store, project, id, stamp, facts) for id, (stamp, facts) in written.items()]
         gone = [(self._store, project, id) for id in deleted]
-        with self._open() as connection, connection:
+        with closing(self._opened()) as database, database.writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?)", rows)
             connection.executemany("DELETE FROM ledger WHERE store = ? AND project = ? AND document_id = ?", gone)
 
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with closing(sqlite3.connect(self._path, timeout=BUSY_SECONDS)) as connection:
-                write_ahead(connection)
-                connection.execute(_SCHEMA)
-                yield connection
-        except sqlite3.Error as error:
-            raise WinnowError(
-                "INDEX_UNAVAILABLE", f"{self._path} cannot be used: {error}; ingest into another --store"
-            ) from error
+    def _opened(self) -> Database:
+        return Database(self._path, _prepare)
+
+
+def _prepare(database: Database) -> None:
+    if not database.rows("SELECT 1 FROM sqlite_master WHERE name = 'ledger'"):
+        with database.writing() as connection:
+            connection.execute(_SCHEMA)

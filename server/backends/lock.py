@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
+from server.backends.usable import named, prepared
 from server.errors import WinnowError
 
 HOLDER, WRITER, ENGINE, STARTER = "holder", "writer", "engine", "starter"
@@ -41,12 +42,14 @@ class Holder:
 class Lock:
     """A lock on a store's folder, held from construction to ``release``. ``kind`` is one of the four above.
 
-    Raises ``WinnowError("INDEX_HELD")`` that names who has it.
+    Raises ``WinnowError("INDEX_HELD")`` that names who has it, "INDEX_UNAVAILABLE" where the folder
+    cannot be used.
     """
 
     def __init__(self, store: Path, kind: str) -> None:
-        store.mkdir(parents=True, exist_ok=True)
-        opened = os.open(store / kind, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        prepared(store)
+        with named(store):
+            opened = os.open(store / kind, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._file = os.fdopen(opened, "r+", encoding="utf-8")
         if not _take_soon(self._file):
             held_by = _read(self._file)
@@ -59,7 +62,8 @@ class Lock:
                 retry_after_s=_RETRY_SECONDS,
                 details={"pid": held_by.pid, "command": held_by.command},
             )
-        self.sign()
+        with named(store):
+            self.sign()
 
     def sign(self) -> None:
         """Name this process as the one that has it; a fork has it together with its parent."""
@@ -73,11 +77,17 @@ class Lock:
 
 
 def holder(store: Path, kind: str = HOLDER) -> Holder | None:
-    """The process that has the lock of this kind on ``store``, or None. Changes nothing."""
+    """The process that has the lock of this kind on ``store``, or None. Changes nothing.
+
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the folder cannot be used.
+    """
     try:
-        file = (store / kind).open("r+", encoding="utf-8")
-    except FileNotFoundError:
-        return None
+        with named(store):
+            file = (store / kind).open("r+", encoding="utf-8")
+    except WinnowError as error:
+        if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
+            return None
+        raise
     with file:
         return None if _take(file) else _read(file)
 

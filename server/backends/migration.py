@@ -28,12 +28,12 @@ from pathlib import Path
 
 from server.backends.base import Point, SparseVector, VectorStore
 from server.backends.catalogue import rename
+from server.backends.folders import make_private
+from server.backends.sqlite import mapped
+from server.backends.usable import CATALOGUE, FILES
 from server.errors import WinnowError
 from server.models import Filters
 
-# The files of a store beside its vectors; those that are not there are not copied.
-CATALOGUE = "catalogue.sqlite3"
-FILES = (CATALOGUE, "graph.sqlite3", "ledger.sqlite3")
 # Chunks whose own vectors are asked for in both stores, and how deep their rankings are compared.
 QUESTIONS = 50
 DEPTH = 10
@@ -102,7 +102,7 @@ def check_whole(folder: Path, to: str) -> None:
 
 def begin(folder: Path, to: str, origin: str) -> Mark:
     """Mark the target; the mark of an earlier run of the same move stays, with how far that came."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     found = mark_of(folder, to)
     mark = found if found and found.origin == origin else Mark(to, origin)
     _write(folder, mark)
@@ -115,7 +115,7 @@ def finish(folder: Path, mark: Mark) -> None:
 
 
 def copy_files(source: Path, target: Path, step: OnStep) -> None:
-    """Everything but the vectors. What a killed run left of a file is written over."""
+    """Everything but the vectors, as far as it is there. What a killed run left of a file is written over."""
     for name in filter(lambda name: (source / name).exists(), FILES):
         _copy(source / name, target / name, name, step)
     rename(target / CATALOGUE)
@@ -148,7 +148,11 @@ def _copy(source: Path, target: Path, name: str, step: OnStep) -> None:
     def told(status: int, left: int, total: int) -> None:
         step(f"copying {name}", total - left, total)
 
-    with closing(sqlite3.connect(source)) as read, closing(sqlite3.connect(target)) as written:
+    with (
+        mapped(target),
+        closing(sqlite3.connect(source)) as read,
+        closing(sqlite3.connect(target)) as written,
+    ):
         read.backup(written, pages=_PAGES_AT_ONCE, progress=told)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from tokenizers import Tokenizer
 from server.backends import weights
 from server.backends.base import ENGLISH, Vector
 from server.backends.turns import Turns
+from server.backends.workshops import CONVERTING, workshop
 
 # What the model was trained on: text beyond it does not reach the vector, so chunks are cut below it.
 WINDOW = 256
@@ -102,8 +102,8 @@ def convert(source: Path, models: Path) -> None:
 
     weights.check(source)
     models.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=models, prefix=".converting-") as workshop:
-        made = Path(workshop, "model")
+    with workshop(models, CONVERTING) as elsewhere:
+        made = elsewhere / "model"
         made.mkdir()
         shutil.copyfile(source / weights.TOKENIZER, made / weights.TOKENIZER)
         minilm_graph.convert(source / weights.WEIGHTS, made / "model.onnx")

@@ -33,6 +33,8 @@ import numpy as np
 from neo4j import READ_ACCESS, WRITE_ACCESS, GraphDatabase, ManagedTransaction, Session, Transaction, unit_of_work
 from neo4j.exceptions import DriverError, Neo4jError
 
+from server import deadlines
+from server.addresses import Address
 from server.backends import cypher
 from server.errors import WinnowError
 from server.graph import walk
@@ -117,7 +119,7 @@ class Neo4jGraph:
         connect_seconds: float = CONNECT_SECONDS,
         query_seconds: float = QUERY_SECONDS,
     ) -> None:
-        self._url = url
+        self._address = Address(url)
         self._database = database
         self._space = space
         self._query_seconds = query_seconds
@@ -344,6 +346,7 @@ class Neo4jGraph:
         admitted = None if scope is None else _ids(scope)
         began, is_abandoned = time.monotonic(), False
         while (waited := time.monotonic() - began) <= self._query_seconds:
+            deadlines.check()
             with self._mapped(), self._session(READ_ACCESS) as session:
                 answers = self._attempt(session, _Asked(self._space + project, admitted), work)
             if answers:
@@ -359,7 +362,8 @@ class Neo4jGraph:
         """The answer, or nothing where a change was being written meanwhile."""
         gates: list[Gate] = []
 
-        @unit_of_work(timeout=self._query_seconds)
+        # 0 would be no limit
+        @unit_of_work(timeout=max(_PAUSE_SECONDS, deadlines.current().at_most(self._query_seconds)))
         def attempt(transaction: ManagedTransaction) -> list[T]:
             reader = _Reader(transaction, asked)
             gates.append(reader.gate())
@@ -387,10 +391,10 @@ class Neo4jGraph:
             if "TimedOut" in (error.code or ""):
                 message = f"the graph took longer than {self._query_seconds} s; ask for fewer hops or types"
                 raise WinnowError("TIMEOUT", message) from error
-            message = f"the graph at {_shown(self._url)} answered {error.code}; its log says more"
+            message = f"the graph at {self._address} answered {error.code}; its log says more"
             raise WinnowError("INDEX_UNAVAILABLE", message) from error
         except (DriverError, ValueError) as error:
-            raise _unusable(self._url, type(error).__name__) from error
+            raise _unusable(self._address, type(error).__name__) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,6 +419,7 @@ class _Reader:
 
     def rows(self, statement: str, **values: Any) -> list[Any]:
         """What the statement returns, row by row."""
+        deadlines.check()
         asked = self.asked
         return self.transaction.run(statement, project=asked.project, scope=asked.scope, **values).values()
 
@@ -778,12 +783,7 @@ def _portions(values: Sequence[T]) -> Iterator[Sequence[T]]:
         yield values[start : start + _AT_ONCE]
 
 
-def _unusable(url: str, why: str) -> WinnowError:
+def _unusable(address: Address, why: str) -> WinnowError:
     return WinnowError(
-        "INDEX_UNAVAILABLE", f"the graph at {_shown(url)} cannot be used ({why}); is Neo4j running there?"
+        "INDEX_UNAVAILABLE", f"the graph at {address} cannot be used ({why}); is Neo4j running there?"
     )
-
-
-def _shown(url: str) -> str:
-    # user and password may stand before the host
-    return url.rpartition("@")[2] if "@" in url else url

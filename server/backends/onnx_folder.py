@@ -13,7 +13,6 @@ As with the default model each text is a run of its own, so that its vector depe
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -26,10 +25,10 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from server.backends.base import ENGLISH, Vector
+from server.backends.identity import GRAPHS, digest
 from server.backends.turns import Turns
 from server.errors import WinnowError
 
-_GRAPHS = ("model.onnx", "onnx/model.onnx")
 _WINDOW = 512
 _POOLINGS = ("cls", "mean")
 _MODES: Mapping[str, str] = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
@@ -44,7 +43,7 @@ class OnnxFolder:
     """
 
     def __init__(self, folder: Path) -> None:
-        graph = next((folder / name for name in _GRAPHS if (folder / name).is_file()), None)
+        graph = next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
         if graph is None or not (folder / "tokenizer.json").is_file():
             raise _unusable(folder, "it needs model.onnx (or onnx/model.onnx) and tokenizer.json")
         self._pooling = _pooling(folder)
@@ -54,7 +53,7 @@ class OnnxFolder:
         )
         self._inputs = [each.name for each in self._session.get_inputs()]
         self._name = folder.resolve().name
-        self._digest = _digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
+        self._digest = digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
         self._fingerprint = f"onnx/{self._name}/{self._digest}/{self._pooling}/{window}"
         self._turns = Turns(self._embed_one)
         self._dimension = len(self.embed(["dimension"])[0])
@@ -148,14 +147,6 @@ def _read(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise _unusable(path.parent, f"{path.name} is no JSON: {error}") from None
     return told if isinstance(told, dict) else {}
-
-
-def _digest(files: Sequence[Path]) -> str:
-    whole = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as file:
-            whole.update(hashlib.file_digest(file, "sha256").digest())
-    return whole.hexdigest()[:12]
 
 
 def _unusable(folder: Path, why: str) -> WinnowError:

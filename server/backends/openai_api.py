@@ -13,17 +13,18 @@ from collections.abc import Sequence
 import httpx
 import numpy as np
 
+from server.addresses import Address
 from server.backends.base import Vector
 from server.backends.onnx_folder import languages_of
 from server.backends.turns import FEW
+from server.deadlines import Deadline, current
 from server.errors import WinnowError
 
 # Texts in one request: an ingest's portion; services admit 96 to 2,048.
 AT_ONCE = 64
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 60.0
-_TIMEOUT = httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
 # A search may take 15 s in all, and answers by words where this takes longer.
-_QUERY_TIMEOUT = httpx.Timeout(_CONNECT_SECONDS)
+_QUERY_SECONDS = 5.0
 _ATTEMPTS, _QUERY_ATTEMPTS = 6, 2
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 30.0
 # Busy, or ill for the moment; anything else is an answer.
@@ -41,7 +42,7 @@ class OpenAIEndpoint:
         self, url: str, model: str, key: str | None, *, pause_seconds: float = _FIRST_PAUSE_SECONDS
     ) -> None:
         base = url.rstrip("/")
-        self._url = base if base.endswith("/embeddings") else f"{base}/embeddings"
+        self._address = Address(base if base.endswith("/embeddings") else f"{base}/embeddings")
         self._model = model
         self._pause_seconds = pause_seconds
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -71,19 +72,20 @@ class OpenAIEndpoint:
         return np.concatenate([self._asked(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)])
 
     def _asked(self, texts: Sequence[str]) -> Vector:
-        is_query = len(texts) <= FEW
+        is_query, deadline = len(texts) <= FEW, current()
         attempts = _QUERY_ATTEMPTS if is_query else _ATTEMPTS
         for attempt in range(attempts):
+            deadline.check()
             try:
                 answer = self._client.post(
-                    self._url,
+                    self._address.whole,
                     # Some services refuse an empty text.
                     json={
                         "model": self._model,
                         "input": [text or " " for text in texts],
                         "encoding_format": "float",
                     },
-                    timeout=_QUERY_TIMEOUT if is_query else _TIMEOUT,
+                    timeout=_timeout(deadline, is_query=is_query),
                 )
             except httpx.HTTPError as error:
                 told, pause = f"{type(error).__name__}: {error}", 0.0
@@ -94,7 +96,7 @@ class OpenAIEndpoint:
                 if answer.status_code not in _WEATHER:
                     raise self._unavailable(told, is_weather=False)
             if attempt + 1 < attempts:
-                time.sleep(_pause(self._pause_seconds, attempt, pause, is_query=is_query))
+                time.sleep(deadline.at_most(_pause(self._pause_seconds, attempt, pause, is_query=is_query)))
         raise self._unavailable(told, is_weather=True)
 
     def _vectors(self, answer: httpx.Response, count: int) -> Vector:
@@ -112,10 +114,16 @@ class OpenAIEndpoint:
     def _unavailable(self, told: str, *, is_weather: bool) -> WinnowError:
         return WinnowError(
             "MODEL_UNAVAILABLE",
-            f"the embedding endpoint {self._url} (model {self._model}) answers {told}; "
+            f"the embedding endpoint {self._address} (model {self._model}) answers "
+            f"{self._address.without_credentials(told)}; "
             "check the settings embedder and embedder_key",
             retryable=is_weather,
         )
+
+
+def _timeout(deadline: Deadline, *, is_query: bool) -> httpx.Timeout:
+    answer = deadline.at_most(_QUERY_SECONDS if is_query else _ANSWER_SECONDS)
+    return httpx.Timeout(answer, connect=deadline.at_most(_CONNECT_SECONDS))
 
 
 def _wanted_pause(answer: httpx.Response) -> float:

@@ -18,11 +18,14 @@ from server.backends.embedders import LazyEmbedder
 from server.backends.graph_sqlite import SqliteGraph
 from server.backends.ledger import LedgerFile
 from server.backends.lock import HOLDER, Lock
-from server.backends.migration import CATALOGUE, check_whole
+from server.backends.migration import check_whole
+from server.backends.sqlite import REPAIR
 from server.backends.succession import sweep, vectors_of
+from server.backends.usable import CATALOGUE, named, prepared
 from server.backends.weights import DIMENSION
+from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
-from server.models import Document, Filters
+from server.models import Document, Filters, Labels
 from server.retrieval.hybrid import Retriever
 from server.retrieval.languages import is_mixed, load
 from server.settings import Settings
@@ -41,7 +44,8 @@ class Backends:
     """Everything that an index consists of, open. Close it to let another process in.
 
     ``reranker`` loads the second stage when it is first asked for, and raises what that raises; None without one.
-    ``graph`` is None where none is kept. ``scope_of`` is ``admitted`` as a function that remembers.
+    ``graph`` is None where none is kept. ``scope_of`` and ``labels_of`` are ``admitted`` and
+    ``labels`` as functions that remember.
     """
 
     catalogue: Catalogue
@@ -50,6 +54,7 @@ class Backends:
     embedder: LazyEmbedder
     retriever: Retriever
     scope_of: Callable[[Filters], Scope]
+    labels_of: Callable[[Filters], Labels]
     reranker: Callable[[], Reranker | None] = _none
 
     def admits(self, filters: Filters, document: Document) -> bool:
@@ -59,6 +64,14 @@ class Backends:
     def admitted(self, filters: Filters) -> Scope:
         """The documents that a search with these filters could return, by id; None for all of the project."""
         return self.scope_of(filters)
+
+    def labels(self, filters: Filters) -> Labels:
+        """The labels of the documents that these filters admit, whatever their dates."""
+        return self.labels_of(filters)
+
+    def has_path(self, filters: Filters, prefix: str) -> bool:
+        """Whether one of these documents is the file ``prefix``, or lies below it."""
+        return self.catalogue.has_path(filters, prefix)
 
     def waits(self) -> Mapping[str, Waited]:
         """How long searches waited for writers, by what they waited at. (Reads of the catalogue never wait.)"""
@@ -73,25 +86,36 @@ class Backends:
         self.catalogue.close()
 
 
-def open_backends(settings: Settings, *, wait_for_model: bool, builds_apart: bool = False) -> Backends:
+def open_backends(
+    settings: Settings, *, wait_for_model: bool, builds_apart: bool = False, mends: bool = False
+) -> Backends:
     """Open what ``settings`` name; a store that does not exist is made, empty.
 
     The model starts to load in the background; with ``wait_for_model`` this returns once it is loaded or
     known to be missing. ``builds_apart``: others wait for this process, so nothing that holds it up is done in it.
+    ``mends``: the caller brings the vectors in line with the catalogue, so they need not be now.
     Raises ``WinnowError``: "INDEX_HELD" where another process holds the index,
     "INDEX_UNAVAILABLE" where it cannot be opened or reached.
     """
+    prepared(settings.store)
+    with named(settings.store):
+        return _opened(settings, wait_for_model=wait_for_model, builds_apart=builds_apart, mends=mends)
+
+
+def _opened(settings: Settings, *, wait_for_model: bool, builds_apart: bool, mends: bool) -> Backends:
     embedder = LazyEmbedder(settings)
     embedder.start()
     catalogue = Catalogue(catalogue_path(settings))
     graph: GraphStore | None = None
     try:
         graph = open_graph(settings)
-        check_whole(settings.store, settings.qdrant_url or "")
+        check_whole(settings.store, str(settings.qdrant_url or ""))
         binding = _bound(settings, catalogue, embedder)
         store = _current(settings, catalogue, binding, builds_apart=builds_apart)
         if not settings.qdrant_url:
             sweep(settings.store, catalogue)
+            if not mends:
+                _check_counts(settings.store, catalogue, store)
     except BaseException:
         catalogue.close()
         if graph:
@@ -111,7 +135,24 @@ def open_backends(settings: Settings, *, wait_for_model: bool, builds_apart: boo
         scope_of,
         languages_of=languages_of,
     )
-    return Backends(catalogue, store, graph, embedder, retriever, scope_of, _reranker_of(settings))
+    return Backends(
+        catalogue, store, graph, embedder, retriever, scope_of, labels(catalogue), _reranker_of(settings)
+    )
+
+
+def _check_counts(store: Path, catalogue: Catalogue, vectors: CurrentVectors) -> None:
+    """An ingest writes points before chunks, and removes chunks before points: there are never fewer points."""
+    chunks, points = catalogue.chunk_count(), vectors.count()
+    if points >= chunks > 0 or points == chunks:
+        return
+    vectors.close()
+    missing = (
+        f"the vectors hold {points:,} of {chunks:,} chunks; make them anew from the text that the store keeps: "
+        "winnow reindex"
+        if chunks
+        else f"the catalogue is empty, the vectors hold {points:,} chunks; {REPAIR}"
+    )
+    raise WinnowError("INDEX_UNAVAILABLE", f"the index in {store} is not whole: {missing}")
 
 
 def catalogue_path(settings: Settings) -> Path:
@@ -129,7 +170,7 @@ def open_vectors(settings: Settings, catalogue: Catalogue) -> VectorStore:
 
 def ledger_of(settings: Settings) -> LedgerFile:
     """What the graph of these settings was drawn from."""
-    return LedgerFile(settings.store / "ledger.sqlite3", settings.neo4j_url or "")
+    return LedgerFile(settings.store / "ledger.sqlite3", str(settings.neo4j_url or ""))
 
 
 def scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
@@ -144,6 +185,16 @@ def scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
         return None if is_whole else at(filters, catalogue.generation(filters.project))
 
     return admitted
+
+
+def labels(catalogue: Catalogue) -> Callable[[Filters], Labels]:
+    """The labels of the documents that filters admit, remembered until the project changes."""
+
+    @lru_cache(maxsize=_SCOPES)
+    def at(filters: Filters, generation: int) -> Labels:
+        return catalogue.labels(filters)
+
+    return lambda filters: at(filters, catalogue.generation(filters.project))
 
 
 def languages(catalogue: Catalogue) -> Callable[[str], Mapping[str, int]]:
@@ -192,7 +243,7 @@ def _bound(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedder) -> 
     binding = catalogue.binding
     if catalogue.chunk_count() or settings.embedding == "off":
         return binding
-    model = None if settings.embedder == "minilm" else embedder.wait()
+    model = None if settings.embedder.whole == "minilm" else embedder.wait()
     dimension = model.dimension if model else DIMENSION
     if dimension != binding.dimension:
         binding = Binding(vectors_of(dimension), dimension)
@@ -250,9 +301,10 @@ def open_neo4j(settings: Settings, *, space: str = "", query_seconds: float | No
     """The graph on the server at ``neo4j_url``; ``query_seconds`` is the store's own limit unless given."""
     from server.backends.neo4j import QUERY_SECONDS, Neo4jGraph
 
+    assert settings.neo4j_url is not None
     password = settings.neo4j_password
     return Neo4jGraph(
-        str(settings.neo4j_url),
+        settings.neo4j_url.whole,
         settings.neo4j_user if password else "",
         password.get_secret_value() if password else "",
         space=space,
@@ -284,9 +336,10 @@ def _open_embedded(
 def _open_server(settings: Settings, identity: str, binding: Binding) -> VectorStore:
     from server.backends.qdrant import Layout, QdrantStore
 
+    assert settings.qdrant_url is not None
     key = settings.qdrant_api_key
     return QdrantStore(
-        str(settings.qdrant_url),
+        settings.qdrant_url.whole,
         binding.dimension,
         # What is in the collection but not in the catalogue counts as left over, so no two share one.
         collection="-".join(["winnow", identity, *binding.vectors.split("-")[1:]]),

@@ -11,6 +11,7 @@ imitation of a server, in Python and by brute force: for tests, it is unfit beyo
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
+from server.addresses import Address
 from server.backends.base import (
     DENSE,
     EXACT_KB,
@@ -41,6 +43,7 @@ from server.backends.base import (
     conditions,
     point_as_written,
 )
+from server.deadlines import current
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import Filters
@@ -93,7 +96,7 @@ class QdrantStore:
         api_key: str | None = None,
         layout: Layout = ONE,
     ) -> None:
-        self._url = url
+        self._address = Address(url)
         self._layout = layout
         self._name = collection
         self._client = self._asked(lambda: _connect(url, api_key))
@@ -141,7 +144,7 @@ class QdrantStore:
 
     def count(self) -> int:
         """Points in all projects."""
-        return self._asked(lambda: self._client.count(self._name, exact=True)).count
+        return self._asked(lambda: self._client.count(self._name, exact=True, timeout=_patience())).count
 
     def flush(self) -> None:
         """Nothing to do: every write waited until the server had it in its log."""
@@ -176,7 +179,7 @@ class QdrantStore:
                 shard_number=self._layout.shards,
                 replication_factor=self._layout.replicas,
             )
-        if self._url != MEMORY:  # the imitation has no payload indexes and warns
+        if self._address.whole != MEMORY:  # the imitation has no payload indexes and warns
             self._index_payload()
 
     def _index_payload(self) -> None:
@@ -191,7 +194,13 @@ class QdrantStore:
         while True:
             records, offset = self._asked(
                 lambda at=offset: self._client.scroll(  # type: ignore[misc]
-                    self._name, where, limit=size, offset=at, with_payload=whole, with_vectors=whole
+                    self._name,
+                    where,
+                    limit=size,
+                    offset=at,
+                    with_payload=whole,
+                    with_vectors=whole,
+                    timeout=_patience(),
                 )
             )
             yield records
@@ -212,10 +221,11 @@ class QdrantStore:
                 query=query,
                 using=using,
                 query_filter=where,
-                search_params=params if self._url != MEMORY else None,  # the imitation always scans
+                search_params=params if self._address.whole != MEMORY else None,  # the imitation always scans
                 limit=limit,
                 with_payload=False,
                 with_vectors=False,
+                timeout=_patience(),
             )
         )
         return [(_chunk(found.id), found.score) for found in answer.points]
@@ -244,14 +254,23 @@ class QdrantStore:
 
     def _asked(self, question: Callable[[], R]) -> R:
         # The client raises its own, httpx's and gRPC's exceptions, and ValueError for what a server refuses.
+        deadline = current()
+        deadline.check()
         try:
             return question()
         except Exception as error:
+            deadline.check()  # who asked for too little time did not find a server that is down
             raise WinnowError(
                 "INDEX_UNAVAILABLE",
-                f"the Qdrant server at {self._url} does not answer: {error}",
+                f"the Qdrant server at {self._address} does not answer: "
+                f"{self._address.without_credentials(error)}",
                 retryable=True,
             ) from error
+
+
+def _patience() -> int:
+    """Seconds until the server must have answered, of which it knows whole ones only."""
+    return max(1, math.ceil(current().at_most(_TIMEOUT_SECONDS)))
 
 
 def _wait(error: Exception, pause: float) -> float | None:

@@ -20,6 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from server.backends.catalogue import Binding, Catalogue
+from server.backends.workshops import CREATING
+from server.backends.workshops import sweep as sweep_workshops
 
 _FILE = "reindexing.json"
 
@@ -69,6 +71,7 @@ def sweep(store: Path, catalogue: Catalogue) -> None:
     for path in folders:
         if path.name not in kept:
             shutil.rmtree(path, ignore_errors=True)
+    sweep_workshops(store, CREATING)
 
 
 def _begun(store: Path) -> _Plan | None:

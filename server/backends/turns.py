@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from server.backends.base import Vector
+from server.deadlines import current
 
 T = TypeVar("T")
 
@@ -40,9 +41,15 @@ class Turns(Generic[T]):
         """Shape (len(items), dimension), in their order; there is at least one."""
         if len(items) > FEW:
             return np.stack([*self._ingests.map(self._later, items)])
+        deadline = current()
+
+        def embedded(item: T) -> Vector:
+            deadline.check()
+            return self._embed_one(item)
+
         with self._way.taken():
             alone = len(items) == 1
-            return np.stack([*(map if alone else self._questions.map)(self._embed_one, items)])
+            return np.stack([*(map if alone else self._questions.map)(embedded, items)])
 
     def _later(self, item: T) -> Vector:
         self._way.give()

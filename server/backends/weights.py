@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
+from server.addresses import show_address
 from server.errors import WinnowError
 
 Say = Callable[[str], None]
@@ -102,20 +103,20 @@ def _from_hub(folder: Path, say: Say) -> None:
     endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
     for name in (TOKENIZER, WEIGHTS):
         url = f"{endpoint}/{_HUB_PATH}/{name}"
-        say(f"fetching {url}")
+        say(f"fetching {show_address(url)}")
         _fetch(url, folder / name, say)
 
 
 def _fetch(url: str, target: Path, say: Say) -> None:
     if not url.startswith(("https://", "http://")):
-        raise OSError(f"{url} is not an http address")
+        raise OSError(f"{show_address(url)} is not an http address")
     with urllib.request.urlopen(url, timeout=_HUB_TIMEOUT_SECONDS) as response, target.open("wb") as file:
         total = int(response.headers.get("Content-Length") or 0)
         done, said = 0, 0
         while block := response.read(_BLOCK_BYTES):
             done += file.write(block)
             if done > _LARGEST_BYTES:
-                raise OSError(f"{url} is larger than the published file")
+                raise OSError(f"{show_address(url)} is larger than the published file")
             if total and done * 4 // total > said:
                 said = done * 4 // total
                 say(f"  {done / 1e6:.0f} of {total / 1e6:.0f} MB")

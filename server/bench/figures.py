@@ -8,8 +8,13 @@ from statistics import median, quantiles
 
 
 def percentiles(values: Sequence[float]) -> dict[str, float]:
-    """Median and 95th percentile, in the unit of the values."""
-    return {"p50": round(median(values), 3), "p95": round(quantiles(values, n=20)[-1], 3)}
+    """Median, 95th and 99th percentile, in the unit of the values."""
+    cuts = quantiles(values, n=100, method="inclusive")
+    return {
+        "p50": round(median(values), 3),
+        "p95": round(quantiles(values, n=20)[-1], 3),
+        "p99": round(cuts[-1], 3),
+    }
 
 
 async def timed_ms(action: Callable[[], Awaitable[object]]) -> float:

@@ -30,7 +30,7 @@ def questions(library: Library, project: str, count: int) -> list[str]:
 async def measure(
     kb: KnowledgeBase, asked: Sequence[str], progress: Callable[[int], None] = lambda done: None
 ) -> dict[str, Any]:
-    """Milliseconds of each operation, p50 and p95.
+    """Milliseconds of each operation, p50, p95 and p99.
 
     No ranking is known before it is asked for: every search searches. ``evidence_on_top`` is what quotes add to a
     search: ``kb.extract_evidence`` over the passages that the search of the same question found.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from server.commands.output import print_json
+from server.commands.output import complain, print_json, tell
+from server.framing import told
 from server.settings import Settings
 
 
@@ -24,17 +24,20 @@ def asked(
     if as_json:
         print_json({**payload, "warnings": list(warnings)})
         return
-    sys.stdout.write("\n".join(lines(payload)) + "\n")
-    sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings)
+    tell(*told(lines(payload), payload))
+    complain(*(f"warning: {warning}" for warning in warnings))
 
 
 async def _answer(
     settings: Settings, operation: str, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     from server.app import knowledge
+    from server.backends.usable import existing
 
+    existing(settings.store)
     kb = knowledge(settings, wait_for_model=True)
     try:
+        await kb.open()
         answer = await kb.call(operation, arguments, kb.caller("shell"))
         return answer.payload, answer.warnings
     finally:

@@ -1,45 +1,66 @@
-"""``winnow audit``: what scripts did on this store."""
+"""``winnow audit``: what was asked of this store, and what scripts did on it."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
-from server.audit import read, since_of
-from server.commands.output import Json, Store, command, errors_shown, print_json
+from server.audit import Kind, read, since_of
+from server.backends.usable import named
+from server.commands.output import Json, Store, command, errors_shown, print_json, tell
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.printable import one_line
+from server.settings import Settings, load_settings
 
 app = command()
 
-_HEAD = ("time", "verdict", "ms", "calls", "rows", "kept out", "returned", "source", "client")
+Record = Mapping[str, Any]
+
 _HASH_CHARS = 12
+_CELL_CHARS = 60
 
 
-@app.command(epilog="Examples: winnow audit | winnow audit --since 7d --json")
+@app.command(epilog="Examples: winnow audit | winnow audit --since 7d --json | winnow audit --tool kb_search")
 def audit(
     since: Annotated[
         str | None,
         typer.Option("--since", metavar="WHEN", help="7d, 12h, or a date: 2026-01-31", show_default=False),
     ] = None,
-    last: Annotated[int, typer.Option("--last", metavar="N", min=1, help="the last N executions")] = 50,
+    tool: Annotated[
+        str | None,
+        typer.Option("--tool", metavar="NAME", help="only calls of this tool", show_default=False),
+    ] = None,
+    last: Annotated[int, typer.Option("--last", metavar="N", min=1, help="the last N executions and calls")] = 50,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Show what scripts did: verdict, calls, rows, tokens kept out and returned; no query text."""
+    """Show what scripts did and what was asked directly: verdicts, rows, tokens; no query text."""
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store)
-        records = list(read(settings.audit_folder, None if since is None else _moment(since)))
-        summary = _summary(records)
+        start = None if since is None else _moment(since)
+        name = None if tool is None else _plain(tool)
+        executions = list(_lines(settings, start, "executions")) if name in (None, "execute_code") else []
+        calls = [one for one in _lines(settings, start, "calls") if name in (None, _plain(str(one.get("tool"))))]
+        summary = {**_summary(executions), "calls": _summary_of_calls(calls)}
         if as_json:
-            print_json({"summary": summary, "executions": records[-last:]})
+            print_json({"summary": summary, "executions": executions[-last:], "calls": calls[-last:]})
             return
-        sys.stdout.write(_table(records[-last:]) + _told(summary))
+        if name in (None, "execute_code"):
+            tell(*_table(executions[-last:]), "", _told(summary), "")
+        tell(*_table(calls[-last:], _CALL_COLUMNS), "", _told_of_calls(summary["calls"]))
+
+
+def _lines(settings: Settings, since: datetime | None, kind: Kind) -> Iterator[dict[str, Any]]:
+    with named(settings.store):
+        yield from read(settings.audit_folder, since, kind)
+
+
+def _plain(name: str) -> str:
+    return name.replace(".", "_")
 
 
 def _moment(since: str) -> datetime:
@@ -49,34 +70,95 @@ def _moment(since: str) -> datetime:
         raise WinnowError("INVALID_REQUEST", f"--since: not {since!r}; write 7d, 12h, or 2026-01-31") from None
 
 
-def _summary(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    verdicts = Counter(str(record.get("verdict")) for record in records)
-    sums = {name: sum(int(record.get(name, 0)) for record in records) for name in _SUMMED}
-    return {"executions": len(records), "verdicts": dict(sorted(verdicts.items())), **sums}
+# --- sums ---------------------------------------------------------------------------------------------------
 
 
 _SUMMED = ("sdk_calls", "rows", "tokens_kept_out", "tokens_returned")
 
 
-def _table(records: Sequence[dict[str, Any]]) -> str:
-    rows = [_HEAD, *map(_row, records)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
-    return "\n".join(lines) + "\n"
+def _summary(records: Sequence[Record]) -> dict[str, Any]:
+    sums = {name: sum(int(record.get(name, 0)) for record in records) for name in _SUMMED}
+    return {"executions": len(records), "verdicts": _verdicts(records), **sums}
 
 
-def _row(record: dict[str, Any]) -> tuple[str, ...]:
-    numbers = (f"{int(record.get(name, 0)):,}" for name in ("wall_ms", *_SUMMED))
-    verdict = " ".join(filter(None, (str(record.get("verdict")), record.get("error"))))
-    source = str(record.get("source_sha256", ""))[:_HASH_CHARS]
-    return (str(record.get("time", ""))[:19], verdict, *numbers, source, str(record.get("client", "")))
+def _summary_of_calls(records: Sequence[Record]) -> dict[str, Any]:
+    return {
+        "count": len(records),
+        "verdicts": _verdicts(records),
+        "tools": dict(sorted(Counter(str(record.get("tool")) for record in records).items())),
+        "rows": sum(int(record.get("rows", 0)) for record in records),
+        "tokens": sum(int(record.get("tokens", 0)) for record in records),
+    }
 
 
-def _told(summary: dict[str, Any]) -> str:
-    verdicts = ", ".join(f"{count:,} {name}" for name, count in summary["verdicts"].items()) or "none"
+def _verdicts(records: Sequence[Record]) -> dict[str, int]:
+    return dict(sorted(Counter(str(record.get("verdict")) for record in records).items()))
+
+
+def _told(summary: Record) -> str:
     return (
-        f"\n{summary['executions']:,} executions ({verdicts}); {summary['tokens_kept_out']:,} tokens kept out, "
-        f"{summary['tokens_returned']:,} returned\n"
+        f"{summary['executions']:,} executions ({_counted(summary['verdicts'])}); "
+        f"{summary['tokens_kept_out']:,} tokens kept out, {summary['tokens_returned']:,} returned"
     )
+
+
+def _told_of_calls(summary: Record) -> str:
+    return (
+        f"{summary['count']:,} calls ({_counted(summary['verdicts'])}); {summary['rows']:,} rows, "
+        f"{summary['tokens']:,} tokens"
+    )
+
+
+def _counted(verdicts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {one_line(name, _CELL_CHARS)}" for name, count in verdicts.items()) or "none"
+
+
+# --- tables -------------------------------------------------------------------------------------------------
+
+
+def _number(name: str) -> Callable[[Record], str]:
+    return lambda record: f"{int(record.get(name, 0)):,}"
+
+
+def _text(name: str, most: int = _CELL_CHARS) -> Callable[[Record], str]:
+    return lambda record: str(record.get(name, ""))[:most]
+
+
+def _verdict(record: Record) -> str:
+    return " ".join(filter(None, (str(record.get("verdict")), str(record.get("error", "")))))
+
+
+Columns = Mapping[str, Callable[[Record], str]]
+
+_COLUMNS: Columns = {
+    "time": _text("time", 19),
+    "verdict": _verdict,
+    "ms": _number("wall_ms"),
+    "calls": _number("sdk_calls"),
+    "rows": _number("rows"),
+    "kept out": _number("tokens_kept_out"),
+    "returned": _number("tokens_returned"),
+    "source": _text("source_sha256", _HASH_CHARS),
+    "client": _text("client"),
+}
+_CALL_COLUMNS: Columns = {
+    "time": _text("time", 19),
+    "tool": _text("tool"),
+    "verdict": _verdict,
+    "ms": _number("ms"),
+    "rows": _number("rows"),
+    "tokens": _number("tokens"),
+    "arguments": _text("arguments", _HASH_CHARS),
+    "client": _text("client"),
+    "trace": _text("trace_id"),
+}
+
+
+def _table(records: Sequence[Record], columns: Columns = _COLUMNS) -> list[str]:
+    rows = [tuple(columns), *(_row(record, columns) for record in records)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _row(record: Record, columns: Columns = _COLUMNS) -> tuple[str, ...]:
+    return tuple(one_line(cell(record), _CELL_CHARS) for cell in columns.values())

@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from pydantic import SecretStr
 
-from server.commands.output import Json, command, errors_shown, print_json
+from server.commands.output import Json, command, complain, errors_shown, print_json, tell
 from server.logs import masked
-from server.settings import Settings, load_settings, source_of
+from server.settings import Configuration, Settings, load
+from server.topics import TOPICS
 
 app = command()
 
 
 @app.command(epilog="Example: WINNOW_FUSION=rrf winnow config --json")
 def config(as_json: Json = False) -> None:
-    """Show every setting, its value and its source; secrets are masked."""
+    """Show every setting, its value and its source; secrets are masked.
+
+    A value that its place may not set is ignored, and listed: a winnow.toml in the working folder may set only
+    what can do no harm.
+    """
     with errors_shown(as_json=as_json):
-        settings = load_settings()
-        rows = {
-            name: {
-                "value": _shown(getattr(settings, name)),
-                "source": source_of(name),
-                "help": field.description or "",
-            }
-            for name, field in Settings.model_fields.items()
-        }
+        configuration = load()
+        rows = {name: _row(configuration, name) for settings in TOPICS.values() for name in settings}
         if as_json:
             print_json(rows)
-            return
-        width = max(map(len, rows))
-        for name, row in rows.items():
-            sys.stdout.write(f"{name:<{width}}  {row['value']!s:<40}  {row['source']}\n")
+        else:
+            tell(*_lines(rows))
+        complain(*(f"winnow: {line}" for line in configuration.ignored_lines()))
+
+
+def _row(configuration: Configuration, name: str) -> dict[str, Any]:
+    return {
+        "value": _shown(getattr(configuration.settings, name)),
+        "source": configuration.source_of(name),
+        "help": Settings.model_fields[name].description or "",
+        "ignored": [{"place": one.place, "why": one.why} for one in configuration.ignored if one.name == name],
+    }
+
+
+def _lines(rows: dict[str, Any]) -> list[str]:
+    width = max(map(len, rows))
+    return [f"{name:<{width}}  {row['value']!s:<40}  {row['source']}" for name, row in rows.items()]
 
 
 def _shown(value: Any) -> Any:
     if isinstance(value, SecretStr):
         return masked(value.get_secret_value())
     if isinstance(value, tuple):
-        return list(value)
+        return [_shown(one) for one in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from server.commands.ingest import progress_shown
-from server.commands.output import FAILED, UNAVAILABLE, Json, Store, command, errors_shown, print_json
+from server.commands.output import FAILED, UNAVAILABLE, Json, Store, command, errors_shown, print_json, tell
+from server.commands.screen import Screen
 from server.demo.client import Arm, connected, direct, offers_scripts, scripted, wait_for_model
 from server.demo.stdlib import ModuleDocs, corpus
 from server.demo.task import QUESTION, SCRIPT, Answer, truth
@@ -75,7 +74,7 @@ def demo(store: Store = None, as_json: Json = False) -> None:
     """Index this Python's documentation, then answer one question from it in two ways."""
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store or load_settings().store / "demo", project=PROJECT)
-        console = Console(highlight=False, stderr=as_json)
+        console = Screen(highlight=False, stderr=as_json)
         found = _demonstrate(settings, console)
         if as_json:
             print_json(found.to_json())
@@ -84,7 +83,7 @@ def demo(store: Store = None, as_json: Json = False) -> None:
         raise typer.Exit(found.exit_code)
 
 
-def _demonstrate(settings: Settings, console: Console) -> Demonstration:
+def _demonstrate(settings: Settings, console: Screen) -> Demonstration:
     documentation = list(corpus())
     entries = sum(len(module.entries) for module in documentation)
     console.print(
@@ -139,7 +138,7 @@ async def _missing_walls() -> list[str]:
     return [f"{wall.name}: {wall.detail}; {wall.advice}" for wall in await probe() if not wall.stands]
 
 
-def _show(found: Demonstration, console: Console) -> None:
+def _show(found: Demonstration, console: Screen) -> None:
     console.print(_answers(found))
     console.print()
     console.print(_figures(found))
@@ -154,7 +153,7 @@ def _show(found: Demonstration, console: Console) -> None:
         _show_script(found.direct, found.scripted, console)
     if found.exit_code == FAILED:
         console.print("\n[red bold]An answer is wrong[/red bold]: it differs from what the docstrings say.")
-    sys.stdout.write(f"\n{ON_YOUR_OWN}")
+    tell("", *ON_YOUR_OWN.splitlines())
 
 
 def _answers(found: Demonstration) -> Table:
@@ -186,9 +185,9 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _show_script(direct: Arm, scripted: Arm, console: Console) -> None:
+def _show_script(direct: Arm, scripted: Arm, console: Screen) -> None:
     console.print("\n[bold]The script[/bold]")
-    sys.stdout.write(f"{SCRIPT}\n")
+    tell(*SCRIPT.splitlines())
     usage, walls, error = (scripted.details.get(part, {}) for part in ("usage", "walls", "error"))
     if error:
         console.print(f"[red]It did not end well[/red]: {escape(error['type'])}: {escape(error['message'])}")

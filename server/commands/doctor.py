@@ -11,12 +11,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
 from server.commands.output import FAILED, Json, Store, command, errors_shown, print_json
+from server.commands.screen import Screen
 from server.errors import WinnowError
 from server.health import Finding, examine, is_healthy
 from server.settings import load_settings
@@ -83,7 +83,7 @@ def doctor(
 
 
 def _show(findings: Sequence[Finding], *, healthy: bool) -> None:
-    console = Console(highlight=False)
+    console = Screen(highlight=False)
     for group, members in groupby(findings, key=lambda finding: finding.group):
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
@@ -121,7 +121,7 @@ def _of_families(attacks: Sequence[Attack], names: Sequence[str]) -> list[Attack
 
 def _progress(*, as_json: bool) -> Progress:
     """For people who watch, and gone when it is done."""
-    watched = Console(stderr=True)
+    watched = Screen(stderr=True)
     return Progress(console=watched, transient=True, disable=as_json or not watched.is_terminal)
 
 
@@ -158,10 +158,9 @@ def soaked(executions: int, *, accept_missing: tuple[str, ...], as_json: bool) -
     from security import soak
     from security.suite import attacks
 
+    scripts = [attack for attack in attacks() if attack.is_script]
     with _trying("soaking", executions, as_json=as_json) as advance:
-        report = asyncio.run(
-            soak.run(list(attacks()), executions, accept_missing=accept_missing, on_execution=advance)
-        )
+        report = asyncio.run(soak.run(scripts, executions, accept_missing=accept_missing, on_execution=advance))
     if as_json:
         print_json(report.to_json())
     else:
@@ -170,7 +169,7 @@ def soaked(executions: int, *, accept_missing: tuple[str, ...], as_json: bool) -
 
 
 def _show_soak(report: Soak) -> None:
-    console = Console(highlight=False)
+    console = Screen(highlight=False)
     console.print(
         f"{report.executions:,} scripts, {report.attacks:,} of them attacks, {report.at_once} at once, "
         f"{report.seconds:.0f} s; they ended as "
@@ -191,7 +190,7 @@ def _show_soak(report: Soak) -> None:
 
 
 def _show_audit(report: Audit) -> None:
-    console = Console(highlight=False)
+    console = Screen(highlight=False)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_footer=True)
     families = report.families()
     table.add_column("family", f"{len(families)} families", no_wrap=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from server.commands.output import Json, Store, command, errors_shown, print_json
+from server.commands.output import Json, Store, command, errors_shown, print_json, tell
 from server.errors import WinnowError
 from server.settings import load_settings
 
@@ -33,7 +32,7 @@ def status(store: Store = None, as_json: Json = False) -> None:
     if as_json:
         print_json({"running": found is not None, "store": str(folder), **(found or {})})
         return
-    sys.stdout.writelines(f"{line}\n" for line in _lines(folder, found))
+    tell(*_lines(folder, found))
 
 
 @app.command(epilog="Examples: winnow engine stop | winnow engine stop --store notes")
@@ -47,7 +46,7 @@ def stop(store: Store = None, as_json: Json = False) -> None:
     if as_json:
         print_json({"stopped": found is not None, "store": str(folder), **(found or {})})
         return
-    sys.stdout.write(f"process {found['pid']} has ended\n" if found else f"no engine runs for {folder}\n")
+    tell(f"process {found['pid']} has ended" if found else f"no engine runs for {folder}")
 
 
 def beside(store: Path, does: str) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from server.commands.output import FAILED, Json, Store, command, errors_shown, print_json
+from server.commands.output import FAILED, Json, Store, command, errors_shown, print_json, tell
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -103,7 +102,7 @@ def evaluate(
     if as_json:
         print_json(figures)
     else:
-        sys.stdout.writelines(f"{line}\n" for line in _LINES[kind](figures))
+        tell(*_LINES[kind](figures))
     if kind == "golden" and figures["all"]["answered"] < (_AT_LEAST if at_least is None else at_least):
         raise typer.Exit(FAILED)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.commands.output import Allowed, Engine, Json, Project, Store, command, errors_shown, print_json
+from server.commands.output import Allowed, Engine, Json, Project, Store, command, errors_shown, print_json, tell
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -96,4 +96,4 @@ def _show(outcome: Outcome, *, as_json: bool) -> None:
         return
     from server.tools.execute_code import render, to_payload
 
-    sys.stdout.write(render(to_payload(outcome)) + "\n")
+    tell(*render(to_payload(outcome)).split("\n"))

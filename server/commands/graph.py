@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from server.commands.output import Json, Project, Store, command, errors_shown, print_json
+from server.commands.output import Json, Project, Store, command, complain, errors_shown, print_json, tell
 from server.errors import WinnowError
+from server.printable import one_line
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -100,9 +101,10 @@ def stats(store: Store = None, project: Project = None, as_json: Json = False) -
         return
     from server.commands.ingest import count_lines
 
-    sys.stdout.write(f"{figures['project']}: the graph of {figures['documents']:,} documents\n")
-    told = count_lines(counts.labels, counts.entity_types, counts.edge_types)
-    sys.stdout.writelines(f"{line}\n" for line in told)
+    tell(
+        f"{figures['project']}: the graph of {figures['documents']:,} documents",
+        *count_lines(counts.labels, counts.entity_types, counts.edge_types),
+    )
 
 
 @app.command(
@@ -167,7 +169,7 @@ def rebuild(store: Store = None, project: Project = None, as_json: Json = False)
     if as_json:
         print_json({"project": opened.project, **asdict(report), "seconds": round(report.seconds, 3)})
         return
-    sys.stdout.writelines(f"{line}\n" for line in (*graph_lines(report), *report.warnings))
+    tell(*graph_lines(report), *report.warnings)
 
 
 @contextmanager
@@ -175,12 +177,11 @@ def _opened(store: str | None, project: str | None, *, is_new: bool = False) -> 
     """The graph, beside a server that may be running; ``is_new``: there need not be anything yet."""
     from server.backends.catalogue import Catalogue
     from server.backends.opening import catalogue_path, open_graph
+    from server.backends.usable import existing
 
     settings = load_settings(store=store, project=project)
-    if not is_new and not catalogue_path(settings).exists():
-        raise WinnowError(
-            "INVALID_PROJECT", f"there is no index in {settings.store}; make one with: winnow ingest PATH"
-        )
+    if not is_new:
+        existing(settings.store)
     graph = open_graph(settings)
     if graph is None:
         raise WinnowError("GRAPH_UNAVAILABLE", "the graph is switched off (setting graph); set it to auto")
@@ -229,9 +230,9 @@ def _tell(figures: dict[str, Any], how: str, *, as_json: bool) -> None:
     if as_json:
         print_json(figures)
         return
-    sys.stdout.write(
+    tell(
         f"{figures['documents']:,} documents, {figures['nodes']:,} nodes, {figures['edges']:,} edges "
-        f"{how} {figures['path']}\n"
+        f"{how} {figures['path']}"
     )
 
 
@@ -240,25 +241,25 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise WinnowError("INVALID_REQUEST", f"{path} cannot be written: {error.strerror}") from None
-    sys.stderr.write(f"drawn to {path}\n")
+    complain(f"drawn to {path}")
 
 
 def _print(tree: Tree) -> None:
-    from rich.console import Console
+    from server.commands.screen import Screen
 
     width = None if sys.stdout.isatty() else _PIPED_COLUMNS
-    Console(highlight=False, emoji=False, width=width).print(tree)
+    Screen(highlight=False, emoji=False, width=width).print(tree)
 
 
 def _tree(found: Portrait) -> Tree:
     from rich.text import Text
     from rich.tree import Tree
 
-    tree = Tree(Text.assemble((found.node.title, "bold"), f" ({found.node.type})"))
+    tree = Tree(Text.assemble((one_line(found.node.title), "bold"), f" ({found.node.type})"))
     for group in found.groups:
         _add_group(tree, group)
     if found.others:
-        others = ", ".join(f"{one.title} ({one.type})" for one in found.others)
+        others = ", ".join(f"{one_line(one.title)} ({one.type})" for one in found.others)
         tree.add(Text(f"the name also finds: {others}", style="dim"))
     return tree
 
@@ -283,4 +284,4 @@ def _line(row: Row, group: Group) -> str:
         facts.append(f"{row.passages} passages")
     if group.type == "CO_OCCURS":
         facts.append(f"{row.weight:.1f} bits")
-    return f"{row.node.title}  [{', '.join(facts)}]"
+    return f"{one_line(row.node.title)}  [{', '.join(map(one_line, facts))}]"

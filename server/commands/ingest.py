@@ -6,16 +6,28 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.output import FAILED, Embedder, Json, Project, Store, command, errors_shown, print_json
+from server.commands.output import (
+    FAILED,
+    Embedder,
+    Json,
+    Project,
+    Store,
+    command,
+    complain,
+    errors_shown,
+    print_json,
+    tell,
+)
 from server.errors import WinnowError
 from server.models import Environment
+from server.printable import one_line
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -35,6 +47,8 @@ and after Ctrl-C or a crash it goes on where it was.
 
 Documents state doc_tag, environment and repository in their front matter or a record's metadata. --doc-tag,
 --environment and --repository are for those that state none, in this run: give them again when you ingest again.
+With --force-labels they are for all documents: what a document claims in their place does not count. Use it for
+documents whose authors must not decide who finds them.
 
 Exit code: 0 when something is in the index, even if some files failed (they are listed); 1 when nothing could
 be read; 2 for usage; 4 when the index is held by another process or cannot be opened.
@@ -62,6 +76,13 @@ def ingest(
             "--repository", metavar="NAME", help="repository where a document states none", show_default=False
         ),
     ] = "",
+    force_labels: Annotated[
+        bool,
+        typer.Option("--force-labels", help="the labels given here win over those that documents state"),
+    ] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="first put damaged files of the store aside, and make them anew")
+    ] = False,
     embedder: Embedder = None,
     store: Store = None,
     as_json: Json = False,
@@ -70,32 +91,66 @@ def ingest(
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store, project=project, embedder=embedder)
         stated = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
+        if force_labels:
+            stated = _forced(stated)
         try:
+            mended = _repair(settings) if repair else ()
             report = _ingest(settings, paths, stated)
+            report = replace(report, warnings=mended + report.warnings)
         except KeyboardInterrupt:
-            sys.stderr.write("\nstopped; what was reported done is kept, run the same command again to go on\n")
+            complain("", "stopped; what was reported done is kept, run the same command again to go on")
             raise typer.Exit(INTERRUPTED) from None
         _show(report, settings, as_json=as_json)
     if report.failures and not report.documents + report.unchanged:
         raise typer.Exit(FAILED)
 
 
+def _repair(settings: Settings) -> tuple[str, ...]:
+    """Put aside what is damaged, make the vectors anew where the catalogue is as it was, and say what was done."""
+    from server.backends.catalogue import Catalogue
+    from server.backends.lock import ENGINE, HOLDER, Lock, holder
+    from server.backends.mending import are_whole, put_aside
+    from server.backends.opening import catalogue_path
+    from server.commands.reindex import reindexed
+
+    if there := holder(settings.store, ENGINE):
+        raise WinnowError("INDEX_HELD", f"{settings.store} is shared by {there}; run: winnow engine stop")
+    if not settings.store.is_dir():
+        return ()
+    lock = Lock(settings.store, HOLDER)
+    try:
+        aside = put_aside(settings.store)
+        told = [f"{path.name} is what was damaged; remove it when you do not want it" for path in aside]
+        if not catalogue_path(settings).exists():
+            return (*told, "the catalogue is made anew: ingest every other folder of this store again")
+        with closing(Catalogue(catalogue_path(settings))) as catalogue:
+            folder = settings.store / catalogue.binding.vectors
+            is_whole = settings.qdrant_url is not None or are_whole(folder) or not catalogue.chunk_count()
+        if not is_whole:
+            done = reindexed(settings)
+            told.append(f"the vectors of {done.report.chunks:,} chunks were made anew")
+    finally:
+        lock.release()
+    return tuple(told)
+
+
 def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) -> Report:
     from server.app import has_engine
     from server.backends.opening import open_backends
     from server.commands.writing import target_of
-    from server.ingest.pipeline import Labels, ingest_paths
+    from server.ingest.documents import labels_of
+    from server.ingest.pipeline import ingest_paths
 
     labels = {name: _label(name, text) for name, text in stated.items()}
     if has_engine(settings):
         return asyncio.run(_through_engine(settings, paths, labels))
-    backends = open_backends(settings, wait_for_model=True)
+    backends = open_backends(settings, wait_for_model=True, mends=True)
     try:
         embedder = backends.embedder.ready()
         warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
         target = target_of(settings, backends, embedder)
         with progress_shown() as on_progress:
-            report = ingest_paths(target, paths, labels=Labels(**labels), progress=on_progress)
+            report = ingest_paths(target, paths, labels=labels_of(labels), progress=on_progress)
             return replace(report, warnings=warnings + report.warnings)
     finally:
         backends.close()
@@ -104,11 +159,10 @@ def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) ->
 async def _through_engine(settings: Settings, paths: list[Path], labels: Mapping[str, str]) -> Report:
     """The engine that has the store does the work: it has the model, and its clients see each batch at once."""
     from server.engine.client import EngineKnowledge
+    from server.ingest.files import check
     from server.ingest.pipeline import Failure, GraphReport, Progress, Report
 
-    missing = next((path for path in paths if not path.exists()), None)
-    if missing is not None:
-        raise WinnowError("INVALID_REQUEST", f"{missing} does not exist")
+    check(paths)
     kb = EngineKnowledge(settings, waits_for_model=False)
     try:
         with progress_shown() as on_progress:
@@ -118,6 +172,14 @@ async def _through_engine(settings: Settings, paths: list[Path], labels: Mapping
     failures = tuple(Failure(**one) for one in told["failures"])
     graph = told["graph"] and GraphReport(**{**told["graph"], "warnings": tuple(told["graph"]["warnings"])})
     return Report(**{**told, "failures": failures, "warnings": tuple(told["warnings"]), "graph": graph})
+
+
+def _forced(stated: Mapping[str, str]) -> dict[str, str]:
+    if not any(label.strip() for label in stated.values()):
+        raise WinnowError(
+            "INVALID_REQUEST", "--force-labels needs --doc-tag, --environment or --repository, which it forces"
+        )
+    return {**stated, "forced": "yes"}
 
 
 def _label(name: str, text: str) -> str:
@@ -142,9 +204,10 @@ def progress_shown(what: str = "indexing") -> Iterator[Callable[[Progress], None
 
 @contextmanager
 def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
-    from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bar
+
+    from server.commands.screen import Screen
 
     columns = (
         TextColumn("{task.description}"),
@@ -152,7 +215,7 @@ def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
         TaskProgressColumn(),
         TextColumn("{task.fields[pace]}"),
     )
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    with Bar(*columns, console=Screen(stderr=True)) as bar:
         task = bar.add_task(what, total=None, pace="")
 
         def show(progress: Progress) -> None:
@@ -170,7 +233,7 @@ def _lines(what: str) -> Callable[[Progress], None]:
         if time.monotonic() - last >= _PLAIN_EVERY_SECONDS:
             last = time.monotonic()
             part = "" if progress.fraction is None else f" {progress.fraction:.0%}"
-            sys.stderr.write(f"{what}{part}: {_pace(progress)}\n")
+            complain(f"{what}{part}: {_pace(progress)}")
 
     return show
 
@@ -192,20 +255,19 @@ def _show(report: Report, settings: Settings, *, as_json: bool) -> None:
         print_json(_as_json(report, settings))
         return
     rate = f" ({report.chunks / report.seconds:.0f} chunks/s)" if report.chunks and report.seconds else ""
-    sys.stdout.write(
+    tell(
         f"{report.project}: {report.documents:,} documents written, {report.unchanged:,} unchanged, "
-        f"{report.deleted:,} deleted; {report.chunks:,} chunks in {report.seconds:.1f} s{rate}\n"
+        f"{report.deleted:,} deleted; {report.chunks:,} chunks in {report.seconds:.1f} s{rate}"
     )
     if report.skipped:
-        sys.stdout.write(f"{report.skipped:,} files of unknown kinds were passed over\n")
+        tell(f"{report.skipped:,} files of unknown kinds were passed over")
     for failure in report.failures[:_FAILURES_SHOWN]:
-        sys.stdout.write(f"not read: {failure.name}: {failure.reason}\n")
+        tell(f"not read: {one_line(failure.name)}: {one_line(failure.reason)}")
     if len(report.failures) > _FAILURES_SHOWN:
-        sys.stdout.write(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all\n")
+        tell(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all")
     if report.graph:
-        sys.stdout.writelines(f"{line}\n" for line in graph_lines(report.graph))
-    for warning in report.warnings:
-        sys.stdout.write(f"{warning}\n")
+        tell(*graph_lines(report.graph))
+    tell(*report.warnings)
 
 
 def graph_lines(graph: GraphReport) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
@@ -10,14 +9,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
+from server.addresses import Address, show_address
 from server.backends import migration
 from server.backends.catalogue import Catalogue
 from server.backends.opening import catalogue_path, open_vectors
+from server.backends.seal import flaws
+from server.backends.sqlite import damaged, seal_databases
+from server.backends.usable import existing
 from server.commands.engine import beside
-from server.commands.output import Json, Store, command, errors_shown, print_json
+from server.commands.output import Json, Store, command, errors_shown, print_json, tell
+from server.commands.screen import Screen
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -47,13 +50,14 @@ def migrate(
             moved = _move(settings, target, step)
     warnings = beside(settings.store, _GOES_ON)
     if as_json:
-        print_json({"to": to, **asdict(moved), "warnings": warnings})
+        print_json({"to": show_address(to), **asdict(moved), "warnings": warnings})
     else:
-        sys.stdout.write(
-            f"{moved.points:,} points in {to}, {moved.streamed:,} of them by this run; {moved.identical} of "
-            f"{moved.compared} rankings equal, the rest but for ties.\nUse it with: {_use(target)}\n"
+        tell(
+            f"{moved.points:,} points in {show_address(to)}, {moved.streamed:,} of them by this run; "
+            f"{moved.identical} of {moved.compared} rankings equal, the rest but for ties.",
+            f"Use it with: {_use(target)}",
+            *warnings,
         )
-        sys.stdout.writelines(f"{warning}\n" for warning in warnings)
 
 
 def _target(source: Settings, to: str) -> Settings:
@@ -63,33 +67,40 @@ def _target(source: Settings, to: str) -> Settings:
         WinnowError: INVALID_REQUEST where it is the source, or a folder that holds another index.
     """
     if "://" in to:
-        target = source.model_copy(update={"qdrant_url": to})
+        same_server = source.qdrant_url is not None and source.qdrant_url.server == Address(to).server
+        # A key is for the server that it was given with; without one, it was given for this.
+        key = source.qdrant_api_key if same_server or source.qdrant_url is None else None
+        target = source.model_copy(update={"qdrant_url": Address(to), "qdrant_api_key": key})
     else:
         target = source.model_copy(update={"store": Path(to).expanduser(), "qdrant_url": None})
     if _place(target) == _place(source):
-        raise WinnowError("INVALID_REQUEST", f"--to {to} is where the index is; give another folder or URL")
-    if not catalogue_path(source).exists():
-        raise WinnowError("INVALID_REQUEST", f"there is no index in {source.store}; give its folder as --store")
+        raise WinnowError(
+            "INVALID_REQUEST", f"--to {show_address(to)} is where the index is; give another folder or URL"
+        )
+    existing(source.store)
     is_other = target.store.resolve() != source.store.resolve() and catalogue_path(target).exists()
     if is_other and not migration.mark_of(target.store, ""):
-        raise WinnowError("INVALID_REQUEST", f"{to} has an index already; give an empty folder")
+        raise WinnowError("INVALID_REQUEST", f"{show_address(to)} has an index already; give an empty folder")
     return target
 
 
 def _place(settings: Settings) -> tuple[Path, str]:
-    return settings.store.resolve(), settings.qdrant_url or ""
+    return settings.store.resolve(), settings.qdrant_url.whole if settings.qdrant_url else ""
 
 
 def _move(source: Settings, target: Settings, step: migration.OnStep) -> migration.Moved:
-    migration.check_whole(source.store, source.qdrant_url or "")
+    migration.check_whole(source.store, str(source.qdrant_url or ""))
+    for flaw in flaws(source.store):
+        raise damaged(source.store / flaw.file, flaw.why)
     with (
         closing(Catalogue(catalogue_path(source))) as catalogue,
         catalogue.only_writer(),
         closing(open_vectors(source, catalogue)) as vectors,
     ):
-        mark = migration.begin(target.store, target.qdrant_url or "", _state(catalogue))
+        mark = migration.begin(target.store, str(target.qdrant_url or ""), _state(catalogue))
         if target.store.resolve() != source.store.resolve():
             migration.copy_files(source.store, target.store, step)
+            seal_databases(target.store)
         with closing(open_vectors(target, catalogue)) as others:
             moved = migration.move_vectors(vectors, others, target.store, mark, step)
         migration.finish(target.store, mark)
@@ -111,6 +122,6 @@ def _use(target: Settings) -> str:
 @contextmanager
 def _shown() -> Iterator[migration.OnStep]:
     """A bar on stderr for the step that is being done."""
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Screen(stderr=True), transient=True) as bar:
         task = bar.add_task("")
         yield lambda name, done, of: bar.update(task, description=name, completed=done, total=max(of, 1))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from server.commands.output import Embedder, Json, command, errors_shown, print_json
+from server.commands.output import Embedder, Json, command, complain, errors_shown, print_json, tell
 from server.settings import Settings, load_settings
 
 app = command(
@@ -34,7 +33,7 @@ def install(embedder: Embedder = None, as_json: Json = False) -> None:
 
     with errors_shown(as_json=as_json):
         settings = load_settings(embedder=embedder)
-        install_model(settings, lambda line: print(line, file=sys.stderr, flush=True))
+        install_model(settings, complain)
         _show(settings, as_json=as_json)
 
 
@@ -44,8 +43,7 @@ def _show(settings: Settings, *, as_json: bool) -> None:
         print_json(facts)
         return
     width = max(map(len, facts))
-    for name, value in facts.items():
-        sys.stdout.write(f"{name:<{width}}  {value}\n")
+    tell(*(f"{name:<{width}}  {value}" for name, value in facts.items()))
 
 
 def _facts(settings: Settings) -> dict[str, Any]:
@@ -53,11 +51,11 @@ def _facts(settings: Settings) -> dict[str, Any]:
 
     source = LazyEmbedder(settings)
     model = source.wait()
-    facts: dict[str, Any] = {"embedder": settings.embedder, "state": source.state, "why": source.why}
+    facts: dict[str, Any] = {"embedder": str(settings.embedder), "state": source.state, "why": source.why}
     if model is not None:
         languages = sorted(model.languages) if model.languages is not None else None
         facts |= {"fingerprint": model.fingerprint, "dimension": model.dimension, "languages": languages}
-    return facts | (_minilm(settings) if settings.embedder == "minilm" else {})
+    return facts | (_minilm(settings) if settings.embedder.whole == "minilm" else {})
 
 
 def _minilm(settings: Settings) -> dict[str, Any]:

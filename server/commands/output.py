@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from server.errors import Code, WinnowError
+from server.printable import printable, visible_json
 
 Json = Annotated[bool, typer.Option("--json", help="print one JSON document instead of text")]
 Store = Annotated[
@@ -56,6 +58,7 @@ def command(**about: Any) -> typer.Typer:
     return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **about)
 
 
+_BREAKS = re.compile(r"[\t\n]")
 USAGE, UNAVAILABLE, FAILED = 2, 4, 1
 _EXIT_CODES = {
     Code.INVALID_ARGUMENT: USAGE,
@@ -65,8 +68,23 @@ _EXIT_CODES = {
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout, UTF-8, newline at the end."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    """One JSON document on stdout, UTF-8, newline at the end; what cannot be seen in it is escaped."""
+    sys.stdout.write(visible_json(json.dumps(value, ensure_ascii=False, indent=2)) + "\n")
+
+
+def tell(*lines: str) -> None:
+    """Each of ``lines`` as one printable line on stdout."""
+    sys.stdout.writelines(map(_line, lines))
+
+
+def complain(*lines: str) -> None:
+    """Each of ``lines`` as one printable line on stderr: errors, warnings, progress."""
+    sys.stderr.writelines(map(_line, lines))
+    sys.stderr.flush()
+
+
+def _line(text: str) -> str:
+    return _BREAKS.sub(" ", printable(text)) + "\n"
 
 
 def fail(error: WinnowError, *, as_json: bool) -> NoReturn:
@@ -74,7 +92,7 @@ def fail(error: WinnowError, *, as_json: bool) -> NoReturn:
     if as_json:
         print_json({"error": error.envelope()})
     else:
-        sys.stderr.write(f"winnow: {error.message}\n")
+        complain(f"winnow: {error.message}")
     raise typer.Exit(_EXIT_CODES.get(error.code, FAILED))
 
 

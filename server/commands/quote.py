@@ -8,6 +8,7 @@ import typer
 
 from server.commands.asking import asked
 from server.commands.output import Json, Project, Store, command, errors_shown
+from server.framing import framed
 from server.settings import load_settings
 
 app = command()
@@ -38,7 +39,8 @@ def quote(
 def _lines(payload: dict[str, Any]) -> list[str]:
     """For people: what is said and where. The ids are for agents, whose session they belong to."""
     looked = payload["diagnostics"]
-    told = [f"{len(payload['quotes'])} quotes from {looked['passages']} passages ({looked['search_mode']})"]
-    for row in payload["quotes"]:
-        told += ["", f"{row['title']} ({row['confidence']:.0%} of the question's words)", row["quote"]]
-    return told
+    lines = [f"{len(payload['quotes'])} quotes from {looked['passages']} passages ({looked['search_mode']})"]
+    for number, row in enumerate(payload["quotes"], start=1):
+        place = f"{number}. {row['title']} ({row['confidence']:.0%} of the question's words)"
+        lines += ["", place, *framed(row["quote"])]
+    return lines

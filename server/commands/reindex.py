@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -10,11 +9,12 @@ import typer
 
 from server.commands.engine import beside
 from server.commands.ingest import INTERRUPTED, progress_shown
-from server.commands.output import Embedder, Json, Store, command, errors_shown, print_json
+from server.commands.output import Embedder, Json, Store, command, complain, errors_shown, print_json, tell
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from server.backends.catalogue import Catalogue
     from server.ingest.reindexing import Reindexed
 
 app = command()
@@ -43,7 +43,9 @@ _TAKES = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class Done:
+    """What was done, and with which model; the fingerprint is "" for an index by words alone."""
+
     fingerprint: str
     dimension: int
     report: Reindexed
@@ -55,9 +57,9 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store, embedder=embedder)
         try:
-            done = _reindex(settings)
+            done = reindexed(settings)
         except KeyboardInterrupt:
-            sys.stderr.write("\nstopped; the former index is as it was, run the same command again to go on\n")
+            complain("", "stopped; the former index is as it was, run the same command again to go on")
             raise typer.Exit(INTERRUPTED) from None
     warnings = beside(settings.store, _TAKES)
     facts = asdict(done.report) | {
@@ -68,36 +70,46 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
     if as_json:
         print_json(facts | {"seconds": round(done.report.seconds, 3)})
         return
-    sys.stdout.write(
-        f"{done.report.chunks:,} chunks embedded with {done.fingerprint} in {done.report.seconds:.1f} s"
-        f"{f', {done.report.kept:,} were there' if done.report.kept else ''}\n"
+    model = done.fingerprint or "words alone"
+    tell(
+        f"{done.report.chunks:,} chunks embedded with {model} in {done.report.seconds:.1f} s"
+        f"{f', {done.report.kept:,} were there' if done.report.kept else ''}",
+        *warnings,
     )
-    sys.stdout.writelines(f"{warning}\n" for warning in warnings)
 
 
-def _reindex(settings: Settings) -> _Done:
+def reindexed(settings: Settings) -> Done:
+    """Embed every chunk of the store anew. Raises ``WinnowError`` where there is no store, or no model for it."""
     from server.backends.catalogue import Catalogue
     from server.backends.embedders import LazyEmbedder
     from server.backends.opening import catalogue_path, open_store
     from server.backends.succession import succeed, successor
+    from server.backends.usable import existing
     from server.ingest.reindexing import embed_anew
 
-    if not catalogue_path(settings).exists():
-        raise WinnowError("NOT_FOUND", f"there is no index in {settings.store}; run: winnow ingest PATH")
+    existing(settings.store)
     source = LazyEmbedder(settings)
     model = source.wait()
-    if model is None:
-        raise WinnowError("MODEL_UNAVAILABLE", source.why)
     catalogue = Catalogue(catalogue_path(settings))
     try:
+        if model is None and not _is_lexical(catalogue):
+            raise WinnowError("MODEL_UNAVAILABLE", source.why)
+        fingerprint = model.fingerprint if model else ""
+        dimension = model.dimension if model else catalogue.binding.dimension
         with catalogue.only_writer(), progress_shown("embedding") as on_progress:
-            binding = successor(settings.store, catalogue, model.fingerprint, model.dimension)
+            binding = successor(settings.store, catalogue, fingerprint, dimension)
             made = open_store(settings, catalogue.identity, binding, is_apart=True)
             try:
                 report = embed_anew(catalogue, made, model, on_progress)
             finally:
                 made.close()
-            succeed(settings.store, catalogue, binding, model.fingerprint)
-            return _Done(model.fingerprint, model.dimension, report)
+            succeed(settings.store, catalogue, binding, fingerprint)
+            return Done(fingerprint, dimension, report)
     finally:
         catalogue.close()
+
+
+def _is_lexical(catalogue: Catalogue) -> bool:
+    """Whether there are documents, all of them indexed by words alone."""
+    projects = catalogue.projects()
+    return {known.embedding for project in projects for known in catalogue.known(project.name)} == {""}

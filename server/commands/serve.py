@@ -6,17 +6,20 @@ import asyncio
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from server.commands.output import Allowed, Embedder, Engine, Project, Store, command, errors_shown
-from server.settings import Settings, load_settings
+from server.commands.flags import GroupedCommand, with_settings
+from server.commands.output import command, errors_shown
+from server.errors import WinnowError
+from server.settings import Configuration, Settings, load
 
 if TYPE_CHECKING:
     from server.app import Application
+    from server.transports.watching import Watch
 
 app = command()
 
@@ -24,132 +27,36 @@ _LEAVE_ON = (signal.SIGINT, signal.SIGTERM)
 
 
 @app.command(
+    cls=GroupedCommand,
     epilog="Examples: winnow serve | winnow serve --project handbook --environment prod | "
     "winnow serve --http 127.0.0.1:8765",
 )
+@with_settings
 def serve(
+    flags: Mapping[str, Any],
     http: Annotated[
-        str | None, typer.Option("--http", metavar="HOST:PORT", help="serve HTTP on loopback instead of stdio")
-    ] = None,
-    store: Store = None,
-    project: Project = None,
-    embedder: Embedder = None,
-    doc_tags: Annotated[
-        str | None,
-        typer.Option("--doc-tags", metavar="A,B", help="serve only these doc tags", show_default=False),
-    ] = None,
-    environment: Annotated[
-        str | None,
-        typer.Option("--environment", metavar="NAME", help="serve only dev, prod or scratch", show_default=False),
-    ] = None,
-    repositories: Annotated[
-        str | None,
-        typer.Option("--repositories", metavar="A,B", help="serve only these repositories", show_default=False),
-    ] = None,
-    tools: Annotated[
         str | None,
         typer.Option(
-            help="all (default) or code: execute_code, kb_retrieve_evidence and help", show_default=False
+            "--http", metavar="HOST:PORT", help="serve HTTP on loopback instead of stdio", show_default=False
         ),
-    ] = None,
-    tool_names: Annotated[
-        str | None,
-        typer.Option(help="underscore (default) or dotted: how tool names are listed", show_default=False),
-    ] = None,
-    content: Annotated[
-        str | None,
-        typer.Option(help="dense (default) or summary: the text beside the structure", show_default=False),
-    ] = None,
-    structured_output_enabled: Annotated[
-        bool | None,
-        typer.Option(
-            "--structured-output-enabled/--no-structured-output-enabled",
-            help="answer with structure, or (to roll back) with minified JSON text alone",
-            show_default=False,
-        ),
-    ] = None,
-    resource_links: Annotated[
-        str | None,
-        typer.Option(help="on (default) or off: link passages beside the results", show_default=False),
-    ] = None,
-    kb_v2_enabled: Annotated[
-        bool | None,
-        typer.Option(
-            "--kb-v2-enabled/--no-kb-v2-enabled",
-            help="list the kb_* tools, or (to roll back) the legacy tools instead",
-            show_default=False,
-        ),
-    ] = None,
-    legacy_tools: Annotated[
-        bool | None,
-        typer.Option(
-            "--legacy-tools/--no-legacy-tools",
-            help="list search_sections and get_section_text as well",
-            show_default=False,
-        ),
-    ] = None,
-    evidence: Annotated[
-        str | None,
-        typer.Option(help="lexical (default) or dense: how quotes are scored", show_default=False),
-    ] = None,
-    scratch_mb: Annotated[
-        int | None, typer.Option(help="memory for the passages that sessions hold", show_default=False)
-    ] = None,
-    scratch_minutes: Annotated[
-        float | None, typer.Option(help="how long a session's passage is held", show_default=False)
-    ] = None,
-    execute_code: Annotated[
-        bool | None, typer.Option("--execute-code/--no-execute-code", help="offer scripts", show_default=False)
-    ] = None,
-    sandbox: Engine = None,
-    limits: Allowed = None,
-    allow_weaker_sandbox: Annotated[
-        list[str] | None,
-        typer.Option("--allow-weaker-sandbox", metavar="WALL", help="accept that exactly these walls are missing"),
-    ] = None,
-    daemon: Annotated[
-        bool | None,
-        typer.Option(
-            "--daemon/--no-daemon",
-            help="share one engine process with other servers of the store (default), or hold it alone",
-            show_default=False,
-        ),
-    ] = None,
-    log_queries: Annotated[
-        bool | None, typer.Option("--log-queries", help="log queries and scripts in full")
     ] = None,
 ) -> None:
     """Serve MCP clients; stdio unless --http is given."""
     with errors_shown(as_json=False):
-        settings = load_settings(
-            store=store,
-            project=project,
-            embedder=embedder,
-            doc_tags=doc_tags,
-            environment=environment,
-            repositories=repositories,
-            tools=tools,
-            tool_names=tool_names,
-            content=content,
-            structured_output_enabled=structured_output_enabled,
-            resource_links=resource_links,
-            kb_v2_enabled=kb_v2_enabled,
-            legacy_tools=legacy_tools,
-            evidence=evidence,
-            scratch_mb=scratch_mb,
-            scratch_minutes=scratch_minutes,
-            execute_code=_switch(execute_code),
-            sandbox=sandbox,
-            limits=limits,
-            allow_weaker_sandbox=tuple(allow_weaker_sandbox) if allow_weaker_sandbox else None,
-            daemon=_switch(daemon),
-            log_queries=log_queries,
+        configuration = load(flags)
+        _check_reach(configuration)
+        asyncio.run(_serve(configuration.settings, http))
+
+
+def _check_reach(configuration: Configuration) -> None:
+    """Raises ``WinnowError`` where a flag or variable names a project that the operator's file leaves out."""
+    project = configuration.settings.project
+    if configuration.wider and project not in configuration.wider:
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"settings: project {project!r} (from {configuration.source_of('project')}) is not among the projects "
+            f"in reach: {', '.join(configuration.wider)}; name one of them, or give --projects as well",
         )
-        asyncio.run(_serve(settings, http))
-
-
-def _switch(flag: bool | None) -> Literal["on", "off"] | None:
-    return None if flag is None else "on" if flag else "off"
 
 
 async def _serve(settings: Settings, http: str | None) -> None:
@@ -158,28 +65,40 @@ async def _serve(settings: Settings, http: str | None) -> None:
         from server.logs import set_up_logs
         from server.transports.dispatch import Dispatcher
         from server.transports.protocol import build_server
+        from server.transports.watching import Watch
 
     set_up_logs()
-    async with running(settings, wait_for_model=False, starts_engine=True) as application:
+    listeners = None
+    if http is not None:
+        from server.transports.addresses import listen, parse_address
+        from server.transports.connections import allow_open_files
+
+        allow_open_files()
+        listeners = listen(*parse_address(http))  # a port that is in use is said before anything starts
+    async with (
+        running(settings, wait_for_model=False, starts_engine=True) as application,
+        Watch(application, "stdio" if http is None else "http") as watch,
+    ):
         server = build_server(Dispatcher(application.context, settings), application)
         # Each transport brings its own libraries; a desktop host waits for stdio only.
-        if http is None:
+        if listeners is None:
             from server.transports.stdio import serve_stdio
 
-            _leave_on_signals(application)
+            _leave_on_signals(application, watch)
             await serve_stdio(server)
         else:
-            from server.transports.http import parse_address, serve_http
+            from server.transports.http import serve_http
 
-            await serve_http(server, *parse_address(http), health=application.health)
+            await serve_http(server, listeners, health=application.health)
 
 
-def _leave_on_signals(application: Application) -> None:
+def _leave_on_signals(application: Application, watch: Watch) -> None:
     """Close and exit on Ctrl-C or SIGTERM: the thread that waits for stdin cannot be woken to end the loop."""
     loop = asyncio.get_running_loop()
 
     async def leave(number: int) -> NoReturn:
         try:
+            await watch.close()
             await application.close()
         finally:
             os._exit(128 + number)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import urllib.error
 import urllib.request
 from contextlib import closing
@@ -16,10 +15,13 @@ import typer
 from server.backends.catalogue import Catalogue
 from server.backends.lock import holder
 from server.backends.opening import catalogue_path
+from server.backends.usable import existing
 from server.commands.engine import asked, wait_lines
-from server.commands.output import Json, Store, command, errors_shown, print_json
+from server.commands.output import Json, Store, command, errors_shown, print_json, tell
 from server.errors import WinnowError
 from server.settings import MIB, Settings, load_settings
+from server.transports.watching import asked as servers_of
+from server.transports.watching import brief
 
 app = command()
 
@@ -36,14 +38,16 @@ def stats(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Count what the store holds, project by project, and what an engine's searches waited for writers.
+    """Count what the store holds, project by project, and what its running servers and their engine did.
 
-    With --http also what that server's caches did.
+    Servers on this store are found by themselves, on whatever transport; --http asks one of any store.
 
     The store may be in use meanwhile: only its catalogue is read.
     """
     with errors_shown(as_json=as_json):
-        figures = _figures(load_settings(store=store))
+        settings = load_settings(store=store)
+        figures = _figures(settings)
+        figures["servers"] = servers_of(settings.store)
         figures["server"] = _health(http) if http else None
     if as_json:
         print_json(figures)
@@ -53,10 +57,7 @@ def stats(
 
 def _figures(settings: Settings) -> dict[str, Any]:
     path = catalogue_path(settings)
-    if not path.exists():
-        raise WinnowError(
-            "INVALID_REQUEST", f"there is no index in {settings.store}; make one with: winnow ingest PATH"
-        )
+    existing(settings.store)
     with closing(Catalogue(path)) as catalogue:
         projects = [asdict(info) for info in catalogue.projects()]
     held_by = holder(settings.store)
@@ -67,7 +68,7 @@ def _figures(settings: Settings) -> dict[str, Any]:
     }
     return {
         "store": str(settings.store),
-        "vectors_on": settings.qdrant_url or "disk",
+        "vectors_on": str(settings.qdrant_url or "disk"),
         "held_by": str(held_by) if held_by else None,
         "engine": asked(settings.store, "status"),
         "projects": projects,
@@ -103,8 +104,29 @@ def _show(figures: dict[str, Any]) -> None:
         f"generation {one['generation']}, vectors of {one['embedding'] or 'no single model'}"
         for one in figures["projects"]
     ]
-    for name, counts in (figures["server"] or {}).get("caches", {}).items():
+    for server in figures["servers"]:
+        lines += _server_lines(server)
+    lines += _cache_lines(figures["server"] or {})
+    tell(*lines)
+
+
+def _server_lines(server: dict[str, Any]) -> list[str]:
+    counted, queue = brief(server), server["queue"]
+    verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in counted["verdicts"].items()) or "none"
+    given, kept_out = f"{counted['tokens']:,}", f"{counted['tokens_kept_out']:,}"
+    return [
+        f"process {server['pid']} serves {server['project']} on {server['transport']} for "
+        f"{server['uptime_seconds']:,} s: {counted['calls']:,} calls ({verdicts})",
+        f"  tokens: {given} given, {kept_out} kept out by {counted['scripts']:,} scripts",
+        f"  queue: {queue['running']} run, {queue['waiting']} wait; {counted['queue_seconds']:.1f} s waited",
+        *(f"  {line}" for line in _cache_lines(server)),
+    ]
+
+
+def _cache_lines(server: dict[str, Any]) -> list[str]:
+    lines = []
+    for name, counts in server.get("caches", {}).items():
         asked = counts["hits"] + counts["misses"]
         rate = f"{counts['hits'] / asked:.0%} of {asked:,} lookups found" if asked else "never asked"
         lines.append(f"cache {name}: {rate}, {counts['entries']:,} entries")
-    sys.stdout.write("\n".join(lines) + "\n")
+    return lines

@@ -1,7 +1,7 @@
 """What may be asked and what is answered: one model per operation, and their JSON schemas.
 
 Direct tools and sandboxed scripts are validated by the same models. Bounds stand at every number and string;
-anything unknown is refused.
+unknown arguments are ignored with a warning, and refused where they look like known ones.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from server.contracts.kb import (
 )
 from server.contracts.legacy import GetSectionText, SearchSections, SectionsAnswer, SectionTextsAnswer
 from server.contracts.parsing import parse
-from server.contracts.schema import answer_schema, flat_schema, wire_schema
+from server.contracts.schema import answer_schema, empty_answer, flat_schema, wire_schema
 from server.contracts.scripts import ExecuteCode, OutcomeAnswer
 from server.contracts.search import Fetch, SearchAnswer, SemanticSearch
 
@@ -91,6 +91,7 @@ __all__ = [
     "SemanticSearch",
     "VendorAnswer",
     "answer_schema",
+    "empty_answer",
     "flat_schema",
     "parse",
     "wire_schema",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import JsonValue as PlainJson
 
 MAX_TOP_K = 100
 PREVIEW_CHARS = 280
@@ -16,7 +17,14 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 ChunkId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Query = Annotated[str, StringConstraints(min_length=2, max_length=1000)]
 CursorText = Annotated[str, StringConstraints(max_length=200)]
+# "fields" reads vendor:x and the like in a query as filters, "plain" reads all of it as words.
+Syntax = Literal["fields", "plain"]
 Limit = Literal["page_size", "token_cap", "byte_cap", "none"]
+# What a tool's listed schema holds of a field beyond its type and bounds (see ``wire_schema``): its description,
+# or every property of an object.
+MARK = "x-listed"
+LISTED: dict[str, PlainJson] = {MARK: "words"}
+WHOLE: dict[str, PlainJson] = {MARK: "whole"}
 # Any JSON value. A schema that says nothing is what some hosts refuse, so it names every kind.
 JsonValue = Annotated[
     Any,
@@ -30,7 +38,7 @@ class Arguments(BaseModel):
     """What a caller sends."""
 
     # Built on first use: nothing is validated before a handshake is answered.
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, hide_input_in_errors=True)
 
 
 class Scope(Arguments):
@@ -49,17 +57,21 @@ class Scope(Arguments):
 class SearchFilters(Arguments):
     """Narrows a search inside the index."""
 
-    doc_tag: list[Label] = Field(default_factory=list, max_length=50, description="any of these doc tags")
-    tags: list[Label] = Field(default_factory=list, max_length=50, description="all of these tags")
+    doc_tag: list[Label] = Field(
+        default_factory=list, max_length=50, description="any of these doc tags", json_schema_extra=LISTED
+    )
+    tags: list[Label] = Field(
+        default_factory=list, max_length=50, description="all of these tags", json_schema_extra=LISTED
+    )
     types: list[Literal["markdown", "text", "html", "rst", "code", "record"]] = Field(
         default_factory=list, max_length=6, description="any of these document types"
     )
     path_prefix: Annotated[str, StringConstraints(max_length=500)] | None = Field(
-        default=None, description="path below the ingested folder; ends at a path segment, e.g. guide/net"
+        default=None, description="below the ingested folder, e.g. guide/net", json_schema_extra=LISTED
     )
     updated_after: (
         Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}([T ].{0,30})?$", max_length=41)] | None
-    ) = Field(default=None, description="ISO-8601 date, e.g. 2026-01-31")
+    ) = Field(default=None, description="ISO-8601 date, e.g. 2026-01-31", json_schema_extra=LISTED)
 
 
 class Payload(BaseModel):
@@ -68,11 +80,11 @@ class Payload(BaseModel):
     A field with a default is left out where it is None; one without is sent as null.
     """
 
-    model_config = ConfigDict(extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, hide_input_in_errors=True)
 
 
 class TokenUsage(Payload):
-    """What an answer costs: tokens and bytes of its structured form, and who counted."""
+    """What an answer costs: tokens and bytes of all that is sent of it, text and structure, and who counted."""
 
     tokens: int = Field(ge=0, le=10_000_000)
     bytes: int = Field(ge=0, le=100_000_000)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from server.contracts.base import Arguments, ChunkId, CursorText, Label, Limit, Meta, Payload, Scope
+from server.contracts.base import LISTED, Arguments, ChunkId, CursorText, Label, Limit, Meta, Payload, Scope
 from server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATH_HOPS, MAX_PATHS, PAGE_SIZE, Direction
 from server.graph.records import EVIDENCE, TITLE_CHARS, TYPE_CHARS, EdgeType
 from server.graph.records import Label as NodeLabel
@@ -30,7 +30,7 @@ Title = Annotated[str, StringConstraints(max_length=TITLE_CHARS)]
 Kind = Annotated[str, StringConstraints(max_length=TYPE_CHARS)]
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 Weight = Annotated[float, Field(ge=0, le=MAX_WEIGHT)]
-_WHAT = "section_id or passage_id of kb_search results, ids of graph rows, or names as documents write them"
+_WHAT = "ids of any rows, or names"
 
 
 class _Scoped(Arguments):
@@ -60,14 +60,16 @@ class GraphDescribe(_Snippets):
     """Arguments of ``graph.describe``."""
 
     ids: list[NodeRef] = Field(
-        default_factory=list, max_length=MAX_NAMED, description=f"{_WHAT}; empty: counts of the whole graph"
+        default_factory=list,
+        max_length=MAX_NAMED,
+        description=f"{_WHAT}; empty: counts of the whole graph",
     )
 
 
 class GraphExpand(_Snippets, _Typed):
     """Arguments of ``graph.expand``."""
 
-    ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description=_WHAT)
+    ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description=_WHAT, json_schema_extra=LISTED)
     hops: int = Field(default=1, ge=1, le=MAX_HOPS, description="how far to go")
     direction: Direction = Field(
         default="both", description="which way relations are followed; CO_OCCURS points neither way: ask for both"
@@ -103,7 +105,8 @@ class EntitiesForSections(_Paged):
     section_ids: list[NodeRef] = Field(
         min_length=1,
         max_length=MAX_NAMED,
-        description="section_id or passage_id of kb_search results, or ids of sections and documents",
+        description="ids of sections, passages or documents",
+        json_schema_extra=LISTED,
     )
 
 
@@ -111,7 +114,7 @@ class SectionsForEntities(_Snippets):
     """Arguments of ``graph.sections_for_entities``."""
 
     entity_ids: list[NodeRef] = Field(
-        min_length=1, max_length=MAX_NAMED, description="ids of entities, or their names"
+        min_length=1, max_length=MAX_NAMED, description="ids or names of entities", json_schema_extra=LISTED
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import Arguments, Meta, Payload
+from server.contracts.base import LISTED, Arguments, Meta, Payload
 
 Topic = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
@@ -15,7 +15,9 @@ class Help(Arguments):
     """Arguments of ``help``."""
 
     topic: Topic = Field(
-        default="playbook", description="playbook, sdk, or the name of a tool or of a function of the SDK"
+        default="playbook",
+        description="playbook, sdk, skills, or the name of a tool or SDK function",
+        json_schema_extra=LISTED,
     )
     start_char: int = Field(
         default=0, ge=0, le=1_000_000, description="where to begin; next_start_char of the last answer goes on"

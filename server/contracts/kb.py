@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from server.contracts.base import (
+    LISTED,
     MAX_TOP_K,
     PREVIEW_CHARS,
+    WHOLE,
     Arguments,
     ChunkId,
     CursorText,
@@ -18,6 +20,7 @@ from server.contracts.base import (
     Query,
     Scope,
     SearchFilters,
+    Syntax,
 )
 
 MAX_SNIPPET_CHARS = 500
@@ -73,13 +76,14 @@ class KbSearch(Arguments):
     query: Question = Field(
         description="what to look for, in plain words; 2 to 1000 characters; fields: as in semantic_search"
     )
-    top_k: int = Field(default=5, ge=1, le=MAX_TOP_K, description="how many results, over all pages")
+    top_k: int = Field(default=5, ge=1, le=MAX_TOP_K, description="over all pages", json_schema_extra=LISTED)
     cursor: CursorText | None = Field(
         default=None, description="next_cursor of the last answer, with the same other arguments"
     )
     page_size: int = Field(default=5, ge=1, le=MAX_PAGE_SIZE, description="results in one answer")
-    scope: Scope | None = Field(default=None, description="narrow the server's scope")
-    filters: SearchFilters | None = Field(default=None, description="narrow the search")
+    scope: Scope | None = Field(default=None, description="narrow the server's scope", json_schema_extra=WHOLE)
+    filters: SearchFilters | None = Field(default=None, description="narrow the search", json_schema_extra=WHOLE)
+    syntax: Syntax = Field(default="fields", description="plain: vendor:x and the like are words")
     options: KbSearchOptions = Field(default_factory=KbSearchOptions, description="how results are shown")
 
 
@@ -95,10 +99,14 @@ class ExcerptOptions(Arguments):
 class ReadExcerpt(Arguments):
     """Arguments of ``kb.read_excerpt``."""
 
-    passage_id: PassageId = Field(description="passage_id of kb_search; an id of semantic_search works, too")
+    passage_id: PassageId = Field(description="id of a passage or of any row", json_schema_extra=LISTED)
     max_tokens: int = Field(default=300, ge=8, le=MAX_EXCERPT_TOKENS, description="length of the excerpt")
     start_char: int = Field(
-        default=0, ge=0, le=10_000_000, description="where to begin; next_start_char of the last answer goes on"
+        default=0,
+        ge=0,
+        le=10_000_000,
+        description="next_start_char of the last answer",
+        json_schema_extra=LISTED,
     )
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
     options: ExcerptOptions = Field(default_factory=ExcerptOptions, description="how the excerpt is shown")
@@ -107,7 +115,7 @@ class ReadExcerpt(Arguments):
 class ExpandExcerpt(Arguments):
     """Arguments of ``kb.expand_excerpt``."""
 
-    passage_id: PassageId = Field(description="passage_id of kb_search; an id of semantic_search works, too")
+    passage_id: PassageId = Field(description="id of a passage or of any row")
     before_tokens: int = Field(default=150, ge=0, le=MAX_EXCERPT_TOKENS, description="how much before the passage")
     after_tokens: int = Field(default=150, ge=0, le=MAX_EXCERPT_TOKENS, description="how much after the passage")
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
@@ -132,16 +140,18 @@ class ExtractEvidence(_Evidence):
     passage_ids: list[PassageId] = Field(
         min_length=1,
         max_length=MAX_PASSAGES,
-        description="passages to quote from: passage_id of kb_search results",
+        description="ids of passages or of any rows",
+        json_schema_extra=LISTED,
     )
 
 
 class RetrieveEvidence(_Evidence):
     """Arguments of ``kb.retrieve_evidence``."""
 
-    top_k: int = Field(default=5, ge=1, le=MAX_QUOTES, description="how many passages to search and quote from")
+    top_k: int = Field(default=5, ge=1, le=MAX_QUOTES, description="how many passages to quote from")
     filters: SearchFilters | None = Field(default=None, description="narrow the search")
     mode: SearchMode = Field(default="auto", description="as in kb_search options")
+    syntax: Syntax = Field(default="fields", description="plain: vendor:x and the like are words")
 
 
 class LegScores(Payload):
@@ -248,7 +258,11 @@ class ExcerptAnswer(Payload):
 
 
 class QuoteRow(Payload):
-    """One quote, and where it stands. ``confidence`` is the share of the question's terms that it holds."""
+    """One quote, and where it stands.
+
+    ``confidence`` is the share of the question's terms that the quote holds; ``likeness`` how near its sentence is
+    to the question in meaning, where the model was asked.
+    """
 
     quote: Annotated[str, StringConstraints(max_length=MAX_QUOTE_CHARS)]
     passage_id: PassageId
@@ -256,6 +270,7 @@ class QuoteRow(Payload):
     title: Title
     uri: Uri
     confidence: float = Field(ge=0, le=1)
+    likeness: float | None = Field(default=None, ge=0, le=1)
 
 
 class Diagnostics(Payload):

@@ -53,21 +53,21 @@ _Count = Annotated[int, Field(ge=0, le=1_000_000)]
 class LegacyFilters(SearchFilters):
     """A free object of which some keys filter; a single label may stand for a list. The rest is ignored."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", hide_input_in_errors=True)
 
     doc_tag: Labels = Field(default_factory=list, max_length=50, description="any of these doc tags")
     tags: Labels = Field(default_factory=list, max_length=50, description="all of these tags")
 
 
 class SearchSections(Arguments):
-    """Arguments of ``search_sections``. A page holds ``page_size`` rows, however small ``top_k`` is."""
+    """Arguments of ``search_sections``."""
 
     query: Question = Field(description="what to look for, in plain words; 2 to 1000 characters")
     top_k: int = Field(
         default=20,
         ge=1,
         le=_BEYOND_ANY_CAP,
-        description=f"how many results over all pages, if more than page_size; at most {MAX_TOP_K}",
+        description=f"how many results, over all pages; at most {MAX_TOP_K}",
     )
     filters: LegacyFilters | None = Field(default=None, description="narrow the search; other keys are ignored")
     cursor: CursorText | None = Field(

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from server.contracts.base import MAX_TOP_K, Arguments, ChunkId, CursorText, Payload, Scope, SearchFilters
+from server.contracts.base import MAX_TOP_K, Arguments, ChunkId, CursorText, Payload, Scope, SearchFilters, Syntax
 from server.contracts.kb import Question
 
 
@@ -20,6 +20,7 @@ class HybridSearch(Arguments):
     response_mode: Literal["ids_only", "ids", "metadata", "preview", "full"] = "metadata"
     min_score: float = Field(default=0.0, ge=0.0, le=1.0)
     filters: SearchFilters | None = None
+    syntax: Syntax = "fields"
     scope: Scope | None = None
     cursor: CursorText | None = None
 

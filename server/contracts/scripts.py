@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import Arguments, JsonValue, Meta, Payload
+from server.contracts.base import LISTED, Arguments, JsonValue, Meta, Payload
 
 
 class ExecuteCode(Arguments):
@@ -16,9 +16,12 @@ class ExecuteCode(Arguments):
         description="Python source; its result is a top-level return, __result__, result, or the last expression"
     )
     description: Annotated[str, StringConstraints(max_length=500)] | None = Field(
-        default=None, description="what the script is for, in a few words"
+        default=None,
+        description="what the script is for, for the audit log, which hashes it unless queries are logged",
     )
-    timeout: int | None = Field(default=None, ge=1, le=60, description="seconds the script may take; default 30")
+    timeout: int | None = Field(
+        default=None, ge=1, le=60, description="seconds; default 30", json_schema_extra=LISTED
+    )
 
 
 class OutcomeError(Payload):

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from server.contracts.base import (
+    LISTED,
     MAX_TOP_K,
     PREVIEW_CHARS,
     Arguments,
@@ -20,6 +21,7 @@ from server.contracts.base import (
     Query,
     Scope,
     SearchFilters,
+    Syntax,
 )
 
 
@@ -44,12 +46,16 @@ class SemanticSearch(Arguments):
     filter_ids: list[ChunkId] = Field(
         default_factory=list,
         max_length=MAX_TOP_K,
-        description="fetch exactly these ids, in this order; the query is then optional",
+        description="fetch these ids, in this order; query is then optional",
+        json_schema_extra=LISTED,
     )
     filters: SearchFilters | None = Field(default=None, description="narrow the search")
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
+    syntax: Syntax = Field(default="fields", description="plain: vendor:x and the like are words")
     cursor: CursorText | None = Field(
-        default=None, description="next_cursor of the last answer, with the same other arguments"
+        default=None,
+        description="next_cursor of the last answer, with the same other arguments",
+        json_schema_extra=LISTED,
     )
 
     @model_validator(mode="after")
@@ -67,6 +73,8 @@ class Fetch(Arguments):
     ids: list[ChunkId] = Field(min_length=1, max_length=MAX_TOP_K)
     level: Literal["auto", "ids", "metadata", "preview", "full"] = "full"
     max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
+    missing: Literal["raise", "skip"] = "raise"
+    cursor: CursorText | None = None
     scope: Scope | None = None
 
 
@@ -122,8 +130,8 @@ class SearchAnswer(Payload):
     estimated_tokens: int = Field(ge=0, le=10_000_000)
     search_mode: Literal["hybrid", "lexical-only", "semantic-only", "by-id"]
     fusion: Literal["convex", "rrf", "none"]
-    partial: bool = False
-    limit_reason: Limit = "none"
+    partial: bool
+    limit_reason: Limit
     next_cursor: CursorText | None = None
     missing_ids: list[ChunkId] | None = Field(default=None, max_length=MAX_TOP_K)
     meta: Meta

@@ -11,9 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from server.backends.lock import ENGINE, holder
+from server.backends.usable import named
 from server.caches import Counters as CacheCounters
 from server.contracts import parse
 from server.contracts.scripts import ReadResult
+from server.deadlines import NEVER, Deadline, after
 from server.engine import place
 from server.engine.launching import failed, launch
 from server.engine.wire import (
@@ -23,7 +26,7 @@ from server.engine.wire import (
     Channel,
     Message,
     build,
-    plain,
+    introduction,
     to_answer,
     to_error,
     to_kept,
@@ -31,7 +34,7 @@ from server.engine.wire import (
 from server.errors import WinnowError
 from server.figures import Figures
 from server.kept import KeptResults
-from server.knowledge import DIRECT, OPERATIONS, Answer, Caller, Counted
+from server.knowledge import DIRECT, OPERATIONS, SEARCH_SECONDS, Answer, Caller, Counted
 from server.operations.base import Budget
 from server.operations.results import portion
 from server.scratch import Counters, Kept
@@ -42,10 +45,14 @@ from server.tokens import count_tokens, encoding_name, first_tokens
 _CONNECT_SECONDS = 30.0
 _AGAIN_SECONDS = 0.05
 _MOST_LOSSES = 10  # of engines that died before they said a word
-# An engine that opens its store, or waits for its model, answers later than an operation may take.
-_GRACE_SECONDS = 60.0
+# A store that is opened, and a model that is waited for, before anybody asks.
+_OPEN_SECONDS = 60.0
+# The engine holds each call to its time, and says more of it; this is for an engine that says nothing.
+_SILENCE_SECONDS = 0.5
 _INTERRUPT_SECONDS = 10.0
 _SHORT_SECONDS = 10.0
+# A count is waited for as long as it takes to load what counts in this process.
+_COUNT_SECONDS = 1.0
 _SECONDS_PER_MINUTE = 60
 
 OnProgress = Callable[[Message], None]
@@ -79,8 +86,13 @@ class _Link:
         await asyncio.get_running_loop().create_unix_connection(lambda: link.channel, sock=opened)
         return link
 
-    async def ask(self, do: str, on_progress: OnProgress | None = None, **told: Any) -> Any:
-        """The answer to one request. Raises ``Lost``, and the ``WinnowError`` that the engine answers with."""
+    async def ask(
+        self, do: str, on_progress: OnProgress | None = None, deadline: Deadline = NEVER, **told: Any
+    ) -> Any:
+        """The answer to one request; the engine is told what time is left for it, where that is bounded.
+
+        Raises ``Lost``, and the ``WinnowError`` that the engine answers with.
+        """
         if not self.channel.is_open:
             raise Lost
         number = next(self._numbers)
@@ -88,11 +100,13 @@ class _Link:
             self._progress[number] = on_progress
         waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
-            self.channel.send({"id": number, "do": do, **told})
+            self.channel.send({"id": number, "do": do, **_left(deadline), **told})
             return await waiting
         except asyncio.CancelledError:
             if do == "ingest":
                 await self._interrupt(number)
+            elif do == "call":
+                self.channel.send({"id": next(self._numbers), "do": "interrupt", "of": number})
             raise
         finally:
             self._waiting.pop(number, None)
@@ -142,17 +156,22 @@ class EngineKnowledge:
         self._settings = settings
         self._waits = waits_for_model
         self._link: _Link | None = None
-        self._connecting = asyncio.Lock()
+        self._connecting: asyncio.Task[_Link] | None = None
+        self._is_silent = False
         self._returning: asyncio.Task[None] | None = None
         self._is_closed = False
         self._tokenizer = ""
         self.results = KeptResults(settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.figures = Figures()
 
+    async def open(self) -> None:
+        """See ``Knowledge.open``."""
+        await self._ask("open", _OPEN_SECONDS)
+
     async def load(self) -> None:
         """See ``Knowledge.load``."""
         with suppress(WinnowError):
-            await self._ask("load", _GRACE_SECONDS)
+            await self._ask("load", _OPEN_SECONDS)
 
     def caller(self, connection: str, budget: Budget = DIRECT, run: str = "") -> Caller:
         """See ``Knowledge.caller``."""
@@ -173,10 +192,9 @@ class EngineKnowledge:
 
     async def _told(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         known = OPERATIONS.get(operation)
-        seconds = (known.seconds if known else 0.0) + _GRACE_SECONDS
         told = await self._ask(
             "call",
-            seconds,
+            known.seconds if known else SEARCH_SECONDS,
             operation=operation,
             arguments=dict(arguments),
             connection=caller.connection,
@@ -187,17 +205,17 @@ class EngineKnowledge:
 
     async def passage(self, connection: str, passage_id: str) -> tuple[str, Kept | None]:
         """See ``Knowledge.passage``."""
-        told = await self._ask("passage", _GRACE_SECONDS, connection=connection, passage_id=passage_id)
+        told = await self._ask("passage", SEARCH_SECONDS, connection=connection, passage_id=passage_id)
         return told["session_id"], to_kept(told["kept"])
 
     async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
         """See ``Knowledge.passage_ids``."""
-        told = await self._ask("passage_ids", _GRACE_SECONDS, connection=connection, prefix=prefix, limit=limit)
+        told = await self._ask("passage_ids", SEARCH_SECONDS, connection=connection, prefix=prefix, limit=limit)
         return told["session_id"], told["ids"]
 
     async def counters(self) -> Counted:
         """See ``Knowledge.counters``."""
-        told = await self._ask("counters", _GRACE_SECONDS)
+        told = await self._ask("counters", _SHORT_SECONDS)
         caches = {name: CacheCounters(**one) for name, one in told["caches"].items()}
         return Counted(Counters(**told["scratch"]), caches)
 
@@ -211,7 +229,7 @@ class EngineKnowledge:
     async def count_tokens(self, text: str) -> int:
         """See ``Knowledge.count_tokens``."""
         try:
-            told = await self._ask("count_tokens", _SHORT_SECONDS, text=text)
+            told = await self._counted("count_tokens", text=text)
         except WinnowError:
             return await asyncio.to_thread(count_tokens, text)
         return int(told["tokens"])
@@ -219,10 +237,16 @@ class EngineKnowledge:
     async def first_tokens(self, text: str, n: int) -> str:
         """See ``Knowledge.first_tokens``."""
         try:
-            told = await self._ask("first_tokens", _SHORT_SECONDS, text=text, n=n)
+            told = await self._counted("first_tokens", text=text, n=n)
         except WinnowError:
             return await asyncio.to_thread(first_tokens, text, n)
         return text[: told["characters"]]
+
+    async def _counted(self, do: str, **told: Any) -> Any:
+        """What the engine counts, unless it has left the last question unanswered: nobody waits for it twice."""
+        if self._is_silent:
+            raise self._unanswered(0.0)
+        return await self._ask(do, _COUNT_SECONDS, **told)
 
     async def ingest(
         self, paths: Sequence[Path], labels: Mapping[str, str], on_progress: OnProgress
@@ -249,8 +273,9 @@ class EngineKnowledge:
     async def aclose(self) -> None:
         """Let go of the engine, which stays for the others."""
         self._is_closed = True
-        if self._returning is not None:
-            self._returning.cancel()
+        for task in (self._returning, self._connecting):
+            if task is not None:
+                task.cancel()
         if self._link is not None:
             self._link.close()
 
@@ -268,28 +293,53 @@ class EngineKnowledge:
                 await self.load()
 
     async def _ask(self, do: str, seconds: float, **told: Any) -> Any:
+        deadline = after(seconds)
+        left = deadline.remaining()
         try:
-            async with asyncio.timeout(seconds):
-                with suppress(Lost):
-                    return await (await self._connected()).ask(do, **told)
-                return await (await self._connected()).ask(do, **told)
+            async with asyncio.timeout(left + _SILENCE_SECONDS):
+                try:
+                    answer = await (await self._connected()).ask(do, deadline=deadline, **told)
+                except Lost:
+                    answer = await (await self._connected()).ask(do, deadline=deadline, **told)
         except Lost:
             raise _went_away("the call, twice; try again") from None
         except TimeoutError:
-            raise WinnowError("TIMEOUT", f"no answer within {seconds:.0f} s; try again", retryable=True) from None
+            self._is_silent = True
+            raise self._unanswered(left) from None
         except (ValueError, RecursionError):
             raise WinnowError("INVALID_REQUEST", "arguments are JSON values, and numbers are finite") from None
+        self._is_silent = False
+        return answer
+
+    def _unanswered(self, seconds: float) -> WinnowError:
+        there = holder(self._settings.store, ENGINE)
+        return WinnowError(
+            "TIMEOUT",
+            f"no answer within {seconds:.0f} s from the engine of {self._settings.store}"
+            f"{f', {there}' if there else ''}; try again; if it stays like this, end that process",
+            retryable=True,
+        )
 
     async def _connected(self) -> _Link:
+        """The connection. Who waits for it may give up: it is made all the same, for whoever asks next."""
         if self._link is not None and self._link.channel.is_open:
             return self._link
-        async with self._connecting:
-            if self._link is None or not self._link.channel.is_open:
-                self._link = await self._connect()
-                self._link.on_lost = self._lost
-            return self._link
+        if self._connecting is None or self._connecting.done():
+            self._connecting = asyncio.get_running_loop().create_task(self._connect())
+            self._connecting.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(self._connecting)
 
     async def _connect(self) -> _Link:
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                with named(self._settings.store):
+                    link = await self._found_or_started()
+        except TimeoutError:
+            raise self._unanswered(_CONNECT_SECONDS) from None
+        self._link, link.on_lost = link, self._lost
+        return link
+
+    async def _found_or_started(self) -> _Link:
         """Find an engine that takes us, or start one; two that start at once meet at the one that stays."""
         until, losses = time.monotonic() + _CONNECT_SECONDS, 0
         while time.monotonic() < until:
@@ -321,16 +371,23 @@ class EngineKnowledge:
                 "hello",
                 protocol=PROTOCOL,
                 build=build(),
-                settings=plain(self._settings),
+                settings=await asyncio.to_thread(introduction, self._settings),
                 waits_for_model=self._waits,
             )
             self._tokenizer = welcome["tokenizer"]
+        except asyncio.CancelledError:
+            link.close()
+            raise
         except WinnowError as error:
             link.close()
             if error.details.get("leaving"):
                 return False
             raise
         return True
+
+
+def _left(deadline: Deadline) -> Message:
+    return {"seconds": deadline.remaining()} if deadline != NEVER else {}
 
 
 async def told_by_engine(store: Path, do: str) -> Mapping[str, Any] | None:

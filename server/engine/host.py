@@ -7,6 +7,7 @@ direct calls are, and what is no request of the table ``_REQUESTS`` ends the con
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
 import threading
@@ -20,6 +21,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from server.calls import AT_ONCE, Calls
+from server.deadlines import after, within
 from server.engine import place
 from server.engine.wire import (
     OWN_SETTINGS,
@@ -34,6 +37,7 @@ from server.engine.wire import (
     disagreement,
     from_answer,
     from_error,
+    introduction,
     plain,
 )
 from server.errors import WinnowError
@@ -46,8 +50,6 @@ _SECONDS_PER_MINUTE = 60
 _MOST_CLIENTS = 64
 # One that means it well has ten calls under way.
 _MOST_UNDER_WAY = 256
-# Calls at once; more wait. They spend their time in code without the interpreter's lock.
-_THREADS = 16
 _STEPS_BACK = 10  # of niceness: a tenth of a processor that queries want, all of one that they do not
 _LEAVE_SECONDS = 5.0
 _FIRST_SECONDS = 10.0  # until whoever started this has come
@@ -115,6 +117,7 @@ class Host:
     def __init__(self, settings: Settings, open_library: Callable[[], Library], ingest: Ingest) -> None:
         self.settings = settings
         self.shared = _Shared(open_library)
+        self.calls = Calls()
         self.ingest = ingest
         self.clients: set[Visitor] = set()
         self.works: set[Work] = set()
@@ -127,7 +130,7 @@ class Host:
     async def serve(self, door: place.Door) -> None:
         """Accept connections until it is time to leave; then nobody finds the socket any more."""
         loop = asyncio.get_running_loop()
-        loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="winnow-call"))
+        loop.set_default_executor(ThreadPoolExecutor(AT_ONCE, thread_name_prefix="winnow-work"))
         server = await loop.create_unix_server(lambda: Visitor(self), sock=door.socket, **_FILE_IS_OURS)
         loop.run_in_executor(None, self.shared.open_early)
         self._wait_for_clients(max(self._idle_seconds, _FIRST_SECONDS))
@@ -153,7 +156,16 @@ class Host:
             os._exit(0)
         for client in list(self.clients):
             client.close()
+        if not await self._calls_ended():
+            log("engine leaves in the middle of a call", level=30)
+            os._exit(0)
         await asyncio.to_thread(self.shared.close)
+
+    async def _calls_ended(self) -> bool:
+        for task in self.under_way:
+            task.cancel()
+        ended = asyncio.get_running_loop().run_in_executor(None, self.calls.close)
+        return bool((await asyncio.wait([ended], timeout=_LEAVE_SECONDS))[0])
 
     def came(self, client: Visitor) -> None:
         """Somebody is there."""
@@ -186,7 +198,7 @@ class Host:
             "clients": [client.facts(now) for client in sorted(self.clients, key=lambda one: one.since)],
         }
 
-    def admit(self, speaks: tuple[Any, Any], told: Mapping[str, Any]) -> Settings:
+    async def admit(self, speaks: tuple[Any, Any], told: Mapping[str, Any]) -> Settings:
         """The settings of a client that says hello: it speaks this protocol, of this build, and asks under these.
 
         Raises ``WinnowError`` for one that cannot share this engine. Where nobody else does, the engine leaves and
@@ -196,7 +208,8 @@ class Host:
             raise WinnowError("QUEUE_FULL", f"{_MOST_CLIENTS} processes share this engine already", retryable=True)
         if speaks != (PROTOCOL, build()):
             raise self._refusal(f"runs another build of winnow ({build()}; this is {str(speaks[1])[:80]})")
-        if differing := disagreement(plain(self.settings), told):
+        ours = await asyncio.to_thread(introduction, self.settings)
+        if differing := disagreement(ours, told):
             raise self._refusal(f"works under other settings ({', '.join(differing)})")
         own = {name: value for name, value in told.items() if name in OWN_SETTINGS}
         secrets = {name: getattr(self.settings, name) for name in SECRET_SETTINGS}
@@ -229,6 +242,8 @@ class Visitor(Channel):
         self._host = host
         self._peer = place.Peer(0, -1)
         self._calls = self._under_way = 0
+        self._is_greeted = False
+        self._asked: dict[int, asyncio.Task[None]] = {}
         self._works: dict[int, Work] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -257,6 +272,10 @@ class Visitor(Channel):
         task = asyncio.get_running_loop().create_task(self._answer(request, message))
         self._host.under_way.add(task)
         task.add_done_callback(self._host.under_way.discard)
+        if what == _CALL:
+            number = message["id"]
+            self._asked[number] = task
+            task.add_done_callback(lambda done: self._asked.pop(number, None))
 
     async def _answer(self, request: Callable[[Visitor, Message], Awaitable[Any]], message: Message) -> None:
         number = message["id"]
@@ -282,6 +301,8 @@ class Visitor(Channel):
     def _gone(self) -> None:
         for work in self._works.values():
             work.stopped.set()
+        for call in self._asked.values():
+            call.cancel()
         if self.kb is not None:
             self._host.left(self)
             # It may be opening the store: that is waited for elsewhere.
@@ -291,10 +312,11 @@ class Visitor(Channel):
     # --- requests: each is given a whole message and looks at what it uses
 
     async def hello(self, message: Message) -> Message:
-        if self.kb is not None:
+        if self._is_greeted:
             raise ProtocolError("hello twice")
+        self._is_greeted = True
         waits = _of(message, "waits_for_model", bool)
-        self.settings = self._host.admit(
+        self.settings = await self._host.admit(
             (message.get("protocol"), message.get("build")), _of(message, "settings", dict)
         )
 
@@ -304,10 +326,14 @@ class Visitor(Channel):
                 found.embedder.wait()
             return found
 
-        self.kb = KnowledgeBase(library, self.settings, is_borrowed=True)
+        self.kb = KnowledgeBase(library, self.settings, calls=self._host.calls)
         self._host.came(self)
         log("client came", pid=self._peer.pid, clients=len(self._host.clients))
         return {"pid": os.getpid(), "tokenizer": self.kb.tokenizer}
+
+    async def open(self, message: Message) -> Message:
+        await self._kb.open()
+        return {}
 
     async def load(self, message: Message) -> Message:
         await self._kb.load()
@@ -318,7 +344,11 @@ class Visitor(Channel):
         budget = SCRIPT if _of(message, "script", bool) else DIRECT
         caller = self._kb.caller(_of(message, "connection", str), budget, _of(message, "run", str))
         operation, arguments = _of(message, "operation", str), _of(message, "arguments", dict)
-        return from_answer(await self._kb.call(operation, arguments, caller))
+        seconds = _of(message, "seconds", float)
+        if not math.isfinite(seconds):
+            raise ProtocolError("seconds are finite")
+        with within(after(seconds)):
+            return from_answer(await self._kb.call(operation, arguments, caller))
 
     async def passage(self, message: Message) -> Message:
         session_id, kept = await self._kb.passage(_of(message, "connection", str), _of(message, "passage_id", str))
@@ -372,9 +402,12 @@ class Visitor(Channel):
             del self._works[number]
 
     async def interrupt(self, message: Message) -> Message:
-        work = self._works.get(_of(message, "of", int))
-        if work is not None:
-            work.stopped.set()
+        """Stop an ingest at the next place where it can go on, and a call at its next look at the deadline."""
+        number = _of(message, "of", int)
+        if number in self._works:
+            self._works[number].stopped.set()
+        if number in self._asked:
+            self._asked[number].cancel()
         return {}
 
     async def status(self, message: Message) -> Message:
@@ -391,13 +424,15 @@ class Visitor(Channel):
         return self.kb
 
 
+_CALL = "call"
 _REQUESTS: Mapping[str, Callable[[Visitor, Message], Awaitable[Any]]] = MappingProxyType(
     {
         "hello": Visitor.hello,
         "status": Visitor.status,
         "stop": Visitor.stop,
+        "open": Visitor.open,
         "load": Visitor.load,
-        "call": Visitor.call,
+        _CALL: Visitor.call,
         "passage": Visitor.passage,
         "passage_ids": Visitor.passage_ids,
         "counters": Visitor.counters,

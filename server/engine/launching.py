@@ -35,12 +35,15 @@ _INHERITED = (
 def launch(settings: Settings) -> bool:
     """Start an engine for the store of these settings; whether it listens now, or another one does or is about to.
 
-    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where it does not come up, with what it said.
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where it does not come up, with what it said, or where the store
+    cannot be used.
     """
     try:
         lock = Lock(settings.store, STARTER)
-    except WinnowError:  # a process that starts takes half a second of processor time: one is enough
-        return False
+    except WinnowError as error:
+        if error.reason != "INDEX_HELD":
+            raise
+        return False  # a process that starts takes half a second of processor time: one is enough
     try:
         return not is_listening(settings.store) and _launched(settings)
     finally:

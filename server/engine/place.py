@@ -8,6 +8,7 @@ store may exceed: the folder is opened first, and the address leads through the 
 from __future__ import annotations
 
 import os
+import re
 import socket
 import stat
 import struct
@@ -17,9 +18,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from server.backends.usable import named
 from server.errors import WinnowError
 
 _SOCKET = "engine.sock"
+_SERVER = re.compile(r"server-\d{1,10}\.sock")
 _PEER = struct.Struct("3i")
 _BACKLOG = 64
 _ALONE = "; to work in one process: the setting daemon = off"
@@ -46,14 +49,14 @@ class Door:
     file: tuple[int, int]
 
 
-def listening(store: Path) -> Door:
+def listening(store: Path, name: str = _SOCKET) -> Door:
     """A socket that the owner's processes can connect to; what a dead engine left is put away.
 
-    Only for the holder of the store's engine lock. Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the folder is
-    not safe or can hold no socket.
+    Only for the holder of the store's engine lock, or for a server under its ``server_socket``. Raises
+    ``WinnowError("INDEX_UNAVAILABLE")`` where the folder is not safe or can hold no socket.
     """
     with _run_folder(store, create=True) as folder:
-        address = _address(folder)
+        address = _address(folder, name)
         opened = socket.socket(socket.AF_UNIX)
         try:
             Path(address).unlink(missing_ok=True)
@@ -69,14 +72,14 @@ def listening(store: Path) -> Door:
             raise _unusable(store, f"it can hold no socket ({error.strerror})") from None
 
 
-def shut(store: Path, door: Door) -> None:
+def shut(store: Path, door: Door, name: str = _SOCKET) -> None:
     """Nobody finds the door any more, and who stands before it is sent away, also where other processes have it.
 
     A store that was deleted and made again may have another door.
     """
     with suppress(OSError, WinnowError), _run_folder(store, create=False) as folder:
-        if _file(_address(folder)) == door.file:
-            os.unlink(_address(folder))
+        if _file(_address(folder, name)) == door.file:
+            os.unlink(_address(folder, name))
     door.socket.setblocking(False)
     with suppress(OSError):
         door.socket.shutdown(socket.SHUT_RDWR)
@@ -85,20 +88,31 @@ def shut(store: Path, door: Door) -> None:
             door.socket.accept()[0].close()
 
 
-def connected(store: Path) -> socket.socket | None:
-    """A connection to the store's engine; None where none listens.
+def connected(store: Path, name: str = _SOCKET) -> socket.socket | None:
+    """A connection to the store's engine, or to the server of this name; None where none listens.
 
     Raises ``WinnowError("INDEX_UNAVAILABLE")`` where folder or engine are somebody else's.
     """
-    if not (store / "run").exists():
-        return None
+    with named(store):
+        if not (store / "run").exists():
+            return None
     with _run_folder(store, create=False) as folder:
         opened = socket.socket(socket.AF_UNIX)
         try:
-            opened.connect(_address(folder))
+            # No waiting in the queue of one that takes nobody out of it.
+            opened.setblocking(False)
+            opened.connect(_address(folder, name))
+            opened.setblocking(True)
         except (FileNotFoundError, ConnectionRefusedError):
             opened.close()
             return None
+        except BlockingIOError:
+            opened.close()
+            raise WinnowError(
+                "INDEX_HELD",
+                f"the engine of {store} takes no connections: it is busy, or hangs; try again, or end its process",
+                retryable=True,
+            ) from None
         except OSError as error:
             opened.close()
             raise _unusable(store, f"its engine cannot be reached ({error.strerror})") from None
@@ -115,6 +129,25 @@ def is_listening(store: Path) -> bool:
         return False
     opened.close()
     return True
+
+
+def server_socket(pid: int) -> str:
+    """The name under which a server of the store listens for who wants its figures."""
+    return f"server-{pid}.sock"
+
+
+def servers(store: Path) -> list[str]:
+    """The names of the servers' sockets; some may be left by servers that died. Raises as ``connected`` does."""
+    if not (store / "run").exists():
+        return []
+    with _run_folder(store, create=False) as folder:
+        return sorted(name for name in os.listdir(folder) if _SERVER.fullmatch(name))
+
+
+def forget(store: Path, name: str) -> None:
+    """Put away a socket at which nobody listens any more."""
+    with suppress(OSError, WinnowError), _run_folder(store, create=False) as folder:
+        os.unlink(_address(folder, name))
 
 
 def peer_of(connection: socket.socket) -> Peer:
@@ -153,8 +186,8 @@ def _file(address: str) -> tuple[int, int]:
     return facts.st_dev, facts.st_ino
 
 
-def _address(folder: int) -> str:
-    return f"/proc/self/fd/{folder}/{_SOCKET}"
+def _address(folder: int, name: str) -> str:
+    return f"/proc/self/fd/{folder}/{name}"
 
 
 def _unusable(store: Path, why: str) -> WinnowError:

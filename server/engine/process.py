@@ -5,13 +5,13 @@
 Says "ready" on stdout once it listens, "taken" where another engine has the store, or why it cannot; then it has
 neither stdin nor stdout.
 
-Theory of operation. Two processes. The *keeper* has the lock and the socket, imported what an engine needs, opens
-nothing and starts no thread; so it can fork at any time. Its child is the *engine*: it opens the library and
-answers. One that is killed leaves its socket with the keeper, who forks the next: clients connect again at once,
-wait in the socket's queue, and are answered as soon as the library is open, without an interpreter's start and
-without imports. One that hangs is killed (see ``pulse``). One that leaves by itself takes its keeper along, and so
-does one that dies again and again: the next call of a client then starts anew. Where the keeper is killed, the
-engine goes on and has the lock as well.
+Theory of operation. Two processes. The *keeper* has the lock and the socket, imports nothing that is large, opens
+nothing and starts no thread; so it can fork at any time, and takes little memory. Its child is the *engine*: it
+imports what it needs, opens the library and answers. One that is killed leaves its socket with the keeper, who
+forks the next: clients connect again at once, wait in the socket's queue, and are answered as soon as the library
+is open, without an interpreter's start. One that hangs is killed (see ``pulse``). One that leaves by itself takes
+its keeper along, and so does one that dies again and again: the next call of a client then starts anew. Where the
+keeper is killed, the engine goes on and has the lock as well.
 """
 
 from __future__ import annotations
@@ -63,9 +63,6 @@ def main() -> None:
     except WinnowError as error:
         _say(TAKEN if error.reason == "INDEX_HELD" else error.message)
         return
-    except OSError as error:
-        _say(f"{settings.store}: {error.strerror}")
-        return
     try:
         _listen(settings, lock)
     finally:
@@ -83,7 +80,6 @@ def _listen(settings: Settings, lock: Lock) -> None:
         _say(f"{error.filename}: {error.strerror}")
         return
     _say(READY)
-    _make_ready()
     died: list[float] = []
     while len(died) < _MOST_DEATHS or time.monotonic() - died[-_MOST_DEATHS] > _DEATHS_SECONDS:
         heard, told = os.pipe()
@@ -103,24 +99,20 @@ def _listen(settings: Settings, lock: Lock) -> None:
 
 
 def _make_ready() -> None:
-    """Import what every fork of this process then has.
-
-    Nothing that starts threads, so no model runtime: a fork has none of those that it believes it has. (numpy has,
-    and stops them around a fork.)
-    """
+    """Import what every client needs, before the first one is answered."""
     import server.backends.edge
     import server.backends.graph_sqlite
     import server.backends.opening
     import server.engine.host  # noqa: F401
 
     count_tokens("warm")
-    gc.freeze()  # a look for garbage would make these pages each engine's own
 
 
 def _run(settings: Settings, door: place.Door, pipe: int) -> NoReturn:
     """Be the engine. It ends here, whatever happens: what follows a fork is the keeper's."""
     log("engine started", pid=os.getpid())
     try:
+        _make_ready()
         asyncio.run(_serve(settings, door, pipe))
     except BaseException:
         log("engine failed", level=logging.CRITICAL, exc_info=True)
@@ -166,13 +158,14 @@ class _Library:
     def ingest(self, settings: Settings, work: Work, on_progress: Callable[[Any], None]) -> dict[str, Any]:
         """One ingest of a client's, under that client's settings; the report as JSON data."""
         from server.commands.writing import target_of
-        from server.ingest.pipeline import Labels, ingest_paths
+        from server.ingest.documents import labels_of
+        from server.ingest.pipeline import ingest_paths
 
         embedder = self._backends.embedder.wait()
         warnings = () if embedder else (f"indexed by words alone: {self._backends.embedder.why}",)
         target = target_of(settings, self._backends, embedder)
         paths = [Path(path) for path in work.paths]
-        report = ingest_paths(target, paths, labels=Labels(**work.labels), progress=on_progress)
+        report = ingest_paths(target, paths, labels=labels_of(work.labels), progress=on_progress)
         return asdict(replace(report, warnings=warnings + report.warnings))
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import orjson
 
 import server
+from server.backends.identity import embedder_of, reranker_of
 from server.errors import WinnowError, internal_error
 from server.models import Chunk, Document, Passage
 from server.operations.base import Answer
@@ -66,24 +67,36 @@ class Frames:
     """What goes one way: bytes of the longest frame, and how a message becomes a body and a body a message.
 
     ``write`` raises TypeError or ValueError for what is no JSON data, ``read`` ValueError or RecursionError.
+    ``reason`` and ``advice`` are those of the error for a message that is too long.
     """
 
     longest: int
     write: Callable[[Mapping[str, Any]], bytes]
     read: Callable[[bytes], Any]
+    reason: str
+    advice: str
 
 
 # A question with a hundred ids takes 10 KiB, an ingest of ten thousand paths less than this.
-REQUESTS = Frames(MIB, _exact, json.loads)
+REQUESTS = Frames(
+    MIB,
+    _exact,
+    json.loads,
+    "INVALID_REQUEST",
+    "the arguments take {size:,} bytes, and {longest:,} can be sent at once; shorten them",
+)
 # A script's answer takes up to 900 KiB, an ingest's report of 100,000 unreadable files about 20 MiB.
-REPLIES = Frames(64 * MIB, _fast, _read_fast)
+REPLIES = Frames(
+    64 * MIB, _fast, _read_fast, "OUTPUT_BYTES", "{size:,} bytes are more than one frame may hold; ask for less"
+)
 
 
 def pack(message: Mapping[str, Any], frames: Frames) -> bytes:
-    """A message as a frame. ``WinnowError("OUTPUT_BYTES")`` where it is longer than agreed."""
+    """A message as a frame. ``WinnowError`` with the frames' own reason where it is longer than agreed."""
     body = frames.write(message)
     if len(body) > frames.longest:
-        raise WinnowError("OUTPUT_BYTES", f"{len(body):,} bytes are more than one frame may hold; ask for less")
+        advice = frames.advice.format(size=len(body), longest=frames.longest)
+        raise WinnowError(frames.reason, advice, details={"bytes": len(body)})
     return _HEADER.pack(len(body)) + body
 
 
@@ -212,9 +225,15 @@ OWN_SETTINGS = frozenset(
         *("default_response_mode", "content", "structured_output_enabled", "resource_links", "tools"),
         *("tool_names", "kb_v2_enabled", "legacy_tools", "scratch_mb", "scratch_minutes", "log_queries"),
         *("execute_code", "sandbox", "allow_weaker_sandbox", "skills", "limits", "wall_seconds", "memory_mb"),
+        *("script_calls", "script_rows", "script_previews", "script_documents", "result_kb", "result_tokens"),
+        *("calls_per_minute", "scripts_per_minute", "reads_per_minute"),
         *("workers", "queue", "queue_seconds", "audit", "audit_mb", "audit_days"),
         *("daemon", "engine_idle_minutes"),
     )
+)
+# What the engine has decided and no answer depends on: the first client's stands.
+ENGINE_SETTINGS = frozenset(
+    ("store", "models", "index_memory_mb", "qdrant_shards", "qdrant_replicas", "qdrant_on_disk")
 )
 SECRET_SETTINGS = frozenset({"qdrant_api_key", "neo4j_password", "embedder_key"})
 _FOLDER_OF_MODEL = "onnx:"
@@ -225,10 +244,20 @@ def plain(settings: Settings) -> dict[str, Any]:
     facts = settings.model_dump(mode="json", exclude=set(SECRET_SETTINGS))
     paths = {name: value for name in facts if isinstance(value := getattr(settings, name), Path)}
     facts |= {name: str(path.resolve()) for name, path in paths.items()}
-    if settings.embedder.startswith(_FOLDER_OF_MODEL):
-        folder = Path(settings.embedder.removeprefix(_FOLDER_OF_MODEL)).expanduser()
+    if settings.embedder.whole.startswith(_FOLDER_OF_MODEL):
+        folder = Path(settings.embedder.whole.removeprefix(_FOLDER_OF_MODEL)).expanduser()
         facts["embedder"] = f"{_FOLDER_OF_MODEL}{folder.resolve()}"
     return facts
+
+
+def introduction(settings: Settings) -> dict[str, Any]:
+    """What a client says of its settings: its own, and what must agree, the models by what they are.
+
+    Two users' folders of the same model are the same model, and one store may be reached by two paths. May read
+    the files of a model: not for an event loop.
+    """
+    models = {"embedder": embedder_of(settings), "reranker": reranker_of(settings)}
+    return {name: value for name, value in plain(settings).items() if name not in ENGINE_SETTINGS} | models
 
 
 def disagreement(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:

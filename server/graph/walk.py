@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from server.deadlines import check
 from server.graph.base import (
     MAX_EDGES,
     Counts,
@@ -49,6 +50,8 @@ _DIGITS = 9
 _STEPS_KEPT = 2
 # Nodes that a search for paths may step on: about a second where none of them leads anywhere.
 _STEPS = 20_000
+# So many of them take a few milliseconds: then it is seen whether anybody still waits.
+_LOOK = 100
 _CODES: Mapping[str, int] = {type: code for code, type in enumerate(EDGE_TYPES)}
 
 
@@ -266,6 +269,7 @@ def expand(
     seen[seeds] = True
     levels = [(seeds, np.full(len(seeds), -1))]
     for _ in range(hops):
+        check()
         entries = _entries(graph, levels[-1][0], direction, types)
         entries = entries[~seen[rows.other[entries]]]
         if not len(entries):
@@ -384,6 +388,8 @@ class _Search:
             return
         if self.steps >= _STEPS:
             return
+        if self.steps % _LOOK == 0:
+            check()
         self.steps += 1
         here = way[-1]
         rows = self._graph.rows
@@ -424,6 +430,7 @@ class _Ball:
 
     def grow(self) -> Ints:
         """One hop more; returns what it reaches."""
+        check()
         self.radius += 1
         other = self._graph.rows.other[_entries(self._graph, self._frontier, "both", self._types)]
         reached = np.unique(other[self.distance[other] < 0])
@@ -487,6 +494,7 @@ def walked(
     scores = carried.copy()
     steps = graph.steps(types)
     for _ in range(iterations):
+        check()
         here = _front(carried)
         if not len(here):
             break

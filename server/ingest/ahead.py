@@ -3,48 +3,64 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterable
-from queue import Full, Queue
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
-_GLANCE_SECONDS = 0.1
 
 
-def ahead(items: Iterable[T], size: int) -> Generator[T, None, None]:
-    """The items in their order, produced by a thread of its own that is at most ``size`` ahead.
+def ahead(items: Iterable[T], most: int, weight: Callable[[T], int]) -> Generator[T, None, None]:
+    """The items in their order, produced by a thread of its own that runs ahead of the loop over them.
 
-    What the producer raises is raised here. Closing the iterator (or an exception in the loop over it) ends
-    the thread before its next item.
+    The item in use and those that wait weigh less than ``most`` before another one joins them; one more may be in
+    the making. What the producer raises is raised here. Closing the iterator (or an exception in the loop over it)
+    ends the thread before its next item.
     """
-    queue: Queue[tuple[T] | BaseException | None] = Queue(size)
-    stop = threading.Event()
+    waiting: deque[T | None] = deque()  # None: there is no more
+    errors: list[BaseException] = []
+    held, is_closed = 0, False
+    change = threading.Condition()
 
-    def put(value: tuple[T] | BaseException | None) -> None:
-        while not stop.is_set():
-            try:
-                queue.put(value, timeout=_GLANCE_SECONDS)
-            except Full:
-                continue
-            return
+    def put(item: T | None) -> bool:
+        """Have the item wait, as soon as there is room; whether more is wanted."""
+        nonlocal held
+        with change:
+            change.wait_for(lambda: is_closed or item is None or held < most)
+            waiting.append(item)
+            held += weight(item) if item is not None else 0
+            change.notify_all()
+            return not is_closed
 
     def produce() -> None:
         try:
             for item in items:
-                put((item,))
-                if stop.is_set():
+                if not put(item):
                     return
-            put(None)
+                del item  # the next one may take long to make
         except BaseException as error:
-            put(error)
+            errors.append(error)
+        put(None)
 
     thread = threading.Thread(target=produce, name="winnow-reader", daemon=True)
     thread.start()
     try:
-        while (value := queue.get()) is not None:
-            if isinstance(value, BaseException):
-                raise value
-            yield value[0]
+        while True:
+            with change:
+                change.wait_for(lambda: bool(waiting))
+                item = waiting.popleft()
+            if item is None:
+                break
+            load = weight(item)
+            yield item
+            del item  # it is done with, and may be large
+            with change:
+                held -= load
+                change.notify_all()
+        if errors:
+            raise errors[0]
     finally:
-        stop.set()
+        with change:
+            is_closed = True
+            change.notify_all()
         thread.join()

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
@@ -24,6 +25,7 @@ from semantic_text_splitter import TextSplitter
 
 from server.definitions import DEFINITION
 from server.ids import chunk_id
+from server.ingest.documents import Unreadable
 from server.models import Chunk, Document, DocumentType
 from server.tokens import count_tokens
 
@@ -35,14 +37,22 @@ _PIECES_PER_TOKEN = 240 / LARGEST
 _PIECE_LETTERS = 7  # an estimate that is within 20 % of the model's own count for nine chunks in ten
 LEAST = 150  # a piece of prose that was cut is at least this long, if there is more of it
 OVERLAP = 40
+# Of one document, which is written as a whole: a text of 16 MiB makes 30,000, a log of that size 80,000.
+MOST_CHUNKS = 100_000
 
 _TIKTOKEN_MODEL = "gpt-4o"  # the splitter's name for o200k_base
 _CODE = frozenset({"fence", "code_block", "table", "html_block"})  # cut between lines, never repeated
 _CONTAINERS = frozenset({"bullet_list", "ordered_list", "list_item", "blockquote"})
+# A longer heading is a paragraph with a mark before it; each chunk below carries what is kept of it.
+_HEADING_CHARS = 300
 _HEADING_MARKS = re.compile(r"\s*\{[#.:][^}]*\}\s*$|[`*]|\[(?P<text>[^\]]*)\]\([^)]*\)")
 
 _WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
-_PARAGRAPH = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
+_PARAGRAPH = re.compile(r"^[^\S\n]*+\S[^\n]*+(?:\n[^\S\n]*+\S[^\n]*+)*+", re.M)
+# What has no paragraphs (a log, a table, a text in Chinese) is cut in parts of so many characters: the splitter's
+# time grows with the square of its text. A cut falls after a line, a sentence or a word among the last of them.
+_PART_CHARS, _PART_END_CHARS = 4_096, 1_024
+_PART_ENDS = ("\n", "。", ". ", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +88,11 @@ class _Piece:
 def chunk(document: Document, text: str) -> tuple[Chunk, ...]:
     """The chunks of a document in reading order; none of a document without words.
 
-    For each of them ``text[chunk.start:chunk.end] == chunk.text``.
+    For each of them ``text[chunk.start:chunk.end] == chunk.text``. Raises ``Unreadable`` where they are too many.
     """
-    pieces = list(_pieces(text, _sections(document.type, text)))
+    pieces = list(islice(_pieces(text, _sections(document.type, text)), MOST_CHUNKS + 1))
+    if len(pieces) > MOST_CHUNKS:
+        raise Unreadable(f"makes more than {MOST_CHUNKS:,} passages; divide it")
     if not pieces:  # headings and nothing else
         pieces = [_Piece(block.start, block.end, ()) for block in _cut(text, 0, len(text), is_prose=True)]
     return _chunks(document, text, pieces)
@@ -172,6 +184,23 @@ def _fitting(text: str, blocks: Sequence[_Block]) -> Iterator[_Block]:
 
 
 def _cut(text: str, start: int, end: int, *, is_prose: bool) -> list[_Block]:
+    blocks = []
+    while start < end:
+        after = _part_end(text, start, end)
+        blocks += _cut_part(text, start, after, is_prose=is_prose)
+        start = after
+    return blocks
+
+
+def _part_end(text: str, start: int, end: int) -> int:
+    most = start + _PART_CHARS
+    if end <= most:
+        return end
+    ends = (text.rfind(mark, most - _PART_END_CHARS, most) for mark in _PART_ENDS)
+    return next((at + 1 for at in ends if at != -1), most)
+
+
+def _cut_part(text: str, start: int, end: int, *, is_prose: bool) -> list[_Block]:
     found = _splitter(_capacity(text[start:end]), OVERLAP if is_prose else 0).chunk_indices(text[start:end])
     return [
         _block(text, start + offset, start + offset + len(piece), is_prose=is_prose)
@@ -245,7 +274,7 @@ def _section(headings: Sequence[tuple[int, str]], body: int, end: int, blocks: S
 
 
 def _heading(node: SyntaxTreeNode) -> str:
-    written = " ".join(child.content for child in node.children)
+    written = " ".join(child.content for child in node.children)[:_HEADING_CHARS]
     return " ".join(_HEADING_MARKS.sub(lambda match: match["text"] or "", written).split())
 
 

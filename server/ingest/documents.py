@@ -8,9 +8,15 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
+from server import stated
 from server.models import DocumentType
+from server.printable import one_line
 
 _NO_WORD = "(not a word)"
+# Of metadata, which filters, boosts and the graph read: at most so many fields, so many values in a list, and so
+# many characters in a value. Numbers beyond 64 bits are no facts.
+_MOST_FIELDS, _MOST_VALUES, _VALUE_CHARS = 200, 100, 4_000
+_NUMBER_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +38,22 @@ class RawDocument:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What an ingest says of documents that do not say it themselves; "" says nothing."""
+    """What an ingest says of documents that do not say it themselves; "" says nothing.
+
+    ``forced``: of all documents, whatever they say themselves.
+    """
 
     doc_tag: str = ""
     environment: str = ""
     repository: str = ""
+    forced: bool = False
+
+
+def labels_of(said: Mapping[str, str]) -> Labels:
+    """Labels as texts by name, as a command sends them to an engine; ``forced`` is "" or anything."""
+    return Labels(
+        said.get("doc_tag", ""), said.get("environment", ""), said.get("repository", ""), bool(said.get("forced"))
+    )
 
 
 class Unreadable(Exception):
@@ -49,7 +66,8 @@ def described(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
     ``title, vendor, doc_tag, tags, created`` (or ``date``), ``environment`` and ``repository`` (or ``repo``)
     are taken by name; all plain values stay in ``metadata`` as they are.
     """
-    plain = {str(key): value for key, fact in facts.items() if (value := _plain(fact)) is not None}
+    named = {_text(_plain(key)): _plain(fact) for key, fact in facts.items()}
+    plain = {name: value for name, value in named.items() if value is not None}
     return replace(
         raw,
         title=_text(plain.get("title")) or raw.title,
@@ -64,29 +82,34 @@ def described(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
 
 
 def labelled(raw: RawDocument, labels: Labels) -> RawDocument:
-    """``raw`` with these labels where it has none of its own."""
+    """``raw`` with these labels: where it has none of its own, or, where they are forced, in place of its own."""
+    first, second = (labels, raw) if labels.forced else (raw, labels)
     return replace(
         raw,
-        doc_tag=raw.doc_tag or labels.doc_tag,
-        environment=raw.environment or labels.environment,
-        repository=raw.repository or labels.repository,
+        doc_tag=first.doc_tag or second.doc_tag,
+        environment=first.environment or second.environment,
+        repository=first.repository or second.repository,
     )
 
 
 def cleaned(raw: RawDocument) -> RawDocument:
-    r"""``raw`` with text that every store can keep: ``\\n`` line ends, no NUL, no lone surrogates."""
+    r"""``raw`` as every store can keep it and every answer can show it.
+
+    Text has ``\\n`` line ends, no NUL and no lone surrogates; titles, labels and dates are short printable lines.
+    """
+    kept = list(raw.metadata.items())[:_MOST_FIELDS]
     return replace(
         raw,
         uri=clean(raw.uri),
-        title=" ".join(clean(raw.title).split()),
+        title=one_line(clean(raw.title), stated.TITLE_CHARS),
         text=clean(raw.text),
-        vendor=clean(raw.vendor),
-        doc_tag=clean(raw.doc_tag),
-        tags=tuple(map(clean, raw.tags)),
-        created=clean(raw.created),
-        metadata={clean(key): _clean_value(value) for key, value in raw.metadata.items()},
-        environment=clean(raw.environment),
-        repository=clean(raw.repository),
+        vendor=one_line(clean(raw.vendor), stated.LABEL_CHARS),
+        doc_tag=_clean_label(raw.doc_tag),
+        tags=stated.tags(map(clean, raw.tags)),
+        created=stated.moment(clean(raw.created)),
+        metadata={one_line(clean(key), stated.LABEL_CHARS): _clean_value(value) for key, value in kept},
+        environment=_clean_label(raw.environment),
+        repository=_clean_label(raw.repository),
     )
 
 
@@ -96,12 +119,16 @@ def clean(text: str) -> str:
     return lines.encode("utf-8", "replace").decode("utf-8")
 
 
+def _clean_label(label: str) -> str:
+    return one_line(clean(label), stated.LABEL_CHARS)
+
+
 def _clean_value(value: Any) -> Any:
     match value:
         case str():
-            return clean(value)
+            return clean(value[:_VALUE_CHARS])
         case list() | tuple():
-            return [_clean_value(item) for item in value]
+            return [_clean_value(item) for item in value[:_MOST_VALUES]]
         case _:
             return value
 
@@ -109,14 +136,19 @@ def _clean_value(value: Any) -> Any:
 def _plain(value: Any) -> Any:
     """``value`` if it is a JSON scalar, or a list of such (dates become ISO text); None otherwise."""
     match value:
-        case str() | bool() | int():
-            return value
+        case str():
+            return value[:_VALUE_CHARS]
+        case int():  # and bool
+            return value if value.bit_length() <= _NUMBER_BITS else None
         case float():
             return value if value - value == 0 else None  # neither infinite nor not a number
         case date():
             return value.isoformat()
-        case list() | tuple() | set():
-            return [item for part in value if (item := _scalar(part)) is not None]
+        case list() | tuple():
+            return [item for part in value[:_MOST_VALUES] if (item := _scalar(part)) is not None]
+        case set():
+            # In an order of its own: that of a set differs from run to run.
+            return sorted(str(item) for part in value if (item := _scalar(part)) is not None)[:_MOST_VALUES]
         case _:
             return None
 
@@ -142,9 +174,9 @@ def _word(value: Any) -> str:
     """
     match value:
         case None | str():
-            return _text(value)
+            return _text(_plain(value))
         case list() | tuple() | set():
-            return ", ".join(_text(_scalar(one)) or _NO_WORD for one in value)
+            return ", ".join(_text(_scalar(one)) or _NO_WORD for one in list(value)[:_MOST_VALUES])
         case _:
             return _text(_plain(value)) or _NO_WORD
 

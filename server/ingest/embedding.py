@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
@@ -11,12 +12,42 @@ from server.ingest.chunking import indexed_text
 from server.models import Chunk, Document
 from server.retrieval.lexical import document_vector
 
-Embedded = Sequence[Future[list[Point]]]
+Rows = Sequence[tuple[Document, Chunk]]
 
 # Chunks in one piece of work: a fifth of a second of embedding, which is how long Ctrl-C waits.
 PORTION = 32
 # Pieces at once: while one computes its words or ends, the other keeps the model busy on all cores.
 _AT_ONCE = 2
+# Pieces of one batch that are computed before the first is taken: a batch of a huge document has thousands.
+_PIECES_AHEAD = 8
+# Points in one write.
+_WRITTEN_AT_ONCE = 512
+
+
+class Embedded:
+    """The points of one batch, in the making: a bounded number of pieces ahead of the one that is taken."""
+
+    def __init__(self, threads: ThreadPoolExecutor, embedder: Embedder | None, rows: Rows) -> None:
+        self._threads, self._embedder, self._rows = threads, embedder, rows
+        self._begun = 0
+        self._pieces: deque[Future[list[Point]]] = deque()
+        self._begin()
+
+    def portions(self) -> Iterator[list[Point]]:
+        """The points in their order, in portions to write; each is computed and given out once."""
+        held: list[Point] = []
+        while self._pieces:
+            held += self._pieces.popleft().result()
+            self._begin()
+            if len(held) >= _WRITTEN_AT_ONCE or not self._pieces:
+                yield held
+                held = []
+
+    def _begin(self) -> None:
+        while self._begun < len(self._rows) and len(self._pieces) < _PIECES_AHEAD:
+            rows = self._rows[self._begun : self._begun + PORTION]
+            self._pieces.append(self._threads.submit(points, rows, self._embedder))
+            self._begun += len(rows)
 
 
 class Embedding:
@@ -34,17 +65,22 @@ class Embedding:
     ) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def begin(self, rows: Sequence[tuple[Document, Chunk]]) -> Embedded:
+    def begin(self, rows: Rows) -> Embedded:
         """The points of these chunks, some time later, in their order."""
-        portions = (rows[start : start + PORTION] for start in range(0, len(rows), PORTION))
-        return [self._threads.submit(points, portion, self._embedder) for portion in portions]
+        return Embedded(self._threads, self._embedder, rows)
 
 
-def points(rows: Sequence[tuple[Document, Chunk]], embedder: Embedder | None) -> list[Point]:
+def points(rows: Rows, embedder: Embedder | None) -> list[Point]:
     """The points of chunks and the documents that they are from; without vectors where there is no model."""
     texts = [indexed_text(document.title, one.heading_path, one.text) for document, one in rows]
-    vectors = embedder.embed(texts) if embedder and texts else [None] * len(texts)
+    different = list(dict.fromkeys(texts))  # what a document repeats is embedded once in a piece of work
+    vectors = dict(zip(different, embedder.embed(different), strict=True)) if embedder and texts else {}
     return [
-        Point(one.id, document_vector(document.title, text, document.language), vector, payload_of(document))
-        for (document, one), text, vector in zip(rows, texts, vectors, strict=True)
+        Point(
+            one.id,
+            document_vector(document.title, text, document.language),
+            vectors.get(text),
+            payload_of(document),
+        )
+        for (document, one), text in zip(rows, texts, strict=True)
     ]

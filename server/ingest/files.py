@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from server.errors import WinnowError
+from server.ingest.opening import what_it_is
 from server.ingest.readers import is_known
 
 # What tools keep in a project's folder and nobody wrote; whatever begins with a dot is passed over as well.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "bower_components"})
+# Folders within each other. Walking deeper ones exceeds the stack, and each is a label of every chunk.
+_DEEPEST_FOLDER = 100
+# Halves of characters, which stand for bytes that are not UTF-8, and what breaks a line.
+_ODD_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,8 @@ class Root:
 
     def holds(self, origin: str) -> bool:
         """Whether the part covers the file of this name."""
-        return not self.below or origin == self.below or origin.startswith(f"{self.below}/")
+        below = name_of(self.below)
+        return not below or origin == below or origin.startswith(f"{below}/")
 
 
 @dataclass(slots=True)
@@ -60,9 +68,8 @@ def roots(paths: Sequence[Path], sources: Sequence[str]) -> list[Root]:
     Raises ``WinnowError("INVALID_REQUEST")`` for a path that does not exist.
     """
     found: dict[Root, None] = {}
+    check(paths)
     for path in paths:
-        if not path.exists():
-            raise WinnowError("INVALID_REQUEST", f"{path} does not exist")
         whole = path.resolve()
         outer = next((source for source in sources if whole.is_relative_to(source)), str(whole))
         below = whole.relative_to(outer).as_posix()
@@ -70,19 +77,56 @@ def roots(paths: Sequence[Path], sources: Sequence[str]) -> list[Root]:
     return list(found)
 
 
+def check(paths: Iterable[Path]) -> None:
+    """Raise ``WinnowError("INVALID_REQUEST")`` for a path that does not exist, or whose name no store can keep."""
+    for path in paths:
+        if not path.exists():
+            raise WinnowError("INVALID_REQUEST", f"{name_of(str(path))} does not exist")
+        if _ODD_IN_NAMES.search(str(path.resolve())):
+            raise WinnowError(
+                "INVALID_REQUEST",
+                f"{name_of(str(path.resolve()))}: the name is not printable UTF-8; rename it, or ingest a folder "
+                "above it",
+            )
+
+
+def name_of(path: str) -> str:
+    r"""A path as text that can be kept and shown: bytes that are not UTF-8 and control characters as ``\xNN``.
+
+    >>> name_of("caf\udce9\n.md")
+    'caf\\xe9\\x0a.md'
+    """
+    return _ODD_IN_NAMES.sub(_escaped, path)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\x{code:02x}"
+
+
 def find(root: Root) -> Listing:
     """The files of a root, by name."""
     listing = Listing()
-    if root.path.is_file():
-        _add(listing, root.path, root.below or root.path.name)
+    if not root.path.is_dir():
+        _add(listing, root.path, name_of(root.below or root.path.name))
     else:
         for path in _walk(root.path, root, listing):
             if is_known(path):
                 _add(listing, path, _uri(path, root))
             else:
                 listing.skipped += 1
-    listing.files.sort(key=lambda file: file.uri)
+    listing.files.sort(key=lambda file: (file.uri, str(file.path)))
+    _set_doubles_aside(listing)
     return listing
+
+
+def _set_doubles_aside(listing: Listing) -> None:
+    """Two names may be shown alike where one is not UTF-8: the first has the name."""
+    first: dict[str, File] = {}
+    for file in listing.files:
+        if first.setdefault(file.uri, file) is not file:
+            listing.unreadable.append((file.uri, "another file is shown by this name; rename one"))
+    listing.files[:] = first.values()
 
 
 def _walk(folder: Path, root: Root, listing: Listing) -> Iterator[Path]:
@@ -91,6 +135,9 @@ def _walk(folder: Path, root: Root, listing: Listing) -> Iterator[Path]:
 
     for place, folders, names in os.walk(folder, onerror=unreadable):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in _PASSED_OVER]
+        if folders and len(Path(place).relative_to(root.source).parts) >= _DEEPEST_FOLDER:
+            listing.unreadable.append((_uri(Path(place), root), f"folders more than {_DEEPEST_FOLDER} deep"))
+            folders.clear()
         for name in names:
             path = Path(place, name)
             # A link may lead out of the folder that somebody chose to index.
@@ -99,7 +146,7 @@ def _walk(folder: Path, root: Root, listing: Listing) -> Iterator[Path]:
 
 
 def _uri(path: Path, root: Root) -> str:
-    return path.relative_to(root.source).as_posix()
+    return name_of(path.relative_to(root.source).as_posix())
 
 
 def _add(listing: Listing, path: Path, uri: str) -> None:
@@ -107,5 +154,8 @@ def _add(listing: Listing, path: Path, uri: str) -> None:
         facts = path.stat()
     except OSError as error:
         listing.unreadable.append((uri, error.strerror or "unreadable"))
+        return
+    if not stat.S_ISREG(facts.st_mode):
+        listing.unreadable.append((uri, what_it_is(facts.st_mode)))
         return
     listing.files.append(File(path, uri, facts.st_size, facts.st_mtime_ns))

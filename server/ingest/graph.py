@@ -28,12 +28,13 @@ from server.graph.base import GraphStore
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
 from server.graph.extraction.mining import Mined, Page, mine
 from server.graph.extraction.resolving import Facts, Ledger, facts_of, resolve
+from server.graph.records import DocumentGraph
 from server.models import Chunk, Document
 
 # Grows when another graph would be drawn from the same documents: all are drawn again.
 GRAPH_VERSION = 1
-# Documents in one change of the store.
-_AT_ONCE = 200
+# Documents in one change of the store, and nodes and edges after which it is made with fewer.
+_AT_ONCE, _PARTS_AT_ONCE = 200, 50_000
 # Names and places that are kept from reading to drawing, about 100 MB; documents beyond are mined again.
 _KEPT = 300_000
 _FAST = 1
@@ -91,8 +92,10 @@ class GraphRun:
         """Take from a document what can be taken before the others are known."""
         if self._size < _KEPT:
             mined = mine(document, text, chunks, self.graphing.gazetteer)
-            self._size += len(mined.namings) + len(mined.references) + len(mined.nodes)
-            self._kept[document.id] = self._stamp(document.content_hash), mined
+            size = len(mined.namings) + len(mined.references) + len(mined.nodes)
+            if self._size + size <= _KEPT:
+                self._size += size
+                self._kept[document.id] = self._stamp(document.content_hash), mined
 
     def forget(self) -> None:
         """Have ``bring_up`` draw every document again."""
@@ -110,9 +113,10 @@ class GraphRun:
         if not (changed or gone or missing):
             return None
         reader = _Reader(self.project, self.catalogue, self.graphing.gazetteer, now, self._kept)
-        ledger = Ledger()
-        for facts in book.facts(self.project):
-            ledger.put(_decoded(facts))
+        ledger = _entered_before(book.facts(self.project))
+        if ledger is None:
+            self.forget()
+            return self.bring_up()
         concerned = set(missing).union(changed, _entered(ledger, gone, changed, reader))
         self._draw(sorted(concerned), gone, ledger, reader)
         written = {id: (now[id], _encoded(ledger.facts[id])) for id in changed}
@@ -132,9 +136,14 @@ class GraphRun:
         store = self.graphing.store
         if gone:
             store.apply(self.project, deleted=gone)
-        for start in range(0, len(documents), _AT_ONCE):
-            some = documents[start : start + _AT_ONCE]
-            store.apply(self.project, [resolve(reader.mined(id), ledger) for id in some])
+        some: list[DocumentGraph] = []
+        for id in documents:
+            some.append(resolve(reader.mined(id), ledger))
+            if len(some) == _AT_ONCE or sum(len(one.nodes) + len(one.edges) for one in some) >= _PARTS_AT_ONCE:
+                store.apply(self.project, some)
+                some = []
+        if some:
+            store.apply(self.project, some)
         store.derive(self.project)
 
     def _stamp(self, content_hash: str) -> str:
@@ -166,6 +175,17 @@ class _Reader:
         if not self._documents:
             self._documents = {one.id: one for one in self.catalogue.documents(self.project)}
         return self._documents[id]
+
+
+def _entered_before(rows: Iterator[bytes]) -> Ledger | None:
+    """The ledger as it is on the disk; None where a row of it cannot be read, so that all is drawn again."""
+    ledger = Ledger()
+    try:
+        for facts in rows:
+            ledger.put(_decoded(facts))
+    except (zlib.error, ValueError, TypeError):
+        return None
+    return ledger
 
 
 def _entered(ledger: Ledger, gone: Sequence[str], changed: Sequence[str], reader: _Reader) -> set[str]:

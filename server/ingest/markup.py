@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from docutils import nodes
 from docutils.core import publish_doctree
@@ -21,66 +21,88 @@ _IN_TARGETS = {ord(one): f"%{ord(one):02X}" for one in " ()<>"}
 
 # --- HTML
 
-_UNSEEN = (
-    "script, style, noscript, template, svg, nav, header nav, footer, iframe, form, button, head > *:not(title)"
-)
+_UNSEEN_TAGS = "script style noscript template svg nav footer iframe form button head"
+_UNSEEN = frozenset(_UNSEEN_TAGS.split())
 _HEADINGS = {f"h{depth}": "#" * depth for depth in range(1, 7)}
 _BLOCK_TAGS = """
     address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure footer
     header hr html li main ol p section summary table tbody tfoot thead tr ul
 """
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
+# Pages of people have 30 elements within each other; what takes the depth into account takes its square of time.
+_DEEPEST_ELEMENT = 200
+# A page becomes at most so many times as long: a table has its bars, a list its marks.
+_GROWTH, _GROWTH_CHARS = 4, 64 * 1024
 
 
 def html_to_markdown(text: str) -> tuple[str, str]:
     """The title of a page and its body as Markdown.
 
-    Raises ``Unreadable`` for a page that is nested too deeply.
+    Raises ``Unreadable`` for a page that is nested too deeply, or becomes too long.
     """
     tree = LexborHTMLParser(text)
     title = tree.css_first("title")
-    for node in tree.css(_UNSEEN):
-        node.decompose()
     body = tree.css_first("main") or tree.css_first("article") or tree.body
-    try:
-        written = "".join(_html(body)) if body else ""
-    except RecursionError:
-        raise Unreadable("nested too deeply") from None
+    written = _joined(_html(body, 0), len(text)) if body else ""
     lines = (line.rstrip() for line in written.split("\n"))
-    return _inline(title) if title else "", _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n")
+    return _inline(title, 0) if title else "", _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n")
 
 
-def _html(node: LexborNode) -> Iterator[str]:
+def _joined(parts: Iterable[str], length: int, between: str = "") -> str:
+    """The parts in one text. Raises ``Unreadable`` where it is far longer than the ``length`` it was made of."""
+    kept, left = [], _GROWTH * length + _GROWTH_CHARS
+    for part in parts:
+        left -= len(part)
+        if left < 0:
+            raise Unreadable("becomes many times as long when it is converted")
+        kept.append(part)
+    return between.join(kept)
+
+
+def _html(node: LexborNode, depth: int) -> Iterator[str]:
     tag = node.tag or ""
+    if tag in _UNSEEN:
+        return
     if tag == "-text":
         yield _SPACE.sub(" ", node.text(deep=False))
     elif tag in _HEADINGS:
-        yield f"\n\n{_HEADINGS[tag]} {_inline(node)}\n\n"
+        yield f"\n\n{_HEADINGS[tag]} {_inline(node, depth)}\n\n"
     elif tag == "pre":
-        yield f"\n\n```\n{node.text().strip(chr(10))}\n```\n\n"
+        yield f"\n\n```\n{_text(node, depth).strip(chr(10))}\n```\n\n"
     elif tag == "table":
-        yield f"\n\n{_table(node)}\n\n"
+        yield f"\n\n{_table(node, depth)}\n\n"
     elif tag == "br":
         yield "\n"
     elif tag in _BLOCKS:
         yield "\n- " if tag == "li" else "\n\n"
-        yield from _children(node)
+        yield from _children(node, depth)
         yield "\n" if tag == "li" else "\n\n"
     elif tag == "code":
-        yield f"`{_inline(node)}`"
+        yield f"`{_inline(node, depth)}`"
     elif tag == "a":
-        yield _linked("".join(_children(node)), node.attributes.get("href") or "")
+        yield _linked("".join(_children(node, depth)), node.attributes.get("href") or "")
     elif not tag.startswith("-") and not tag.startswith("_"):
-        yield from _children(node)
+        yield from _children(node, depth)
 
 
-def _children(node: LexborNode) -> Iterator[str]:
-    for child in node.iter(include_text=True):
-        yield from _html(child)
+def _children(node: LexborNode, depth: int) -> Iterator[str]:
+    for child in _within(node, depth):
+        yield from _html(child, depth + 1)
 
 
-def _table(node: LexborNode) -> str:
-    rows = [[_inline(cell).replace("|", r"\|") for cell in row.css("th, td")] for row in node.css("tr")]
+def _within(node: LexborNode, depth: int) -> Iterator[LexborNode]:
+    """The children of a node. Raises ``Unreadable`` where they are too deep."""
+    if depth >= _DEEPEST_ELEMENT:
+        raise Unreadable("nested too deeply")
+    return node.iter(include_text=True)
+
+
+def _table(node: LexborNode, depth: int) -> str:
+    """The rows of a table. A table within a cell is text of that cell."""
+    rows = [
+        [_inline(cell, below).replace("|", r"\|") for cell, below in _own(row, ("th", "td"), at)]
+        for row, at in _own(node, ("tr",), depth)
+    ]
     rows = [row for row in rows if row]
     if not rows:
         return ""
@@ -88,8 +110,29 @@ def _table(node: LexborNode) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], rule, *rows[1:]))
 
 
-def _inline(node: LexborNode) -> str:
-    return _SPACE.sub(" ", node.text()).strip()
+def _own(node: LexborNode, tags: tuple[str, ...], depth: int) -> Iterator[tuple[LexborNode, int]]:
+    """The rows of a table or the cells of a row, with their depths, not those of tables within."""
+    for child in _within(node, depth):
+        if child.tag in tags:
+            yield child, depth + 1
+        elif child.tag != "table" and child.tag not in _UNSEEN:
+            yield from _own(child, tags, depth + 1)
+
+
+def _text(node: LexborNode, depth: int) -> str:
+    return "".join(_texts(node, depth))
+
+
+def _texts(node: LexborNode, depth: int) -> Iterator[str]:
+    for child in _within(node, depth):
+        if child.tag == "-text":
+            yield child.text(deep=False)
+        elif child.tag not in _UNSEEN:
+            yield from _texts(child, depth + 1)
+
+
+def _inline(node: LexborNode, depth: int) -> str:
+    return _SPACE.sub(" ", _text(node, depth)).strip()
 
 
 def _linked(text: str, target: str) -> str:
@@ -102,6 +145,7 @@ def _linked(text: str, target: str) -> str:
 
 # --- reStructuredText
 
+_LONGEST_LINE = 10_000
 # A page may neither read other files nor speak to the terminal.
 _SAFE = {
     "file_insertion_enabled": False,
@@ -112,19 +156,28 @@ _SAFE = {
     "warning_stream": False,
     "syntax_highlight": "none",
     "smart_quotes": False,
+    "line_length_limit": _LONGEST_LINE,
 }
 _DEEPEST_HEADING = 6
 
 
 def rst_to_markdown(text: str) -> tuple[str, str]:
-    """The title of a page and its body as Markdown. What only Sphinx understands stays as it was written."""
+    """The title of a page and its body as Markdown. What only Sphinx understands stays as it was written.
+
+    Raises ``Unreadable``.
+    """
+    if any(len(line) > _LONGEST_LINE for line in text.splitlines()):  # docutils makes an empty page of it
+        raise Unreadable(f"a line is longer than {_LONGEST_LINE:,} characters")
     try:
         tree = publish_doctree(text, settings_overrides=dict(_SAFE))
     except RecursionError:
         raise Unreadable("nested too deeply") from None
     except Exception as error:  # docutils raises whatever a directive raises
-        raise Unreadable(f"not reStructuredText: {error}") from error
-    body = "\n\n".join(part for part in _rst(tree, 1) if part.strip())
+        raise Unreadable(f"not reStructuredText: {type(error).__name__}") from error
+    try:
+        body = _joined((part for part in _rst(tree, 1) if part.strip()), len(text), "\n\n")
+    except RecursionError:
+        raise Unreadable("nested too deeply") from None
     return str(tree.get("title", "")), body
 
 

@@ -16,9 +16,12 @@ that nobody knows and writes those that are missing or doubtful. Ids are digests
 the same result. A file's *stamp* (size, time, what the ingest says of documents without labels) is written
 together with its last document: a stamp that is as before means that the file was read to its end.
 
+No file stops a run: what cannot be read, cut or mined is named in the report with its reason, and keeps the
+documents that it had. What may stall or crash a parser is parsed in a child (see ``server.ingest.apart``).
+
 Three things go on at once: a thread reads and cuts the next batches (``_batches``), two threads have them embedded
 (``server.ingest.embedding``), and the caller's thread writes those that are done, in their order. At most
-``_BATCHES_AHEAD`` of them wait to be written; reading waits then.
+about ``_BATCHES_HELD`` of them, or one that is as large, are being written or wait for it; reading waits then.
 
 The graph follows at the end of the run (see ``server.ingest.graph``); where it cannot, the next run draws it.
 """
@@ -27,12 +30,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from server.backends.base import (
     Changes,
@@ -46,6 +49,7 @@ from server.backends.base import (
 from server.errors import WinnowError
 from server.ids import document_id
 from server.ingest.ahead import ahead
+from server.ingest.apart import Apart
 from server.ingest.chunking import chunk
 from server.ingest.documents import Labels, RawDocument, Unreadable, cleaned, labelled
 from server.ingest.embedding import Embedded, Embedding, points
@@ -53,6 +57,7 @@ from server.ingest.files import File, Listing, Root, find, roots
 from server.ingest.graph import Graphing, GraphReport, GraphRun
 from server.ingest.readers import Flaw, kind_of, read
 from server.models import Chunk, Document, Environment
+from server.printable import one_line
 from server.retrieval.languages import language_of
 from server.retrieval.lexical import is_stemmed_alike
 
@@ -73,15 +78,19 @@ __all__ = [
 # again.
 INDEX_VERSION = 1
 # Grows when readers would make another document of the same file: all is read again, and written where it differs.
-READERS_VERSION = 4
+READERS_VERSION = 5
 # One transaction, one progress report: about two seconds of embedding.
 _BATCH_CHUNKS = 128
-# Batches that are read, and embedded or about to be, while one is written.
-_BATCHES_AHEAD = 2
+# A document weighs as many chunks as are written for it, and one more for so many characters of its text.
+_CHARS_OF_WEIGHT = 8_192
+# Batches in memory: one that is written, and those that are read, and embedded or about to be.
+_BATCHES_HELD = 3
 _UNLABELLED = Labels()
 _ENVIRONMENTS = frozenset(get_args(Environment))
 _TAKEN = "{source} has a document of this name already; ingest this one into another --project"
 _SHOWN_CHARS = 40
+# Of what is named in a report: a path, and why.
+_NAME_CHARS, _REASON_CHARS = 500, 300
 _UNHEARD_OF = (
     "documents whose environment is none of dev, prod and scratch: {count} (first: {uri!r}, {environment!r}); "
     "no scope can name it, so every scope with an environment leaves them out"
@@ -149,6 +158,7 @@ class Target:
 
 
 OnProgress = Callable[[Progress], None]
+T = TypeVar("T")
 
 
 def ingest_documents(
@@ -165,8 +175,8 @@ def ingest_documents(
     Raises ``WinnowError``: "EMBEDDING_MISMATCH" where the project's vectors come from another model,
     "INDEX_HELD" where another ingest is running.
     """
-    with target.catalogue.only_writer():
-        run = _Run(target, _Meter(progress, documents_total=total))
+    with target.catalogue.only_writer(), Apart() as apart:
+        run = _Run(target, _Meter(progress, documents_total=total), apart)
         run.take(source, [_Origin("", documents)])
         return run.end()
 
@@ -182,15 +192,16 @@ def ingest_paths(
     path that does not exist.
     """
     meter = _Meter(progress)
-    with target.catalogue.only_writer():
-        run = _Run(target, meter, labels)
+    with target.catalogue.only_writer(), Apart() as apart:
+        run = _Run(target, meter, apart, labels)
         parts = [_Part(root, find(root)) for root in roots(paths, run.sources())]
         todo = [run.changed(part) for part in parts]
         meter.documents_total = _countable(todo)
         meter.bytes_total = sum(file.size for files in todo for file in files)
         for part, files in zip(parts, todo, strict=True):
             run.note(part.listing)
-            run.take(part.root.source, (_Origin(file.uri, read(file.path, file.uri), file) for file in files))
+            documents = ((file, read(file.path, file.uri, apart.parse)) for file in files)
+            run.take(part.root.source, (_Origin(file.uri, found, file) for file, found in documents))
             run.forget(part)
         return run.end()
 
@@ -229,6 +240,11 @@ class _Prepared:
         """About the bytes of its origin that it stands for."""
         return len(self.entry.text)
 
+    @property
+    def weight(self) -> int:
+        """What it takes of memory, in chunks."""
+        return 1 + len(self.fresh) + len(self.entry.text) // _CHARS_OF_WEIGHT
+
 
 @dataclass(frozen=True, slots=True)
 class _Completed:
@@ -249,11 +265,16 @@ class _Batch:
     deleted: list[str] = field(default_factory=list)
     stamps: dict[str, str | None] = field(default_factory=dict)
     bytes: int = 0
-    points: Embedded = ()
+    points: Embedded | None = None
 
     @property
     def chunks(self) -> int:
         return sum(len(one.fresh) for one in self.prepared)
+
+    @property
+    def weight(self) -> int:
+        """What it takes of memory, in chunks."""
+        return sum(one.weight for one in self.prepared)
 
     @property
     def is_change(self) -> bool:
@@ -298,9 +319,10 @@ class _Meter:
 class _Run:
     """One ingest into one project."""
 
-    def __init__(self, target: Target, meter: _Meter, labels: Labels = _UNLABELLED) -> None:
+    def __init__(self, target: Target, meter: _Meter, apart: Apart, labels: Labels = _UNLABELLED) -> None:
         self._target = target
         self._meter = meter
+        self._apart = apart
         self._labels = labels
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._is_marked = False
@@ -323,7 +345,8 @@ class _Run:
     def note(self, listing: Listing) -> None:
         """Keep what the walk found unreadable or of no known kind for the report."""
         self._skipped += listing.skipped
-        self._failures += [Failure(name, reason) for name, reason in listing.unreadable]
+        for name, reason in listing.unreadable:
+            self._fail(name, reason)
 
     def changed(self, part: _Part) -> list[File]:
         """The files that must be read: new, changed, labelled otherwise, doubtful, or of another model or none."""
@@ -343,10 +366,12 @@ class _Run:
         """Read the origins of a source and write what changed."""
         with (
             Embedding(self._target.embedder) as embedding,
-            closing(ahead(self._batches(source, origins, embedding), _BATCHES_AHEAD)) as batches,
+            closing(self._ahead(source, origins, embedding)) as batches,
+            self._apart.ended_by_errors(),  # or the reader would be waited for until its document is read
         ):
             for batch in batches:
                 self._write(batch)
+                del batch  # it may be large, and the next one is waited for
 
     def forget(self, part: _Part) -> None:
         """Take out the documents of files that are gone."""
@@ -390,17 +415,23 @@ class _Run:
         if not self._unheard_of:
             return ()
         uri, environment = self._unheard_of[0]
-        count = len(self._unheard_of)
+        count, uri = len(self._unheard_of), one_line(uri, _NAME_CHARS)
         return (_UNHEARD_OF.format(count=count, uri=uri, environment=environment[:_SHOWN_CHARS]),)
 
     # --- reading: in the reader's thread
+
+    def _ahead(
+        self, source: str, origins: Iterable[_Origin], embedding: Embedding
+    ) -> Generator[_Batch, None, None]:
+        batches = self._batches(source, origins, embedding)
+        return ahead(batches, _BATCHES_HELD * _BATCH_CHUNKS, lambda batch: batch.weight)
 
     def _batches(self, source: str, origins: Iterable[_Origin], embedding: Embedding) -> Iterator[_Batch]:
         """What changed, in portions that are being embedded."""
         batch = _Batch(source)
         for event in self._read(source, origins):
             _put(batch, event, self._labels)
-            if batch.chunks >= _BATCH_CHUNKS:
+            if batch.weight >= _BATCH_CHUNKS:
                 yield _begun(batch, embedding)
                 batch = _Batch(source)
         yield _begun(batch, embedding)
@@ -409,51 +440,75 @@ class _Run:
         for origin in origins:
             failures, rest = len(self._failures), origin.file.size if origin.file else 0
             seen: set[str] = set()
-            try:
-                for raw in origin.documents:
-                    for prepared in self._prepare(source, origin.name, raw, seen):
-                        rest -= prepared.size
-                        yield prepared
-            except (OSError, Unreadable) as error:
-                self._failures.append(Failure(origin.name or source, _reason(error)))
+            for raw in self._documents(source, origin):
+                for prepared in self._prepare(source, origin, raw, seen):
+                    rest -= prepared.size
+                    yield prepared
             is_whole = len(self._failures) == failures
             known = self._by_origin.get((source, origin.name), []) if is_whole else []
             yield _Completed(origin, is_whole, tuple(one.id for one in known if one.uri not in seen), rest)
 
-    def _prepare(self, source: str, origin: str, raw: RawDocument | Flaw, seen: set[str]) -> Iterator[_Prepared]:
+    def _documents(self, source: str, origin: _Origin) -> Iterator[RawDocument]:
+        """The documents of an origin; what is wrong with it goes into the report."""
+        documents = iter(origin.documents)
+        while found := self._tried(origin, origin.name or source, lambda: next(documents, None)):
+            if isinstance(found, Flaw):
+                self._fail(found.name, found.reason)
+            else:
+                yield labelled(cleaned(found), self._labels)
+
+    def _prepare(self, source: str, origin: _Origin, raw: RawDocument, seen: set[str]) -> Iterator[_Prepared]:
         """The document if it changed; what is wrong with it goes into the report."""
-        if isinstance(raw, Flaw):
-            self._failures.append(Failure(raw.name, raw.reason))
-            return
-        raw = labelled(cleaned(raw), self._labels)
         known = self._by_uri.get(raw.uri)
         if raw.uri in seen:
-            self._failures.append(Failure(raw.uri, "the same name twice in one collection"))
+            self._fail(raw.uri, "the same name twice in one collection")
         elif known and known.source != source and _is_there(known.source):
-            self._failures.append(Failure(raw.uri, _TAKEN.format(source=known.source)))
+            self._fail(raw.uri, _TAKEN.format(source=known.source))
         else:
             seen.add(raw.uri)
             if raw.environment and raw.environment not in _ENVIRONMENTS:
                 self._unheard_of.append((raw.uri, raw.environment))
             document = _document(self._target.project, source, raw)
-            now = _known(document, origin, self._fingerprint)
+            now = _known(document, origin.name, self._fingerprint)
             if now == known:
                 self._unchanged += 1
-            else:
+            elif (chunks := self._tried(origin, raw.uri, lambda: self._cut(document, raw))) is not None:
                 self._by_uri[raw.uri] = now
-                yield self._compared(document, raw.text, now, known)
+                yield self._compared(document, raw.text, chunks, now, known)
 
-    def _compared(self, document: Document, text: str, now: Known, known: Known | None) -> _Prepared:
-        """The document in chunks, and which of them are not in the store as they should be."""
-        chunks = chunk(document, text)
+    def _cut(self, document: Document, raw: RawDocument) -> tuple[Chunk, ...]:
+        """The document in chunks, mined for the graph. Raises ``Unreadable``."""
+        self._apart.rehearse(raw)
+        chunks = chunk(document, raw.text)
         if self._graph:
-            self._graph.mine(document, text, chunks)
+            self._graph.mine(document, raw.text, chunks)
+        return chunks
+
+    def _compared(
+        self, document: Document, text: str, chunks: tuple[Chunk, ...], now: Known, known: Known | None
+    ) -> _Prepared:
+        """Which of the document's chunks are not in the store as they should be."""
         entry = Entry(document, text, chunks, now.origin, now.embedding, now.context_hash)
         former = self._chunk_ids(known.id) if known else set()
         is_alike = known and (known.context_hash, known.embedding) == (now.context_hash, now.embedding)
         fresh = tuple(one for one in chunks if not (is_alike and one.id in former))
         is_relabelled = not former.isdisjoint(one.id for one in fresh)
         return _Prepared(entry, fresh, tuple(sorted(former - {one.id for one in chunks})), is_relabelled)
+
+    def _tried(self, origin: _Origin, name: str, work: Callable[[], T]) -> T | None:
+        """What ``work`` returns; None where this file or this document fails, which goes into the report."""
+        try:
+            return work()
+        except (OSError, Unreadable) as error:
+            self._fail(name, _reason(error))
+        except Exception as error:
+            if origin.file is None:  # a source of our own has an error, which is not for its reader to mend
+                raise
+            self._fail(name, f"cannot be read ({type(error).__name__})")
+        return None
+
+    def _fail(self, name: str, reason: str) -> None:
+        self._failures.append(Failure(one_line(name, _NAME_CHARS), one_line(reason, _REASON_CHARS)))
 
     # --- writing
 
@@ -466,7 +521,8 @@ class _Run:
             self._mark()
             if relabelled := [one.entry.document.id for one in batch.prepared if one.is_relabelled]:
                 target.catalogue.doubt(relabelled)
-            target.store.upsert([point for part in batch.points for point in part.result()])
+            for some in batch.points.portions() if batch.points else ():
+                target.store.upsert(some)
             target.store.flush()
         if batch.is_change or batch.stamps:
             entries = [one.entry for one in batch.prepared]

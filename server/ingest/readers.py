@@ -11,30 +11,57 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-import yaml
-
 from server.ingest.documents import RawDocument, Unreadable, described
+from server.ingest.frontmatter import NotFrontMatter, Refused, facts_in
 from server.ingest.markup import html_to_markdown, rst_to_markdown
+from server.ingest.opening import lines_of, read_whole
 from server.models import DocumentType
 
 # A megabyte of text is a book. More than sixteen in one file is data or a mistake; collections are read line
 # by line and may be as large as the disk, but no single record may.
 LARGEST_FILE_BYTES = 16 * 1024 * 1024
-LARGEST_RECORD_CHARS = 8 * 1024 * 1024
+LARGEST_RECORD_BYTES = 8 * 1024 * 1024
+# An id is part of a name that every chunk carries, with each of its folders.
+_LONGEST_ID_CHARS = 500
+# Broken records of one file that are named; the others are counted.
+_FLAWS_NAMED = 100
 _BINARY_SAMPLE_BYTES = 8192
+_BINARY = "binary, not text"
+# How formats begin that no text begins as; binary data of others is known by its bytes.
+_SIGNATURES = tuple(
+    (re.compile(signature), name)
+    for signature, name in (
+        (rb"%PDF-\d\.\d[ \t]*[\r\n]", "PDF"),
+        (rb"PK(\x03\x04|\x05\x06)", "a ZIP archive or an office document"),
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document"),
+        (rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff[\xc0-\xfe]|GIF8[79]a[^\n]?\0", "an image"),
+        (
+            rb"\x1f\x8b\x08|BZh[1-9]1AY&SY|\xfd7zXZ\0|7z\xbc\xaf\x27\x1c|Rar!\x1a\x07|\x28\xb5\x2f\xfd",
+            "an archive",
+        ),
+        (rb"\x7fELF|\xca\xfe\xba\xbe|\xcf\xfa\xed\xfe|\0asm", "a program"),
+        (rb"SQLite format 3\0", "a database"),
+    )
+)
+# Control characters that texts have no use for: without those of terminals and between the fields of tables.
+_CONTROLS = "".join(map(chr, (*range(8), *range(14, 27), 127)))
+_UNDECODABLE = "\ufffd"
+# So many of them are damage in any text. Beyond, a share makes it binary. Of compressed data 9 % are control
+# characters, and as UTF-16 3 % is not decodable; it hardly ever happens to be UTF-8.
+_FEW = 256
+_MOST_IN_UTF_8, _MOST_IN_UTF_16, _MOST_IN_OTHERS = 0.3, 0.01, 0.03
 _BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, "utf-8-sig", _MOST_IN_UTF_8),
+    (codecs.BOM_UTF32_LE, "utf-32", _MOST_IN_UTF_8),
+    (codecs.BOM_UTF32_BE, "utf-32", _MOST_IN_UTF_8),
+    (codecs.BOM_UTF16_LE, "utf-16", _MOST_IN_UTF_16),
+    (codecs.BOM_UTF16_BE, "utf-16", _MOST_IN_UTF_16),
 )
 
 
@@ -48,20 +75,26 @@ class Flaw:
 
 Read = Iterator[RawDocument | Flaw]
 Reader = Callable[[str, str], Read]
+# Reads the text of a file of a kind.
+Parse = Callable[[DocumentType, str, str], Read]
 
 
-def read(path: Path, uri: str) -> Read:
+def parse(kind: DocumentType, text: str, uri: str) -> Read:
+    """The documents in a text of this kind. Raises ``Unreadable``."""
+    return READERS[kind](text, uri)
+
+
+def read(path: Path, uri: str, parse: Parse = parse) -> Read:
     """The documents in the file at ``path``, which is called ``uri``.
 
-    Raises ``Unreadable`` with the reason, or ``OSError``.
+    ``parse`` reads what is not a collection; an ingest gives the one of ``server.ingest.apart``, which survives
+    hostile markup. Raises ``Unreadable`` with the reason, or ``OSError``.
     """
     kind = kind_of(path)
     if kind == "record":
         yield from _records(path, uri)
-        return
-    if path.stat().st_size > LARGEST_FILE_BYTES:
-        raise Unreadable(f"larger than {LARGEST_FILE_BYTES // 1024 // 1024} MiB")
-    yield from READERS[kind](decoded(path.read_bytes()), uri)
+    else:
+        yield from parse(kind, decoded(read_whole(path, LARGEST_FILE_BYTES)), uri)
 
 
 def kind_of(path: Path) -> DocumentType:
@@ -79,19 +112,45 @@ def decoded(data: bytes) -> str:
 
     Raises ``Unreadable`` for binary data.
     """
-    for mark, encoding in _BYTE_ORDER_MARKS:
+    _refuse_signed(data)
+    for mark, encoding, most in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return data.decode(encoding, "replace")
+            text = data.decode(encoding, "replace")
+            return _readable(text, _CONTROLS + _UNDECODABLE, most)
     if b"\0" in data[:_BINARY_SAMPLE_BYTES]:
-        raise Unreadable("binary, not text")
+        raise Unreadable(_BINARY)
     try:
-        return data.decode("utf-8")
+        return _readable(data.decode("utf-8"), _CONTROLS, _MOST_IN_UTF_8)
     except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        # What Windows-1252 has no character for may be a letter of another old encoding.
+        return _readable(data.decode("cp1252", "replace"), _CONTROLS, _MOST_IN_OTHERS)
+
+
+def _refuse_signed(data: bytes) -> None:
+    """Raise ``Unreadable`` for what begins as a binary format does."""
+    for signature, name in _SIGNATURES:
+        if signature.match(data):
+            raise Unreadable(f"not text (looks like {name})")
+
+
+def _readable(text: str, marks: str, most: float) -> str:
+    """The text. Raises ``Unreadable`` where more than a few of its characters, and this share, are ``marks``."""
+    count = sum(map(text.count, marks))
+    if count > max(_FEW, most * len(text)):
+        raise Unreadable(_BINARY)
+    return text
 
 
 def _markdown(text: str, uri: str) -> Read:
-    facts, body = _front_matter(text)
+    text = text.replace("\r\n", "\n")
+    facts: Mapping[str, Any] = {}
+    body = text
+    try:
+        facts, body = facts_in(text)
+    except Refused as refused:
+        yield Flaw(uri, f"front matter is read as text: {refused}")
+    except NotFrontMatter:
+        pass
     yield described(RawDocument(uri, "markdown", _first_heading(body) or _stem(uri), body), facts)
 
 
@@ -144,52 +203,60 @@ _KINDS: Mapping[str, DocumentType] = MappingProxyType(
 
 
 def _records(path: Path, uri: str) -> Read:
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield _record(line, uri, number)
+    flaws = 0
+    for number, line in enumerate(lines_of(path, LARGEST_RECORD_BYTES, _refuse_signed), 1):
+        if line is not None and not line.strip():
+            continue
+        found = _record(line, uri, number)
+        flaws += isinstance(found, Flaw)
+        if isinstance(found, RawDocument) or flaws <= _FLAWS_NAMED:
+            yield found
+    if flaws > _FLAWS_NAMED:
+        yield Flaw(uri, f"{flaws - _FLAWS_NAMED:,} more lines are not records")
 
 
-def _record(line: bytes, uri: str, number: int) -> RawDocument | Flaw:
+def _record(line: bytes | None, uri: str, number: int) -> RawDocument | Flaw:
     name = f"{uri}:{number}"
-    if len(line) > LARGEST_RECORD_CHARS:
-        return Flaw(name, f"larger than {LARGEST_RECORD_CHARS // 1024 // 1024} MiB")
+    if line is None:
+        return Flaw(name, f"larger than {LARGEST_RECORD_BYTES // 1024 // 1024} MiB")
     try:
         record = json.loads(line)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        return Flaw(name, "not JSON: nested too deeply")
+    except ValueError as error:
         return Flaw(name, f"not JSON: {error}")
     if not isinstance(record, dict) or not isinstance(record.get("text"), str) or "_id" not in record:
         return Flaw(name, "not a record: it needs _id and text")
+    if not _is_id(record["_id"]):
+        return Flaw(name, f"not a record: _id is no text or number of at most {_LONGEST_ID_CHARS} characters")
     title, metadata = record.get("title"), record.get("metadata")
     raw = RawDocument(f"{uri}#{record['_id']}", "record", title if isinstance(title, str) else "", record["text"])
     return described(raw, metadata) if isinstance(metadata, dict) else raw
 
 
-# --- front matter and titles
-
-_FRONT_MATTER = re.compile(
-    r"\A\ufeff?(?P<fence>---|\+\+\+)[ \t]*\n(?P<facts>.*?)^(?P=fence)[ \t]*(?:\n|\Z)", re.S | re.M
-)
-_LARGEST_FRONT_MATTER_CHARS = 64 * 1024
-_HEADING = re.compile(r"^ {0,3}#{1,2}[ \t]+(?P<title>.*?)[ \t]*#*[ \t]*(?:\{[^}]*\})?[ \t]*$", re.M)
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str | int | float) and len(str(value)) <= _LONGEST_ID_CHARS
 
 
-def _front_matter(text: str) -> tuple[Mapping[str, Any], str]:
-    """What stands between the fences, and the text after it. What does not parse is text."""
-    text = text.replace("\r\n", "\n")
-    match = _FRONT_MATTER.match(text)
-    if match is None or len(match["facts"]) > _LARGEST_FRONT_MATTER_CHARS:
-        return {}, text
-    try:
-        facts = yaml.safe_load(match["facts"]) if match["fence"] == "---" else tomllib.loads(match["facts"])
-    except (yaml.YAMLError, tomllib.TOMLDecodeError, ValueError, RecursionError):
-        return {}, text
-    return (facts, text[match.end() :]) if isinstance(facts, dict) else ({}, text)
+# --- titles
+
+_HEADING = re.compile(r"^ {0,3}#{1,2}[ \t](?P<title>[^\n]*)", re.M)
+# What follows in the line is no title.
+_TITLE_LINE_CHARS = 1_000
 
 
 def _first_heading(text: str) -> str:
     match = _HEADING.search(text)
-    return match["title"].replace("`", "") if match else ""
+    return _title(match["title"][:_TITLE_LINE_CHARS]) if match else ""
+
+
+def _title(written: str) -> str:
+    """What a heading says: without its closing marks, its anchor in braces, and marks of code."""
+    title = written.strip(" \t")
+    if title.endswith("}"):
+        title = title[: title.rfind("{")].rstrip(" \t")
+    marks = title.rstrip("#")
+    return (marks.rstrip(" \t") if not marks or marks[-1] in " \t" else marks).replace("`", "")
 
 
 def _stem(uri: str) -> str:

@@ -19,7 +19,8 @@ from server.ingest.pipeline import Progress
 from server.models import Chunk, Document
 
 _BATCH_CHUNKS = 128
-_BATCHES_AHEAD = 2
+# Batches in memory: one that is written, and those that are embedded or about to be.
+_BATCHES_HELD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,10 @@ class _Batch:
 def embed_anew(
     catalogue: DocumentStore,
     store: VectorStore,
-    embedder: Embedder,
+    embedder: Embedder | None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Reindexed:
-    """Make ``store`` hold a point for each chunk of every project, with vectors of ``embedder``.
+    """Make ``store`` hold a point for each chunk of every project, with vectors of ``embedder``, or none.
 
     The caller is the catalogue's only writer. Raises what the embedder and the store raise; everything that was
     told to ``progress`` is in the store for good.
@@ -56,10 +57,15 @@ def embed_anew(
     documents, all_documents = 0, sum(project.documents for project in projects)
     with (
         Embedding(embedder) as embedding,
-        closing(ahead(_batches(catalogue, present, embedding), _BATCHES_AHEAD)) as batches,
+        closing(
+            ahead(
+                _batches(catalogue, present, embedding), _BATCHES_HELD * _BATCH_CHUNKS, lambda batch: batch.chunks
+            )
+        ) as batches,
     ):
         for batch in batches:
-            store.upsert([point for part in batch.points for point in part.result()])
+            for points in batch.points.portions():
+                store.upsert(points)
             store.flush()
             documents, chunks = documents + batch.documents, chunks + batch.chunks
             if progress:

@@ -62,7 +62,7 @@ def _read_again(
     best = [hit.chunk_id for hit in hits[: asking.settings.rerank_top] if hit.chunk_id in passages]
     try:
         reranker = asking.index.reranker()
-        said = reranker.scores(query, [_whole(passages[id]) for id in best]) if reranker else []
+        said = reranker.scores(query, [whole(passages[id]) for id in best]) if reranker else []
     except Exception as error:  # whatever it is, the first stage's ranking must still be shown
         message = error.message if isinstance(error, WinnowError) else type(error).__name__
         warnings.append(f"the second stage is down, so this is ranked without it: {message}")
@@ -91,7 +91,7 @@ def _phrases_first(hits: Sequence[Hit], phrases: tuple[str, ...], passages: Pass
     """The upper half of the scale for what holds the phrases, the lower for the rest."""
     if not phrases:
         return hits
-    held = {id for id, passage in passages.items() if holds(phrases, _whole(passage))}
+    held = {id for id, passage in passages.items() if holds(phrases, whole(passage))}
     return _in_order(hits, {hit.chunk_id: (hit.score + (hit.chunk_id in held)) / 2 for hit in hits})
 
 
@@ -109,5 +109,6 @@ def _in_order(hits: Sequence[Hit], scores: Mapping[str, float]) -> list[Hit]:
     return [by_id[id].at(score) for id, score in ranked(scores.items())]
 
 
-def _whole(passage: Passage) -> str:
+def whole(passage: Passage) -> str:
+    """A passage as a second stage reads it: with its title and the headings above it."""
     return "\n".join((passage.document.title, *passage.chunk.heading_path, passage.chunk.text))

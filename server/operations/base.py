@@ -12,7 +12,7 @@ from server import tiers
 from server.caches import Cache, Counters
 from server.contracts.base import Mode, Tier
 from server.kept import KeptResults
-from server.models import Document, Filters, Ranking
+from server.models import Document, Filters, Labels, Ranking
 from server.scratch import Link, Session
 from server.settings import Settings
 from server.waits import Waited
@@ -58,6 +58,12 @@ class Library(Protocol):
 
     def admitted(self, filters: Filters) -> GraphScope:
         """The documents that a search with these filters could return, by id; None for all of the project."""
+
+    def labels(self, filters: Filters) -> Labels:
+        """The labels of the documents that these filters admit, whatever their dates."""
+
+    def has_path(self, filters: Filters, prefix: str) -> bool:
+        """Whether one of these documents is the file ``prefix``, or lies below it."""
 
     def waits(self) -> Mapping[str, Waited]:
         """How long reads waited for writers, by what they waited at."""

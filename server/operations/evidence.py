@@ -15,15 +15,20 @@ from server.operations.passages import find, not_found
 from server.operations.ranking import BY_ID, distinct
 from server.operations.scoping import filters_of, unlabelled
 from server.printable import printable
+from server.retrieval.languages import is_covered
 from server.scratch import Kept
 from server.tiers import Size
 
 # Quotes beyond what one answer may hold are kept in order for the next page.
 _DEEPEST = 5 * MAX_QUOTES
 _USUAL_TOKENS = 1_000
+# Where meaning tells sentences apart, a search looks at so many times the passages that are quoted from: the best
+# sentence is not always in the best passages. By words alone more passages are more that only look like an answer.
+_LOOKED_AT = 2
 _AROUND_A_QUOTE = 80  # tokens of ids, title and address
 _SCORE_DIGITS = 3
 _WITHOUT_MODEL = "quotes are scored by words alone: {why}"
+_UNREAD = "the embedding model does not read the language of this question"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,14 @@ class _Looked:
     cache_hit: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """How near texts are to the question in meaning; or None, and why, where the settings want it all the same."""
+
+    to_question: Callable[[Sequence[str]], Sequence[float]] | None = None
+    why_not: str = ""
+
+
 def extract_evidence(asking: Asking, request: ExtractEvidence) -> Answer:
     """Quotes from these passages."""
     at = resume(request.cursor, request)
@@ -49,16 +62,17 @@ def extract_evidence(asking: Asking, request: ExtractEvidence) -> Answer:
     missing = [passage_id for passage_id, one in known.items() if one is None]
     if not kept:
         raise not_found(missing)
-    return _answer(
-        asking, request, _Looked(kept, Cursor(at.offset, fingerprint(request), 0, BY_ID), BY_ID, missing=missing)
-    )
+    looked = _Looked(kept, Cursor(at.offset, fingerprint(request), 0, BY_ID), BY_ID, missing=missing)
+    return _answer(asking, request, looked, _similarity(asking, request.question, [one.project for one in kept]))
 
 
 def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
     """A search, and quotes from what it finds."""
     at = resume(request.cursor, request)
     filters = filters_of(asking, request.scope, request.filters)
-    found = distinct(asking, request.question, filters, request.top_k, request.top_k, at.legs, request.mode)
+    near = _similarity(asking, request.question, [filters.project])
+    most = request.top_k if near.to_question is None else _LOOKED_AT * request.top_k
+    found = distinct(asking, request.question, filters, most, most, at.legs, request.mode, request.syntax)
     looked = _Looked(
         [asking.session.keep(one.passage, one.passage.document.project) for one in found.found],
         Cursor(at.offset, fingerprint(request), found.generation, found.way),
@@ -72,11 +86,11 @@ def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
         ),
         cache_hit=found.cache_hit,
     )
-    return _answer(asking, request, looked)
+    return _answer(asking, request, looked, near)
 
 
-def _answer(asking: Asking, request: ExtractEvidence | RetrieveEvidence, looked: _Looked) -> Answer:
-    similarity, without_model = _similarity(asking, request.question)
+def _answer(asking: Asking, request: ExtractEvidence | RetrieveEvidence, looked: _Looked, near: _Near) -> Answer:
+    is_said = not near.why_not or looked.legs == "lexical-only"  # by the search, in its own words
     offset, end = looked.here.offset, looked.here.offset + request.max_quotes
     best = quotes(
         request.question,
@@ -85,7 +99,8 @@ def _answer(asking: Asking, request: ExtractEvidence | RetrieveEvidence, looked:
         max_tokens=request.max_quote_tokens,
         context_tokens=request.include_context_tokens,
         priors=looked.priors,
-        similarity=similarity,
+        similarity=near.to_question,
+        from_most=request.top_k if isinstance(request, RetrieveEvidence) else None,
     )
     rows = [_row(looked.kept[quote.passage], quote) for quote in best[offset:end]]
     envelope: dict[str, Any] = {"missing_ids": looked.missing} if looked.missing else {}
@@ -96,7 +111,7 @@ def _answer(asking: Asking, request: ExtractEvidence | RetrieveEvidence, looked:
         "quotes",
         len(shown.rows),
         shown.tokens,
-        (*looked.warnings, *without_model),
+        (*looked.warnings, *(() if is_said else (_WITHOUT_MODEL.format(why=near.why_not),))),
         cache_hit=looked.cache_hit,
         noted={"cursors": int(offset > 0), "duplicates": looked.duplicates, "quotes": len(shown.rows)},
     )
@@ -110,28 +125,31 @@ def _allowed(asking: Asking, request: ExtractEvidence | RetrieveEvidence) -> Siz
 
 
 def _row(kept: Kept, quote: Quote) -> dict[str, Any]:
+    likeness = {} if quote.likeness is None else {"likeness": round(quote.likeness, _SCORE_DIGITS)}
     return {
         "quote": quote.text,
         "passage_id": kept.passage_id,
         "section_id": kept.passage.chunk.id,
         "title": title_of(kept.passage),
         "uri": kept.uri,
-        "confidence": round(quote.score, _SCORE_DIGITS),
+        "confidence": round(quote.confidence, _SCORE_DIGITS),
+        **likeness,
     }
 
 
-def _similarity(
-    asking: Asking, question: str
-) -> tuple[Callable[[Sequence[str]], Sequence[float]] | None, tuple[str, ...]]:
-    """How near a span is to the question in meaning, where the settings want that and the model is there."""
+def _similarity(asking: Asking, question: str, projects: Sequence[str]) -> _Near:
+    """How near spans of these projects are to the question."""
     if asking.settings.evidence == "lexical":
-        return None, ()
+        return _Near()
     embedder = asking.index.embedder.ready()
     if embedder is None:
-        return None, (_WITHOUT_MODEL.format(why=asking.index.embedder.why),)
+        return _Near(why_not=asking.index.embedder.why)
+    documents = [asking.index.catalogue.languages(project) for project in dict.fromkeys(projects)]
+    if not all(is_covered(question, one, embedder.languages) for one in documents):
+        return _Near(why_not=_UNREAD)
 
     def similarity(spans: Sequence[str]) -> Sequence[float]:
         vectors = embedder.embed([question, *spans])
         return [float(score) for score in vectors[1:] @ vectors[0]]
 
-    return similarity, ()
+    return _Near(similarity)

@@ -22,16 +22,18 @@ from server.errors import WinnowError
 from server.operations.base import Answer, Asking
 from server.operations.kb import title_of
 from server.operations.passages import passage_of
-from server.printable import printable
+from server.printable import beginning, ending, one_line, printable
 from server.scratch import Kept
 from server.spans import split_spans
-from server.tiers import clip, first_bytes
+from server.tiers import first_bytes
 from server.tokens import count_tokens, first_tokens, last_tokens
 
 _CHANGED = "the document changed since this passage was found; what stands around it is no longer known"
 # A cut goes back to the last white space if that is not farther than this.
 _WORD_CHARS = 40
 _BULLET = "- "
+# A document may be long: no more of it is cleaned than an excerpt can show.
+_WINDOW_CHARS = 2 * MAX_EXCERPT_BYTES
 _LAST_WORD = re.compile(r"\s\S*\Z")
 
 
@@ -59,25 +61,30 @@ class _Surroundings:
     def is_known(self) -> bool:
         return self._document is not None
 
-    @cached_property
+    @property
     def before(self) -> str:
-        return printable((self._document or "")[: self.kept.passage.chunk.start])
+        """As much of what stands before it as an excerpt may hold, and a little more."""
+        return ending((self._document or "")[: self.kept.passage.chunk.start], _WINDOW_CHARS)
 
-    @cached_property
-    def after(self) -> str:
-        return printable((self._document or "")[self.kept.passage.chunk.end :])
+    def after(self, skipped: int) -> tuple[str, bool]:
+        """What follows it, up to as much as an excerpt may hold and a little more after so many characters; and
+        whether that is all.
+        """
+        most = skipped + _WINDOW_CHARS
+        text = beginning((self._document or "")[self.kept.passage.chunk.end :], most)
+        return text, len(text) < most
 
 
 def read_excerpt(asking: Asking, request: ReadExcerpt) -> Answer:
     """A bounded excerpt of a passage, from ``start_char`` on."""
     here = _Surroundings(asking, passage_of(asking, request.passage_id, request.scope))
-    text, start = _readable(here, request.start_char)
+    text, start, is_whole = _readable(here, request.start_char)
     if request.options.format == "bullets":
         excerpt, length = _bullets(text[start:], request.max_tokens)
     else:
         excerpt = _first(text[start:], request.max_tokens)
         length = len(excerpt)
-    is_cut = bool(text[start + length :].strip())
+    is_cut = not is_whole or bool(text[start + length :].strip())
     payload = _payload(here.kept, excerpt, request.start_char, request.start_char + length if is_cut else None)
     if request.options.include_citation:
         payload["citation"] = _citation(here.kept)
@@ -88,39 +95,42 @@ def expand_excerpt(asking: Asking, request: ExpandExcerpt) -> Answer:
     """A passage with what stands before and after it, within the caps of an excerpt."""
     here = _Surroundings(asking, passage_of(asking, request.passage_id, request.scope))
     own = _first(here.text, MAX_EXCERPT_TOKENS)
+    following, is_whole = here.after(0)
     if len(own) < len(here.text):
         before = after = ""
     else:
-        before, after = _around(here, own, request.before_tokens, request.after_tokens)
+        before, after = _around(here.before, own, following, request)
     excerpt = before + own + after
     end = len(own) + len(after)
-    rest = (here.text + here.after)[end:]
-    payload = _payload(here.kept, excerpt, -len(before), end if rest.strip() else None)
+    is_cut = not is_whole or bool((here.text + following)[end:].strip())
+    payload = _payload(here.kept, excerpt, -len(before), end if is_cut else None)
     return _answer({**payload, "citation": _citation(here.kept)}, () if here.is_known else (_CHANGED,))
 
 
-def _readable(here: _Surroundings, start: int) -> tuple[str, int]:
-    """The text that ``start`` lies in, and where: the passage, or what follows it."""
+def _readable(here: _Surroundings, start: int) -> tuple[str, int, bool]:
+    """The text that ``start`` lies in, and where: the passage, or what follows it; and whether that is all."""
     if start < len(here.text) or (start == 0 and not here.text):
-        return here.text, start
+        return here.text, start, True
     beyond = start - len(here.text)
-    if beyond >= len(here.after):
-        whole = len(here.text) + len(here.after)
+    after, is_whole = here.after(beyond)
+    if beyond >= len(after):
+        whole = len(here.text) + len(after)
         raise WinnowError(
             "INVALID_REQUEST",
             f"start_char: {start:,} is beyond the text; the passage has {len(here.text):,} characters, and its "
             f"document ends at {whole:,}",
         )
-    return here.after, beyond
+    return after, beyond, is_whole
 
 
-def _around(here: _Surroundings, own: str, before_tokens: int, after_tokens: int) -> tuple[str, str]:
+def _around(before: str, own: str, after: str, request: ExpandExcerpt) -> tuple[str, str]:
     """What fits on both sides, in the proportion that was asked for."""
+    before_tokens, after_tokens = request.before_tokens, request.after_tokens
     room, asked = MAX_EXCERPT_TOKENS - count_tokens(own), before_tokens + after_tokens
     if asked > room:
         before_tokens = room * before_tokens // asked
         after_tokens = room - before_tokens
-    before, after = _last(here.before, before_tokens), _first(here.after, after_tokens)
+    before, after = _last(before, before_tokens), _first(after, after_tokens)
     # Tokens across a joint may count differently; bytes have a cap of their own.
     while _is_too_large(before + own + after) and (before or after):
         before, after = before[len(before) // 8 + 1 :], after[: -(len(after) // 8 + 1)]
@@ -190,7 +200,7 @@ def _payload(kept: Kept, excerpt: str, start: int, following: int | None) -> dic
 def _citation(kept: Kept) -> dict[str, str]:
     return {
         "section_id": kept.passage.chunk.id,
-        "doc_tag": clip(kept.passage.document.doc_tag, 200),
+        "doc_tag": one_line(kept.passage.document.doc_tag, 200),
         "title": title_of(kept.passage),
         "uri": kept.uri,
     }

@@ -9,17 +9,20 @@ from types import MappingProxyType
 from typing import Any
 
 from server import tiers
-from server.contracts.kb import MAX_ROWS, KbSearch, KbSearchOptions
+from server.contracts.kb import KbSearch, KbSearchOptions
 from server.models import Hit, Passage
 from server.operations.base import Answer, Asking
 from server.operations.paging import Cursor, fingerprint, page, resume
 from server.operations.ranking import Found, Ranked, distinct
 from server.operations.scoping import filters_of, unlabelled
-from server.printable import printable
+from server.printable import one_line, printable
 from server.spans import preview, terms
 
 _TITLE_CHARS = 200
 _SCORE_DIGITS = 4
+# A passage of up to 200 characters, about 50 tokens, costs less whole than the call that would read it.
+_SHORT_CHARS = 200
+_SHOWN_OF_PASSAGE = 0.6
 _SOURCES = {"lexical-only": "bm25", "semantic-only": "vector", "convex": "hybrid", "rrf": "rrf_fusion"}
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 
@@ -42,9 +45,11 @@ def searched(
     """The same with rows of another shape, and what else its payload is to hold ``beside`` them."""
     at, options = resume(request.cursor, request), request.options
     filters = filters_of(asking, request.scope, request.filters)
-    size, end = _page_size(request), _end(request)
-    wanted = min(at.offset + size + 1, end)
-    found = distinct(asking, request.query, filters, wanted, options.max_per_doc, at.legs, options.mode)
+    size = min(request.page_size, request.top_k)
+    wanted = min(at.offset + size + 1, request.top_k)
+    found = distinct(
+        asking, request.query, filters, wanted, options.max_per_doc, at.legs, options.mode, request.syntax
+    )
     here = found.found[at.offset : at.offset + size]
     rows = [row(asking, request, found, number, one) for number, one in enumerate(here, at.offset + 1)]
     envelope: dict[str, Any] = {**beside, "session_id": asking.session.id}
@@ -67,7 +72,7 @@ def searched(
 def title_of(passage: Passage) -> str:
     """What a passage is headed with: its document's title and the headings above it."""
     parts = [passage.document.title or passage.document.uri, *passage.chunk.heading_path]
-    return tiers.clip(" > ".join(parts), _TITLE_CHARS)
+    return one_line(" > ".join(parts), _TITLE_CHARS)
 
 
 def source_of(found: Ranked, one: Found) -> str:
@@ -79,13 +84,9 @@ def source_of(found: Ranked, one: Found) -> str:
     return _SOURCES.get(found.legs) or _SOURCES[found.fusion]
 
 
-def _page_size(request: KbSearch) -> int:
-    return min(request.page_size, request.top_k)
-
-
-def _end(request: KbSearch) -> int:
-    """How far cursors lead: to ``top_k`` where that takes several pages, else as far as anybody reads."""
-    return request.top_k if request.top_k > request.page_size else MAX_ROWS
+def _snippet_chars(text: str, most: int) -> int:
+    """How long a preview of ``text`` may be: a candidate never shows all of a passage, unless that is short."""
+    return most if len(text) <= _SHORT_CHARS else min(most, int(len(text) * _SHOWN_OF_PASSAGE))
 
 
 def _warnings(request: KbSearch, found: Ranked, at: Cursor) -> tuple[str, ...]:
@@ -94,16 +95,17 @@ def _warnings(request: KbSearch, found: Ranked, at: Cursor) -> tuple[str, ...]:
 
 def kb_row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found) -> dict[str, Any]:
     passage, options = one.passage, request.options
+    text = printable(passage.chunk.text).strip()
     kept = asking.session.keep(passage, passage.document.project)
     row = {
         "passage_id": kept.passage_id,
         "section_id": passage.chunk.id,
-        "doc_tag": tiers.clip(passage.document.doc_tag, 200),
+        "doc_tag": one_line(passage.document.doc_tag, 200),
         "title": title_of(passage),
         "rank": rank,
         "score": round(one.score or 0.0, 3),
         "source": source_of(found, one),
-        "preview": preview(printable(passage.chunk.text), terms(request.query), options.max_snippet_chars),
+        "preview": preview(text, terms(request.query), _snippet_chars(text, options.max_snippet_chars)),
         "scratch_uri": kept.uri,
         "size_bytes": kept.size_bytes,
         "anchor": _anchor(passage),
@@ -120,7 +122,7 @@ def _extras(asking: Asking, options: KbSearchOptions, one: Found) -> dict[str, A
     if options.include_debug:
         extras["debug"] = {
             "document_id": passage.document.id,
-            "file": tiers.clip(passage.document.uri),
+            "file": one_line(passage.document.uri),
             "type": passage.document.type,
             "ordinal": passage.chunk.ordinal,
             "tokens": passage.chunk.tokens,

@@ -20,7 +20,7 @@ from server.operations.kb import kb_row, searched, source_of, title_of
 from server.operations.paging import START, page
 from server.operations.ranking import Found, Ranked, by_id
 from server.operations.scoping import filters_of
-from server.printable import printable
+from server.printable import one_line, printable
 from server.settings import Settings
 
 _SESSION_IGNORED = "session_id is ignored: a session is the connection's, and nobody joins another's by its name"
@@ -42,14 +42,14 @@ _NO_COUNTERPART = {
 
 
 def search_sections(asking: Asking, request: SearchSections) -> Answer:
-    """A page of ``page_size`` rows; cursors lead to ``top_k`` where that is more, else on as in ``kb.search``."""
+    """A page of ``page_size`` rows; all pages together have ``top_k``, as in ``kb.search``."""
     size, page_warnings = _capped("page_size", request.page_size, MAX_PAGE_SIZE)
     most, top_warnings = _capped("top_k", request.top_k, MAX_TOP_K)
     filters, filter_warnings = _known(request.filters)
     # Neither session_id nor ignored filters are part of what was asked: a cursor outlives their change.
     search = KbSearch(
         query=request.query,
-        top_k=max(size, most),
+        top_k=most,
         cursor=request.cursor,
         page_size=size,
         filters=filters,
@@ -125,7 +125,7 @@ def _place(passage: Passage) -> dict[str, Any]:
     return {
         "section_id": passage.chunk.id,
         "title": title_of(passage),
-        "doc_tag": tiers.clip(passage.document.doc_tag, 200),
+        "doc_tag": one_line(passage.document.doc_tag, 200),
     }
 
 

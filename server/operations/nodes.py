@@ -34,7 +34,7 @@ from server.models import Filters
 from server.operations.base import Answer, Asking
 from server.operations.paging import Cursor, fingerprint, page, resume
 from server.operations.scoping import filters_of
-from server.printable import printable
+from server.printable import one_line, printable
 from server.spans import preview, terms
 from server.tokens import first_tokens
 
@@ -94,7 +94,7 @@ class Named:
     @property
     def facts(self) -> dict[str, Any]:
         """What an answer says of names that lead nowhere."""
-        missing = [first_tokens(printable(one), _MISSING_TOKENS) for one in self.missing]
+        missing = [first_tokens(one_line(one), _MISSING_TOKENS) for one in self.missing]
         return {"missing_ids": missing} if missing else {}
 
 
@@ -175,7 +175,7 @@ def _nowhere(given: Sequence[str], warnings: Sequence[str]) -> WinnowError:
 
 
 def _quoted(text: str) -> str:
-    return repr(first_tokens(printable(text), _MISSING_TOKENS))
+    return repr(first_tokens(one_line(text), _MISSING_TOKENS))
 
 
 # --- rows -------------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def kind(node: Node) -> str:
 
 def short(text: str, tokens: int = _TITLE_TOKENS) -> str:
     """The beginning of a text, as long as a title may be in an answer."""
-    return first_tokens(printable(text), tokens)
+    return first_tokens(one_line(text), tokens)
 
 
 def passages_of(view: View, node: Node) -> list[str]:

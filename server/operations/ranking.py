@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from server.contracts.base import MAX_TOP_K
+from server.contracts.base import MAX_TOP_K, Syntax
 from server.contracts.kb import SearchMode
+from server.deadlines import check
 from server.ids import is_chunk_id
 from server.models import Filters, Hit, Legs, Passage, Ranking
 from server.operations.arranging import arranged
 from server.operations.base import Asking
-from server.retrieval.queries import Understood, understood
+from server.retrieval.queries import Understood, undated_of, understood
 from server.retrieval.stages import Notes
 
 if TYPE_CHECKING:  # it brings numerical libraries with it, which a handshake does not wait for
@@ -84,12 +85,13 @@ def ranked(
     wanted: int = MAX_TOP_K,
     way: str = "",
     sparse_weight: float | None = None,
+    syntax: Syntax = "fields",
 ) -> Ranked:
     """The ``wanted`` best chunks by both legs. ``way``: how the page before was ranked, to go on so.
 
     ``sparse_weight``: the share of words, 0 to 1, where it is not the usual one.
     """
-    asked = understood(query, filters)
+    asked = _asked(asking, query, filters, syntax)
     generation = generation_of(asking, filters)
     ranking, cache_hit = _ranking(asking, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
     kept: list[Found] = []
@@ -102,7 +104,7 @@ def ranked(
         ranking.legs,
         ranking.fusion,
         generation,
-        (*_read(asked), *ranking.warnings),
+        (*_read(asking, asked), *ranking.warnings),
         cache_hit=cache_hit,
     )
 
@@ -115,13 +117,14 @@ def distinct(
     per_document: int,
     way: str = "",
     mode: SearchMode = "auto",
+    syntax: Syntax = "fields",
 ) -> Ranked:
     """The ``wanted`` best chunks, at most ``per_document`` of each document, however deep they lie.
 
     The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
     wanted, it begins in the same way, so that pages neither repeat nor lose a row.
     """
-    asked = understood(query, filters)
+    asked = _asked(asking, query, filters, syntax)
     generation = generation_of(asking, filters)
     seen: dict[str, int] = {}
     kept: list[Found] = []
@@ -146,7 +149,7 @@ def distinct(
         ranking.legs,
         ranking.fusion,
         generation,
-        (*_read(asked), *ranking.warnings),
+        (*_read(asking, asked), *ranking.warnings),
         duplicates=sum(seen.values()) - len(kept),
         cache_hit=cache_hit,
         walked=ranking.walked,
@@ -155,39 +158,55 @@ def distinct(
     )
 
 
-def by_id(asking: Asking, ids: Sequence[str], filters: Filters, query: str | None, min_score: float) -> Ranked:
+def by_id(
+    asking: Asking,
+    ids: Sequence[str],
+    filters: Filters,
+    query: str | None,
+    min_score: float,
+    syntax: Syntax = "fields",
+) -> Ranked:
     """The chunks with these ids that the filters admit, in the order given; with a query, each with its score.
 
+    A score is what the chunk has in a search of everything that the filters admit, however deep it lies there.
     A passage id of the caller's session stands for its chunk.
     """
     library = asking.index
     generation = generation_of(asking, filters)
+    asked = _asked(asking, query, filters, syntax) if query else None
+    within = asked.filters if asked else filters
     chunk_of = {one: _chunk_of(asking, one) for one in ids}
     known = library.catalogue.passages(list(chunk_of.values()), filters.project)
-    admitted = {chunk: one for chunk, one in known.items() if library.admits(filters, one.document)}
-    hits: Mapping[str, Hit] = {}
-    if query:
-        asked_for = understood(query, filters)
-        ranking, _ = _ranking(asking, asked_for, generation, MAX_TOP_K, "", "vector_only")
-        hits = {hit.chunk_id: hit for hit in ranking.hits}
-    least = min_score if query else 0.0
-    asked = [(one, chunk_of[one]) for one in ids]
-    found = [Found(admitted[chunk], hits.get(chunk)) for _, chunk in asked if chunk in admitted]
+    admitted = {chunk: one for chunk, one in known.items() if library.admits(within, one.document)}
+    hits, warnings = _rated(asking, asked, list(admitted)) if asked else ({}, ())
+    named = [(one, chunk_of[one]) for one in ids]
+    found = [Found(admitted[chunk], hits.get(chunk)) for _, chunk in named if chunk in admitted]
+    kept = [one for one in found if not asked or (one.score or 0.0) >= min_score]
+    below = (_BELOW.format(below=len(found) - len(kept)),) if len(kept) < len(found) else ()
     return Ranked(
-        tuple(one for one in found if (one.score or 0.0) >= least),
+        tuple(kept),
         BY_ID,
         "none",
         generation,
-        missing=tuple(one for one, chunk in asked if chunk not in admitted),
+        (*warnings, *below),
+        missing=tuple(one for one, chunk in named if chunk not in admitted),
     )
 
 
-def scored(asking: Asking, query: str, filters: Filters, chunks: Sequence[str]) -> Ranking:
-    """These chunks, ranked by both legs against each other alone."""
-    return asking.index.retriever.score(query, filters.project, chunks)
+def _rated(asking: Asking, asked: Understood, chunks: Sequence[str]) -> tuple[dict[str, Hit], tuple[str, ...]]:
+    """The scores of these chunks, and what to say of them."""
+    ranking = asking.index.retriever.rate(asked.text, asked.filters, chunks, vectors=asking.rankings.vectors)
+    ranking = arranged(asking, asked, ranking)
+    return {hit.chunk_id: hit for hit in ranking.hits}, (*_read(asking, asked), *ranking.warnings)
 
 
 _FILTERS = "of the query, this was read as filters: {fields}"
+_UNKNOWN = (
+    "of the query, this was read as words, since no document in reach has it: {fields}; "
+    'syntax="plain" reads every query as words'
+)
+_UNDATED = "{undated} documents in reach state no date; a filter on dates leaves them out"
+_BELOW = "{below} of filter_ids score below min_score and are left out"
 _EMPTY = Ranking((), "lexical-only", "none")
 
 
@@ -231,13 +250,25 @@ def _ranking(
     return ranking, False
 
 
-def _read(asked: Understood) -> tuple[str, ...]:
-    """What to say of a query that narrows its own search."""
-    return (_FILTERS.format(fields=" ".join(asked.fields)),) if asked.fields else ()
+def _asked(asking: Asking, query: str, filters: Filters, syntax: Syntax) -> Understood:
+    return understood(query, filters, asking.index if syntax == "fields" else None)
+
+
+def _read(asking: Asking, asked: Understood) -> tuple[str, ...]:
+    """What to say of a query that narrows its own search, or seems to; and of documents that a date leaves out."""
+    fields, unknown, filters = asked.fields, asked.unknown, asked.filters
+    is_dated = filters.updated_after or filters.updated_before
+    undated = asking.index.labels(undated_of(filters)).undated if is_dated else 0
+    return (
+        *((_FILTERS.format(fields=" ".join(fields)),) if fields else ()),
+        *((_UNKNOWN.format(fields=" ".join(unknown)),) if unknown else ()),
+        *((_UNDATED.format(undated=undated),) if undated else ()),
+    )
 
 
 def _passages(asking: Asking, hits: Sequence[Hit], filters: Filters) -> tuple[Found, ...]:
     """What the catalogue, which is the truth, still knows and admits: an index may lag behind it by a moment."""
+    check()
     known = asking.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
     admits = asking.index.admits
     found = (Found(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)

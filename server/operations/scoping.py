@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from server.contracts.base import Scope, SearchFilters
 from server.errors import WinnowError
 from server.models import Document, Filters
-from server.operations.base import Asking, Library
+from server.operations.base import Asking
+from server.retrieval.queries import spelt
 from server.settings import Settings
 
 _NAMED = 5  # of what is in reach, as many as an error needs
@@ -28,8 +29,8 @@ def filters_of(
     scope, filters = scope or Scope(), filters or SearchFilters()
     project = _reachable(asking.settings, scope.project_id)
     narrowed = _narrowed(asking.settings, scope, filters)
-    _indexed(asking.index, project)
-    return Filters(
+    _indexed(asking, project)
+    asked = Filters(
         project=project,
         doc_tags=narrowed.doc_tags,
         environment=narrowed.environment,
@@ -40,6 +41,8 @@ def filters_of(
         path_prefix=filters.path_prefix or "",
         updated_after=filters.updated_after or "",
     )
+    scoped = (scope.doc_tags or asking.settings.doc_tags) and asked.doc_tags
+    return _folded(asking, asked, () if scoped else asked.doc_tags)
 
 
 def check_kept(asking: Asking, scope: Scope | None, project: str, document: Document) -> None:
@@ -58,9 +61,32 @@ def check_kept(asking: Asking, scope: Scope | None, project: str, document: Docu
         )
 
 
+def _folded(asking: Asking, filters: Filters, doc_tags: Sequence[str]) -> Filters:
+    """The filters, with every spelling of these labels that documents in reach have: case makes no difference.
+
+    A scope is compared exactly, whether it is the server's or the call's: a bound that grows is none.
+    """
+    asked = {"vendor": (filters.vendor,), "tags": filters.tags, "doc_tag": doc_tags}
+    if not any(value for values in asked.values() for value in values):
+        return filters
+    reach = Filters(
+        filters.project,
+        doc_tags=() if doc_tags else filters.doc_tags,
+        environment=filters.environment,
+        repositories=filters.repositories,
+    )
+    labels = asking.index.labels(reach)
+    for name, values in asked.items():
+        for value in filter(None, values):
+            filters = spelt(filters, name, labels.spellings(name, value))
+    return filters
+
+
 def unlabelled(filters: Filters) -> tuple[str, ...]:
     """What to say where nothing was found under a label that documents may not carry."""
     labels = {
+        "vendor": filters.vendor,
+        "tags": ", ".join(filters.tags),
         "environment": filters.environment,
         "repositories": ", ".join(filters.repositories),
         "doc_tags": ", ".join(filters.doc_tags),
@@ -89,12 +115,14 @@ def _reachable(settings: Settings, asked: str | None) -> str:
     return project
 
 
-def _indexed(library: Library, project: str) -> None:
-    if library.catalogue.generation(project) == 0:
-        known = _some([info.name for info in library.catalogue.projects()]) or "none yet"
+def _indexed(asking: Asking, project: str) -> None:
+    """Raises INVALID_PROJECT for a project without documents. Projects out of the caller's reach are not named."""
+    catalogue, reachable = asking.index.catalogue, asking.settings.reachable
+    if catalogue.generation(project) == 0:
+        known = _some([info.name for info in catalogue.projects() if info.name in reachable]) or "none yet"
         raise WinnowError(
             "INVALID_PROJECT",
-            f"project {project!r} has no documents; projects in this store: {known}. "
+            f"project {project!r} has no documents; projects in reach that have some: {known}. "
             f"Index some with: winnow ingest PATH --project {project}",
         )
 
@@ -129,10 +157,17 @@ def _met(filtered: Sequence[str], scoped: Sequence[str]) -> tuple[str, ...]:
     """Tags that are in the filter and in scope."""
     if not scoped:
         return tuple(filtered)
-    both = tuple(tag for tag in filtered or scoped if tag in scoped)
+    both = tuple(tag for tag in (_spelt_as(one, scoped) for one in filtered or scoped) if tag in scoped)
     if not both:
         raise WinnowError("SCOPE_VIOLATION", f"filters.doc_tag is outside scope.doc_tags ({_some(scoped)})")
     return both
+
+
+def _spelt_as(value: str, bound: Sequence[str]) -> str:
+    """The value as the bound spells it, where it differs in case alone."""
+    return (
+        next((one for one in bound if one.casefold() == value.casefold()), value) if value not in bound else value
+    )
 
 
 def _some(names: Sequence[str]) -> str:

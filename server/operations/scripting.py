@@ -6,7 +6,8 @@ from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.contracts.search import SemanticSearch
 from server.operations.base import Answer, Asking
 from server.operations.paging import resume
-from server.operations.ranking import by_id, ranked, scored
+from server.operations.ranking import by_id, ranked
+from server.operations.reranking import reranked
 from server.operations.scoping import filters_of
 from server.operations.search import answer, best
 from server.tokens import count_tokens
@@ -18,7 +19,7 @@ def hybrid_search(asking: Asking, request: HybridSearch) -> Answer:
     """Ranked chunks with the script's own weights for words and for meaning."""
     at = resume(request.cursor, request)
     filters = filters_of(asking, request.scope, request.filters)
-    found = ranked(asking, request.query, filters, request.top_k, at.legs, request.sparse_weight)
+    found = ranked(asking, request.query, filters, request.top_k, at.legs, request.sparse_weight, request.syntax)
     asked = SemanticSearch(query=request.query, response_mode=request.response_mode)
     return answer(asking, asked, best(found, request.min_score), at, request)
 
@@ -29,15 +30,19 @@ def rerank(asking: Asking, request: Rerank) -> Answer:
     known = by_id(asking, request.ids, filters, None, 0.0)
     missing = set(known.missing or ())
     ids = [one for one in request.ids if one not in missing]
-    chunk_of = {one: found.passage.chunk.id for one, found in zip(ids, known.found, strict=True)}
-    ranking = scored(asking, request.query, filters, list(dict.fromkeys(chunk_of.values())))
-    scores = {hit.chunk_id: hit.score for hit in ranking.hits}
-    order = sorted(chunk_of, key=lambda one: (-scores.get(chunk_of[one], 0.0), request.ids.index(one)))
-    rated = [(one, round(scores.get(chunk_of[one], 0.0), _SCORE_DIGITS)) for one in order]
+    passage_of = {one: found.passage for one, found in zip(ids, known.found, strict=True)}
+    again = reranked(asking, request.query, filters, list(passage_of.values()))
+    rated = [(one, round(again.scores[passage.chunk.id], _SCORE_DIGITS)) for one, passage in passage_of.items()]
+    rated.sort(key=lambda pair: -pair[1])  # of equals, the first that was given
     kept = [{"id": one, "rerank_score": score} for one, score in rated if score >= request.threshold]
-    kept = kept[: request.top_k]
-    payload = {"count": len(kept), "results": kept, "missing_ids": sorted(missing), "search_mode": ranking.legs}
-    return Answer(payload, "ids_only", len(rated), 0, (*known.warnings, *ranking.warnings))
+    payload = {
+        "count": len(kept[: request.top_k]),
+        "results": kept[: request.top_k],
+        "missing_ids": sorted(missing),
+        "search_mode": again.legs,
+        "reranked_by": again.by,
+    }
+    return Answer(payload, "ids_only", len(rated), 0, (*known.warnings, *again.warnings))
 
 
 def tokens(asking: Asking, request: CountTokens) -> Answer:

@@ -1,4 +1,4 @@
-"""``semantic_search`` and ``fetch``: ranked chunks, or chunks by id, at the tier that was asked for."""
+"""``semantic_search``: ranked chunks, or chunks by id, at the tier that was asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from server import tiers
 from server.contracts.base import Mode
-from server.contracts.search import Fetch, SemanticSearch
+from server.contracts.search import SemanticSearch
 from server.ids import is_chunk_id
 from server.models import Filters
 from server.operations.base import Answer, Asking, counted
@@ -50,31 +50,13 @@ def _is_lasting(request: SemanticSearch, answer: Answer) -> bool:
 def _rendered(asking: Asking, request: SemanticSearch, filters: Filters) -> Answer:
     at = resume(request.cursor, request)
     if request.filter_ids:
-        found = by_id(asking, request.filter_ids, filters, request.query, request.min_score)
+        found = by_id(asking, request.filter_ids, filters, request.query, request.min_score, request.syntax)
     else:
-        first = ranked(asking, request.query or "", filters, request.top_k, at.legs)
+        first = ranked(asking, request.query or "", filters, request.top_k, at.legs, syntax=request.syntax)
         found = best(first, request.min_score)
         if not found.found:
             found = replace(found, warnings=(*found.warnings, *unlabelled(filters)))
     return answer(asking, request, found, at, request)
-
-
-def fetch(asking: Asking, request: Fetch) -> Answer:
-    """Chunks by id, in the given order; with ``max_tokens``, at the highest level at which all of them fit."""
-    bound = request.max_tokens or (_AUTO_TOKENS if request.level == "auto" else None)
-    highest = _LEVELS.index("full" if request.level == "auto" else request.level)
-    for level in reversed(_LEVELS[: highest + 1]):
-        search = SemanticSearch(filter_ids=request.ids, response_mode=level, scope=request.scope)
-        found = semantic_search(asking, search)
-        if bound is None or (found.tokens <= bound and not found.payload["partial"]):
-            return found
-    return replace(found, warnings=(*found.warnings, _TOO_FEW.format(found.tokens)))
-
-
-_LEVELS: tuple[Mode, ...] = ("ids_only", "metadata", "preview", "full")
-# What "auto" fetches where no bound is given: about five passages whole.
-_AUTO_TOKENS = 4_000
-_TOO_FEW = "even their ids take {} tokens, more than max_tokens"
 
 
 def best(found: Ranked, min_score: float) -> Ranked:
@@ -103,6 +85,8 @@ def answer(asking: Asking, request: SemanticSearch, found: Ranked, at: Cursor, a
     payload |= {"estimated_tokens": shown.tokens, **envelope, **shown.ending}
     if shown.next_cursor:
         payload["next_cursor"] = shown.next_cursor
+    if budget.is_direct:
+        payload["estimated_tokens"] = tiers.estimated_tokens(payload)
     return Answer(
         payload,
         mode,

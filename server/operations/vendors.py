@@ -79,8 +79,11 @@ def find_vendor_info(asking: Asking, request: FindVendorInfo) -> Answer:
     relations = [edge for row in shown.rows if isinstance(row, dict) for edge in row["relationships"]]
     counted = {"entity_count": len(entities), "entities": entities, "relationships": relations}
     ending = {"estimated_tokens": shown.tokens, "next_cursor": shown.next_cursor, **shown.ending}
+    payload = {**facts, **counted, **ending}
+    if asking.caller.budget.is_direct:
+        payload["estimated_tokens"] = tiers.estimated_tokens(payload)
     return Answer(
-        {**facts, **counted, **ending},
+        payload,
         "full" if request.include_content else "metadata",
         len(entities),
         shown.tokens,

@@ -167,7 +167,7 @@ def _write_script(task: str, tools: Collection[str]) -> str:
     return (
         f"Write one Python script for execute_code that does this over my knowledge base, and run it.\n\n"
         f"Task: {task}\n\n{_SCRIPT}\n\n{functions}\n\n"
-        "The rest (limits, modules, rows) is in help with topic sdk. If the script fails, correct the line that "
+        "The rest is in help with topic sdk. If the script fails, correct the line that "
         "the error names. Then tell me the result in a few sentences."
     )
 

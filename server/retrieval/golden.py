@@ -36,24 +36,44 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max
 Miss = Literal["document", "chunk", "quote"]
 
 
-class Question(BaseModel):
-    """One question. ``answer`` stands verbatim in ``document`` (a uri of the set's corpus), but for white space.
+class Answer(BaseModel):
+    """Words that answer, verbatim but for white space in ``document``, a uri of the set's corpus."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    answer: Annotated[str, StringConstraints(min_length=2, max_length=300)]
+    document: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+class Question(Answer):
+    """One question, and where it is answered; ``also``: other places that answer it as well.
 
     ``max_calls`` and ``max_bytes`` bound what it may take to see the answer: calls, and bytes of their answers.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     id: Name
     question: Annotated[str, StringConstraints(min_length=2, max_length=1000)]
-    answer: Annotated[str, StringConstraints(min_length=2, max_length=300)]
-    document: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+    also: tuple[Answer, ...] = Field(default=(), max_length=5)
     max_calls: int = Field(ge=1, le=2)
     max_bytes: int = Field(ge=1, le=256 * 1024)
 
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """All that answers it; this one first."""
+        return (self, *self.also)
+
+    @property
+    def documents(self) -> frozenset[str]:
+        """Where it is answered."""
+        return frozenset(one.document for one in self.answers)
+
+    def is_answered(self, texts: Sequence[str]) -> bool:
+        """Whether one of the texts has the words of an answer."""
+        return any(holds(texts, one.answer) for one in self.answers)
+
 
 class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     questions: str
     root: str = "."
@@ -131,26 +151,26 @@ def holds(texts: Iterable[str], answer: str) -> bool:
 
 def miss_of(question: Question, first: Seen, searched: Sequence[tuple[str, str]]) -> Miss | None:
     """What the first answer lacked; ``searched`` are the passages it quoted from, as (document, text)."""
-    if holds(first.texts, question.answer):
+    if question.is_answered(first.texts):
         return None
-    theirs = [text for document, text in searched if document == question.document]
+    theirs = [text for document, text in searched if document in question.documents]
     if not theirs:
         return "document"
-    return "quote" if holds(theirs, question.answer) else "chunk"
+    return "quote" if question.is_answered(theirs) else "chunk"
 
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """The shares of some questions, the sizes of the answers to one call, and how many calls it took.
 
-    ``answered`` is the share with the words in the quotes of one call, ``with_document`` with a quote of the
-    expected document, ``top_document`` with the first quote of it; ``more_offered`` the share with a cursor.
+    ``answered`` is the share with the words in the quotes of one call, ``with_document`` with a quote of a
+    document that answers, ``top_document`` with the first quote of one; ``more_offered`` the share with a cursor.
     """
     firsts = [outcome.first for outcome in outcomes]
     return {
         "questions": len(outcomes),
         "answered": _share(outcome.miss is None for outcome in outcomes),
-        "with_document": _share(one.question.document in one.first.documents for one in outcomes),
-        "top_document": _share(one.question.document in one.first.documents[:1] for one in outcomes),
+        "with_document": _share(not one.question.documents.isdisjoint(one.first.documents) for one in outcomes),
+        "top_document": _share(not one.question.documents.isdisjoint(one.first.documents[:1]) for one in outcomes),
         "more_offered": _share(first.has_more for first in firsts),
         "tokens": _spread([first.tokens for first in firsts]),
         "bytes": _spread([first.bytes for first in firsts]),

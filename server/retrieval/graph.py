@@ -21,6 +21,7 @@ from math import sqrt
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
+from server.deadlines import check
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope, Types
 from server.graph.records import EDGE_TYPES
@@ -72,6 +73,7 @@ class Patient:
         try:
             return question(self._store)
         except WinnowError as error:
+            check()  # a store that had no time to answer is not one that does not answer
             self._failed = time.monotonic(), error
             raise
 

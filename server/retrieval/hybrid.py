@@ -17,6 +17,7 @@ from typing import Literal
 
 from server.backends.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
 from server.caches import Cache
+from server.deadlines import check
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Filters, Hit, Legs, Ranking
@@ -172,6 +173,7 @@ class Retriever:
         conditions(filters)
         notes = Notes()
         fusion = fusion or self._fusion
+        check()
         legs = self._legs(query, filters, max(DEPTH, limit), mode, fusion, vectors, notes)
         likely = self._relevance(query, legs, notes.warnings)
         with notes.stage("fuse"):
@@ -190,6 +192,27 @@ class Retriever:
             notes.stages,
             likely,
         )
+
+    def rate(
+        self,
+        query: str,
+        filters: Filters,
+        chunks: Sequence[str],
+        *,
+        vectors: Cache[Vector] | None = None,
+    ) -> Ranking:
+        """These chunks with the scores that a search by both legs gives them, however deep in it they lie.
+
+        Scores are convex where ranks are added otherwise: what no leg returned has no rank.
+        """
+        conditions(filters)
+        notes = Notes()
+        legs = self._legs(query, filters, DEPTH, "hybrid", "convex", vectors, notes)
+        joined = _joined(legs, "convex", chunks)
+        wanted = frozenset(chunks)
+        scores = [(chunk, score) for chunk, score in joined.scores if chunk in wanted]
+        hits = replace(joined, scores=scores).hits(len(scores))
+        return Ranking(tuple(hits), joined.legs, joined.fusion, tuple(notes.warnings), stages=notes.stages)
 
     def score(self, query: str, project: str, chunks: Sequence[str]) -> Ranking:
         """These chunks against each other, by both legs: best first, every score relative to the best of them.
@@ -248,6 +271,7 @@ class Retriever:
         """Where the graph leads from the best hits; None where it was not asked, or has nothing to say."""
         if walk == "none":
             return None
+        check()
         if self._graph is None:
             warnings.extend((_GRAPH_OFF,) if walk != "auto" else ())
             return None
@@ -333,6 +357,7 @@ def _down_to(depth: int, search: Callable[[int], list[tuple[str, float]]], spare
     """
     wanted = depth + spare
     while True:
+        check()
         found = fuse.ranked(search(wanted))
         if len(found) <= depth:
             return found

@@ -6,51 +6,67 @@
     after:2024-01 before:2025                                 to documents with a date of their own in between
     "mark and sweep"                                          what holds the phrase comes first
 
-A field that is unknown, a value that is none and a field that the call's own filters speak of are words like any
-other: a query narrows a search, it never widens one and never contradicts. ``project:`` is such a word.
+A field counts only where a document that the call may see has the value, whatever its case. A field that is
+unknown and a value that no such document has are words like any other: a query narrows a search, it never widens
+one and never contradicts. ``project:`` is such a word.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
-from typing import get_args
+from typing import Protocol
 
-from server.models import DocumentType, Filters
+from server.backends.base import seconds_of
+from server.models import Filters, Labels
 
 _FIELD = re.compile(r'(?<!\S)([a-z_]{2,10}):(?:"([^"\n]{1,200})"|(\S{1,200}))')
 _PHRASE = re.compile(r'"([^"\n]{2,200})"')
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
-_TYPES = frozenset(get_args(DocumentType))
 # Words that a query needs where its fields are taken away; with fewer they are searched for as well.
 _FEWEST_CHARS = 2
+# A value and the filters so far -> the filters with it, or None where no document has it.
+_Narrow = Callable[[str, Filters, "Labelled"], Filters | None]
+
+
+class Labelled(Protocol):
+    """What is known of the labels of documents."""
+
+    def labels(self, filters: Filters) -> Labels:
+        """The labels of the documents that these filters admit, whatever their dates."""
+
+    def has_path(self, filters: Filters, prefix: str) -> bool:
+        """Whether one of these documents is the file ``prefix``, or lies below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """The words to rank by, the phrases that come first, the filters, and what was read as one (``type:code``)."""
+    """The words to rank by, the phrases that come first, the filters, and what was read as one (``type:code``).
+
+    ``unknown``: what has the form of a filter and was read as words, since no document has the value.
+    """
 
     text: str
     phrases: tuple[str, ...]
     filters: Filters
-    fields: tuple[str, ...]
+    fields: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
-def understood(query: str, filters: Filters) -> Understood:
-    """What ``query`` asks for within ``filters``.
-
-    >>> understood('vendor:acme "rate limit" policy', Filters("p")).text
-    'rate limit policy'
-    """
+def understood(query: str, filters: Filters, known: Labelled | None) -> Understood:
+    """What ``query`` asks for within ``filters``. Without ``known`` labels nothing in it is a filter."""
     fields: list[str] = []
+    unknown: list[str] = []
     words: list[str] = []
     last = 0
-    for match in _FIELD.finditer(query):
-        narrowed = _narrowed(match[1], match[2] or match[3], filters)
-        if narrowed is not None:
+    for match, narrow in _forms(query) if known is not None else ():
+        narrowed = narrow(match[2] or match[3], filters, known) if known is not None else None
+        if narrowed is None:
+            unknown.append(match[0])
+        else:
             filters = narrowed
             fields.append(match[0])
             words.append(query[last : match.start()])
@@ -58,7 +74,8 @@ def understood(query: str, filters: Filters) -> Understood:
     rest = " ".join("".join([*words, query[last:]]).split())
     phrases = tuple(" ".join(phrase.split()) for phrase in _PHRASE.findall(rest))
     text = " ".join(rest.replace('"', " ").split())
-    return Understood(text if len(text) >= _FEWEST_CHARS else query, phrases, filters, tuple(fields))
+    text = text if len(text) >= _FEWEST_CHARS else query
+    return Understood(text, phrases, filters, tuple(fields), tuple(unknown))
 
 
 def holds(phrases: tuple[str, ...], text: str) -> bool:
@@ -74,43 +91,66 @@ def holds(phrases: tuple[str, ...], text: str) -> bool:
     return all(phrase in plain for phrase in wanted)
 
 
-def _narrowed(field: str, value: str, filters: Filters) -> Filters | None:
-    """The filters with this one, or None where it is no filter, or where they speak of the field already."""
-    narrow = _FIELDS.get(field)
-    return narrow(value, filters) if narrow else None
+def _forms(query: str) -> Iterator[tuple[re.Match[str], _Narrow]]:
+    """What has the form of a filter, in order, and how it narrows."""
+    for match in _FIELD.finditer(query):
+        if narrow := _FIELDS.get(match[1]):
+            yield match, narrow
 
 
-def _doc_tag(value: str, filters: Filters) -> Filters | None:
-    return replace(filters, doc_tags=(value,)) if not filters.doc_tags or value in filters.doc_tags else None
+def _doc_tag(value: str, filters: Filters, known: Labelled) -> Filters | None:
+    found = known.labels(filters).spellings("doc_tag", value)
+    return replace(filters, doc_tags=found) if found else None
 
 
-def _vendor(value: str, filters: Filters) -> Filters | None:
-    return replace(filters, vendor=value) if filters.vendor in ("", value) else None
+def _vendor(value: str, filters: Filters, known: Labelled) -> Filters | None:
+    found = known.labels(filters).spellings("vendor", value)
+    return replace(spelt(filters, "vendor", found), vendor=filters.vendor or found[0]) if found else None
 
 
-def _type(value: str, filters: Filters) -> Filters | None:
-    is_free = value in _TYPES and (not filters.types or value in filters.types)
-    return replace(filters, types=(value,)) if is_free else None
+def _type(value: str, filters: Filters, known: Labelled) -> Filters | None:
+    found = known.labels(filters).spellings("type", value)
+    return replace(filters, types=found) if found else None
 
 
-def _tag(value: str, filters: Filters) -> Filters:
-    return replace(filters, tags=(*filters.tags, value))
+def _tag(value: str, filters: Filters, known: Labelled) -> Filters | None:
+    found = known.labels(filters).spellings("tags", value)
+    return replace(spelt(filters, "tags", found), tags=(*filters.tags, found[0])) if found else None
 
 
-def _path(value: str, filters: Filters) -> Filters | None:
-    outer = filters.path_prefix.strip("/")
-    is_within = not outer or value.strip("/") == outer or value.strip("/").startswith(f"{outer}/")
-    return replace(filters, path_prefix=value) if is_within else None
+def _path(value: str, filters: Filters, known: Labelled) -> Filters | None:
+    outer, inner = filters.path_prefix.strip("/"), value.strip("/")
+    is_within = not outer or inner == outer or inner.startswith(f"{outer}/")
+    return replace(filters, path_prefix=value) if inner and is_within and known.has_path(filters, inner) else None
 
 
-def _after(value: str, filters: Filters) -> Filters | None:
+def _after(value: str, filters: Filters, known: Labelled) -> Filters | None:
     day = _day(value)
-    return replace(filters, updated_after=day) if day and not filters.updated_after else None
+    return _dated(replace(filters, updated_after=day), known) if day and not filters.updated_after else None
 
 
-def _before(value: str, filters: Filters) -> Filters | None:
+def _before(value: str, filters: Filters, known: Labelled) -> Filters | None:
     day = _day(value)
-    return replace(filters, updated_before=day) if day and not filters.updated_before else None
+    return _dated(replace(filters, updated_before=day), known) if day and not filters.updated_before else None
+
+
+def _dated(filters: Filters, known: Labelled) -> Filters | None:
+    """The filters, if a document's date lies within them."""
+    first, end = seconds_of(filters.updated_after), seconds_of(filters.updated_before)
+    dates = known.labels(undated_of(filters)).dates
+    is_held = any((first is None or date >= first) and (end is None or date < end) for date in dates)
+    return filters if is_held else None
+
+
+def undated_of(filters: Filters) -> Filters:
+    """The filters without those on dates."""
+    return replace(filters, updated_after="", updated_before="")
+
+
+def spelt(filters: Filters, name: str, spellings: Iterable[str]) -> Filters:
+    """The filters with further spellings of a label's value."""
+    more = ((name, one) for one in spellings)
+    return replace(filters, spellings=tuple(dict.fromkeys((*filters.spellings, *more))))
 
 
 def _day(value: str) -> str:
@@ -130,7 +170,7 @@ def _is_day(year: int, month: int, day: int) -> bool:
     return True
 
 
-_FIELDS: Mapping[str, Callable[[str, Filters], Filters | None]] = MappingProxyType(
+_FIELDS: Mapping[str, _Narrow] = MappingProxyType(
     {
         "doc_tag": _doc_tag,
         "vendor": _vendor,

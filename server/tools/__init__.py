@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from server.tools import (
     execute_code,
     find_vendor_info,
@@ -45,6 +48,15 @@ _TOOLS: tuple[Tool, ...] = (
     execute_code.TOOL,
     read_result.TOOL,
 )
+# Earlier names of tools, and what to call instead. Those of the graph took the same arguments, so with the setting
+# legacy_tools a call by such a name is a call of the tool itself.
+EARLIER: Mapping[str, str] = MappingProxyType(
+    {
+        "search_sections": "kb.search",
+        "get_section_text": "kb.read_excerpt",
+        "expand_neighbors": "graph.expand",
+    }
+)
 TOOLS = (*_TOOLS, help.tool_over(_TOOLS))
 
-__all__ = ["TOOLS", "Context", "Result", "Tool"]
+__all__ = ["EARLIER", "TOOLS", "Context", "Result", "Tool"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
 
+from server.framing import told
 from server.knowledge import Caller, Knowledge
 from server.scratch import Link
 from server.scripts import Scripts
@@ -63,8 +65,10 @@ class Tool:
 
     ``name`` is canonical (dots allowed); the wire lists underscores. ``most`` is the size of its largest
     payload. ``offered`` says whether this server can serve it at all: a tool that cannot work is not listed.
-    ``worded`` fits the description to the settings. ``listed``: whether clients are told of it unasked; a tool
-    that is seldom needed would cost every session.
+    ``worded`` fits the description to the settings; ``arguments_worded`` has the descriptions of arguments that
+    depend on them. ``listed``: whether clients are told of it unasked; a tool that is seldom needed would cost
+    every session. ``needs_scripts``: it waits until it is settled whether scripts run here, and says so where they
+    do not although it may have been listed.
     """
 
     name: str
@@ -80,11 +84,21 @@ class Tool:
     destructive: bool = False
     offered: Callable[[Context], bool] = lambda context: True
     worded: Callable[[str, Settings], str] = lambda description, settings: description
+    arguments_worded: Callable[[Settings], Mapping[str, str]] = lambda settings: MappingProxyType({})
     listed: bool = True
+    needs_scripts: bool = False
+
+    def is_callable(self, context: Context) -> bool:
+        """Whether this server answers a call of it: what it lists, and what it listed before it knew better."""
+        promised = self.needs_scripts and context.scripts.promised
+        return self.stands(context) or (promised and self._is_wanted(context))
 
     def stands(self, context: Context) -> bool:
         """Whether this server serves it, and its settings want it."""
-        return (context.settings.tools == "all" or self.name in CODE_TOOLS) and self.offered(context)
+        return self._is_wanted(context) and self.offered(context)
+
+    def _is_wanted(self, context: Context) -> bool:
+        return context.settings.tools == "all" or self.name in CODE_TOOLS
 
 
 def without_scripts(*phrases: str) -> Callable[[str, Settings], str]:
@@ -103,11 +117,11 @@ async def ask(
 ) -> Result:
     """One operation of the knowledge base as a result. ``lines`` tells the payload as text, its summary first."""
     answer = await context.kb.call(operation, arguments, context.caller)
-    told = lines(answer.payload)
+    shown = told(lines(answer.payload), answer.payload)
     return Result(
         answer.payload,
-        "\n".join(told),
-        told[0],
+        "\n".join(shown),
+        shown[0],
         warnings=answer.warnings,
         cache_hit=answer.cache_hit,
         links=answer.links,

@@ -10,11 +10,11 @@ from server.tools.graph import MOST, counted, endings, node_lines
 from server.tools.kb import paged
 
 DESCRIPTION = """\
-All around one vendor: documents, products, people, tags, and their relations.
-Use when: the question is about a vendor as a whole.
+Documents, products, people and tags around one vendor.
+Use when: you ask about a vendor.
 Do not use when: you want passages (semantic_search with vendor_filter).
 Returns at most: 2,000 tokens; 8,000 with include_content.
-If you need more, call: this with next_cursor as cursor.
+If you need more, call: this with cursor.
 Defaults: max_results 50. Max: 100."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import GetSectionText, SectionTextsAnswer
+from server.framing import framed
 from server.settings import Settings
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Context, Result, Tool, ask
@@ -36,7 +37,7 @@ def _lines(payload: dict[str, Any]) -> list[str]:
     for row in payload["results"]:
         cut = ", truncated" if row["truncated"] else ""
         place = " | ".join(filter(None, (row["title"], row["doc_tag"])))
-        lines += [f"[{row['section_id']}] {place} | {row['bytes']} bytes{cut}", row["text_truncated"]]
+        lines += [f"[{row['section_id']}] {place} | {row['bytes']} bytes{cut}", *framed(row["text_truncated"])]
     for name, ids in (
         ("missing_ids", payload.get("missing_ids")),
         ("next_section_ids", payload["hints"].get("next_section_ids")),

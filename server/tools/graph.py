@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from server.framing import framed
 from server.tiers import ANSWER_BYTES, MOST_GRAPH_TOKENS, Size
 from server.tools.base import Context
 from server.tools.kb import paged
@@ -40,7 +41,7 @@ def node_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield " | ".join(filter(None, (_node(row), _reached(row), _edges(row), f"sections {_ids(row)}")))
         for text in ("snippet", "content"):
             if text in row:
-                yield f"   {row[text]}"
+                yield from framed(row[text])
 
 
 def endings(payload: Mapping[str, Any]) -> list[str]:

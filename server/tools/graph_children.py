@@ -14,8 +14,8 @@ Sections and passages of a document or section.
 Use when: you ask what is in it.
 Do not use when: you look for something (kb_search).
 Returns at most: 2,000 tokens.
-If you need more, call: this with next_cursor as cursor.
-Defaults: hops 1, page_size 25. Max: hops 5."""
+If you need more, call: this with cursor.
+Defaults: hops 1. Max: 5."""
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:

@@ -10,12 +10,12 @@ from server.tools.graph import MOST, RULES, counted, endings, node_lines, offere
 from server.tools.kb import paged
 
 DESCRIPTION = f"""\
-What nodes are, and their relations counted by type; without ids, the whole graph.
+What nodes are, and counts of their relations; without ids, of the graph.
 {RULES}
 Use when: you choose types for graph_expand.
-Do not use when: you want related nodes.
+Do not use when: you want nodes around.
 Returns at most: 2,000 tokens.
-If you need more, call: this with next_cursor as cursor.
+If you need more, call: this with cursor.
 Defaults: page_size 25. Max: 50 ids."""
 
 

@@ -9,12 +9,12 @@ from server.tools.base import Context, Result, Tool, ask
 from server.tools.graph import MOST, RULES, offered, reached_lines
 
 DESCRIPTION = f"""\
-What sections speak of, strongest first.
+What sections mention, strongest first.
 {RULES}
-Use when: you ask what candidates are about.
+Use when: you ask what they are about.
 Do not use when: you have a name (graph_sections_for_entities).
 Returns at most: 2,000 tokens.
-If you need more, call: this with next_cursor as cursor.
+If you need more, call: this with cursor.
 Defaults: page_size 25. Max: 50 section_ids."""
 
 

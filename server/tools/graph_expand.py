@@ -9,13 +9,13 @@ from server.tools.base import Context, Result, Tool, ask
 from server.tools.graph import MOST, RULES, offered, reached_lines
 
 DESCRIPTION = f"""\
-What is related to passages, documents or entities: counts, then the nearest and strongest.
+What is around passages, documents or entities; nearest and strongest first.
 {RULES}
-Use when: you ask what belongs to, mentions, links to or is named with something.
-Do not use when: you join two things (graph_paths).
+Use when: you ask what is related.
+Do not use when: you join two (graph_paths).
 Returns at most: 2,000 tokens.
-If you need more, call: this with next_cursor as cursor, fewer types, or kb_read_excerpt with section_ids.
-Defaults: hops 1, direction both, page_size 25. Max: hops 5."""
+If you need more, call: this with cursor, or fewer types.
+Defaults: hops 1. Max: 5."""
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:

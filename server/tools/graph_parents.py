@@ -9,13 +9,13 @@ from server.tools.base import Context, Result, Tool, ask
 from server.tools.graph import MOST, RULES, offered, reached_lines
 
 DESCRIPTION = f"""\
-Sections and document around a passage, innermost first.
+Sections and document that hold a passage.
 {RULES}
-Use when: you ask what a passage is part of.
+Use when: you ask what it is part of.
 Do not use when: you want its text (kb_expand_excerpt).
 Returns at most: 2,000 tokens.
 If you need more, call: graph_children with an id.
-Defaults: hops 5, page_size 25. Max: hops 5."""
+Defaults: hops 5. Max: 5."""
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:

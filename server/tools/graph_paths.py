@@ -11,13 +11,13 @@ from server.tools.graph import MOST, RULES, endings, offered
 from server.tools.kb import paged
 
 DESCRIPTION = f"""\
-How things are connected: shortest paths, with the passages behind each step.
+Shortest paths between things, with the passages behind each step.
 {RULES}
 Use when: the question joins two things.
 Do not use when: one is known (graph_expand).
 Returns at most: 2,000 tokens.
-If you need more, call: this with next_cursor as cursor, or kb_extract_evidence with section_ids.
-Defaults: max_hops 3, limit 10. Max: max_hops 6."""
+If you need more, call: this with cursor.
+Defaults: max_hops 3. Max: 6."""
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:

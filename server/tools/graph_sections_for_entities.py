@@ -9,12 +9,12 @@ from server.tools.base import Context, Result, Tool, ask
 from server.tools.graph import MOST, RULES, offered, reached_lines
 
 DESCRIPTION = f"""\
-Where entities are spoken of; first what speaks of most of them.
+Where entities are mentioned.
 {RULES}
-Use when: you have names and want passages.
+Use when: you have names.
 Do not use when: you have a question (kb_retrieve_evidence).
 Returns at most: 2,000 tokens.
-If you need more, call: this with next_cursor as cursor.
+If you need more, call: this with cursor.
 Defaults: page_size 25. Max: 50 entity_ids."""
 
 

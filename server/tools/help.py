@@ -20,11 +20,11 @@ from server.tools.base import Context, Result, Tool
 
 DESCRIPTION = """\
 How to use this server: playbook, script SDK, each tool's arguments.
-Use when: you begin, write a script, or were refused.
+Use when: you write a script, or were refused.
 Do not use when: you want what documents say.
 Returns at most: 2,000 tokens.
 If you need more, call: this with next_start_char as start_char.
-Defaults: topic playbook. Topics: playbook, sdk, skills, the name of a tool, SDK function or class."""
+Defaults: topic playbook."""
 
 _MOST = Size(tokens=2_000, bytes=16 * 1024)
 # The list of topics and the escapes of JSON take the rest.
@@ -41,6 +41,7 @@ def tool_over(tools: Sequence[Tool]) -> Tool:
         answer=HelpAnswer,
         handler=partial(_handle, tools),
         most=_MOST,
+        needs_scripts=True,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from server.framing import framed
 from server.tools.base import Context
 
 
@@ -25,8 +26,9 @@ def quote_lines(payload: dict[str, Any]) -> list[str]:
     lines = [headline + _addressed(quotes)]
     for number, row in enumerate(quotes, start=1):
         place = f"{row['title']} | section {row['section_id']}"
-        lines.append(f"{number}. [{row['passage_id']}] {row['confidence']:.3f} {place}")
-        lines.append(f"   {row['quote']}")
+        likeness = f" likeness {row['likeness']:.3f}" if "likeness" in row else ""
+        lines.append(f"{number}. [{row['passage_id']}] {row['confidence']:.3f}{likeness} {place}")
+        lines.extend(framed(row["quote"]))
     if payload.get("missing_ids"):
         lines.append(f"missing_ids: {' '.join(payload['missing_ids'])}")
     if payload["next_cursor"]:
@@ -52,4 +54,4 @@ def excerpt_lines(payload: dict[str, Any]) -> list[str]:
             filter(None, (source["title"], source["doc_tag"], f"section {source['section_id']}", source["uri"]))
         )
         lines.append(place)
-    return [*lines, payload["excerpt"]]
+    return [*lines, *framed(payload["excerpt"])]

@@ -15,7 +15,7 @@ Use when: a quote begins or ends in the middle.
 Do not use when: the passage alone will do (kb_read_excerpt).
 Returns at most: 800 tokens.
 If you need more, call: kb_read_excerpt with next_start_char as start_char.
-Defaults: 150 before, 150 after. Max: 800."""
+Defaults: 150, 150. Max: 800."""
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:

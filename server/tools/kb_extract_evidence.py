@@ -14,7 +14,7 @@ Quote the sentences of known passages that answer a question.
 Use when: kb_search found passages.
 Do not use when: you have no ids yet (kb_retrieve_evidence).
 Returns at most: max_quotes quotes; about 1,000 tokens by default.
-If you need more, call: kb_expand_excerpt, or this with next_cursor as cursor.
+If you need more, call: kb_expand_excerpt, or this with cursor.
 Defaults: max_quotes 6. Max: 50 passage_ids."""
 
 

@@ -12,10 +12,10 @@ from server.tools.kb import excerpt_lines, offered
 DESCRIPTION = """\
 Read a part of one passage, with its citation.
 Use when: quotes are not enough.
-Do not use when: you have not searched yet, or want to read many passages (execute_code).
+Do not use when: you have no ids yet, or read many passages (execute_code).
 Returns at most: max_tokens tokens.
 If you need more, call: this with next_start_char as start_char.
-Defaults: max_tokens 300. Max: 800; beyond the passage it reads on in the document."""
+Defaults: max_tokens 300. Max: 800."""
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
@@ -31,5 +31,5 @@ TOOL = Tool(
     handler=_handle,
     most=Size(ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
     offered=offered,
-    worded=without_scripts(", or want to read many passages (execute_code)"),
+    worded=without_scripts(", or read many passages (execute_code)"),
 )

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import KbSearch, KbSearchAnswer
+from server.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Context, Result, Tool, ask, without_scripts
 from server.tools.kb import offered, paged
 
 DESCRIPTION = """\
 Find passages: titles, scores, the best sentence of each.
-Use when: you explore, or choose yourself what to read.
+Use when: you choose yourself what to read.
 Do not use when: you want an answer (kb_retrieve_evidence), or need many searches (execute_code).
 Returns at most: page_size results of about 130 tokens.
-If you need more, call: kb_extract_evidence, kb_read_excerpt, or this with next_cursor as cursor.
-Defaults: top_k 5, page_size 5. Max: top_k 100."""
+If you need more, call: kb_read_excerpt, or this with a larger top_k.
+Defaults: top_k 5. Max: 100."""
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
@@ -43,7 +44,7 @@ def _row_lines(row: dict[str, Any]) -> list[str]:
     lines = [
         f"{row['rank']}. [{row['passage_id']}] {row['score']:.3f} {row['title']}{anchor} | {place} | section "
         f"{row['section_id']}",
-        f"   {row['preview']}",
+        *framed(row["preview"]),
     ]
     for extra in ("scores", "debug"):
         if extra in row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts.scripts import ReadResult, ResultAnswer
+from server.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Context, Result, Tool, ask
 
@@ -24,7 +25,7 @@ async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
 def _lines(payload: dict[str, Any]) -> list[str]:
     start, end = payload["start_char"], payload["start_char"] + len(payload["text"])
     lines = [f"result {payload['execution_id']}: characters {start:,} to {end:,} of {payload['total_chars']:,}"]
-    lines.append(payload["text"])
+    lines += framed(payload["text"])
     if payload["truncated"]:
         lines.append(f"next_start_char: {payload['next_start_char']}")
     return lines
@@ -43,5 +44,6 @@ TOOL = Tool(
     handler=_handle,
     most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     offered=_offered,
+    needs_scripts=True,
     listed=False,
 )

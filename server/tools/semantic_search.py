@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import SearchAnswer, SemanticSearch
+from server.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Context, Result, Tool, ask, without_scripts
 
 DESCRIPTION = """\
-Search by meaning and words; take ids, metadata, preview or full text of each result.
-Use when: you want many results at a line each; then filter_ids for the few that matter.
-Do not use when: you would call it more than three times; write one execute_code script.
+Search by meaning and words: ids, metadata, preview or full text of each result.
+Use when: you want many results; then filter_ids for the few that matter.
+Do not use when: you need more than three calls (execute_code).
 Returns at most: 2,000 tokens of ids, 8,000 of metadata, 10,000 of previews, 20,000 of full texts.
-If you need more, call: this with next_cursor as cursor, or filter_ids and a higher response_mode.
-Defaults: top_k 10, response_mode metadata. Max: top_k 100."""
+If you need more, call: this with cursor, or a higher response_mode.
+Defaults: top_k 10, response_mode metadata. Max: 100."""
 
 
 async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
@@ -53,10 +54,10 @@ def _row_lines(number: int, row: dict[str, Any]) -> list[str]:
     )
     lines = [f"{number}. [{row['id']}]{score} {row['title']} | {place}"]
     if "preview" in row:
-        more = " [more]" if row["has_more"] else ""
-        lines.append(f"   {row['preview']}{more}")
+        lines[0] += " [more]" if row["has_more"] else ""
+        lines += framed(row["preview"])
     if "content" in row:
-        lines.append(row["content"])
+        lines += framed(row["content"])
     if row.get("relationships"):
         lines.append(f"   speaks of: {'; '.join(map(_related, row['relationships']))}")
     return lines
@@ -74,7 +75,5 @@ TOOL = Tool(
     answer=SearchAnswer,
     handler=_handle,
     most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
-    worded=without_scripts(
-        "Do not use when: you would call it more than three times; write one execute_code script.\n"
-    ),
+    worded=without_scripts("Do not use when: you need more than three calls (execute_code).\n"),
 )

@@ -11,21 +11,25 @@ from mcp_types import Annotations, CallToolResult, ResourceLink, TextContent, To
 from mcp_types import Tool as WireTool
 
 from server import __version__
-from server.contracts import answer_schema, wire_schema
+from server.audit import fingerprint, opened
+from server.contracts import answer_schema, empty_answer, wire_schema
 from server.errors import WinnowError, internal_error
 from server.knowledge import Knowledge
 from server.logs import hushed, log
+from server.printable import one_line
 from server.reference.guides import spelled
 from server.scratch import Link
 from server.settings import Settings
-from server.tiers import Size, clip, dumps
-from server.tools import TOOLS, Context, Result, Tool
+from server.tiers import Size, dumps
+from server.tools import EARLIER, TOOLS, Context, Result, Tool
 from server.transports.limits import RateLimit
 
 _KIND_OF_LIMIT = {"execute_code": "script"}
 _LOGGED_ARGUMENTS = ("query", "question", "code")
 # Words around an answer are bounded, too: they are in nobody's budget.
 _WARNINGS, _WARNING_CHARS, _ERROR_CHARS = 8, 300, 2_000
+# What ``meta``, warnings and links may take beside both channels.
+_BESIDE = Size(tokens=2_500, bytes=8 * 1024)
 _MS_PER_SECOND = 1000
 
 
@@ -37,16 +41,30 @@ class Dispatcher:
     ) -> None:
         self._context = context
         self._settings = settings
-        self._limits = RateLimit()
+        self._limits = RateLimit(settings)
+        self._audit = opened(settings, "calls")
 
     def listed(self) -> list[WireTool]:
         """The tools this server can serve now, in fixed order."""
-        listed = (tool for tool in self._offered() if tool.listed)
+        context = self._context("", _silent)
+        listed = (tool for tool in TOOLS if tool.listed and tool.stands(context))
         return [_on_the_wire(tool, self._spelled(tool.name), self._settings) for tool in listed]
 
     def find(self, name: str) -> Tool | None:
         """The tool of this name; dots and underscores are the same."""
-        return next((tool for tool in self._offered() if _plain(tool.name) == _plain(name)), None)
+        context = self._context("", _silent)
+        by_name = {_plain(tool.name): tool for tool in TOOLS if tool.is_callable(context)}
+        earlier = EARLIER.get(_plain(name), "") if self._settings.legacy_tools else ""
+        return by_name.get(_plain(name)) or by_name.get(_plain(earlier))
+
+    def unknown(self, name: str) -> str:
+        """What to say of a tool that this server does not serve."""
+        known = ", ".join(listed.name for listed in self.listed())
+        told = f"unknown tool {name[:100]!r}; "
+        new = self.find(EARLIER.get(_plain(name), ""))
+        if new is not None and not self._settings.legacy_tools:
+            told += f"call {self._spelled(new.name)} instead, or start the server with --legacy; "
+        return f"{told}this server has: {known}"
 
     async def call(
         self,
@@ -54,37 +72,41 @@ class Dispatcher:
         arguments: Mapping[str, Any],
         client: str,
         progress: Callable[[float, str], Awaitable[None]],
+        address: str = "",
     ) -> CallToolResult:
-        """Answer one call. Never raises for anything but cancellation: errors are results too."""
+        """Answer one call of this client from this address ("" on a pipe).
+
+        Never raises for anything but cancellation: errors are results too.
+        """
         started, trace_id = time.perf_counter(), str(uuid.uuid4())
         error: WinnowError | None = None
         try:
-            self._limits.take(client, _KIND_OF_LIMIT.get(tool.name, "direct"))
+            self._limits.take(client, _KIND_OF_LIMIT.get(tool.name, "direct"), address)
             result = await tool.handler(self._context(client, progress), dict(arguments))
             size = await self._size(result)
             _hold(tool, result, size)
+            duration_ms = _ms_since(started)
+            sealed, sent = await self._sealed(tool, result, size, trace_id, duration_ms)
+            _hold_both(tool, sent)
         except WinnowError as problem:
             error = problem
         except Exception:
             log("tool failed", exc_info=True, level=40, tool=tool.name, trace_id=trace_id)
             error = internal_error()
         if error is not None:
-            result = _failed(error)
-            size = await self._size(result)
-        duration_ms = round((time.perf_counter() - started) * _MS_PER_SECOND, 3)
-        self._log(tool, arguments, trace_id, duration_ms, result, error)
-        return self._sealed(tool, result, size, trace_id, duration_ms)
-
-    def _offered(self) -> Sequence[Tool]:
-        context = self._context("", _silent)
-        return [tool for tool in TOOLS if tool.stands(context)]
+            result = _failed(tool, error)
+            size, duration_ms = await self._size(result), _ms_since(started)
+            sealed, sent = await self._sealed(tool, result, size, trace_id, duration_ms)
+        self._kb.figures.answered(tool.name, sent.tokens, sent.bytes, failed=result.failed)
+        self._log(tool, arguments, client, trace_id, duration_ms, result, error, sent)
+        return sealed
 
     @property
     def _kb(self) -> Knowledge:
         return self._context("", _silent).kb
 
     async def _size(self, result: Result) -> Size:
-        """Of the payload as it is sent."""
+        """Of the payload alone."""
         text = dumps(result.payload)
         tokens = await self._kb.count_tokens(text) if result.counted is None else result.counted
         return Size(tokens, len(text.encode("utf-8", "replace")))
@@ -92,47 +114,87 @@ class Dispatcher:
     def _spelled(self, name: str) -> str:
         return name if self._settings.tool_names == "dotted" else _plain(name)
 
-    def _sealed(self, tool: Tool, result: Result, size: Size, trace_id: str, duration_ms: float) -> CallToolResult:
-        warnings = [clip(warning, _WARNING_CHARS) for warning in result.warnings[:_WARNINGS]]
-        payload = {
-            **result.payload,
-            "meta": {
-                "tool": tool.name,
-                "version": __version__,
-                "duration_ms": duration_ms,
-                "trace_id": trace_id,
-                "cache_hit": result.cache_hit,
-                "warnings": warnings,
-                "usage": {"tokens": size.tokens, "bytes": size.bytes, "tokenizer": self._kb.tokenizer},
-            },
+    async def _sealed(
+        self, tool: Tool, result: Result, size: Size, trace_id: str, duration_ms: float
+    ) -> tuple[CallToolResult, Size]:
+        """What is sent, and what it takes in both channels. ``size``: of the payload alone."""
+        meta: dict[str, Any] = {
+            "tool": tool.name,
+            "version": __version__,
+            "duration_ms": duration_ms,
+            "trace_id": trace_id,
+            "cache_hit": result.cache_hit,
+            "warnings": [one_line(warning, _WARNING_CHARS) for warning in result.warnings[:_WARNINGS]],
         }
-        self._kb.figures.answered(tool.name, size.tokens, size.bytes, failed=result.failed)
+        blocks = self._blocks(result, meta["warnings"], trace_id)
+        size += await self._size_beside(meta, blocks)
+        meta["usage"] = {"tokens": size.tokens, "bytes": size.bytes, "tokenizer": self._kb.tokenizer}
+        payload = {**result.payload, "meta": meta}
         if not self._settings.structured_output_enabled:
-            return CallToolResult(content=[_text(dumps(payload))], is_error=result.failed)
+            return CallToolResult(content=[_text(dumps(payload))], is_error=result.failed), size
+        return CallToolResult(content=[*blocks], structured_content=payload, is_error=result.failed), size
+
+    def _blocks(self, result: Result, warnings: Sequence[str], trace_id: str) -> list[TextContent | ResourceLink]:
+        """What stands beside the structure; nothing where that is sent as text."""
+        if not self._settings.structured_output_enabled:
+            return []
         shown = result.summary if self._settings.content == "summary" and not result.failed else result.text
         lines = [shown, *(f"warning: {warning}" for warning in warnings)]
         if result.failed:
             lines.append(f"trace: {trace_id}")
         links = result.links if self._settings.resource_links == "on" else ()
-        return CallToolResult(
-            content=[_text("\n".join(lines)), *map(_link, links)],
-            structured_content=payload,
-            is_error=result.failed,
-        )
+        return [_text("\n".join(lines)), *map(_link, links)]
+
+    async def _size_beside(self, meta: Mapping[str, Any], blocks: Sequence[TextContent | ResourceLink]) -> Size:
+        """Of all that is sent beside the payload, as it is sent: one count for both."""
+        sent = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in blocks]
+        text = dumps({"content": sent, "meta": {**meta, "usage": _SOME_USAGE}, "isError": False})
+        return Size(await self._kb.count_tokens(text), len(text.encode("utf-8", "replace")))
 
     def _log(
         self,
         tool: Tool,
         arguments: Mapping[str, Any],
+        client: str,
         trace_id: str,
         duration_ms: float,
         result: Result,
         error: WinnowError | None,
+        size: Size,
     ) -> None:
         plain = self._settings.log_queries
         asked = {key: hushed(str(arguments[key]), plain=plain) for key in _LOGGED_ARGUMENTS if key in arguments}
         verdict = error.reason if error else result.payload.get("status", "ok")
+        self._kb.figures.called(tool.name, verdict, duration_ms / _MS_PER_SECOND)
         log("call", tool=tool.name, trace_id=trace_id, duration_ms=duration_ms, verdict=verdict, asked=asked)
+        if self._audit is None:
+            return
+        scope = {"scope": fingerprint(arguments["scope"])} if arguments.get("scope") else {}
+        record = {
+            "tool": tool.name,
+            "trace_id": trace_id,
+            "client": fingerprint(client),
+            "asked": asked,
+            "arguments": fingerprint(arguments),
+            **scope,
+            "verdict": verdict,
+            "ms": duration_ms,
+            "rows": 0 if result.failed else _rows(result.payload),
+            "tokens": size.tokens,
+        }
+        # Here and not in a thread: a line takes less than handing it to one.
+        self._audit.write(record)
+
+
+def _rows(payload: Mapping[str, Any]) -> int:
+    """How many rows an answer has; 1 for an answer that is one piece of text."""
+    found = next((payload[name] for name in _ROWS if name in payload), None)
+    if isinstance(found, list):
+        return len(found)
+    return int("excerpt" in payload or "text" in payload)
+
+
+_ROWS = ("results", "quotes", "ids", "entities")
 
 
 async def _silent(seconds: float, message: str) -> None:
@@ -149,16 +211,35 @@ def _hold(tool: Tool, result: Result, size: Size) -> None:
     Raises:
         WinnowError: OUTPUT_BYTES for an answer that is too large. pydantic's error for another shape is our fault.
     """
-    if size.tokens > tool.most.tokens or size.bytes > tool.most.bytes:
+    _hold_size(tool, size, tool.most)
+    tool.answer.model_validate({**result.payload, "meta": _SOME_META})
+
+
+def _hold_both(tool: Tool, sent: Size) -> None:
+    """Hold all that is sent, structure and text, to twice what the structure may take.
+
+    Raises:
+        WinnowError: OUTPUT_BYTES for a text that is much longer than its structure.
+    """
+    _hold_size(tool, sent, tool.most + tool.most + _BESIDE)
+
+
+def _hold_size(tool: Tool, size: Size, most: Size) -> None:
+    if size.tokens > most.tokens or size.bytes > most.bytes:
         raise WinnowError(
             "OUTPUT_BYTES",
             f"the answer has {size.tokens:,} tokens and {size.bytes:,} bytes, more than {tool.name} may send; ask "
             "for fewer results or a lower response mode",
             details={"tokens": size.tokens, "bytes": size.bytes},
         )
-    tool.answer.model_validate({**result.payload, "meta": _SOME_META})
 
 
+def _ms_since(started: float) -> float:
+    return round((time.perf_counter() - started) * _MS_PER_SECOND, 3)
+
+
+# As long as what stands there once it is counted.
+_SOME_USAGE = {"tokens": 1000, "bytes": 1000, "tokenizer": "o200k_base"}
 # Stands in for the meta that an answer gets when it is sealed.
 _SOME_META = {
     "tool": "",
@@ -178,7 +259,7 @@ def _link(link: Link) -> ResourceLink:
     return ResourceLink(
         type="resource_link",
         name=link.passage_id,
-        title=clip(link.title, _WARNING_CHARS) or None,
+        title=one_line(link.title, _WARNING_CHARS) or None,
         uri=link.uri,
         mime_type="text/plain",
         size=link.size_bytes,
@@ -186,13 +267,26 @@ def _link(link: Link) -> ResourceLink:
     )
 
 
-def _failed(error: WinnowError) -> Result:
+def _failed(tool: Tool, error: WinnowError) -> Result:
+    """An error as an answer of its tool: beside it stands what such an answer always has, empty."""
     envelope = error.envelope()
     text = f"{envelope['code']}/{error.reason}: {error.message}"
     if error.retry_after_s is not None:
         text += f" (retry after {error.retry_after_s} s)"
-    text = clip(text, _ERROR_CHARS)
-    return Result({"error": {**envelope, "message": clip(error.message, _ERROR_CHARS)}}, text, text, failed=True)
+    text = one_line(text, _ERROR_CHARS)
+    payload = {
+        "error": {**envelope, "message": one_line(error.message, _ERROR_CHARS)},
+        **empty_answer(tool.answer),
+    }
+    return Result(payload, text, text, failed=True)
+
+
+def _input_schema(tool: Tool, settings: Settings) -> dict[str, Any]:
+    schema = dict(wire_schema(tool.arguments, has_projects=len(settings.reachable) > 1))
+    for name, text in tool.arguments_worded(settings).items():
+        described = {**schema["properties"][name], "description": spelled(text, settings)}
+        schema["properties"] = {**schema["properties"], name: described}
+    return schema
 
 
 def _on_the_wire(tool: Tool, name: str, settings: Settings) -> WireTool:
@@ -200,7 +294,7 @@ def _on_the_wire(tool: Tool, name: str, settings: Settings) -> WireTool:
         name=name,
         title=tool.title,
         description=spelled(tool.worded(tool.description, settings), settings),
-        input_schema=dict(wire_schema(tool.arguments)),
+        input_schema=_input_schema(tool, settings),
         output_schema=dict(answer_schema(tool.answer)) if settings.structured_output_enabled else None,
         annotations=ToolAnnotations(
             title=tool.title,

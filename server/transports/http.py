@@ -2,64 +2,85 @@
 
 from __future__ import annotations
 
-import contextlib
-import ipaddress
-from collections.abc import Awaitable, Callable
+import socket
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import uvicorn
 from mcp.server import Server
-from starlette.applications import Starlette
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server import __version__
-from server.errors import WinnowError
+from server.metrics import CONTENT_TYPE, open_metrics
+from server.transports.connections import BoundedProtocol
+from server.transports.origins import LocalOnly
+from server.transports.sessions import new_cookie
 
 PATH = "/mcp"
-
-
-def parse_address(address: str) -> tuple[str, int]:
-    """``HOST:PORT`` of a loopback address.
-
-    Raises:
-        WinnowError: INVALID_REQUEST for anything else, and for a host that others could reach.
-    """
-    host, separator, port = address.rpartition(":")
-    host = host.strip("[]")
-    if not separator or not port.isdigit() or not 0 <= int(port) <= 65535:
-        raise WinnowError("INVALID_REQUEST", f"--http takes HOST:PORT, e.g. 127.0.0.1:8765 (got {address!r})")
-    if not _is_loopback(host):
-        raise WinnowError(
-            "INVALID_REQUEST", f"--http: {host!r} is not a loopback address, and there is no authentication yet"
-        )
-    return host, int(port)
+# How long an answer under way may go on when the server leaves: streams of events would never end by themselves.
+_LEAVE_SECONDS = 3
+# Sessions of the handshake era that are open at once. Each is a task of its own; idle ones end after half an hour.
+_MOST_SESSIONS = 1_000
 
 
 async def serve_http(
-    server: Server[Any], host: str, port: int, health: Callable[[], Awaitable[dict[str, Any]]]
+    server: Server[Any], sockets: Sequence[socket.socket], health: Callable[[], Awaitable[dict[str, Any]]]
 ) -> None:
-    """Serve ``http://HOST:PORT/mcp`` and ``/health`` until interrupted."""
-    app = http_application(server, host, health)
-    config = uvicorn.Config(app, host=host, port=port, log_config=None, access_log=False, lifespan="on")
-    await uvicorn.Server(config).serve()
+    """Serve ``/mcp`` and ``/health`` on these sockets until interrupted."""
+    await web_server(http_application(server, health)).serve(list(sockets))
 
 
-def http_application(server: Server[Any], host: str, health: Callable[[], Awaitable[dict[str, Any]]]) -> Starlette:
-    """``/mcp`` and ``/health`` as an ASGI application, which refuses requests for other hosts than ``host``."""
+def web_server(application: ASGIApp, protocol: type[BoundedProtocol] = BoundedProtocol) -> uvicorn.Server:
+    """The web server for an application. ``protocol`` has the bounds of its connections."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            application,
+            http=protocol,
+            ws="none",
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            # A client could otherwise name another address than its own, and limits count addresses.
+            proxy_headers=False,
+            timeout_graceful_shutdown=_LEAVE_SECONDS,
+        )
+    )
+
+
+def http_application(server: Server[Any], health: Callable[[], Awaitable[dict[str, Any]]]) -> ASGIApp:
+    """``/mcp`` and ``/health`` as an ASGI application, which refuses what does not come from this machine."""
 
     async def show_health(request: Request) -> JSONResponse:
         return JSONResponse({"status": "ok", "version": __version__, **await health()})
 
-    return server.streamable_http_app(
-        streamable_http_path=PATH, host=host, custom_starlette_routes=[Route("/health", show_health)]
+    async def show_metrics(request: Request) -> Response:
+        return Response(open_metrics(await health()), media_type=CONTENT_TYPE)
+
+    application = server.streamable_http_app(
+        streamable_http_path=PATH,
+        custom_starlette_routes=[Route("/health", show_health), Route("/metrics", show_metrics)],
+        max_sessions=_MOST_SESSIONS,
+        # The SDK knows three spellings of loopback, and only its own route; LocalOnly stands before every route.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
+    return LocalOnly(_with_cookies(application))
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return False
+def _with_cookies(application: ASGIApp) -> ASGIApp:
+    """The same application, whose answers carry the token of a new session."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_cookie(message: Message) -> None:
+            cookie = new_cookie(scope) if message["type"] == "http.response.start" else None
+            if cookie is not None:
+                MutableHeaders(scope=message).append("set-cookie", cookie)
+            await send(message)
+
+        await application(scope, receive, send_with_cookie)
+
+    return answer

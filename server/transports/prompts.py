@@ -8,7 +8,7 @@ from mcp_types import GetPromptResult, PromptArgument, PromptMessage, TextConten
 from mcp_types import Prompt as WirePrompt
 
 from server.errors import WinnowError
-from server.printable import printable
+from server.printable import one_line, printable
 from server.reference.guides import Prompt, offered_prompts, spelled
 from server.settings import Settings
 
@@ -27,7 +27,7 @@ def find_prompt(name: str, tools: Collection[str]) -> Prompt:
     offered = offered_prompts(tools)
     if name not in offered:
         raise WinnowError(
-            "INVALID_REQUEST", f"unknown prompt {printable(name[:100])!r}; this server has: {', '.join(offered)}"
+            "INVALID_REQUEST", f"unknown prompt {one_line(name, 100)!r}; this server has: {', '.join(offered)}"
         )
     return offered[name]
 

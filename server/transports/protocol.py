@@ -36,17 +36,30 @@ from server.errors import WinnowError
 from server.kept import parse_uri as parse_result
 from server.knowledge import Knowledge
 from server.logs import log
+from server.printable import printable
 from server.reference.guides import instructions
 from server.scratch import URI_TEMPLATE, parse_uri
 from server.settings import Settings
+from server.tiers import clip
 from server.transports import prompts, resources
 from server.transports.dispatch import Dispatcher
 from server.transports.limits import RateLimit
-from server.transports.sessions import Connection, client_of, is_handshake_era, name_of_connection
+from server.transports.sessions import (
+    Connection,
+    Tokens,
+    address_of,
+    client_of,
+    is_handshake_era,
+    name_of_connection,
+)
 
+# How long after an answer loading begins. A client that shakes hands asks for the tools next: that comes first.
 _HEAD_START_SECONDS = 0.02
+_HANDSHAKE = frozenset({"initialize", "notifications/initialized", "server/discover", "ping"})
+_HEAD_START_OF_LISTING_SECONDS = 0.25
 # What was not found had a code of its own until 2026.
 _NOT_FOUND_BEFORE_2026 = -32002
+_MAX_URI_CHARS = 2_000
 
 
 class Application(Protocol):
@@ -62,6 +75,10 @@ class Application(Protocol):
 
     def start(self) -> None:
         """Begin to load; returns at once. Called once the first request has been answered."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is settled which tools can be offered; until then a look at the host says so."""
 
     async def ready(self) -> None:
         """Wait until it is settled which tools can be offered."""
@@ -86,7 +103,7 @@ def build_server(dispatcher: Dispatcher, application: Application) -> Server[str
         on_completion=handlers.complete,
         get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
     )
-    server.middleware.extend((handlers.load_after_answer, no_leaks))
+    server.middleware.extend((handlers.load_after_answer, no_leaks, Tokens().hand_out))
     return server
 
 
@@ -112,31 +129,47 @@ class _Handlers:
     def __init__(self, dispatcher: Dispatcher, application: Application) -> None:
         self._dispatcher = dispatcher
         self._application = application
-        self._reads = RateLimit()
+        self._reads = RateLimit(application.settings)
+        self._announcing: set[asyncio.Task[None]] = set()
 
     async def load_after_answer(self, ctx: Connection, call_next: CallNext) -> HandlerResult:
         """Loading competes with answering for one interpreter: the first answer goes out before it begins."""
         try:
             return await call_next(ctx)
         finally:
-            asyncio.get_running_loop().call_later(_HEAD_START_SECONDS, self._application.start)
+            seconds = _HEAD_START_OF_LISTING_SECONDS if ctx.method in _HANDSHAKE else _HEAD_START_SECONDS
+            asyncio.get_running_loop().call_later(seconds, self._application.start)
 
     async def list_tools(self, context: Connection, params: PaginatedRequestParams | None) -> ListToolsResult:
         _one_page(params)
+        listed = self._dispatcher.listed()
+        if is_handshake_era(context) and context.request is None and not self._application.is_settled:
+            announcing = asyncio.create_task(self._announce(context, [tool.name for tool in listed]))
+            self._announcing.add(announcing)
+            announcing.add_done_callback(self._announcing.discard)
+        return ListToolsResult(tools=listed)
+
+    async def _announce(self, context: Connection, listed: list[str]) -> None:
+        """Say that the list has changed, where it was made before all was known, and was wrong."""
+        await asyncio.sleep(_HEAD_START_SECONDS)
         await self._application.ready()
-        return ListToolsResult(tools=self._dispatcher.listed())
+        if [tool.name for tool in self._dispatcher.listed()] != listed:
+            await context.session.send_tool_list_changed()
 
     async def call_tool(self, context: Connection, params: CallToolRequestParams) -> CallToolResult:
-        await self._application.ready()
         tool = self._dispatcher.find(params.name)
+        if tool is None or tool.needs_scripts:
+            await self._application.ready()
+            tool = self._dispatcher.find(params.name)
         if tool is None:
-            known = ", ".join(listed.name for listed in self._dispatcher.listed())
-            raise MCPError(INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; this server has: {known}")
+            raise MCPError(INVALID_PARAMS, self._dispatcher.unknown(params.name))
 
         async def progress(seconds: float, message: str) -> None:
             await context.session.report_progress(seconds, message=message)
 
-        return await self._dispatcher.call(tool, params.arguments or {}, client_of(context), progress)
+        return await self._dispatcher.call(
+            tool, params.arguments or {}, client_of(context), progress, address_of(context)
+        )
 
     async def list_resources(
         self, context: Connection, params: PaginatedRequestParams | None
@@ -158,7 +191,8 @@ class _Handlers:
         result = kb.results.get(client, parse_result(params.uri) or "")
         session_id, kept = await kb.passage(client, parsed[1]) if parsed else ("", None)
         held = resources.Held(session_id, kept, result)
-        return resources.read(params.uri, held, tools, self._application.settings)
+        # Cleaning text takes milliseconds: not on the loop that answers everybody.
+        return await asyncio.to_thread(resources.read, params.uri, held, tools, self._application.settings)
 
     async def list_prompts(self, context: Connection, params: PaginatedRequestParams | None) -> ListPromptsResult:
         _one_page(params)
@@ -185,12 +219,11 @@ class _Handlers:
         return CompleteResult(completion=resources.complete(name, value, given, session_id, ids))
 
     async def _tools(self) -> Collection[str]:
-        await self._application.ready()
         return {listed.name.replace(".", "_") for listed in self._dispatcher.listed()}
 
     def _counted(self, context: Connection) -> str:
         client = client_of(context)
-        self._reads.take(client, "read")
+        self._reads.take(client, "read", address_of(context))
         return client
 
 
@@ -200,7 +233,10 @@ def _one_page(params: PaginatedRequestParams | None) -> None:
 
 
 def _on_the_wire(error: WinnowError, context: Connection) -> MCPError:
-    return MCPError(_code_of(error, context), error.message, error.envelope())
+    data = error.envelope()
+    if context.method == "resources/read":  # the protocol wants to see there which one it was
+        data["uri"] = clip(printable(str((context.params or {}).get("uri", ""))), _MAX_URI_CHARS)
+    return MCPError(_code_of(error, context), error.message, data)
 
 
 def _code_of(error: WinnowError, context: Connection) -> int:

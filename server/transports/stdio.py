@@ -3,76 +3,207 @@
 The SDK's own loop decides a pipe's era by its first request and then refuses the other one. Some hosts ask
 ``server/discover`` first and then shake hands the old way on the same pipe. Here an ``initialize`` always
 begins a new connection on the same pipe, so both work.
+
+The SDK's own transport drops a line that it cannot read, and its client waits in vain. Here lines are read by this
+module: they are bounded, and each one that is no message is answered (lines.py). When the client closes its end,
+nothing more is written: some clients take an answer that comes then for a fault.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
 
-from mcp.server import Server
+from mcp.server import NotificationOptions, Server
 from mcp.server.runner import serve_dual_era_loop
-from mcp.server.stdio import stdio_server
-from mcp.shared._context_streams import ContextSendStream, create_context_streams
+from mcp.shared._context_streams import create_context_streams
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCRequest
+from mcp_types import (
+    INTERNAL_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
 
-_Incoming = SessionMessage | Exception
+from server.logs import log
+from server.transports.lines import END_BYTES, LONGEST_LINE_BYTES, Unreadable, message_of, too_long
+
+# Answered at once by the SDK itself. The next line is read when that is done, so that a client which sends its
+# requests and closes its end gets these answers.
+_AT_ONCE = frozenset({"initialize", "server/discover", "ping"})
+_AT_ONCE_SECONDS = 5.0
+# The tools are listed before the sandbox stands; where it then does not, the list changes.
+_CHANGES = NotificationOptions(tools_changed=True)
+_NEWLINE = b"\n"
 
 
 async def serve_stdio(server: Server[Any]) -> None:
     """Serve until the client closes stdin."""
-    async with stdio_server() as (read_stream, write_stream), server.lifespan(server) as state:
-        await serve_pipe(server, state, read_stream, write_stream)
+    with _own_descriptors() as (incoming, outgoing):
+        async with server.lifespan(server) as state:
+            pipe = Pipe(incoming, outgoing)
+            try:
+                await serve_pipe(server, state, pipe)
+            finally:
+                pipe.close()
 
 
-async def serve_pipe(server: Server[Any], state: Any, read_stream: Any, write_stream: Any) -> None:
+@contextmanager
+def _own_descriptors() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """The two ends of the pipe. Meanwhile whatever else reads stdin finds nothing, and prints go to stderr."""
+    sys.stdout.flush()
+    private = [os.dup(number) for number in (0, 1)]
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    try:
+        # Left open until the process ends: a thread may still wait for a line when this is over.
+        incoming = os.fdopen(private[0], "rb", closefd=False)
+        outgoing = os.fdopen(private[1], "wb", closefd=False)
+        yield incoming, outgoing
+    finally:
+        for number in (0, 1):
+            os.dup2(private[number], number)
+
+
+class Pipe:
+    """Messages over two binary files, one JSON object a line."""
+
+    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        # Threads of their own: those that everything shares may all be busy with searches.
+        self._reader, self._writer = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self._is_open = True
+
+    async def receive(self) -> JSONRPCMessage | None:
+        """The next message; None at the end of input. What is none is answered here."""
+        loop = asyncio.get_running_loop()
+        while (line := await loop.run_in_executor(self._reader, self._line)) is not None:
+            try:
+                if isinstance(line, Unreadable):
+                    raise line
+                if line.strip():
+                    return message_of(line)
+            except Unreadable as unreadable:
+                await self.send(unreadable.answer)
+        self._is_open = False
+        return None
+
+    async def send(self, message: JSONRPCMessage) -> None:
+        """Write a message, unless the client has closed its end."""
+        line = _json(message) + _NEWLINE
+        await asyncio.get_running_loop().run_in_executor(self._writer, self._write, line)
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        self._is_open = False
+        for pool in (self._reader, self._writer):
+            pool.shutdown(wait=False)
+
+    def _write(self, line: bytes) -> None:
+        if not self._is_open:
+            return
+        try:
+            self._outgoing.write(line)
+            self._outgoing.flush()
+        except OSError as error:  # the client reads no more, and will close its other end as well
+            self._is_open = False
+            log("the client does not read its answers", error=type(error).__name__)
+
+    def _line(self) -> bytes | Unreadable | None:
+        """One line; what to say of it where it is too long; None at the end."""
+        line = self._incoming.readline(LONGEST_LINE_BYTES + 1)
+        if not line:
+            return None
+        if len(line) <= LONGEST_LINE_BYTES or line.endswith(_NEWLINE):
+            return line
+        head, tail = line[:END_BYTES], line[-END_BYTES:]
+        while line and not line.endswith(_NEWLINE):
+            line = self._incoming.readline(END_BYTES)
+            tail = (tail + line)[-END_BYTES:]
+        return too_long(head, tail)
+
+
+def _json(message: JSONRPCMessage) -> bytes:
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")
+    except ValueError:  # half a surrogate pair, say: a fault of ours that must not end the server
+        log("an answer cannot be written", exc_info=True, level=logging.ERROR)
+        error = ErrorData(code=INTERNAL_ERROR, message="internal error")
+        failed = JSONRPCError(jsonrpc="2.0", id=getattr(message, "id", None), error=error)
+        return failed.model_dump_json(by_alias=True).encode("utf-8")
+
+
+async def serve_pipe(server: Server[Any], state: Any, pipe: Pipe) -> None:
     """Relay a pipe's messages to one SDK connection at a time; ``initialize`` begins the next one."""
     connection: _Connection | None = None
-    async with write_stream, asyncio.TaskGroup() as tasks:
-        async for message in read_stream:
-            if connection is None or (connection.used and _is_initialize(message)):
+    async with asyncio.TaskGroup() as tasks:
+        while (message := await pipe.receive()) is not None:
+            if connection is None or _is_initialize(message):
                 if connection is not None:
                     await connection.end()
-                connection = _Connection(server, state, write_stream, tasks)
+                connection = _Connection(server, state, pipe, tasks)
             await connection.take(message)
         if connection is not None:
             await connection.end()
 
 
-def _is_initialize(message: _Incoming) -> bool:
-    request = message.message if isinstance(message, SessionMessage) else None
-    return isinstance(request, JSONRPCRequest) and request.method == "initialize"
+def _is_initialize(message: JSONRPCMessage) -> bool:
+    return isinstance(message, JSONRPCRequest) and message.method == "initialize"
 
 
 class _Connection:
     """One run of the SDK's loop over streams of its own."""
 
-    def __init__(self, server: Server[Any], state: Any, write_stream: Any, tasks: asyncio.TaskGroup) -> None:
-        self.used = False
-        self._input, incoming = create_context_streams[_Incoming](0)
+    def __init__(self, server: Server[Any], state: Any, pipe: Pipe, tasks: asyncio.TaskGroup) -> None:
+        self._pipe = pipe
+        self._awaited: tuple[RequestId, asyncio.Event] | None = None
+        self._input, incoming = create_context_streams[SessionMessage | Exception](0)
         outgoing, self._output = create_context_streams[SessionMessage](0)
-        self._relay = tasks.create_task(self._forward(write_stream))
+        self._relay = tasks.create_task(self._forward())
         self._loop = tasks.create_task(
             serve_dual_era_loop(
                 server,
                 incoming,
                 outgoing,
                 lifespan_state=state,
-                init_options=server.create_initialization_options(),
+                init_options=server.create_initialization_options(_CHANGES),
             )
         )
 
-    async def take(self, message: _Incoming) -> None:
-        """Hand one message to the loop."""
-        self.used = self.used or not isinstance(message, Exception)
-        await self._input.send(message)
+    async def take(self, message: JSONRPCMessage) -> None:
+        """Hand one message to the loop. Returns when what is answered at once has been answered."""
+        if not isinstance(message, JSONRPCRequest) or message.method not in _AT_ONCE:
+            await self._input.send(SessionMessage(message))
+            return
+        answered = asyncio.Event()
+        self._awaited = message.id, answered
+        await self._input.send(SessionMessage(message))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_AT_ONCE_SECONDS):
+                await answered.wait()
 
     async def end(self) -> None:
         """No more input: the loop finishes, and all that it wrote is forwarded."""
         await self._input.aclose()
         await asyncio.gather(self._loop, self._relay)
 
-    async def _forward(self, write_stream: ContextSendStream[SessionMessage]) -> None:
-        async for message in self._output:
-            await write_stream.send(message)
+    async def _forward(self) -> None:
+        async for sent in self._output:
+            message = sent.message
+            await self._pipe.send(message)
+            if self._awaited is not None and isinstance(message, JSONRPCResponse | JSONRPCError):
+                request_id, answered = self._awaited
+                if message.id == request_id:
+                    answered.set()

@@ -15,10 +15,9 @@ from mcp_types import CallToolResult, TextContent
 from server.app import Application, running
 from server.errors import Code
 from server.knowledge import KnowledgeBase, Library
-from server.settings import load_settings
+from server.settings import Settings, load_settings
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
-from server.transports.limits import CALLS_PER_MINUTE
 from server.transports.protocol import build_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
@@ -33,7 +32,7 @@ IDS = frozenset(
     }
 )
 LISTS_OF_IDS = frozenset({"ids", "missing_ids", "next_section_ids", "next_tools", "section_ids", "entity_ids"})
-SCORES = frozenset({"score", "confidence"})
+SCORES = frozenset({"score", "confidence", "likeness"})
 FIGURES = frozenset({"fused_score", "lexical_vec_score", "dense", "lexical", "fused"})
 
 
@@ -169,6 +168,43 @@ async def test_every_tool_answers_as_its_schema_says_with_the_same_ids_scores_an
             assert [warning for warning in answer["meta"]["warnings"] if warning not in text] == []
 
 
+SCOPED = {tool.name.replace(".", "_"): tool.arguments.model_fields for tool in TOOLS}
+
+
+async def test_what_is_always_in_an_answer_is_required_but_words_from_a_table(
+    client: Client, good: Mapping[str, list[dict[str, Any]]]
+) -> None:
+    schemas = {tool.name: tool.output_schema or {} for tool in (await client.list_tools()).tools}
+    others: dict[str, set[str]] = {}
+    for tool, calls in good.items():
+        answers = [(await client.call_tool(tool, arguments)).structured_content for arguments in calls]
+        always = set.intersection(*(set(answer) for answer in answers))
+        required, properties = set(schemas[tool]["required"]), schemas[tool]["properties"]
+        assert required <= always
+        words = {name for name in always - required if "enum" in str(properties[name])}
+        others |= {tool: always - required - words} if always - required - words else {}
+    assert others == NO_EMPTY_FORM
+
+
+# What is there for other reasons in every good call above, or has at least one character.
+NO_EMPTY_FORM: Mapping[str, frozenset[str]] = {
+    "kb_extract_evidence": frozenset({"missing_ids"}),
+    "kb_read_excerpt": frozenset({"passage_id"}),
+    "kb_expand_excerpt": frozenset({"passage_id", "citation"}),
+    "find_vendor_info": frozenset({"vendor_id"}),
+    "execute_code": frozenset({"result", "stdout"}),
+    "help": frozenset({"topic"}),
+}
+
+
+async def test_a_tool_ignores_what_it_does_not_have_and_says_so(client: Client) -> None:
+    result = await checked(client, "kb_search", {"query": QUESTION, "random_string": "x", "options": ""})
+    assert not result.is_error
+    (warning,) = result.structured_content["meta"]["warnings"]
+    assert warning.startswith("no such argument, ignored: random_string; known: query, top_k, ")
+    assert f"warning: {warning}" in text_of(result)
+
+
 async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], str]]:
     """What every tool must refuse, by the arguments that it lists; and the code."""
     required = {"query": QUESTION, "question": QUESTION, "code": "return 1", "passage_id": "0" * 12}
@@ -179,13 +215,13 @@ async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], 
         fine = {name: required[name] for name in tool.input_schema.get("required", ())}
         if tool.name == "semantic_search":
             fine = {"query": QUESTION}
-        yield tool.name, {**fine, "no_such_argument": 1}, "INVALID_ARGUMENT"
+        yield tool.name, {**fine, f"{next(iter(known))}x": 1}, "INVALID_ARGUMENT"
         for name in fine:
             yield tool.name, {**fine, name: {"not": "this"}}, "INVALID_ARGUMENT"
             yield tool.name, {**fine, name: None}, "INVALID_ARGUMENT"
         if "cursor" in known:
             yield tool.name, {**fine, "cursor": "none of ours"}, "INVALID_ARGUMENT"
-        if "scope" in known:
+        if "scope" in SCOPED[tool.name]:
             yield tool.name, {**fine, "scope": {"project_id": "other"}}, "SCOPE_VIOLATION"
         if "passage_id" in known or "passage_ids" in known:
             yield tool.name, fine, "INVALID_ARGUMENT"  # an id that leads nowhere
@@ -232,7 +268,7 @@ async def test_every_end_of_a_script_is_an_answer_as_the_schema_says(client: Cli
 
 
 async def test_too_many_calls_are_refused_as_the_schema_says(client: Client) -> None:
-    for _ in range(CALLS_PER_MINUTE["direct"]):
+    for _ in range(Settings().calls_per_minute):
         await client.call_tool("help", {})
     result = await checked(client, "help", {})
     assert error_code(result) == "BACKEND_UNAVAILABLE"

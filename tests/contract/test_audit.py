@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from server.app import running
 from server.audit import AuditLog, fingerprint, read, since_of
-from server.commands.audit import _moment, _summary, _table
+from server.commands.audit import _moment, _summary, _table, app
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
+from server.transports.dispatch import Dispatcher
 
 DAY = 86_400
 
@@ -70,9 +72,35 @@ def test_each_script_leaves_one_line_without_its_words(store: Path, tmp_path: Pa
     records = list(read(settings.audit_folder))[-4:]
     assert records == [first, failed, large, rejected]
     assert _summary(records)["verdicts"] == endings
-    assert "limit ResultTooLarge" in _table(records)
+    assert "limit ResultTooLarge" in "\n".join(_table(records))
     kept = load_settings(store=tmp_path / "other", project="handbook", log_queries=True)
     assert kept.audit_folder == tmp_path / "other" / "audit"
+
+
+@pytest.mark.walls
+@pytest.mark.parametrize("log_queries", [False, True])
+def test_what_a_script_is_for_is_in_its_line_in_words_where_queries_are_logged(
+    store: Path, log_queries: bool
+) -> None:
+    settings = load_settings(store=store, project="handbook", log_queries=log_queries)
+
+    async def execute() -> None:
+        async with running(settings, wait_for_model=False) as application:
+            await application.ready()
+            dispatcher = Dispatcher(application.context, settings)
+            tool = dispatcher.find("execute_code")
+            assert tool is not None
+            asked = {"code": "return 1", "description": "count SECRETWORD"}
+            await dispatcher.call(tool, asked, "somebody", silent)
+
+    asyncio.run(execute())
+    line = list(read(settings.audit_folder))[-1]
+    assert line["description"] == ("count SECRETWORD" if log_queries else line["description"])
+    assert ("SECRETWORD" in json.dumps(line)) is log_queries
+
+
+async def silent(seconds: float, message: str) -> None:
+    """Progress is not looked at here."""
 
 
 def test_a_file_is_put_aside_at_its_bound_and_removed_after_its_time(tmp_path: Path) -> None:
@@ -122,3 +150,93 @@ def test_a_moment_is_a_span_or_a_date() -> None:
 
 def test_the_same_arguments_have_the_same_fingerprint_in_any_order() -> None:
     assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1}) != fingerprint({"a": 1, "b": 3})
+
+
+def test_lines_are_kept_for_days_however_few_there_are(tmp_path: Path) -> None:
+    now = [1_000_000_000.0]
+    folder = tmp_path / "audit"
+
+    def write(number: int) -> None:
+        log.write({"number": number})
+        path = folder / "executions.jsonl"
+        os.utime(path, (now[0], now[0]))
+
+    log = AuditLog(folder, max_bytes=1_000_000, days=3, now=lambda: now[0])
+    for number in range(8):
+        write(number)
+        now[0] += DAY
+    kept = [record["number"] for record in read(folder)]
+    assert kept == [4, 5, 6, 7]
+    now[0] += 3 * DAY
+    AuditLog(folder, max_bytes=1_000_000, days=3, now=lambda: now[0]).prune()
+    assert list(read(folder)) == []
+
+
+def test_a_flood_of_full_files_is_bounded(tmp_path: Path) -> None:
+    now = [1_000_000_000.0]
+    log = AuditLog(tmp_path, max_bytes=100, days=5, kind="calls", now=lambda: now[0])
+    for _ in range(60):
+        log.write({"text": "x" * 60})
+        now[0] += 1
+    log.prune()
+    assert len(list(tmp_path.glob("calls-*.jsonl"))) == 15
+    assert list(tmp_path.glob("executions*")) == []
+
+
+def test_every_call_of_a_tool_leaves_one_line_without_its_words(store: Path, tmp_path: Path) -> None:
+    settings = load_settings(store=store, project="handbook", execute_code="off", embedding="off")
+    before = len(list(read(settings.audit_folder, kind="calls")))
+    asked = {
+        "kb_search": {"query": "SECRETWORD backups", "scope": {"project_id": "handbook"}},
+        "semantic_search": {"query": "SECRETWORD backups", "top_k": 3},
+        "kb_read_excerpt": {"passage_id": "SECRETWORD"},
+        "kb_retrieve_evidence": {"question": "SECRETWORD", "scope": {"project_id": "SECRETWORD"}},
+        "help": {"topic": "SECRETWORD"},
+    }
+    traces = []
+
+    async def call_all() -> None:
+        async with running(settings, wait_for_model=False) as application:
+            await application.ready()
+            dispatcher = Dispatcher(application.context, settings)
+            for name, arguments in asked.items():
+                tool = dispatcher.find(name)
+                assert tool is not None
+                result = await dispatcher.call(tool, arguments, "somebody", silent)
+                traces.append(result.structured_content["meta"]["trace_id"])
+
+    asyncio.run(call_all())
+    lines = list(read(settings.audit_folder, kind="calls"))[before:]
+    assert [line["trace_id"] for line in lines] == traces
+    assert [line["tool"].replace(".", "_") for line in lines] == list(asked)
+    assert [line["verdict"] for line in lines] == ["ok", "ok", "NOT_FOUND", "SCOPE_VIOLATION", "NOT_FOUND"]
+    assert [line["rows"] for line in lines[:3]] == [5, 3, 0]
+    assert all(
+        line["client"] == fingerprint("somebody") and line["ms"] > 0 and line["tokens"] > 0 for line in lines
+    )
+    assert lines[0]["asked"]["query"].endswith("(18 characters)")
+    assert (lines[0]["scope"], "scope" in lines[1]) == (fingerprint({"project_id": "handbook"}), False)
+    assert "SECRETWORD" not in json.dumps(lines)
+    assert stat.S_IMODE((settings.audit_folder / "calls.jsonl").stat().st_mode) == 0o600
+
+
+def test_the_audit_s_command_reads_both_and_filters_by_tool(store: Path, tmp_path: Path) -> None:
+    folder = load_settings(store=tmp_path).audit_folder
+    AuditLog(folder, 10_000, 9).write({"verdict": "ok", "source_sha256": "a" * 64})
+    calls = AuditLog(folder, 10_000, 9, "calls")
+    for tool, verdict in (("kb.search", "ok"), ("kb.search", "TIMEOUT"), ("help", "ok"), ("execute_code", "ok")):
+        calls.write({"tool": tool, "verdict": verdict, "rows": 2, "tokens": 10})
+
+    def told(*flags: str) -> Any:
+        result = CliRunner().invoke(app, ["--store", str(tmp_path), *flags])
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout) if "--json" in flags else result.stdout
+
+    whole = told("--json")
+    assert (len(whole["executions"]), len(whole["calls"])) == (1, 4)
+    assert whole["summary"]["calls"]["tools"] == {"execute_code": 1, "help": 1, "kb.search": 2}
+    searches = told("--json", "--tool", "kb_search")
+    assert (searches["executions"], [line["verdict"] for line in searches["calls"]]) == ([], ["ok", "TIMEOUT"])
+    assert len(told("--json", "--tool", "execute_code")["executions"]) == 1
+    assert "2 calls (1 TIMEOUT, 1 ok); 4 rows, 20 tokens" in told("--tool", "kb.search")
+    assert told("--json", "--since", "2200-01-01")["summary"]["calls"]["count"] == 0

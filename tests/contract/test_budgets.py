@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ from server.commands.writing import target_of
 from server.contracts.kb import MAX_QUOTE_CHARS
 from server.ingest.pipeline import ingest_paths
 from server.settings import load_settings
+from server.tiers import measure
 from server.tokens import count_tokens
-from server.tools import TOOLS
+from server.tools import TOOLS, Context, Result
 from server.transports.dispatch import Dispatcher
 
 pytestmark = pytest.mark.anyio
@@ -67,6 +69,7 @@ async def hostile(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App
         yield application
 
 
+META_TOKENS, META_BYTES = 2_500, 8_000  # with warnings and links to passages at their longest
 _clients = itertools.count()
 _WORDS = [
     "needle",
@@ -100,15 +103,51 @@ async def answer(application: Application, tool: str, arguments: Mapping[str, An
     assert found is not None
     result = await dispatcher.call(found, arguments, f"client {next(_clients)}", _silent)
     payload: dict[str, Any] = dict(result.structured_content)
-    sent = {name: value for name, value in payload.items() if name != "meta"}
+    sent = without_meta(payload)
     text = json.dumps(sent, ensure_ascii=False, separators=(",", ":"))
     tokens, size = count_tokens(text), len(text.encode("utf-8", "replace"))
     most = (2_500, 10_000) if result.is_error else (found.most.tokens, found.most.bytes)
     assert tokens <= most[0], (tool, tokens)
     assert size <= most[1], (tool, size)
-    assert (payload["meta"]["usage"]["tokens"], payload["meta"]["usage"]["bytes"]) == (tokens, size)
+    usage = payload["meta"]["usage"]
+    # Usage is of both channels, and the text says no more than the structure.
+    assert tokens < usage["tokens"] <= 2 * tokens + META_TOKENS, (tool, tokens, usage)
+    assert size < usage["bytes"] <= 2 * size + META_BYTES, (tool, size, usage)
+    if not result.is_error:
+        assert usage["tokens"] <= 2 * found.most.tokens + META_TOKENS
+        assert usage["bytes"] <= 2 * found.most.bytes + 8 * 1024
     assert len(json.dumps(payload["meta"])) <= 4_000
     return payload
+
+
+def without_meta(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of an answer that its caps bound."""
+    return {name: value for name, value in payload.items() if name != "meta"}
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_sent"), [("x " * 2_000, True), ("a\n" * 20_000, False), ("\\" * 30_000, False)]
+)
+async def test_a_text_that_is_much_longer_than_its_structure_is_refused(
+    hostile: Application, shown: str, *, is_sent: bool
+) -> None:
+    """Both channels are held to twice what the structure may take, whatever a handler makes of the text."""
+    dispatcher = Dispatcher(hostile.context, hostile.settings)
+    found = dispatcher.find("help")
+    assert found is not None
+
+    async def long(context: Context, arguments: dict[str, Any]) -> Result:
+        payload = {"topic": "playbook", "text": "short", "topics": ["playbook"], "truncated": False}
+        return Result(payload, shown, "short")
+
+    result = await dispatcher.call(replace(found, handler=long), {}, f"client {next(_clients)}", _silent)
+    assert result.is_error is not is_sent
+    usage = result.structured_content["meta"]["usage"]
+    assert usage["tokens"] <= 2 * found.most.tokens + META_TOKENS
+    if not is_sent:
+        error = result.structured_content["error"]
+        assert (error["code"], error["details"]["reason"]) == ("BUDGET_EXCEEDED", "OUTPUT_BYTES")
+        assert error["details"]["tokens"] > usage["tokens"]
 
 
 async def _silent(seconds: float, message: str) -> None:
@@ -230,7 +269,7 @@ async def test_a_walk_over_whatever_documents_say_takes_2000_tokens_unless_large
     for tool, arguments in calls.items():
         if found["ids"][1:]:
             payload = await answer(hostile, tool, arguments)
-            assert size > 25 or payload["meta"]["usage"]["tokens"] <= 2_000, tool
+            assert size > 25 or measure(without_meta(payload)).tokens <= 2_000, tool
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -16,6 +16,7 @@ from server.app import Application, running
 from server.contracts import flat_schema
 from server.contracts.kb import MAX_EXCERPT_TOKENS
 from server.settings import load_settings
+from server.tiers import measure
 from server.tokens import count_tokens
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
@@ -78,15 +79,25 @@ async def test_the_ladder_takes_the_arguments_of_its_contract_with_their_default
             "max_quote_tokens": 80,
             "include_context_tokens": 20,
             "mode": "auto",
+            "syntax": "fields",
         },
-        "kb_search": {"top_k": 5, "page_size": 5},
+        "kb_search": {"top_k": 5, "page_size": 5, "syntax": "fields"},
         "kb_extract_evidence": {"max_quotes": 6, "max_quote_tokens": 80, "include_context_tokens": 20},
         "kb_read_excerpt": {"max_tokens": 300, "start_char": 0},
         "kb_expand_excerpt": {"before_tokens": 150, "after_tokens": 150},
     }
-    assert set(tools["kb_search"]) == {"query", "top_k", "cursor", "page_size", "scope", "filters", "options"}
+    assert set(tools["kb_search"]) == {
+        "query",
+        "top_k",
+        "cursor",
+        "page_size",
+        "scope",
+        "filters",
+        "syntax",
+        "options",
+    }
     options = tools["kb_search"]["options"]["properties"]
-    assert {name: value["default"] for name, value in options.items()} == {
+    assert {name: value.get("default", False) for name, value in options.items()} == {
         "max_snippet_chars": 280,
         "max_per_doc": 1,
         "include_scores": False,
@@ -100,8 +111,9 @@ async def test_the_ladder_takes_the_arguments_of_its_contract_with_their_default
     for tool in defaults:
         scope = whole[tool]["scope"]["properties"]
         assert set(scope) == {"project_id", "environment", "doc_tags", "repositories"}
-        assert set(tools[tool]["scope"]["properties"]) == {"project_id"}  # the rest is in help
         assert "session_id" not in tools[tool]
+    assert set(tools["kb_search"]["scope"]["properties"]) == set(whole["kb_search"]["scope"]["properties"])
+    assert [tool for tool in defaults if "scope" in tools[tool]] == ["kb_search"]  # of one project alone
 
 
 async def test_a_result_has_the_fields_of_its_contract_and_more_only_on_request(client: Client) -> None:
@@ -170,12 +182,32 @@ async def test_pages_hold_page_size_rows_one_of_each_document_and_end_at_top_k(c
     assert (page["partial"], page["limit_reason"]) == (False, "none")
 
 
-async def test_at_the_defaults_there_is_a_next_page_where_there_is_more(client: Client) -> None:
-    asked: dict[str, Any] = {"query": EVERYWHERE, "options": {"max_per_doc": 4}}
-    first = await call(client, "kb_search", **asked)
-    second = await call(client, "kb_search", **asked, cursor=first["next_cursor"])
-    both = [row["section_id"] for page in (first, second) for row in page["results"]]
-    assert (len(both), len(set(both))) == (10, 10)
+@pytest.mark.parametrize(
+    ("asked", "pages"),
+    [({}, [5]), ({"top_k": 3}, [3]), ({"page_size": 2}, [2, 2, 1]), ({"top_k": 10, "page_size": 5}, [5, 5])],
+)
+async def test_all_pages_together_have_top_k_rows(client: Client, asked: dict[str, Any], pages: list[int]) -> None:
+    asked = {"query": EVERYWHERE, "options": {"max_per_doc": 4}, **asked}
+    sizes, cursor = [], None
+    while not sizes or cursor is not None:
+        page = await call(client, "kb_search", **asked, cursor=cursor)
+        sizes.append(len(page["results"]))
+        cursor = page["next_cursor"]
+    assert sizes == pages
+
+
+@pytest.mark.parametrize("query", ["how are backups encrypted", "zyxwvut"])
+async def test_a_preview_shows_at_most_60_percent_of_a_passage_also_where_no_word_matches(
+    client: Client, query: str
+) -> None:
+    options = {"max_snippet_chars": 500, "max_per_doc": 100}
+    page = await call(client, "kb_search", query=query, top_k=30, page_size=30, options=options)
+    ids = [row["section_id"] for row in page["results"]]
+    whole = await call(client, "semantic_search", filter_ids=ids, response_mode="full")
+    texts = {row["id"]: row["content"] for row in whole["results"]}
+    long = [row for row in page["results"] if len(texts.get(row["section_id"], "")) > 200]
+    assert long
+    assert [row["preview"] for row in long if len(row["preview"]) > 0.6 * len(texts[row["section_id"]])] == []
 
 
 async def test_dedupe_reads_on_until_the_page_is_full(client: Client) -> None:
@@ -187,11 +219,12 @@ async def test_dedupe_reads_on_until_the_page_is_full(client: Client) -> None:
 async def test_one_call_answers_a_question_with_quotes_and_their_sources(client: Client) -> None:
     answer = await call(client, "kb_retrieve_evidence", question=BACKUPS)
     best = answer["quotes"][0]
-    assert set(best) == {"quote", "passage_id", "section_id", "title", "uri", "confidence"}
+    assert set(best) == {"quote", "passage_id", "section_id", "title", "uri", "confidence", "likeness"}
     assert "ninety days" in best["quote"]
     assert best["title"].startswith("Backups handbook")
-    assert answer["diagnostics"] == {"passages": 5, "search_mode": "hybrid"}
-    assert answer["meta"]["usage"]["tokens"] <= 1_000
+    assert answer["diagnostics"] == {"passages": 10, "search_mode": "hybrid"}
+    assert len({quote["passage_id"] for quote in answer["quotes"]}) <= 5
+    assert measure({**answer, "meta": None}).tokens <= 1_000
     again = await call(client, "kb_retrieve_evidence", question=BACKUPS)
     assert again["quotes"] == answer["quotes"]
 
@@ -329,7 +362,7 @@ async def test_pages_of_a_walk_neither_repeat_nor_lose_a_row(client: Client) -> 
 
 
 async def test_a_cursor_belongs_to_its_question(client: Client) -> None:
-    first = await call(client, "kb_search", query=EVERYWHERE, options={"max_per_doc": 4})
+    first = await call(client, "kb_search", query=EVERYWHERE, top_k=10, options={"max_per_doc": 4})
     error = await refusal(client, "kb_search", query=BACKUPS, cursor=first["next_cursor"])
     assert error["details"]["reason"] == "INVALID_CURSOR"
 
@@ -342,7 +375,7 @@ async def test_a_cursor_belongs_to_its_question(client: Client) -> None:
         ("kb_search", {"query": "ok", "page_size": 0}, "page_size"),
         ("kb_search", {"query": "ok", "options": {"max_snippet_chars": 501}}, "options.max_snippet_chars"),
         ("kb_search", {"query": "ok", "options": {"snippet": 1}}, "options.snippet"),
-        ("kb_search", {"query": "ok", "session_id": "abc"}, "session_id"),
+        ("kb_search", {"query": "ok", "page_sizes": 3}, "page_sizes"),
         ("kb_read_excerpt", {"passage_id": "x", "max_tokens": 801}, "max_tokens"),
         ("kb_read_excerpt", {"passage_id": "x", "start_char": -1}, "start_char"),
         ("kb_expand_excerpt", {"passage_id": "x", "after_tokens": 801}, "after_tokens"),

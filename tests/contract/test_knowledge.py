@@ -45,6 +45,16 @@ async def test_a_project_out_of_reach_and_one_without_documents_are_told_apart(a
         with pytest.raises(WinnowError, match="winnow ingest PATH --project empty") as caught:
             await kb.call("semantic_search", {"query": "backups"}, kb.caller("test"))
         assert caught.value.reason == "INVALID_PROJECT"
+        # The store holds "handbook" as well, which this caller may not reach.
+        assert "handbook" not in caught.value.message
+        assert "none yet" in caught.value.message
+    finally:
+        kb.close()
+    both = load_settings(store=application.settings.store, project="empty", projects=("empty", "handbook"))
+    kb = knowledge_base(both, wait_for_model=False)
+    try:
+        with pytest.raises(WinnowError, match="in reach that have some: handbook"):
+            await kb.call("semantic_search", {"query": "backups"}, kb.caller("test"))
     finally:
         kb.close()
 
@@ -70,7 +80,7 @@ async def test_ids_of_another_project_are_unknown_ids(
         backends.close()
     kb = knowledge_base(application.settings, wait_for_model=True)
     try:
-        answer = await kb.call("fetch", {"ids": [stranger, "0" * 12]}, kb.caller("test"))
+        answer = await kb.call("fetch", {"ids": [stranger, "0" * 12], "missing": "skip"}, kb.caller("test"))
         assert (answer.payload["results"], answer.payload["missing_ids"]) == ([], [stranger, "0" * 12])
         found = await kb.call(
             "kb.search", {"query": "launch code in the blue safe", "top_k": 100}, kb.caller("test")
@@ -209,7 +219,7 @@ async def test_a_passage_id_of_the_session_fetches_its_chunk(application: Applic
     caller = application.caller("test")
     found = await application.kb.call("kb.search", {"query": "backups"}, caller)
     row = found.payload["results"][0]
-    wanted = {"ids": [row["passage_id"], "000000000000"]}
+    wanted = {"ids": [row["passage_id"], "000000000000"], "missing": "skip"}
     fetched = await application.kb.call("fetch", wanted, caller)
     assert [one["id"] for one in fetched.payload["results"]] == [row["section_id"]]
     assert fetched.payload["missing_ids"] == ["000000000000"]

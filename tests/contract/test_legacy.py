@@ -94,9 +94,9 @@ def test_arguments_and_defaults_are_those_of_the_earlier_tools_and_one_more() ->
 async def test_rows_have_the_earlier_fields_and_what_this_server_knows_is_filled_in(client: Client) -> None:
     answer = await call(client, "search_sections", query="how are backups encrypted")
     assert set(answer) == {"results", "cursor", "next_cursor"} | ENDING
-    assert [set(row) for row in answer["results"]] == [SECTION_FIELDS] * 25
-    assert [row["rank"] for row in answer["results"]] == list(range(1, 26))
-    same = await call(client, "semantic_search", query="how are backups encrypted", top_k=25, response_mode="full")
+    assert [set(row) for row in answer["results"]] == [SECTION_FIELDS] * 20
+    assert [row["rank"] for row in answer["results"]] == list(range(1, 21))
+    same = await call(client, "semantic_search", query="how are backups encrypted", top_k=20, response_mode="full")
     for row, full in zip(answer["results"], same["results"], strict=True):
         known = (row["section_id"], row["score"], row["tokens"])
         assert known == (full["id"], full["score"], full["tokens"])
@@ -110,12 +110,13 @@ async def test_rows_have_the_earlier_fields_and_what_this_server_knows_is_filled
 @pytest.mark.parametrize(
     ("arguments", "pages"),
     [
-        ({}, [25, 25, 25, 25]),
-        ({"top_k": 3}, [25, 25, 25, 25]),  # a page is full, however small top_k is
+        ({}, [20]),
+        ({"top_k": 3}, [3]),
+        ({"top_k": 100}, [25, 25, 25, 25]),
         ({"page_size": 8}, [8, 8, 4]),  # top_k rows in all
         ({"page_size": 10}, [10, 10]),
         ({"page_size": 30, "top_k": 70}, [30, 30, 10]),
-        ({"page_size": 40, "top_k": 40}, [40, 40, 20]),
+        ({"page_size": 40, "top_k": 40}, [40]),
         ({"page_size": 8, "include_debug": False}, [8, 8, 4]),
     ],
 )
@@ -139,7 +140,7 @@ async def test_pages_follow_one_another_without_a_gap_or_a_repetition(
 
 async def test_a_page_that_is_too_large_stops_early_and_goes_on(application: Application) -> None:
     caller = application.caller(f"large {next(_connections)}")
-    asked = {"query": QUERY, "page_size": 100}
+    asked = {"query": QUERY, "page_size": 100, "top_k": 100}
     first = (await application.kb.call("search_sections", asked, caller)).payload
     rest = (await application.kb.call("search_sections", asked | {"cursor": first["next_cursor"]}, caller)).payload
     assert (first["partial"], first["limit_reason"], rest["next_cursor"]) == (True, "token_cap", None)
@@ -165,7 +166,7 @@ async def test_a_session_id_is_ignored_with_a_warning_and_does_not_stop_a_cursor
         ({"tags": "billing"}, {"Billing"}, ()),
         ({"tags": ["handbook", "billing"]}, {"Billing"}, ()),
         ({"path_prefix": "guide/billing.md"}, {"Billing"}, ()),
-        ({"updated_after": "2020-01-01"}, set(), ()),
+        ({"updated_after": "2020-01-01"}, set(), ("5 documents in reach state no date",)),
         ({"doc_tag": "none"}, set(), ("nothing matches within doc_tags none",)),
         ({"doc_tag": ["none"]}, set(), ("nothing matches within doc_tags none",)),
         ({"tags": "billing", "colour": {"is": 1}}, {"Billing"}, ("filters: colour ignored; filters here are",)),
@@ -186,7 +187,7 @@ async def test_filters_are_a_free_object_of_which_some_keys_filter(
 
 async def test_without_debug_rows_are_those_of_kb_search_and_lead_on(client: Client) -> None:
     answer = await call(client, "search_sections", query=QUERY, include_debug=False)
-    assert [set(row) for row in answer["results"]] == [set(KbRow.model_fields) - {"scores", "debug"}] * 25
+    assert [set(row) for row in answer["results"]] == [set(KbRow.model_fields) - {"scores", "debug"}] * 20
     row = answer["results"][3]
     excerpt = await call(client, "kb_read_excerpt", passage_id=row["passage_id"])
     assert excerpt["citation"]["section_id"] == row["section_id"]
@@ -227,8 +228,9 @@ async def test_no_ids_give_no_texts_and_unknown_ones_are_named(client: Client) -
 
 
 async def test_texts_beyond_the_budget_are_named_and_come_with_the_next_call(client: Client) -> None:
-    pages = [await call(client, "search_sections", query=QUERY, page_size=50)]
-    pages.append(await call(client, "search_sections", query=QUERY, page_size=50, cursor=pages[0]["next_cursor"]))
+    pages = [await call(client, "search_sections", query=QUERY, page_size=50, top_k=100)]
+    more = {"page_size": 50, "top_k": 100, "cursor": pages[0]["next_cursor"]}
+    pages.append(await call(client, "search_sections", query=QUERY, **more))
     wanted = [row["section_id"] for page in pages for row in page["results"]]
     first = await call(client, "get_section_text", section_ids=wanted)
     assert (first["partial"], first["limit_reason"]) == (True, "token_cap")

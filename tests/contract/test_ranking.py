@@ -36,6 +36,10 @@ DOCUMENTS = (
     ("twin.md", "Collector again", SAME, "zenith", "", "gc"),
     ("tea.md", "Tea", "A sweep of the memory lane with a cup of tea, and no mark on the phase.", "", "", "misc"),
 )
+LABELS = {
+    "old.md": {"doc_tag": "guide"},
+    "new.md": {"doc_tag": "Notes", "repository": "main", "environment": "PROD"},
+}
 QUERY = "mark sweep phase memory"
 
 
@@ -45,7 +49,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = load_settings(store=str(folder), project="p", graph="off", embedding="off")
     backends = open_backends(settings, wait_for_model=False)
     documents = [
-        RawDocument(uri, "markdown", title, text, vendor=vendor, created=created, tags=(tag,))
+        RawDocument(
+            uri, "markdown", title, text, vendor=vendor, created=created, tags=(tag,), **LABELS.get(uri, {})
+        )
         for uri, title, text, vendor, created, tag in DOCUMENTS
     ]
     ingest_documents(target_of(settings, backends, None), "source", documents)
@@ -80,6 +86,110 @@ async def test_fields_of_a_query_narrow_the_search_and_the_answer_says_so(store:
         answer = await kb.call("kb.search", {"query": f"{QUERY} vendor:acme"}, kb.caller("test"))
         assert "of the query, this was read as filters: vendor:acme" in answer.warnings
         assert len(await found(kb, f"{QUERY} project:other")) == len(DOCUMENTS)
+
+
+async def test_a_field_counts_only_where_a_document_has_the_value(store: Path) -> None:
+    """Words of a command line or a path are looked for; they do not empty the answer."""
+    async with opened(store) as kb:
+        everything = len(DOCUMENTS)
+        for words in ("tag:latest", "path:/usr/local/bin", "type:text", "vendor:nobody", "after:2030"):
+            answer = await kb.call("semantic_search", {"query": f"{QUERY} {words}"}, kb.caller("test"))
+            assert answer.payload["count"] == everything, words
+            (warning,) = [one for one in answer.warnings if "read as words" in one]
+            assert f": {words};" in warning
+            assert 'syntax="plain"' in warning
+
+
+async def test_with_plain_syntax_no_word_of_a_query_is_a_filter(store: Path) -> None:
+    async with opened(store) as kb:
+        query = f"{QUERY} vendor:acme"
+        for operation, name in (
+            ("semantic_search", "query"),
+            ("hybrid_search", "query"),
+            ("kb.search", "query"),
+            ("kb.retrieve_evidence", "question"),
+        ):
+            narrowed = await kb.call(operation, {name: query}, kb.caller("test"))
+            plain = await kb.call(operation, {name: query, "syntax": "plain"}, kb.caller("test"))
+            assert "of the query, this was read as filters: vendor:acme" in narrowed.warnings
+            assert not [one for one in plain.warnings if "vendor:acme" in one], operation
+        assert len(await found(kb, query, syntax="plain")) == len(DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "files"),
+    [
+        ({"vendor_filter": "ACME"}, ["old.md"]),
+        ({"filters": {"tags": ["Misc"]}}, ["tea.md"]),
+        ({"filters": {"doc_tag": ["Guide"]}}, ["old.md"]),
+        ({"filters": {"doc_tag": ["guide", "NOTES"]}}, ["new.md", "old.md"]),
+        ({"filters": {"doc_tag": ["GUIDE"]}, "scope": {"doc_tags": ["guide", "Notes"]}}, ["old.md"]),
+    ],
+)
+async def test_labels_are_met_whatever_their_case(
+    store: Path, arguments: dict[str, Any], files: list[str]
+) -> None:
+    async with opened(store) as kb:
+        assert sorted(await found(kb, QUERY, **arguments)) == files
+
+
+async def test_a_scope_is_compared_exactly(store: Path) -> None:
+    """The server's and the call's: a label that looks like a bound does not widen it."""
+    async with opened(store) as kb:
+        for scope in ({"doc_tags": ["GUIDE"]}, {"repositories": ["Main"]}, {"environment": "prod"}):
+            assert await found(kb, QUERY, scope=scope) == []
+    async with opened(store, doc_tags=("guide",)) as kb:
+        assert await found(kb, QUERY) == ["old.md"]
+        assert await found(kb, QUERY, filters={"doc_tag": ["GUIDE"]}) == ["old.md"]
+    async with opened(store, doc_tags=("Guide",)) as kb:
+        assert await found(kb, QUERY) == []
+        assert await found(kb, QUERY, filters={"doc_tag": ["guide"]}) == []
+    async with opened(store, environment="prod") as kb:
+        assert await found(kb, QUERY) == []
+
+
+async def test_a_confined_caller_does_not_learn_which_labels_are_beyond_its_reach(store: Path) -> None:
+    async with opened(store, doc_tags=("guide",)) as kb:
+        there = await kb.call("semantic_search", {"query": f"{QUERY} vendor:zenith"}, kb.caller("test"))
+        nowhere = await kb.call("semantic_search", {"query": f"{QUERY} vendor:xenith"}, kb.caller("test"))
+        assert [one.replace("xenith", "zenith") for one in nowhere.warnings] == list(there.warnings)
+        assert nowhere.payload["results"] == there.payload["results"]
+
+
+async def test_documents_without_a_date_are_counted_where_a_date_is_asked_for(store: Path) -> None:
+    async with opened(store) as kb:
+        asked = {"query": QUERY, "filters": {"updated_after": "2020-01-01"}}
+        for arguments in (asked, {"query": f"{QUERY} after:2020"}):
+            answer = await kb.call("semantic_search", arguments, kb.caller("test"))
+            assert [row["file"] for row in answer.payload["results"]] == ["new.md"]
+            assert "2 documents in reach state no date; a filter on dates leaves them out" in answer.warnings
+        narrow = asked | {"filters": {"updated_after": "2020-01-01", "tags": ["misc"]}}
+        answer = await kb.call("kb.search", narrow, kb.caller("test"))
+        assert "1 documents in reach state no date; a filter on dates leaves them out" in answer.warnings
+
+
+async def test_ids_are_scored_however_deep_they_lie_in_the_ranking(tmp_path: Path) -> None:
+    """The worst of 130 is beyond the hundred that a search looks at; asked for by id, it has its score."""
+    settings = load_settings(store=str(tmp_path), project="p", graph="off", embedding="off")
+    backends = open_backends(settings, wait_for_model=False)
+    documents = [RawDocument(f"{n:03}.md", "markdown", f"Page {n}", "sweep " + "matter " * n) for n in range(130)]
+    ingest_documents(target_of(settings, backends, None), "source", documents)
+    every = {one.uri: backends.catalogue.chunks(one.id, "p")[0].id for one in backends.catalogue.documents("p")}
+    backends.close()
+    asked = [every["129.md"], every["000.md"], every["064.md"]]
+    async with opened(tmp_path) as kb:
+        arguments = {"query": "sweep", "filter_ids": asked, "min_score": 0.05}
+        answer = await kb.call("semantic_search", arguments, kb.caller("test"))
+        scores = {row["id"]: row["score"] for row in answer.payload["results"]}
+        assert list(scores) == asked
+        assert 0.05 < scores[asked[0]] < scores[asked[2]] < scores[asked[1]] == 1.0
+        ranked = await kb.call("semantic_search", {"query": "sweep", "top_k": 100}, kb.caller("test"))
+        in_search = {row["id"]: row["score"] for row in ranked.payload["results"]}
+        assert asked[0] not in in_search
+        assert scores[asked[2]] == in_search[asked[2]]
+        some = await kb.call("semantic_search", arguments | {"min_score": 0.9}, kb.caller("test"))
+        assert [row["id"] for row in some.payload["results"]] == [asked[1]]
+        assert "2 of filter_ids score below min_score and are left out" in some.warnings
 
 
 async def test_what_holds_a_quoted_phrase_comes_first_and_nothing_is_lost(store: Path) -> None:
@@ -186,7 +296,7 @@ def test_explain_shows_every_stage_and_part_on_the_shell(store: Path, monkeypatc
     ran = CliRunner().invoke(search_app, [QUERY, "--explain"])
     told = ran.stdout
     assert ran.exit_code == 0, ran.output
-    assert [line.split()[0] for line in told.splitlines()[2:4]] == ["stage", "analyse"]
+    assert [line.split()[0] for line in told.splitlines()[3:5]] == ["stage", "analyse"]
     assert "relevance unknown" in told
     assert told.count("fused 1.0000") == 1
     payload = json.loads(CliRunner().invoke(search_app, [QUERY, "--explain", "--json"]).stdout)
@@ -194,3 +304,30 @@ def test_explain_shows_every_stage_and_part_on_the_shell(store: Path, monkeypatc
     refused = CliRunner().invoke(search_app, [QUERY, "--explain", "--vendor", "acme"])
     assert refused.exit_code != 0
     assert "vendor:acme" in refused.output
+
+
+async def _reranked(kb: KnowledgeBase) -> tuple[list[str], dict[str, Any], tuple[str, ...]]:
+    """The files of all documents in the order of ``rerank``, and its answer."""
+    caller = kb.caller("test")
+    rows = (await kb.call("semantic_search", {"query": QUERY}, caller)).payload["results"]
+    file_of = {row["id"]: row["file"] for row in rows}
+    answer = await kb.call("rerank", {"query": QUERY, "ids": [*file_of], "top_k": 100}, caller)
+    return [file_of[row["id"]] for row in answer.payload["results"]], answer.payload, answer.warnings
+
+
+async def test_the_sdks_rerank_asks_the_cross_encoder(store: Path, cross_encoder: Path) -> None:
+    async with opened(store, reranker=cross_encoder) as kb:
+        files, payload, _ = await _reranked(kb)
+        assert (files[0], payload["reranked_by"]) == ("tea.md", "cross-encoder")
+        assert payload["results"][0]["rerank_score"] == 1.0
+        assert payload["results"][1]["rerank_score"] < 0.8
+
+
+async def test_rerank_says_who_put_the_rows_in_order(store: Path, tmp_path: Path) -> None:
+    async with opened(store) as kb:
+        words, payload, _ = await _reranked(kb)
+        assert payload["reranked_by"] == "words"
+    async with opened(store, reranker=tmp_path) as kb:
+        files, payload, warnings = await _reranked(kb)
+        assert (files, payload["reranked_by"]) == (words, "words")
+        assert [one for one in warnings if one.startswith("the cross-encoder is down")]

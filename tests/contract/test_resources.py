@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -12,7 +10,6 @@ from typing import Any, Literal
 
 import httpx2
 import pytest
-import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
@@ -34,10 +31,10 @@ from server.models import Chunk, Document, Passage
 from server.scratch import URI_TEMPLATE, Scratch
 from server.settings import Settings, load_settings
 from server.transports.dispatch import Dispatcher
-from server.transports.http import PATH, http_application
-from server.transports.limits import CALLS_PER_MINUTE
+from server.transports.http import PATH
 from server.transports.protocol import build_server
 from server.transports.resources import PAGES, Held, read
+from tests.serving import served
 
 pytestmark = pytest.mark.anyio
 
@@ -135,6 +132,7 @@ async def test_another_session_s_passage_is_out_of_scope_whether_or_not_there_is
         invented = await refusal(mine, f"winnow://scratch/0123456789ab/{row['passage_id']}")
         own = await refusal(mine, f"winnow://scratch/{mine_now['session_id']}/{row['passage_id']}")
         assert (real.code, real.data["code"]) == (INVALID_PARAMS, "SCOPE_VIOLATION")
+        assert real.data.pop("uri") == row["scratch_uri"] != invented.data.pop("uri")
         assert (real.code, real.message, real.data) == (invented.code, invented.message, invented.data)
         assert own.data["details"]["reason"] == "NOT_FOUND"
         assert await text_at(other, row["scratch_uri"])
@@ -151,7 +149,16 @@ async def test_an_unknown_passage_is_not_found_in_the_code_of_the_era_and_says_w
     assert "section_id" in error.message
 
 
-async def test_hostile_uris_are_refused_by_their_form(client: Client) -> None:
+async def test_a_uri_without_a_resource_is_not_found_in_the_code_of_the_era_and_named_in_data(
+    client: Client, era: Era
+) -> None:
+    for uri in ("winnow://nothing", "winnow://result/0123456789abcdef", "https://example.org/"):
+        error = await refusal(client, uri)
+        assert (error.code, error.data["uri"]) == (NOT_FOUND[era], uri)
+        assert error.data["details"]["reason"] == "NOT_FOUND"
+
+
+async def test_hostile_uris_are_refused_by_their_form(client: Client, era: Era) -> None:
     answer = await found(client, top_k=1)
     session_id, passage_id = answer["session_id"], answer["results"][0]["passage_id"]
     hostile = [
@@ -174,9 +181,10 @@ async def test_hostile_uris_are_refused_by_their_form(client: Client) -> None:
     ]
     for uri in hostile:
         error = await refusal(client, uri)
-        assert (error.code, error.data["details"]["reason"]) == (INVALID_PARAMS, "INVALID_REQUEST")
-        assert "\x1b" not in error.message
+        assert (error.code, error.data["details"]["reason"]) == (NOT_FOUND[era], "NOT_FOUND")
+        assert "\x1b" not in error.message + error.data["uri"]
         assert len(error.message) < 500
+        assert len(error.data["uri"]) <= 2_000
 
 
 @given(st.text(max_size=60) | st.text(alphabet="winow:/scrath0123456789abv{}._%", max_size=60))
@@ -187,7 +195,7 @@ def test_any_text_is_a_page_or_is_refused(uri: str) -> None:
         return
     with pytest.raises(WinnowError) as caught:
         read(uri, Held(session.id), TOOLS, Settings())
-    assert caught.value.reason in ("INVALID_REQUEST", "SCOPE_VIOLATION", "NOT_FOUND")
+    assert caught.value.reason in ("SCOPE_VIOLATION", "NOT_FOUND")
 
 
 def passage(text: str) -> Passage:
@@ -217,7 +225,7 @@ async def test_a_server_without_scripts_has_no_sdk_page(application: Application
         async with Client(server) as client:
             listed = (await client.list_resources()).resources
             assert [page.name for page in listed] == ["playbook"]
-            assert (await refusal(client, "winnow://help/sdk")).data["details"]["reason"] == "INVALID_REQUEST"
+            assert (await refusal(client, "winnow://help/sdk")).data["details"]["reason"] == "NOT_FOUND"
             assert "execute_code" not in await text_at(client, "winnow://help/playbook")
 
 
@@ -281,7 +289,7 @@ async def test_a_client_that_reads_too_often_is_told_when_to_come_back_and_other
     server: Server[str], era: Era
 ) -> None:
     async with Client(server, mode=era) as eager, Client(server, mode=era) as patient:
-        for _ in range(CALLS_PER_MINUTE["read"]):
+        for _ in range(Settings().reads_per_minute):
             await eager.read_resource("winnow://help/playbook", cache_mode="bypass")
         with pytest.raises(MCPError) as caught:
             await eager.read_resource("winnow://help/playbook", cache_mode="bypass")
@@ -296,23 +304,8 @@ async def test_a_client_that_reads_too_often_is_told_when_to_come_back_and_other
 @asynccontextmanager
 async def http(server: Server[str]) -> AsyncIterator[str]:
     """The server's address on loopback."""
-
-    async def health() -> dict[str, Any]:
-        return {}
-
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        app = http_application(server, "127.0.0.1", health)
-        web = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1))
-        serving = asyncio.create_task(web.serve(sockets=[listening]))
-        try:
-            async with asyncio.timeout(20):
-                while not web.started:
-                    await asyncio.sleep(0.01)
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}{PATH}"
-        finally:
-            web.should_exit = True
-            await serving
+    async with served(server) as (host, port):
+        yield f"http://{host}:{port}{PATH}"
 
 
 async def test_http_clients_of_the_handshake_era_have_a_session_each(server: Server[str]) -> None:
@@ -338,10 +331,10 @@ async def test_http_requests_of_the_handshake_era_with_an_invented_session_or_no
             assert response.status_code in (400, 404), response.text
 
 
-async def test_http_requests_of_the_2026_protocol_share_one_session_and_cannot_name_another(
+async def test_http_requests_of_the_2026_protocol_have_sessions_of_their_own_and_cannot_name_another(
     server: Server[str],
 ) -> None:
-    """That protocol has no sessions, and nobody checks the header: it must not open one."""
+    """Nobody checks the session header in that protocol: it must not open one."""
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(http(server))
         headers: list[str] = []
@@ -357,6 +350,7 @@ async def test_http_requests_of_the_2026_protocol_share_one_session_and_cannot_n
         transport = streamable_http_client(url, http_client=await stack.enter_async_context(forging))
         forger = await stack.enter_async_context(Client(transport, mode="2026-07-28"))
         plain = await stack.enter_async_context(Client(url, mode="2026-07-28"))
-        assert (await found(forger))["session_id"] == (await found(plain))["session_id"] != theirs["session_id"]
+        sessions = {theirs["session_id"], *[(await found(one))["session_id"] for one in (forger, plain)]}
+        assert len(sessions) == 3
         refused = await refusal(forger, theirs["results"][0]["scratch_uri"])
         assert refused.data["code"] == "SCOPE_VIOLATION"

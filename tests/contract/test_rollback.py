@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, TextContent
 
 from server.app import running
+from server.commands.flags import _spellings
 from server.contracts import answer_schema
 from server.settings import load_settings
 from server.tiers import dumps, measure
@@ -93,6 +94,31 @@ async def test_the_switches_decide_which_tools_are_listed(
         assert await names_of(client) == [name for name in BY_NAME if name not in absent]
 
 
+@pytest.mark.parametrize(
+    ("earlier", "new"),
+    [
+        ("search_sections", "kb_search"),
+        ("get_section_text", "kb_read_excerpt"),
+        ("expand_neighbors", "graph_expand"),
+    ],
+)
+async def test_an_earlier_name_is_unknown_by_default_and_the_error_names_the_new_one(
+    store: Path, earlier: str, new: str
+) -> None:
+    async with serving(store, "auto") as client:
+        with pytest.raises(MCPError, match=f"call {new} instead, or start the server with --legacy"):
+            await client.call_tool(earlier, {"ids": ["acme"]})
+    async with serving(store, "auto", legacy_tools=True) as client:
+        answer = await client.call_tool("expand_neighbors", {"ids": ["acme"]})
+        same = await client.call_tool("graph_expand", {"ids": ["acme"]})
+    assert answer.structured_content["results"] == same.structured_content["results"]
+
+
+def test_the_short_flag_is_the_setting() -> None:
+    (spellings,) = [[*_spellings("legacy_tools")]]
+    assert spellings == ["--legacy-tools/--no-legacy-tools", "--legacy"]
+
+
 async def test_without_the_kb_tools_the_earlier_ones_answer_and_those_are_unknown(store: Path, era: Any) -> None:
     async with serving(store, era, kb_v2_enabled=False) as client:
         for name in KB:
@@ -130,7 +156,8 @@ async def test_without_structure_every_answer_is_one_block_of_minified_json(stor
         for name, arguments in CALLS.items():
             payload = await plain_answer(client, name, arguments, failed=name in REFUSED)
             assert ("error" in payload) == (name in REFUSED)
-            refused = await plain_answer(client, name, {"no_such_argument": 1}, failed=True)
+            misspelt = {f"{next(iter(BY_NAME[name].arguments.model_fields))}x": 1}
+            refused = await plain_answer(client, name, misspelt, failed=True)
             assert refused["error"]["code"] == "INVALID_ARGUMENT"
 
 
@@ -154,4 +181,5 @@ async def test_structure_does_not_change_what_is_answered(store: Path) -> None:
     async with serving(store, "auto") as client:
         structured = (await client.call_tool("semantic_search", asked)).structured_content
     assert {**plain, "meta": None} == {**structured, "meta": None}
-    assert plain["meta"]["usage"] == structured["meta"]["usage"]
+    # One channel is sent, not two.
+    assert plain["meta"]["usage"]["tokens"] < structured["meta"]["usage"]["tokens"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,10 +91,11 @@ BY_NAME = {
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A store, the settings that confine a server over it, and a chunk's id of each page that it must not show."""
+    """A store, the settings that confine a server over it, and what it must not show: chunks, documents."""
 
     settings: Settings
     hidden: Mapping[str, str]
+    documents: Sequence[str]
 
 
 def _write(folder: Path, name: str, labels: Mapping[str, str], text: str) -> None:
@@ -114,19 +115,23 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
     for label, labels in HIDDEN.items():
         _write(home / "docs", f"hidden {label}", labels, f"The proxy rule of HIDDEN {label} is not for everybody.")
     _write(home / "elsewhere", "secret", SEEN, "The proxy rule of HIDDEN elsewhere is in another project.")
-    hidden = {}
+    hidden, documents = {}, []
     for project, folder in (("shop", "docs"), ("secret", "elsewhere")):
         settings = load_settings(store=home / "store", project=project, embedding="off")
         opened = open_backends(settings, wait_for_model=True)
         try:
             ingest_paths(target_of(settings, opened, None), [home / folder])
             known = opened.catalogue.passages(opened.catalogue.chunk_ids(project), project)
-            hidden |= {p.document.title: chunk for chunk, p in known.items() if "HIDDEN" in p.chunk.text}
+            unseen = {chunk: p for chunk, p in known.items() if "HIDDEN" in p.chunk.text}
+            hidden |= {p.document.title: chunk for chunk, p in unseen.items()}
+            documents += [p.document.id for p in unseen.values()]
         finally:
             opened.close()
     assert len(hidden) == len(HIDDEN) + 1
     confined = {"environment": "prod", "repositories": ["acme/app"], "doc_tags": ["v1"]}
-    return Indexed(load_settings(store=home / "store", project="shop", embedding="off", **confined), hidden)
+    return Indexed(
+        load_settings(store=home / "store", project="shop", embedding="off", **confined), hidden, documents
+    )
 
 
 @pytest.fixture(scope="module")
@@ -201,13 +206,13 @@ hidden = {[*indexed.hidden.values()]!r}
 found = [*kb.search("HIDDEN proxy rule", top_k=100, max_per_doc=100), *semantic_search("HIDDEN proxy", top_k=100)]
 quotes = kb.retrieve_evidence("HIDDEN not for everybody", top_k=20, max_quotes=20)
 told = [sum(row.id in hidden for row in [*found, *quotes])]
-told.append(fetch(hidden).missing_ids == hidden)
+told.append(fetch(hidden, missing="skip").missing_ids == hidden)
 told.append(sorted(rerank("HIDDEN proxy", hidden, top_k=20).missing_ids) == sorted(hidden))
 told.append(not any(row.id in hidden for row in hybrid_search("HIDDEN proxy", 1, 0, top_k=100)))
 told.append(semantic_search(filter_ids=hidden).missing_ids == hidden)
 told.append(kb.extract_evidence("which proxy rule", [found[0], *hidden]).missing_ids == hidden)
 walks = (graph.describe, graph.expand, graph.parents, graph.children, graph.entities_for_sections)
-for ask in (kb.read_excerpt, kb.expand_excerpt, lambda id: kb.extract_evidence("which rule", [id]), *walks):
+for ask in (fetch, kb.read_excerpt, kb.expand_excerpt, lambda id: kb.extract_evidence("which rule", [id]), *walks):
     for id in hidden:
         try:
             told.append(ask(id))
@@ -217,7 +222,7 @@ around = [*graph.expand("acme", hops=5, page_size=200), *find_vendor_info("acme"
 told.append(len(around) > 12 and not any(id in hidden for row in around for id in [row.id, *row.section_ids]))
 return told
 """
-    expected = [0, True, True, True, True, True, *["NOT_FOUND"] * 8 * len(indexed.hidden), True]
+    expected = [0, True, True, True, True, True, *["NOT_FOUND"] * 9 * len(indexed.hidden), True]
     assert await result_of(shop, code) == expected
 
 
@@ -292,7 +297,9 @@ for call in calls:
 return told
 """
     told = await result_of(shop, code, client="two")
-    assert told == ["TypeError"] * 2 + ["INVALID_REQUEST"] * 4 + ["NOT_FOUND"] * 2
+    refused = [*["TypeError"] * 2, *["INVALID_REQUEST"] * 2]
+    # An argument that a tool does not have is ignored: the passage is looked for in the caller's own session.
+    assert told == [*refused, "NOT_FOUND", "INVALID_REQUEST", "NOT_FOUND", "NOT_FOUND"]
 
 
 # --- arguments that lie ------------------------------------------------------------------------------------------
@@ -303,7 +310,7 @@ def _cursor(*parts: Any) -> str:
 
 
 FORGED = [
-    "", "W10", "e30", "bnVsbA", "not base64 at all", "\x00", _cursor(5, "", 1, "lexical-only"),
+    " ", "W10", "e30", "bnVsbA", "not base64 at all", "\x00", _cursor(5, "", 1, "lexical-only"),
     _cursor(-1, "", 1, ""), _cursor(10**9, "", 1, ""), _cursor(True, "", 1, ""), _cursor(0.5, "", 1, ""),
     _cursor(5, "", 1, "", "more"), _cursor([5], "", 1, ""), "x" * 201,
 ]  # fmt: skip
@@ -322,7 +329,8 @@ FORGED = [
 async def test_a_forged_cursor_leads_nowhere(shop: Application, call: str) -> None:
     code = f"""
 {FIRST}
-of_another = kb.search("another rule", top_k=2).next_cursor
+of_another = kb.retrieve_evidence("another rule", max_quotes=1).next_cursor
+assert of_another
 told = []
 for cursor in [*{FORGED!r}, of_another]:
     try:
@@ -405,6 +413,34 @@ class Anything:
 """
 
 
+async def test_documents_outside_the_scope_are_unknown_documents(shop: Application, indexed: Indexed) -> None:
+    code = f"""
+{FIRST}
+mine = fetch(row)[0].document_id
+told = set()
+for id in {[*indexed.documents, "0" * 12]!r}:
+    page = fetch([id, mine], "ids", missing="skip")
+    told.add((len(page) > 0, page.missing_ids == [id]))
+    for ids in (id, [id, row.id]):
+        try:
+            told.add(len(fetch(ids)))
+        except SDKError as error:
+            told.add((error.type, error.message.replace(id, "ID")))
+    for scope in ({{"doc_tags": ["v2"]}}, {{"project_id": "secret"}}):
+        try:
+            told.add(len(fetch(id, scope=scope)))
+        except SDKError as error:
+            told.add(error.type)
+return sorted(map(str, told))
+"""
+    unknown = "no passage and no document in reach has the id 'ID'; ids come from rows; "
+    assert await result_of(shop, code) == [
+        str(("NOT_FOUND", f'{unknown}missing="skip" leaves out what is not there')),
+        "(True, True)",
+        "SCOPE_VIOLATION",
+    ]
+
+
 async def test_objects_that_lie_get_what_their_plain_value_gets(shop: Application, indexed: Indexed) -> None:
     hidden = indexed.hidden["Secret"]
     code = f"""
@@ -438,7 +474,7 @@ for call in calls:
 return told
 """
     assert await result_of(shop, code) == [
-        "NOT_FOUND", [], "NOT_FOUND", True, "INVALID_REQUEST", "NOT_FOUND", True, 2, "INVALID_REQUEST", 5,
+        "NOT_FOUND", "NOT_FOUND", "NOT_FOUND", True, "INVALID_REQUEST", "NOT_FOUND", True, 2, "INVALID_REQUEST", 5,
         "INVALID_REQUEST", True, "INVALID_REQUEST", "INVALID_REQUEST", "- ",
     ]  # fmt: skip
 

@@ -48,6 +48,17 @@ return (best[0].file, best[0].rerank_score, best[0].rerank_score >= best[1].rera
 """,
         ["guide/networking.md", 1.0, True, True, True, False, 2],
     ),
+    "without a cross-encoder single sentences are compared and the answer says so": (
+        """
+question = "which port does the gateway listen on"
+found = semantic_search(question, top_k=10)
+page = rerank(question, found, top_k=10)
+ranked = semantic_search(question, filter_ids=found.ids)
+before, after = {row.id: row.score for row in ranked}, {row.id: row.rerank_score for row in page}
+return page["reranked_by"], set(before) == set(after), sum(abs(before[id] - after[id]) > 0.01 for id in before) > 3
+""",
+        ["sentences", True, True],
+    ),
     "a threshold leaves out what scores below it and unknown ids are named": (
         """
 found = semantic_search("which port does the gateway listen on", top_k=30)
@@ -91,6 +102,50 @@ return (
             [],
             [],
             ["AES"],
+        ],
+    ),
+    "a document's id fetches all of its passages in reading order, page by page": (
+        """
+first = semantic_search("rule", top_k=1, response_mode="preview")[0]
+known = [row.id for row in graph.children(first.document_id, hops=5, page_size=200) if row.label == "Chunk"]
+other = next(row for row in semantic_search("backups", response_mode="preview") if row.document_id != first.document_id)
+both = [first.document_id, other.document_id]
+page = fetch(both)
+rows = [*page.all()]
+names = fetch([first.document_id, first.document_id], "ids")
+return (
+    25 < len(rows) <= 50, len(page), page.partial, page.limit_reason, [*group_by(rows, "document_id")] == both,
+    len({row.id for row in rows}) == len(rows), names.ids == [row.id for row in rows][:len(names)], names.next_cursor,
+    fetch([first.id, first.document_id], "ids").ids == [first.id, *names.ids],
+    sorted(known) == sorted(names.ids), fetch(first.document_id, max_tokens=700).mode,
+)
+""",
+        [True, 25, True, "page_size", True, True, True, None, True, True, "ids_only"],
+    ),
+    "ids that are not there are an error of a fetch unless they may be missing": (
+        """
+row = semantic_search("rule", top_k=1)[0]
+told = []
+for ids in ("0" * 12, [row, "nowhere#1", "0" * 12], ["0" * 12] * 9):
+    try:
+        fetch(ids)
+    except SDKError as error:
+        told.append([error.type, error.message.partition(";")[0]])
+page = fetch(["0" * 12, row, "nowhere#1"], missing="skip")
+none = fetch("0" * 12, "metadata", missing="skip")
+return told, page.ids == [row.id], page.missing_ids, [*none], none.mode, none.missing_ids
+""",
+        [
+            [
+                ["NOT_FOUND", "no passage and no document in reach has the id '000000000000'"],
+                ["NOT_FOUND", "no passage and no document in reach has the id 'nowhere#1', '000000000000'"],
+                ["NOT_FOUND", "no passage and no document in reach has the id '000000000000'"],
+            ],
+            True,
+            ["000000000000", "nowhere#1"],
+            [],
+            "metadata",
+            ["000000000000"],
         ],
     ),
     "a fetch of rows that were all filtered away is empty and costs no call": (

@@ -50,9 +50,9 @@ def _ending(outcome: Outcome) -> Any:
     [
         (
             {},
-            "30 s (timeout up to 60), 512 MB, 100 SDK calls, 2,000 metadata rows, 200 previews, 50 full documents",
+            "30 s (timeout up to 60), 512 MB, 100 SDK calls, 2,000 metadata rows, 200 previews, 50 full passages",
         ),
-        ({"limits": "strict"}, "10 SDK calls, 100 metadata rows, 50 previews, 5 full documents"),
+        ({"limits": "strict"}, "10 SDK calls, 100 metadata rows, 50 previews, 5 full passages"),
         ({"memory_mb": 128, "wall_seconds": 12}, "12 s (timeout up to 60), 128 MB"),
     ],
 )

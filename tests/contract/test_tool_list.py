@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from mcp import Client
 from mcp_types import Tool
 
 from server.app import Application, running
-from server.contracts import flat_schema, wire_schema
+from server.contracts import KbSearch, answer_schema, flat_schema, wire_schema
+from server.models import DocumentType
 from server.settings import load_settings
 from server.tokens import count_tokens
 from server.tools import TOOLS
@@ -55,6 +56,42 @@ async def test_everything_that_is_listed_costs_no_more_than_4500_tokens(tools: S
         "help",
     }
     assert cost(tools) <= 4_500
+    # As a host that counts whole objects does; schemas of answers are in them.
+    assert sum(count_tokens(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools) <= 15_000
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("legacy_tools", [False, True])
+async def test_a_list_of_all_tools_is_a_line_of_fewer_than_60000_bytes(
+    application: Application, *, legacy_tools: bool
+) -> None:
+    """Clients on asyncio read lines of at most 64 KiB by default. Here the list is as long as it gets."""
+    tools = await listed(
+        application,
+        legacy_tools=legacy_tools,
+        tool_names="dotted",
+        projects=("handbook", "another"),
+        execute_code="on",
+    )
+    old = {"search_sections", "get_section_text"} if legacy_tools else set()
+    assert {tool.name for tool in tools} >= {"kb.search", "execute_code", "graph.paths", *old}
+    sent = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+    assert len(json.dumps(sent, separators=(",", ":")).encode()) < 60_000
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_a_listed_schema_of_answers_has_every_field_with_its_type_and_enum_and_no_words(tool: Any) -> None:
+    whole, short = flat_schema(tool.answer), answer_schema(tool.answer)
+    assert short["properties"].keys() == whole["properties"].keys() | {"error"}
+    unlisted = {"description", "default", "maxLength", "maximum", "minimum", "maxItems"}
+    for name, field in whole["properties"].items():
+        listed = _objects(short["properties"][name])
+        for key in ("type", "enum", "required"):
+            told = [node[key] for node in _objects(field) if isinstance(node.get(key), str | list)]
+            assert [node[key] for node in listed if isinstance(node.get(key), str | list)] == told
+        keywords = [node for node in listed if isinstance(node.get("type"), str)]
+        assert [node for node in keywords if unlisted & node.keys()] == []
+        assert [node for node in keywords if node.get("additionalProperties") is False] == []
 
 
 @pytest.mark.anyio
@@ -93,21 +130,43 @@ async def test_a_server_for_scripts_answers_those_and_read_result_and_says_so(ap
 def test_a_description_is_short_and_has_its_five_parts(tool: Any) -> None:
     for changed in ({}, {"limits": "strict"}, {"sandbox": "monty"}, {"execute_code": "off"}, {"tools": "code"}):
         description = tool.worded(tool.description, load_settings(**changed))
-        assert len(description) <= 1_500
+        words = tool.arguments_worded(load_settings(**changed))
+        assert max(len(text) for text in (description, *words.values())) <= 1_000
         if not changed and tool.name != "help":  # whose topics have no largest one
             assert [part for part in PARTS if part not in description] == []
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_listed_schema_has_every_argument_with_its_type_bounds_and_default(tool: Any) -> None:
-    whole, short = (schema(tool.arguments)["properties"] for schema in (flat_schema, wire_schema))
-    assert list(short) == list(whole)
-    for name, argument in short.items():
-        for key in {"type", "minimum", "maximum", "maxLength", "maxItems", "required"} & whole[name].keys():
-            assert key in argument
-        if whole[name].get("default") not in (None, [], {}):
+    whole, short = flat_schema(tool.arguments)["properties"], wire_schema(tool.arguments, has_projects=True)
+    listed = short["properties"]
+    assert list(listed) == list(whole)
+    for name, argument in listed.items():
+        for key in {"type", "minimum", "maximum", "maxItems", "enum", "pattern"} & whole[name].keys():
+            assert argument[key] == whole[name][key]
+        default = whole[name].get("default")
+        if default is not False and default not in (None, [], {}):
             assert argument["default"] == whole[name]["default"]
-    assert short.get("scope", {"properties": {"project_id": {}}})["properties"].keys() == {"project_id"}
+    required = short.get("required", [])
+    assert [name for name in required if whole[name].get("minItems") != listed[name].get("minItems")] == []
+
+
+def test_what_narrows_a_search_is_listed_whole_where_candidates_are_searched_and_described() -> None:
+    listed = wire_schema(KbSearch)["properties"]
+    for name in ("scope", "filters"):
+        assert listed[name]["properties"].keys() == flat_schema(KbSearch)["properties"][name]["properties"].keys()
+    described = [name for name, value in listed["filters"]["properties"].items() if "description" in value]
+    assert described == ["doc_tag", "tags", "path_prefix", "updated_after"]
+    assert listed["filters"]["properties"]["types"]["items"]["enum"] == list(get_args(DocumentType))
+
+
+def test_a_server_of_several_projects_lists_the_project_wherever_it_can_be_named() -> None:
+    several = {
+        tool.name for tool in TOOLS if "scope" in wire_schema(tool.arguments, has_projects=True)["properties"]
+    }
+    one = {tool.name for tool in TOOLS if "scope" in wire_schema(tool.arguments)["properties"]}
+    assert several == {tool.name for tool in TOOLS if "scope" in tool.arguments.model_fields}
+    assert one == {"kb.search"}
 
 
 def _objects(node: Any) -> list[dict[str, Any]]:
@@ -121,11 +180,13 @@ def _objects(node: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_listed_schema_is_one_that_every_host_reads(tool: Any) -> None:
     """An object without properties is refused by some hosts, with the whole list; an unbounded value by ours."""
-    for node in _objects(dict(wire_schema(tool.arguments))):
+    schema = dict(wire_schema(tool.arguments, has_projects=True))
+    source = schema["properties"].get("code")  # longer than the grammars that some hosts make of a bound
+    for node in _objects(schema):
         if node.get("type") == "object":
             assert node["properties"]
-        if node.get("type") == "string":
-            assert {"maxLength", "enum"} & node.keys()
+        if node.get("type") == "string" and node is not source:
+            assert {"maxLength", "enum", "pattern"} & node.keys()
         if node.get("type") in ("integer", "number"):
             assert {"minimum", "maximum"} <= node.keys()
         if node.get("type") == "array":

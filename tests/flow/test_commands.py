@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from server.cli import COMMANDS
+from tests.patience import LIMIT
 
 WINNOW = Path(sys.executable).with_name("winnow")
 
 
 def winnow(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [WINNOW, *arguments], input=stdin, capture_output=True, text=True, timeout=100, check=False
+        [WINNOW, *arguments], input=stdin, capture_output=True, text=True, timeout=LIMIT, check=False
     )
 
 
@@ -95,16 +96,22 @@ def test_search_prints_the_answer_and_its_json_is_the_payload(store: Path) -> No
     assert payload["results"][0]["metadata"]["file"] == "guide/billing.md"
 
 
-def test_a_project_without_documents_is_named_with_those_that_have_some(store: Path) -> None:
+def test_a_project_without_documents_is_named_with_those_in_reach_alone(store: Path) -> None:
     run = winnow("search", "late payment", "--store", str(store), "--project", "nothing", "--json")
     error = json.loads(run.stdout)["error"]
     assert (run.returncode, error["details"]["reason"]) == (2, "INVALID_PROJECT")
-    assert "handbook" in error["message"]
+    # What is in reach is named, and no other project: naming one narrowed the reach to it.
+    assert "projects in reach that have some: none yet" in error["message"]
 
 
 def test_config_shows_every_setting_with_its_source() -> None:
     rows = json.loads(winnow("config", "--json").stdout)
-    assert rows["project"] == {"value": "default", "source": "default", "help": "project that is searched"}
+    assert rows["project"] == {
+        "value": "default",
+        "source": "default",
+        "help": "project that is searched",
+        "ignored": [],
+    }
     assert rows["store"]["source"] == "WINNOW_STORE"
 
 

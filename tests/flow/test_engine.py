@@ -29,7 +29,7 @@ from server.backends.lock import ENGINE, holder
 from server.backends.opening import open_backends
 from server.engine import place
 from server.engine.client import EngineKnowledge, _Link, told_by_engine
-from server.engine.wire import build, plain
+from server.engine.wire import build, introduction
 from server.errors import WinnowError
 from server.knowledge import SCRIPT, Knowledge
 from server.settings import Settings, load_settings
@@ -385,7 +385,7 @@ async def test_an_engine_of_another_build_gives_way_to_a_client_that_is_alone(ow
             await _hello(own, build="0.0.1+other")
         assert caught.value.details == {"pid": first, "leaving": False}
         with pytest.raises(WinnowError, match="under other settings \\(graph\\)"):
-            await _hello(own, settings=plain(settings_of(own, graph="off")))
+            await _hello(own, settings=introduction(settings_of(own, graph="off")))
         assert (await search(kb))["results"]
     while (await status(own))["clients"]:
         await asyncio.sleep(0.02)
@@ -397,11 +397,30 @@ async def test_an_engine_of_another_build_gives_way_to_a_client_that_is_alone(ow
 async def _hello(store: Path, **others: Any) -> None:
     link = await _Link.to(store)
     assert link is not None
-    told = {"protocol": 1, "build": build(), "settings": plain(settings_of(store)), "waits_for_model": False}
+    told = {
+        "protocol": 1,
+        "build": build(),
+        "settings": introduction(settings_of(store)),
+        "waits_for_model": False,
+    }
     try:
         await link.ask("hello", **{**told, **others})
     finally:
         link.close()
+
+
+async def test_hosts_with_different_homes_share_an_engine(own: Path, tmp_path: Path) -> None:
+    link = own.parent / "by another path"
+    link.symlink_to(own)
+    one, other = (str(write_model(tmp_path / home / "model")) for home in ("one", "other"))
+    async with (
+        client(own, models=tmp_path / "one", reranker=one) as kb,
+        client(link, models=tmp_path / "other", reranker=other, index_memory_mb=512) as theirs,
+    ):
+        assert [row["section_id"] for row in (await search(kb))["results"]] == [
+            row["section_id"] for row in (await search(theirs))["results"]
+        ]
+        assert len((await status(own))["clients"]) == 2
 
 
 async def test_who_works_alone_is_told_who_has_the_store(shared: Path) -> None:

@@ -277,3 +277,32 @@ def test_a_report_is_told_as_json_data(target: Target, docs: Path) -> None:
     report = drawn(target, docs)
     assert report
     assert set(asdict(report)) == {"documents", "deleted", "nodes", "entities", "edges", "seconds", "warnings"}
+
+
+def test_a_disk_that_fills_while_the_graph_is_drawn_is_named_and_the_next_ingest_goes_on(tmp_path: Path) -> None:
+    """The documents are searched meanwhile. SQLite says that it is full, at a bound of this file's pages."""
+    settings = load_settings(store=tmp_path / "own", project="p", embedding="off")
+    backends = open_backends(settings, wait_for_model=True)
+    try:
+        target = target_of(settings, backends, None)
+        graph = backends.graph
+        assert isinstance(graph, SqliteGraph)
+        (pages,) = graph._database.rows("PRAGMA page_count")[0]
+        graph._database.rows(f"PRAGMA max_page_count = {pages}")
+        folder = written(
+            tmp_path / "pages", {f"{n}.md": PAGES["gateway.md"] + f"\n\n## Part {n}\n" for n in range(200)}
+        )
+        report = ingest_paths(target, [folder])
+        assert (report.documents, report.failures, report.graph) == (200, (), None)
+        (warning,) = report.warnings
+        assert "the graph is not up to date, the next ingest tries again" in warning
+        assert "the disk is full" in warning
+        assert f"MB are free in {settings.store}" in warning
+        assert "make room there, then run the same command again" in warning
+        graph._database.rows("PRAGMA max_page_count = 1000000")
+        again = ingest_paths(target, [folder])
+        assert (again.documents, again.unchanged, again.warnings) == (0, 200, ())
+        assert again.graph is not None
+        assert again.graph.documents == 200
+    finally:
+        backends.close()

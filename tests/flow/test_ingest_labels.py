@@ -234,3 +234,28 @@ def test_a_label_that_no_scope_could_name_is_refused_before_anything_is_read(
 ) -> None:
     done = CliRunner().invoke(app, [str(docs), "--store", str(tmp_path / "s"), *flags])
     assert (done.exit_code, (tmp_path / "s").exists()) == (2, False)
+
+
+def test_forced_labels_win_over_what_documents_claim(target: Target, backends: Backends, docs: Path) -> None:
+    """In the catalogue and in every filter; a label that is not given stays the document's own."""
+    (docs / "claims.md").write_text("---\ndoc_tag: public\nenvironment: prod\n---\nThe proxy is open.\n")
+    ingest_paths(target, [docs], labels=Labels("v2", "scratch"))
+    assert in_catalogue(target)["claims.md"] == ("public", "prod", "")
+    assert in_index(backends, environment="scratch") == {"plain.md", "c.jsonl#1", "c.jsonl#2"}
+    forced = Labels("v2", "scratch", forced=True)
+    assert ingest_paths(target, [docs], labels=forced).documents == 3  # those that claim something else
+    assert {labels[:2] for labels in in_catalogue(target).values()} == {("v2", "scratch")}
+    assert in_catalogue(target)["stated.md"] == ("v2", "scratch", "acme/app")
+    assert in_index(backends, environment="prod") == in_index(backends, doc_tags=("public",)) == set()
+    assert_index_agrees(backends)
+    assert ingest_paths(target, [docs], labels=forced).unchanged == 6
+
+
+def test_the_command_forces_the_labels_it_is_given(docs: Path, tmp_path: Path) -> None:
+    store = tmp_path / "own"
+    arguments = [str(docs), "--store", str(store), "--project", "p", "--force-labels"]
+    refused = CliRunner().invoke(app, arguments)
+    assert (refused.exit_code, "--force-labels needs --doc-tag" in refused.output) == (2, True)
+    assert CliRunner().invoke(app, [*arguments, "--environment", "scratch"]).exit_code == 0
+    with closing(Catalogue(catalogue_path(load_settings(store=store)))) as catalogue:
+        assert {each.environment for each in catalogue.documents("p")} == {"scratch"}

@@ -22,6 +22,8 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
+from tests.patience import LIMIT
+
 WINNOW = Path(sys.executable).with_name("winnow")
 PROJECT = "handbook"
 QUERY = "how are backups encrypted"
@@ -69,7 +71,7 @@ def url(store: Path) -> Iterator[str]:
 def _wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:
     while process.poll() is None:
         try:
-            with urllib.request.urlopen(url, timeout=5) as response:
+            with urllib.request.urlopen(url, timeout=LIMIT) as response:
                 assert json.load(response)["status"] == "ok"
                 return
         except OSError:
@@ -142,7 +144,7 @@ def old_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _old_client(python: Path, target: str | dict[str, Any]) -> list[Any]:
     command = [python, "-c", OLD_CLIENT, json.dumps([target, QUERY, SCRIPT])]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stderr
     answer: list[Any] = json.loads(done.stdout)
     return answer
@@ -199,7 +201,10 @@ await call("graph_sections_for_entities", { entity_ids: names });
 await call("find_vendor_info", { vendor_name: names[0] });
 await call("execute_code", { code: script });
 await call("help", {});
-for (const name of tools) errors[name] = await client.callTool({ name, arguments: { no_such_argument: 1 } });
+const first = Object.fromEntries(
+  (await client.listTools()).tools.map((tool) => [tool.name, Object.keys(tool.inputSchema.properties)[0]]));
+const misspelt = (name) => ({ [`${first[name]}x`]: 1 });
+for (const name of tools) errors[name] = await client.callTool({ name, arguments: misspelt(name) });
 await client.close();
 console.log(JSON.stringify([tools, answers, errors]));
 """
@@ -211,7 +216,7 @@ def typescript() -> Path:
     if shutil.which("npx") is None or shutil.which("node") is None:
         pytest.skip("the TypeScript SDK needs node and npx, and they are not both here")
     fetch = ["npx", "-y", "-p", TYPESCRIPT_SDK, "-c", 'echo "$PATH"']
-    fetched = subprocess.run(fetch, capture_output=True, text=True, timeout=240, check=False)
+    fetched = subprocess.run(fetch, capture_output=True, text=True, timeout=LIMIT, check=False)
     if fetched.returncode:
         pytest.skip(f"{TYPESCRIPT_SDK} cannot be had here: {(fetched.stderr.strip().splitlines() or ['?'])[-1]}")
     programs = Path(fetched.stdout.strip().partition(os.pathsep)[0])  # .../node_modules/.bin
@@ -221,7 +226,7 @@ def typescript() -> Path:
 def _typescript_client(folder: Path, target: str | dict[str, Any]) -> Any:
     told = json.dumps([target, QUERY, SCRIPT])
     command = ["node", "--input-type=module", "--eval", TYPESCRIPT_CLIENT, told]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -240,7 +245,7 @@ def test_the_typescript_sdk_calls_every_tool_and_gets_an_error_as_a_result(
     for name, answer in errors.items():
         assert (name, answer["isError"]) == (name, True)
         assert answer["structuredContent"]["error"]["code"] == "INVALID_ARGUMENT"
-        assert "no_such_argument" in answer["content"][0]["text"]
+        assert "no such argument; did you mean" in answer["content"][0]["text"]
 
 
 @dataclass(frozen=True)
@@ -253,7 +258,7 @@ class Inspector:
         """What it prints; an exit code other than 0 is a finding of its own."""
         command = ["mcp-inspector", "--cli", *arguments, "--format", "json"]
         environment = {**os.environ, "PATH": self.path}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         answer: dict[str, Any] = json.loads(done.stdout)
         return answer
@@ -265,7 +270,7 @@ def inspector() -> Inspector:
     if shutil.which("npx") is None:
         pytest.skip("the Inspector needs npx, and there is none here")
     fetch = ["npx", "-y", "-p", NODE, "-p", INSPECTOR, "-c", 'mcp-inspector --cli --version >&2 && echo "$PATH"']
-    fetched = subprocess.run(fetch, capture_output=True, text=True, timeout=240, check=False)
+    fetched = subprocess.run(fetch, capture_output=True, text=True, timeout=LIMIT, check=False)
     if fetched.returncode:
         pytest.skip(f"{INSPECTOR} cannot be had here: {(fetched.stderr.strip().splitlines() or ['?'])[-1]}")
     return Inspector(fetched.stdout.strip())

@@ -104,7 +104,11 @@ def test_a_store_is_not_moved_onto_itself_nor_onto_another_one(source: Path, tmp
     other = tmp_path / "other"
     migrate(source, str(other))
     wrong = [migrate(source, str(source)), migrate(source, str(other)), migrate(tmp_path / "none", str(other))]
-    assert [one["error"]["details"]["reason"] for one in wrong] == ["INVALID_REQUEST"] * 3
+    assert [one["error"]["details"]["reason"] for one in wrong] == [
+        "INVALID_REQUEST",
+        "INVALID_REQUEST",
+        "NOT_FOUND",
+    ]
 
 
 def test_a_target_that_is_not_finished_does_not_open_and_the_source_does(source: Path, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_where_there_is_no_index_or_no_server_stats_says_so(store: Path, tmp_pat
     nothing = told(stats.app, "--store", str(tmp_path))
     nobody = told(stats.app, "--store", str(store), "--http", "127.0.0.1:1")
     assert [one["error"]["details"]["reason"] for one in (nothing, nobody)] == [
-        "INVALID_REQUEST",
+        "NOT_FOUND",
         "INDEX_UNAVAILABLE",
     ]
 
@@ -64,7 +64,7 @@ async def test_an_ingest_is_the_invalidation(application: Application) -> None:
     answers = [await application.kb.call("semantic_search", question, caller) for _ in range(2)]
     library = await asyncio.wrap_future(application.kb._library())
     library.catalogue.begin("handbook")
-    with library.catalogue._writing() as connection:
+    with library.catalogue._database.writing() as connection:
         connection.execute("UPDATE projects SET generation = generation + 1, writing = 0")
     answers.append(await application.kb.call("semantic_search", question, caller))
     assert [one.cache_hit for one in answers] == [False, True, False]

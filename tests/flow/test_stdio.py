@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from mcp_types import TextContent
 from server.backends.lock import holder
 from server.backends.weights import installed_carrier
 from server.tools import TOOLS
+from tests.patience import LIMIT, until
 
 WINNOW = Path(sys.executable).with_name("winnow")
 MODERN = {
@@ -57,6 +57,16 @@ class Pipe:
                 return message
         raise AssertionError("the server closed the pipe")
 
+    def next(self) -> dict[str, Any]:
+        """The next message, whatever it is."""
+        assert self._process.stdout is not None
+        return dict(json.loads(self._process.stdout.readline()))
+
+    def tools(self, number: int) -> list[str]:
+        """The names of the tools that are listed now."""
+        self.send(id=number, method="tools/list")
+        return [tool["name"] for tool in self.answer(number)["result"]["tools"]]
+
     def shake_hands(self) -> None:
         """The handshake of the 2025 protocols."""
         self.send(id=1, method="initialize", params=HANDSHAKE)
@@ -71,13 +81,13 @@ class Pipe:
     def stop(self, number: signal.Signals) -> int:
         """A signal, while stdin stays open; the exit code."""
         self._process.send_signal(number)
-        return self._process.wait(20)
+        return self._process.wait(LIMIT)
 
     def close(self) -> int:
         """End of input; the exit code."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        return self._process.wait(20)
+        return self._process.wait(LIMIT)
 
 
 @contextmanager
@@ -203,10 +213,7 @@ def test_a_search_before_the_model_is_loaded_is_answered_by_words_and_says_so(st
         early = pipe.call(2, "semantic_search", query="incident commander")
         assert (early["search_mode"], early["results"][0]["file"]) == ("lexical-only", "guide/incidents.md")
         assert any("still loading" in warning for warning in early["meta"]["warnings"])
-        deadline = time.monotonic() + 60
-        while pipe.call(3, "semantic_search", query="incident commander")["search_mode"] != "hybrid":
-            assert time.monotonic() < deadline
-            time.sleep(0.5)
+        until(lambda: pipe.call(3, "semantic_search", query="incident commander")["search_mode"] == "hybrid", 1.0)
 
 
 def test_a_pipe_keeps_its_session_when_initialize_comes_again(pipe: Pipe) -> None:
@@ -241,3 +248,114 @@ def test_a_pipe_serves_help_pages_and_prompts(pipe: Pipe, envelope: dict[str, An
     )
     error = pipe.answer(4)["error"]
     assert (error["code"], error["data"]["code"]) == (-32602, "SCOPE_VIOLATION")
+
+
+def _nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+# What a client may write by mistake: a line, and the id and the code of the answer to it.
+UNREADABLE = {
+    "half a surrogate pair": (
+        r'{"method":"tools/call","params":{"name":"kb_search","arguments":{"query":"\ud83d"}},"jsonrpc":"2.0","id":7}',
+        7,
+        -32700,
+    ),
+    "params as an array": ('{"jsonrpc":"2.0","id":"a","method":"tools/list","params":[1]}', "a", -32600),
+    "nested too deep for one parser": (
+        f'{{"jsonrpc":"2.0","id":8,"method":"tools/list","params":{{"x":{_nested(500)}}}}}',
+        8,
+        -32700,
+    ),
+    "nested too deep for any": (
+        f'{{"method":"tools/list","params":{{"x":{_nested(100_000)}}},"jsonrpc":"2.0","id":9}}',
+        9,
+        -32700,
+    ),
+    "a line without end, id first": (
+        f'{{"jsonrpc":"2.0","id":10,"method":"tools/list","params":{{"x":"{"a" * 6_000_000}"}}}}',
+        10,
+        -32600,
+    ),
+    "a line without end, id last": (
+        f'{{"method":"tools/list","params":{{"x":"{"a" * 6_000_000}"}},"jsonrpc":"2.0","id":11}}',
+        11,
+        -32600,
+    ),
+    "a number without end": (
+        f'{{"jsonrpc":"2.0","id":12,"method":"tools/list","params":{{"x":{"9" * 5_000}}}}}',
+        12,
+        -32700,
+    ),
+    "no version": ('{"id":13,"method":"tools/list"}', 13, -32600),
+    "an id that is null": ('{"jsonrpc":"2.0","id":null,"method":"tools/list"}', None, -32600),
+    "an id that is a fraction": ('{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}', None, -32600),
+    "an id that is a truth value": ('{"jsonrpc":"2.0","id":true,"method":"tools/list"}', None, -32600),
+    "a broken answer": ('{"jsonrpc":"2.0","id":14,"result":"x"}', None, -32600),
+    "a batch": ('[{"jsonrpc":"2.0","id":15,"method":"ping"}]', None, -32600),
+    "no JSON": ("hello", None, -32700),
+    "JSON cut off": ('{"jsonrpc":"2.0","id":16,"method":"tools/li', 16, -32700),
+}
+
+
+def test_every_line_that_cannot_be_read_is_answered_at_once_with_its_id_where_that_can_be_found(
+    pipe: Pipe,
+) -> None:
+    pipe.shake_hands()
+    assert pipe._process.stdin is not None
+    answers = {}
+    for name, (line, _, _) in UNREADABLE.items():
+        pipe._process.stdin.write(line + "\n\n")
+        pipe._process.stdin.flush()
+        answer = pipe.next()
+        answers[name] = (answer["id"], answer["error"]["code"])
+    assert answers == {name: (number, code) for name, (_, number, code) in UNREADABLE.items()}
+    pipe.send(id=99, method="ping")
+    assert pipe.next() == {"jsonrpc": "2.0", "id": 99, "result": {}}
+
+
+def test_nothing_is_written_after_the_client_has_closed_its_end(pipe: Pipe) -> None:
+    """A call that still runs is not answered any more: some clients take that for a fault."""
+    pipe.shake_hands()
+    assert pipe.call(2, "execute_code", code="return 1")["result"] == 1
+    pipe.send(
+        id=3, method="tools/call", params={"name": "execute_code", "arguments": {"code": "while True: pass"}}
+    )
+    pipe.send(id=4, method="ping")
+    assert pipe.answer(4)["result"] == {}
+    assert pipe._process.stdin is not None
+    assert pipe._process.stdout is not None
+    pipe._process.stdin.close()
+    assert (pipe._process.stdout.read(), pipe._process.wait(60)) == ("", 0)
+
+
+def test_a_client_that_shakes_hands_and_closes_its_end_at_once_gets_its_answer(store: Path) -> None:
+    """Programs that look whether a server answers do this."""
+    lines = [{"id": 1, "method": "initialize", "params": HANDSHAKE}, {"id": 2, "method": "ping"}]
+    asked = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines)
+    command = [WINNOW, "serve", "--store", store, "--project", "handbook"]
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=120, check=True)
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 2]
+
+
+@pytest.mark.walls
+def test_tools_are_listed_before_the_sandbox_stands_and_again_where_it_then_does_not(store: Path) -> None:
+    """All walls stand here, so a server that was told to go without one raises nothing; a look cannot tell."""
+    with serving(store, WINNOW_ALLOW_WEAKER_SANDBOX="landlock") as pipe:
+        pipe.shake_hands()
+        assert "execute_code" in pipe.tools(2)
+        assert pipe.next() == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+        assert "execute_code" not in pipe.tools(3)
+        error = pipe.call(4, "execute_code", code="return 1")["error"]
+        assert (error["details"]["reason"], error["code"]) == ("SANDBOX_UNAVAILABLE", "BACKEND_UNAVAILABLE")
+        assert "name exactly these" in error["message"]
+        assert pipe.call(5, "kb_search", query="incident commander")["results"]
+
+
+def test_scripts_that_cannot_run_are_never_listed_nor_called(store: Path) -> None:
+    with serving(store, WINNOW_EXECUTE_CODE="off") as pipe:
+        pipe.shake_hands()
+        assert "execute_code" not in pipe.tools(2)
+        call = {"name": "execute_code", "arguments": {"code": "return 1"}}
+        pipe.send(id=3, method="tools/call", params=call)
+        assert pipe.answer(3)["error"]["message"].startswith("unknown tool 'execute_code'")

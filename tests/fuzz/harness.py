@@ -27,6 +27,7 @@ from typing import Any
 
 from sandbox import child, frames, guards, policy, script
 from sandbox.limits import MIB, Limits
+from tests.patience import LIMIT
 
 from . import oracle
 
@@ -337,7 +338,7 @@ class Harness:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(LIMIT)
         self._process.stdout.close()
 
 

@@ -51,6 +51,11 @@ def test_a_first_line_claims_an_ending_for_each_mode(line: str, verdicts: dict[s
         ("# fence: - | walls: ok | limits: wall_seconds=nan", "wall_seconds is above 0"),
         ("# fence: - | walls: ok | limits: memory_bytes=1000000000000", "limits are only lowered"),
         ("# fence: - | walls: ok | source: given", "a source is 'computed'"),
+        ("# surface: ok", "an attack on a surface claims 'held'"),
+        ("# surface: held | walls: ok", "other parts than"),
+        ("# surface: held | seconds: soon", "seconds is a number above 0"),
+        ("# surface: held | seconds: nan", "seconds is a number above 0"),
+        ("# surface: held | seconds: 301", "at most 300"),
     ],
 )
 def test_a_first_line_that_says_anything_else_is_an_error_that_names_the_file(
@@ -82,6 +87,13 @@ def test_a_computed_source_is_the_value_of_its_expression() -> None:
         parse("f", "n", "# fence: - | walls: ok | source: computed\n1 + 1\n")
 
 
+def test_an_attack_on_a_surface_claims_that_the_product_holds() -> None:
+    """It is no script: no half of the sandbox is asked about it."""
+    attack = parse("family", "name", f"# surface: held | seconds: 5\n{CODE}")
+    assert (dict(attack.verdicts), attack.is_script, attack.seconds) == ({"both": ("held",)}, False, 5.0)
+    assert parse("family", "name", f"# fence: - | walls: ok\n{CODE}").is_script
+
+
 @pytest.mark.parametrize(
     ("outcome", "got_through"),
     [
@@ -108,6 +120,8 @@ def test_an_attack_that_is_to_be_refused_has_the_time_to_be_refused() -> None:
     hasty = [
         str(attack)
         for attack in attacks()
-        if attack.limits.wall_seconds < 1 and any("timeout" not in endings for endings in attack.verdicts.values())
+        if attack.is_script
+        and attack.limits.wall_seconds < 1
+        and any("timeout" not in endings for endings in attack.verdicts.values())
     ]
     assert hasty == []

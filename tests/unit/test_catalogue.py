@@ -18,6 +18,7 @@ from server.backends.sqlite import connect
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Chunk, Document, Passage, ProjectInfo
+from tests.patience import LIMIT
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def test_a_change_that_fails_leaves_nothing_behind(catalogue: Catalogue) -> None
     good = entry("a.md", "x")
     broken = replace(good, chunks=(good.chunks[0], good.chunks[0]))
     catalogue.begin("p")
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(WinnowError, match="UNIQUE constraint failed"):
         catalogue.apply(changes(entry("b.md", "y"), broken))
     assert (catalogue.documents("p"), catalogue.chunk_count(), catalogue.generation("p")) == ([], 0, 0)
 
@@ -324,5 +325,5 @@ def test_a_change_to_a_write_ahead_log_waits_for_others(tmp_path: Path) -> None:
             time.sleep(0.2)
             assert not waiting.done()
             busy.execute("COMMIT")
-            with closing(waiting.result(10)) as connection:
+            with closing(waiting.result(LIMIT)) as connection:
                 assert connection.execute("PRAGMA journal_mode").fetchall() == [("wal",)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from server.ingest.chunking import LARGEST, chunk, indexed_text
+from server.ingest.documents import Unreadable
 from server.models import Chunk, Document, DocumentType
 from server.tokens import count_tokens
 
@@ -143,3 +145,15 @@ def test_an_empty_document_has_no_chunks() -> None:
 def test_title_and_headings_are_put_before_what_is_indexed() -> None:
     assert indexed_text("Guide", ("Ports", "Open"), "8443") == "Guide > Ports > Open\n8443"
     assert indexed_text("", (), "8443") == "8443"
+
+
+@pytest.mark.parametrize(
+    ("text", "type"), [("# a\nb\n", "markdown"), ("def f():\n", "code"), (SENTENCE * 20, "text")]
+)
+def test_a_document_of_too_many_chunks_is_refused(
+    text: str, type: DocumentType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.ingest.chunking.MOST_CHUNKS", 40)
+    assert len(chunks(text, type)) <= 40
+    with pytest.raises(Unreadable, match="makes more than 40 passages"):
+        chunks(text * 50, type)

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from server.contracts import ExecuteCode, SemanticSearch, answer_schema, flat_schema, parse
+from server.contracts import (
+    ExecuteCode,
+    KbSearch,
+    Scope,
+    SearchFilters,
+    SemanticSearch,
+    answer_schema,
+    flat_schema,
+    parse,
+    wire_schema,
+)
 from server.errors import Code, WinnowError
 from server.knowledge import OPERATIONS
 from server.tools import TOOLS
@@ -33,7 +46,8 @@ def test_the_schema_of_arguments_is_flat_and_has_no_union(model: type[BaseModel]
 def test_the_schema_of_an_answer_is_flat_and_what_may_be_null_says_so(model: type[BaseModel]) -> None:
     schema = dict(answer_schema(model))
     text = json.dumps(schema)
-    assert (schema["type"], schema["required"]) == ("object", ["meta"])
+    assert schema["type"] == "object"
+    assert "meta" in schema["required"]
     assert [word for word in ("$ref", "$defs", "oneOf", "allOf") if f'"{word}"' in text] == []
     assert "anyOf" not in schema
     assert [node for node in nodes(schema) if "anyOf" in node and {"type": "null"} not in node["anyOf"]] == []
@@ -92,7 +106,10 @@ def test_every_number_string_and_list_of_a_schema_is_bounded(model: type[BaseMod
         ({"query": "ok", "filter_ids": ["x"] * 101}, "filter_ids:"),
         ({"query": "ok", "filters": {"tag": ["a"]}}, "filters.tag: no such argument; did you mean 'tags'?"),
         ({"query": "ok", "filters": {"updated_after": "yesterday"}}, "filters.updated_after:"),
-        ({"query": "ok", "session_id": "s"}, "session_id: no such argument"),
+        ({"query": "ok", "topK": 3}, "topK: no such argument; did you mean 'top_k'?"),
+        ({"query": "ok", "vendor": "acme"}, "vendor: no such argument; did you mean 'vendor_filter'?"),
+        ({"query": "ok", "doc_tag": "a"}, "doc_tag: no such argument; did you mean 'filters.doc_tag'?"),
+        ({"question": "ok"}, "give a query, or filter_ids"),
         ({"query": "\ud800"}, "query:"),
         ({"query": ["ok"]}, "query:"),
     ],
@@ -113,6 +130,119 @@ def test_null_means_not_given_and_json_text_stands_for_lists_and_objects() -> No
         {"query": "ok", "cursor": None, "filter_ids": '["a1"]', "filters": '{"tags": ["x"], "path_prefix": null}'},
     )
     assert (request.filter_ids, request.filters and request.filters.tags, warnings) == (["a1"], ["x"], ())
+
+
+def test_arguments_that_a_tool_does_not_have_are_ignored_with_a_warning() -> None:
+    request, warnings = parse(SemanticSearch, {"query": "ok", "random_string": "", "\x1b[2J\n": 1})
+    assert request == parse(SemanticSearch, {"query": "ok"})[0]
+    (warning,) = warnings
+    assert warning.startswith(r"no such argument, ignored: random_string, '\x1b[2J\n'; known: query, top_k")
+    many = {"query": "ok", **{f"{number}" * 500: 1 for number in range(1_000, 1_050)}}
+    assert len(parse(SemanticSearch, many)[1][0]) < 500
+
+
+@pytest.mark.parametrize("nothing", [None, "", []])
+def test_null_and_what_is_empty_mean_not_given_where_an_argument_is_optional(nothing: Any) -> None:
+    everything = dict.fromkeys(SemanticSearch.model_fields, nothing)
+    inner: dict[str, Any] = {
+        "filters": dict.fromkeys(SearchFilters.model_fields, nothing),
+        "scope": dict.fromkeys(Scope.model_fields, nothing),
+        "filter_ids": [nothing],
+    }
+    for more in ({}, inner):
+        request, warnings = parse(SemanticSearch, {**everything, **more, "query": "ok"})
+        given = request.model_dump(exclude_defaults=True, exclude={"filters", "scope"})
+        assert (given, warnings) == ({"query": "ok"}, ())
+        assert (request.filters or SearchFilters(), request.scope or Scope()) == (SearchFilters(), Scope())
+    with pytest.raises(WinnowError):
+        parse(KbSearch, {"query": nothing})
+
+
+def values(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
+    """Values that a listed schema allows, those at its bounds among them."""
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    least, most = schema.get("minimum"), schema.get("maximum")
+    match schema["type"]:
+        case "object":
+            given = {name: values(value) for name, value in schema["properties"].items()}
+            required = {name: given.pop(name) for name in schema.get("required", ())}
+            return st.fixed_dictionaries(required, optional=given)
+        case "array":
+            longest = min(schema["maxItems"], 3)
+            return st.lists(values(schema["items"]), min_size=schema.get("minItems", 0), max_size=longest)
+        case "string" if "pattern" in schema:
+            return st.from_regex(schema["pattern"], fullmatch=True)
+        case "string":
+            sizes = {"min_size": schema.get("minLength", 0), "max_size": min(schema.get("maxLength", 99), 99)}
+            return st.text(st.characters(codec="utf-8"), **sizes).filter(lambda text: not text or text.strip())
+        case "integer":
+            return st.integers(least, most) | st.sampled_from([least, most])
+        case "number":
+            return st.floats(least, most) | st.sampled_from([least, most])
+        case _:
+            return st.booleans()
+
+
+@pytest.mark.parametrize("has_projects", [True, False])
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@hypothesis.settings(max_examples=25, deadline=None)
+@hypothesis.given(data=st.data())
+def test_what_is_listed_is_what_is_taken(tool: Any, has_projects: bool, data: st.DataObject) -> None:
+    """Blank questions and a search for nothing are refused by the words of the tool, not by its schema."""
+    arguments = data.draw(values(wire_schema(tool.arguments, has_projects=has_projects)))
+    for name in ("query", "question"):
+        if name in arguments and len(arguments[name].strip()) < 2:
+            arguments[name] = "two words"
+    if tool.name == "semantic_search":
+        arguments.setdefault("query", "two words")
+    _, warnings = parse(tool.arguments, arguments)
+    assert warnings == ()
+
+
+def bounds(schema: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, Any]]:
+    """Every bound of a schema: where it stands, its keyword and its value."""
+    for name, value in schema.get("properties", {}).items():
+        for keyword in ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"):
+            if keyword in value:
+                yield (*path, name), keyword, value[keyword]
+        yield from bounds(value, (*path, name))
+
+
+_BEYOND: Mapping[str, Callable[[Any], Any]] = {
+    "minimum": lambda bound: bound - 1,
+    "maximum": lambda bound: bound + 1,
+    "minLength": lambda bound: "x" * (bound - 1),
+    "maxLength": lambda bound: "x" * (bound + 1),
+    "minItems": lambda bound: ["x"] * (bound - 1),
+    "maxItems": lambda bound: ["x"] * (bound + 1),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_each_bound_that_is_listed_is_the_validator_s(tool: Any) -> None:
+    schema = wire_schema(tool.arguments, has_projects=True)
+    found = list(bounds(schema))
+    for path, keyword, bound in found:
+        value = _BEYOND[keyword](bound)
+        for name in reversed(path):
+            value = {name: value}
+        with pytest.raises(WinnowError) as caught:
+            parse(tool.arguments, value)
+        assert [field for field in caught.value.details["fields"] if field.startswith(".".join(path))], (
+            path,
+            keyword,
+        )
+    assert found
+
+
+def test_no_listed_bound_is_longer_than_hosts_make_grammars_of() -> None:
+    lengths = [
+        bound for tool in TOOLS for _, keyword, bound in bounds(wire_schema(tool.arguments)) if "Len" in keyword
+    ]
+    assert max(lengths) <= 2_000
+    with pytest.raises(WinnowError, match="code"):
+        parse(ExecuteCode, {"code": "x" * 51_201})
 
 
 def test_a_project_inside_filters_is_ignored_with_a_warning() -> None:

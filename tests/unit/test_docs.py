@@ -16,6 +16,7 @@ from types import ModuleType
 import pytest
 
 from sandbox import Outcome
+from security.suite import attacks
 from server.app import running
 from server.backends.opening import open_backends
 from server.cli import COMMANDS
@@ -75,6 +76,26 @@ def _shell(home: Path, command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_the_readme_names_every_tool() -> None:
+    """The table is complete, but for the tools of old hosts, and names nothing that is not there."""
+    section = (ROOT / "README.md").read_text("utf-8").partition("## What an agent gets")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named == {tool.name.replace(".", "_") for tool in TOOLS if "(earlier tool)" not in tool.title}
+
+
+def test_the_readme_does_not_promise_more_attacks_than_there_are() -> None:
+    """The number is a round one below the true one."""
+    (stated,) = re.findall(r"with more than (\d+) programs", (ROOT / "README.md").read_text("utf-8"))
+    assert int(stated) < len(list(attacks()))
+
+
+def test_decisions_are_numbered_without_a_gap() -> None:
+    """A number that is missing looks like a decision that was hidden."""
+    numbers = sorted(int(path.name[:4]) for path in (ROOT / "docs/decisions").glob("*.md"))
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
 def _shell_examples() -> Iterator[tuple[str, str]]:
     for page in PAGES:
         for block in _blocks(page, "sh"):
@@ -91,11 +112,12 @@ def test_every_shell_example_runs(page: str, example: str, home: Path) -> None:
 
 
 def _described() -> Iterator[tuple[str, str]]:
-    """What the descriptions of tools end with."""
+    """What descriptions of arguments end with."""
     for tool in TOOLS:
-        _, found, example = tool.description.partition("Example:\n")
-        if found:
-            yield f"description of {tool.name}", example
+        for name, words in tool.arguments_worded(load_settings()).items():
+            _, found, example = words.partition("Example:\n")
+            if found:
+                yield f"{name} of {tool.name}", example
 
 
 SCRIPT_EXAMPLES = [
@@ -105,7 +127,7 @@ SCRIPT_EXAMPLES = [
 
 
 def test_the_example_in_the_description_of_scripts_is_one_of_them() -> None:
-    assert [place for place, _ in _described()] == ["description of execute_code"]
+    assert [place for place, _ in _described()] == ["code of execute_code"]
 
 
 @pytest.fixture(scope="module")

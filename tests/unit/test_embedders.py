@@ -20,6 +20,7 @@ from server.backends.openai_api import AT_ONCE, OpenAIEndpoint
 from server.backends.turns import FEW, RightOfWay, Turns
 from server.errors import WinnowError
 from server.settings import load_settings
+from tests.patience import LIMIT
 from tests.tiny_models import TABLE, WORDS, write_model
 
 
@@ -215,7 +216,7 @@ def test_a_folder_is_chosen_by_a_setting(tmp_path: Path) -> None:
     "wrong", ["word2vec", "fastembed:", "openai:ftp://host#model", "openai:http://host", "onnx:"]
 )
 def test_a_model_of_no_known_kind_is_a_usage_error(wrong: str) -> None:
-    with pytest.raises(WinnowError, match="embedder: string should match") as caught:
+    with pytest.raises(WinnowError, match="embedder: should be minilm") as caught:
         load_settings(embedder=wrong)
     assert caught.value.reason == "INVALID_REQUEST"
 
@@ -269,14 +270,14 @@ def test_an_ingest_lets_a_question_go_first() -> None:
     def embed_one(text: str) -> Any:
         if text == "question":
             question_began.set()
-            question_may_end.wait(20)
+            question_may_end.wait(LIMIT)
         began.append(text)
         return np.zeros(1, dtype=np.float32)
 
     turns = Turns(embed_one)
     asking = threading.Thread(target=turns.rows, args=(["question"],))
     asking.start()
-    assert question_began.wait(20)
+    assert question_began.wait(LIMIT)
     way = turns._way
     assert not way.give(0.01)
     question_may_end.set()

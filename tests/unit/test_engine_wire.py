@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 from dataclasses import asdict, replace
 from itertools import pairwise
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from server.engine.wire import (
+    ENGINE_SETTINGS,
     OWN_SETTINGS,
     REPLIES,
     REQUESTS,
@@ -25,6 +27,7 @@ from server.engine.wire import (
     disagreement,
     from_answer,
     from_error,
+    introduction,
     pack,
     plain,
     to_answer,
@@ -36,6 +39,7 @@ from server.models import Chunk, Document, Passage
 from server.operations.base import Answer
 from server.scratch import Scratch
 from server.settings import Settings, load_settings
+from tests.tiny_models import TABLE, write_model
 
 LONGEST = 4096
 WAYS = st.sampled_from([REQUESTS, REPLIES])
@@ -106,14 +110,14 @@ def _over_the_wire(message: dict[str, Any]) -> dict[str, Any]:
 
 # What decides which library is opened, and with which model.
 _SHARED = {
-    *("store", "models", "embedding", "embedder", "reranker", "entities", "graph", "index_memory_mb"),
-    *("qdrant_url", "qdrant_shards", "qdrant_replicas", "qdrant_on_disk", "neo4j_url", "neo4j_user"),
+    *("embedding", "embedder", "reranker", "entities", "graph"),
+    *("qdrant_url", "neo4j_url", "neo4j_user"),
 }
 
 
 def test_every_setting_is_a_client_s_own_or_shared_or_secret() -> None:
     """A new one is sorted by whoever adds it."""
-    assert sorted([*OWN_SETTINGS, *SECRET_SETTINGS, *_SHARED]) == sorted(Settings.model_fields)
+    assert sorted([*OWN_SETTINGS, *ENGINE_SETTINGS, *SECRET_SETTINGS, *_SHARED]) == sorted(Settings.model_fields)
     assert {
         name for name, field in Settings.model_fields.items() if "Secret" in str(field.annotation)
     } == SECRET_SETTINGS
@@ -128,14 +132,47 @@ def test_settings_mean_the_same_at_the_other_end(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir("/")
     theirs = Settings(**told)
     assert plain(theirs) == told
-    assert (theirs.embedder, theirs.reranker) == (f"onnx:{tmp_path}/models/small", tmp_path / "second")
+    assert (theirs.embedder.whole, theirs.reranker) == (f"onnx:{tmp_path}/models/small", tmp_path / "second")
     assert (theirs.boost_types, theirs.skills) == ((("code", 0.5),), (Path("/one"), Path("/two")))
 
 
 def test_clients_agree_on_every_setting_that_is_not_named_as_their_own() -> None:
-    ours = plain(load_settings(project="a"))
-    assert disagreement(ours, plain(load_settings(project="b", limits="strict"))) == []
-    assert disagreement(ours, plain(load_settings(graph="off", embedding="off"))) == ["embedding", "graph"]
+    ours = introduction(load_settings(project="a"))
+    assert disagreement(ours, introduction(load_settings(project="b", limits="strict"))) == []
+    assert disagreement(ours, introduction(load_settings(graph="off", embedding="off"))) == ["embedding", "graph"]
     assert disagreement(ours, {**ours, "set by a later winnow": 1}) == ["set by a later winnow"]
     secrets = {name: SecretStr("sesame") for name in SECRET_SETTINGS}
     assert "sesame" not in json.dumps(plain(load_settings(**secrets)))
+
+
+def test_what_no_answer_depends_on_need_not_agree(tmp_path: Path) -> None:
+    ours = introduction(load_settings(store=tmp_path / "a", models=tmp_path / "one"))
+    theirs = load_settings(
+        store=tmp_path / "b", models=tmp_path / "two", index_memory_mb=512, qdrant_shards=3, qdrant_on_disk=False
+    )
+    assert disagreement(ours, introduction(theirs)) == []
+
+
+def test_a_model_is_the_same_wherever_its_files_lie(tmp_path: Path) -> None:
+    folders = [tmp_path / user / "model" for user in ("one", "two", "three")]
+    for folder in folders:
+        write_model(folder, -TABLE if "three" in str(folder) else TABLE)
+    for setting in ("embedder", "reranker"):
+        kind = "onnx:" if setting == "embedder" else ""
+        one, two, three = (introduction(load_settings(**{setting: f"{kind}{folder}"})) for folder in folders)
+        assert (disagreement(one, two), disagreement(one, three)) == ([], [setting])
+    shutil.rmtree(folders[1])
+    write_model(folders[1], -TABLE)
+    assert introduction(load_settings(reranker=folders[1])) == three
+    nothing, nowhere = (introduction(load_settings(reranker=tmp_path / name)) for name in ("nothing", "nowhere"))
+    assert disagreement(nothing, nowhere) == ["reranker"]
+
+
+def test_arguments_that_are_too_long_are_the_caller_s_mistake_and_answers_are_a_budget() -> None:
+    with pytest.raises(WinnowError) as asked:
+        pack({"id": 1, "query": "x" * REQUESTS.longest}, REQUESTS)
+    assert (asked.value.code, asked.value.details["bytes"]) == ("INVALID_ARGUMENT", REQUESTS.longest + 19)
+    assert "1,048,595 bytes, and 1,048,576 can be sent" in asked.value.message
+    with pytest.raises(WinnowError) as answered:
+        pack({"id": 1}, replace(REPLIES, longest=5))
+    assert answered.value.reason == "OUTPUT_BYTES"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import pytest
@@ -96,13 +96,37 @@ def test_what_a_quote_shows_no_other_quote_of_the_passage_shows_again(max_tokens
     assert [sum(sentence in quote for quote in found) for sentence in sentences] == [1] * len(sentences)
 
 
-def test_a_score_is_the_share_of_the_questions_terms_that_the_span_says() -> None:
+def test_confidence_is_the_share_of_the_questions_terms_that_the_quote_says() -> None:
     (best,) = quotes("kept ninety years", [MANUAL], limit=1, max_tokens=80, context_tokens=20)
-    assert (best.passage, MANUAL[best.start : best.end], best.score) == (
+    assert (best.passage, MANUAL[best.start : best.end], best.confidence, best.likeness) == (
         0,
         "They are kept for ninety days.",
         pytest.approx(2 / 3),
+        None,
     )
+
+
+@pytest.mark.parametrize("similarity", [None, lambda texts: [0.3] * len(texts)], ids=["words", "dense"])
+def test_confidence_counts_what_the_quote_shows_around_its_sentence(
+    similarity: Callable[[Sequence[str]], Sequence[float]] | None,
+) -> None:
+    """Seven of eight words stand in the two sentences that are shown, however they were found."""
+    text = "The port of a gateway is open by default. Firewall rules are set for backups. Nothing else is said."
+    question = "port gateway open default firewall rules set volcano"
+    (first, *_) = quotes(
+        question, [text], limit=1, max_tokens=80, context_tokens=20, priors=[1.0], similarity=similarity
+    )
+    assert "Firewall rules are set" in first.text
+    assert first.confidence == 7 / 8
+    assert first.likeness == (None if similarity is None else 0.3)
+
+
+def test_two_quotes_of_every_ranked_passage_come_before_a_third_of_one() -> None:
+    passages = ["Backup one. Backup two. Backup three.", "A backup is kept. No backup is lost.", "Backup again."]
+    found = quotes("backup", passages, limit=9, max_tokens=80, context_tokens=0, priors=[1.0, 0.5, 0.1])
+    assert [quote.passage for quote in found] == [0, 0, 1, 1, 2, 0]
+    few = quotes("backup", passages, limit=9, max_tokens=80, context_tokens=0, priors=[1.0, 0.5, 0.1], from_most=2)
+    assert [quote.passage for quote in few] == [0, 0, 1, 1, 0]
 
 
 @pytest.mark.parametrize("question", ["", "of it", "an unheard question about volcanoes", "?!"])
@@ -148,7 +172,7 @@ def test_the_span_of_a_better_passage_is_quoted_first() -> None:
 
 def test_a_passage_that_was_found_by_its_title_is_quoted_with_its_first_span() -> None:
     (found,) = quotes("backup", ["About volcanoes. More."], limit=9, max_tokens=80, context_tokens=0, priors=[1.0])
-    assert (found.text, found.score) == ("About volcanoes.", 0.0)
+    assert (found.text, found.confidence) == ("About volcanoes.", 0.0)
 
 
 def test_context_never_pushes_the_span_out() -> None:
@@ -178,16 +202,23 @@ def test_a_long_code_block_is_quoted_around_its_match() -> None:
 def holds_for(question: str, passages: list[str], limit: int, max_tokens: int, context: int) -> list[Quote]:
     found = quotes(question, passages, limit=limit, max_tokens=max_tokens, context_tokens=context)
     assert len(found) <= limit
+    scores: list[float] = []
     for quote in found:
         passage = passages[quote.passage]
         assert count_tokens(quote.text) <= max_tokens
         assert 0 < len(quote.text) <= MAX_QUOTE_CHARS
         assert quote.text.strip("…") in passage
-        assert 0 < quote.score <= 1
-        assert quote.score in {span.score for span in scored_spans(passage, terms(question))}
+        said = {match.term for match in matches(quote.text, terms(question))}
+        assert quote.confidence == len(said) / len(terms(question))
+        scores.append(
+            {(one.start, one.end): one.score for one in scored_spans(passage, terms(question))}[
+                quote.start, quote.end
+            ]
+        )
+        assert 0 < scores[-1] <= 1
         span = passage[quote.start : quote.end]
         assert (span in quote.text) or not (len(span) <= MAX_QUOTE_CHARS and count_tokens(span) <= max_tokens)
-    assert [quote.score for quote in found] == sorted((quote.score for quote in found), reverse=True)
+    assert scores == sorted(scores, reverse=True)
     return found
 
 
@@ -258,7 +289,7 @@ def test_a_similarity_is_asked_for_so_many_spans_and_no_more() -> None:
     passages = [f"Backup number {number}." for number in range(100, 100 + 3 * SIMILAR_SPANS)]
     found = quotes("backup number", passages, limit=100, max_tokens=80, context_tokens=0, similarity=likeness)
     assert (asked, len(found)) == ([SIMILAR_SPANS], SIMILAR_SPANS)
-    assert all(0 <= quote.score <= 1 for quote in found)
+    assert all(0 <= quote.confidence <= 1 and 0 <= (quote.likeness or 0) <= 1 for quote in found)
 
 
 @pytest.mark.parametrize(("likeness", "expected"), [(0.5, ["Someone may be faster."]), (0.1, [])])
@@ -274,6 +305,19 @@ def test_a_span_without_a_term_is_quoted_only_where_it_is_like_the_question(
         similarity=lambda texts: [likeness] * len(texts),
     )
     assert [quote.text for quote in found] == expected
+
+
+def test_where_nothing_is_like_the_question_the_best_passage_is_quoted_as_by_words_alone() -> None:
+    (quote,) = quotes(
+        "retry policy",
+        ["About volcanoes. More."],
+        limit=6,
+        max_tokens=80,
+        context_tokens=0,
+        priors=[1.0],
+        similarity=lambda texts: [0.0] * len(texts),
+    )
+    assert (quote.text, quote.confidence, quote.likeness) == ("About volcanoes.", 0.0, None)
 
 
 def test_no_similarity_is_asked_where_there_is_no_text() -> None:

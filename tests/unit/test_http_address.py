@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from server.errors import WinnowError
-from server.transports.http import parse_address
+from server.transports.addresses import parse_address
 
 
 @pytest.mark.parametrize(

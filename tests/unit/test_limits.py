@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from server.errors import WinnowError
-from server.transports.limits import CALLS_PER_MINUTE, RateLimit
+from server.settings import Settings
+from server.transports.limits import RateLimit
 
 
 class Clock:
@@ -20,8 +21,8 @@ class Clock:
 
 def test_a_client_that_has_used_its_minute_is_told_when_to_come_back() -> None:
     clock = Clock()
-    limit = RateLimit(clock)
-    for _ in range(CALLS_PER_MINUTE["script"]):
+    limit = RateLimit(Settings(), clock)
+    for _ in range(Settings().scripts_per_minute):
         limit.take("a", "script")
         clock.seconds += 1
     with pytest.raises(WinnowError) as caught:
@@ -32,8 +33,18 @@ def test_a_client_that_has_used_its_minute_is_told_when_to_come_back() -> None:
 
 
 def test_clients_and_kinds_do_not_share_a_limit() -> None:
-    limit = RateLimit(Clock())
-    for _ in range(CALLS_PER_MINUTE["script"]):
+    limit = RateLimit(Settings(), Clock())
+    for _ in range(Settings().scripts_per_minute):
         limit.take("a", "script")
     limit.take("b", "script")
     limit.take("a", "direct")
+
+
+def test_what_a_minute_allows_is_a_setting() -> None:
+    clock = Clock()
+    limit = RateLimit(Settings(calls_per_minute=2, scripts_per_minute=1, reads_per_minute=3), clock)
+    for kind, allowed in (("direct", 2), ("script", 1), ("read", 3)):
+        for _ in range(allowed):
+            limit.take("a", kind)
+        with pytest.raises(WinnowError, match=f"{allowed} {kind} calls a minute are used up"):
+            limit.take("a", kind)

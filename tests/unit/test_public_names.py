@@ -62,6 +62,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "Usage",
         "WallReport",
         "Walls",
+        "looks_possible",
         "probe",
     ],
     "server": ["__version__"],
@@ -107,6 +108,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "SemanticSearch",
         "VendorAnswer",
         "answer_schema",
+        "empty_answer",
         "flat_schema",
         "parse",
         "wire_schema",
@@ -133,7 +135,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "OPERATIONS",
         "SCRIPT",
     ],
-    "server.tools": ["TOOLS", "Context", "Result", "Tool"],
+    "server.tools": ["EARLIER", "TOOLS", "Context", "Result", "Tool"],
 }
 
 

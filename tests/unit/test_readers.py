@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -157,6 +158,72 @@ def test_binary_data_is_refused_with_a_reason(tmp_path: Path) -> None:
     path.write_bytes(b"MZ\0\0")
     with pytest.raises(Unreadable, match="binary, not text"):
         list(read(path, "a.md"))
+
+
+_PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["a.md", "a.txt", "a.html", "a.rst", "a.csv", "a.py", "a.jsonl", "a.pdf", "README"]
+)
+@pytest.mark.parametrize(
+    ("data", "looks"),
+    [
+        (_PDF, "PDF"),
+        (b"PK\x03\x04\x14" + b"x" * 99, "a ZIP archive or an office document"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"x" * 99, "an old office document"),
+        (b"\x89PNG\r\n\x1a\n" + b"x" * 99, "an image"),
+        (b"\x1f\x8b\x08" + b"x" * 99, "an archive"),
+    ],
+)
+def test_a_binary_format_is_named_whatever_the_file_is_called(
+    tmp_path: Path, name: str, data: bytes, looks: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(Unreadable) as refused:
+        list(read(path, name))
+    assert str(refused.value) == f"not text (looks like {looks})"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%PDF-1.7 is how a PDF begins.\n",
+        "PK is a name.",
+        "GIF89a is a format.",
+        "7z, Rar! and BZh9 are archives.",
+        "\x1b[31mred\x1b[0m\b\b\f" * 500,
+        "a\x01b\x1fc\x1ed\n" * 500,
+        "\x01" * 200,
+    ],
+)
+def test_text_about_binary_formats_and_text_with_control_characters_is_read(text: str) -> None:
+    assert decoded(text.encode()) == text
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp1251", "koi8-r", "cp866", "iso8859-7", "mac-roman"])
+def test_text_in_an_old_encoding_is_read_in_some_way(encoding: str) -> None:
+    text = "".join(map(chr, range(0xC0, 0x460))) * 50
+    data = text.encode(encoding, "ignore")
+    assert decoded(data) == data.decode("cp1252", "replace")
+
+
+@pytest.mark.parametrize("text", ["Zürich, Ελλάδα, 東京, \U0001f600\n" * 200, "\ufffd" * 200])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_text_with_a_byte_order_mark_is_read(text: str, encoding: str) -> None:
+    assert decoded(text.encode(encoding)) == text
+
+
+_NOISE = Random(7).randbytes(40_000).replace(b"\0", b"\xfe")
+
+
+@pytest.mark.parametrize(
+    "data", [_NOISE, b"\xef\xbb\xbf" + _NOISE, b"\xff\xfe" + _NOISE, b"\x01\x02" * 5_000, b"%PDF\n" + _NOISE]
+)
+def test_bytes_of_no_known_format_that_are_no_text_are_refused(data: bytes) -> None:
+    with pytest.raises(Unreadable, match="binary, not text"):
+        decoded(data)
 
 
 def test_a_file_that_is_too_large_is_refused_with_the_limit(tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ from server.tools.execute_code import _SMALLER_LANGUAGE, DESCRIPTION, TOOL
 
 
 def test_the_description_tells_the_agent_of_the_smaller_language() -> None:
-    assert [part for part in _SMALLER_LANGUAGE if part not in DESCRIPTION] == []
-    worded = TOOL.worded(DESCRIPTION, Settings(sandbox="monty"))
-    assert [part for part in _SMALLER_LANGUAGE.values() if part not in worded] == []
-    assert len(worded) < 1500
+    told = DESCRIPTION + TOOL.arguments_worded(Settings())["code"]
+    assert [part for part in _SMALLER_LANGUAGE if part not in told] == []
+    smaller = Settings(sandbox="monty")
+    worded = TOOL.worded(DESCRIPTION, smaller), TOOL.arguments_worded(smaller)["code"]
+    assert [part for part in _SMALLER_LANGUAGE.values() if part not in "".join(worded)] == []
+    assert max(map(len, worded)) <= 1000
 
 
 def test_its_reference_has_what_it_has_and_says_what_it_has_not() -> None:

@@ -1,4 +1,7 @@
-"""Every attack is held by the whole sandbox, by each half alone where it says so, and by nothing else."""
+"""Every attack by a script is held by the whole sandbox, by each half alone where it says so, and by nothing else.
+
+Attacks on other surfaces are tried in test_surface_attacks.py.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from security import audit, suite
 from security.audit import Trial
 from security.suite import Attack
 
-ATTACKS = list(suite.attacks())
+ATTACKS = [attack for attack in suite.attacks() if attack.is_script]
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(600)]
 
 Results = Mapping[str, Trial]
@@ -36,10 +39,10 @@ def _results(mode: str) -> Callable[..., Results]:
 control, fence, walls, both = map(_results, audit.MODES)
 
 
-def test_the_suite_has_at_least_250_attacks_in_25_families_that_somebody_claims_to_stop() -> None:
+def test_the_suite_has_at_least_700_attacks_in_34_families_that_a_half_claims_to_stop() -> None:
     families = {attack.family for attack in ATTACKS}
     claimed = {attack.family for attack in ATTACKS if attack.verdicts.keys() & {"fence", "walls"}}
-    assert (len(ATTACKS) >= 250, len(families) >= 25, families - claimed) == (True, True, set())
+    assert (len(ATTACKS) >= 700, len(families) >= 34, families - claimed) == (True, True, set())
 
 
 def _claimed(mode: str) -> pytest.MarkDecorator:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sandbox import monty
+from tests.patience import LIMIT
 
 pytestmark = [
     pytest.mark.walls,
@@ -36,7 +37,7 @@ GRANTS = {
 
 def _on(host: str, task: str, *accepted: str) -> Any:
     command = [sys.executable, str(PROGRAM), host, task, *accepted]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -21,6 +21,7 @@ import client_sdk
 from client_sdk import ladder, walks
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, monty, monty_sdk, probe
 from sandbox.menu import MENU
+from tests.patience import LIMIT, until
 
 ROOT = Path(__file__).parents[2]
 MIB = 1024 * 1024
@@ -170,12 +171,12 @@ def test_every_ending_has_its_status_and_type(small: Bench, code: str, status: s
     assert small.run("1 + 1").result == 2
 
 
-@pytest.mark.parametrize("code", ["while True: pass", "import time\ntime.sleep(60)", "sum(range(10**12))"])
+@pytest.mark.parametrize("code", ["while True: pass", "import time\ntime.sleep(3600)", "sum(range(10**12))"])
 def test_the_wall_clock_ends_everything(small: Bench, code: str) -> None:
     started = time.monotonic()
     outcome = small.run("print('before')\n" + code, limits=Limits(wall_seconds=1.5, memory_bytes=128 * MIB))
     assert (outcome.status, outcome.stdout) == ("timeout", "before\n")
-    assert 1.5 <= time.monotonic() - started < 15
+    assert 1.5 <= time.monotonic() - started < LIMIT
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process that runs already")
@@ -442,7 +443,7 @@ asyncio.run(main())
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_nothing_is_left_behind_after_many_scripts() -> None:
     command = [sys.executable, "-c", _RUNS_MANY.format(root=str(ROOT))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert (done.stdout, done.stderr) == ("0\n[]\n", "")
 
 
@@ -472,9 +473,7 @@ def test_nothing_outlives_a_server_that_is_killed() -> None:
     os.kill(server.pid, signal.SIGKILL)
     server.wait()
     server.stdout.close()
-    deadline = time.monotonic() + 5
-    while any(_alive(pid) for pid in family) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: not any(_alive(pid) for pid in family))
     assert len(family) >= 2
     assert [pid for pid in family if _alive(pid)] == []
 

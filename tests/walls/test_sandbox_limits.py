@@ -9,13 +9,16 @@ import math
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, Usage
+from tests.patience import LIMIT
 
 pytestmark = pytest.mark.walls
 
@@ -103,7 +106,7 @@ def test_a_call_limit_can_be_caught_but_not_passed(bench: Any) -> None:
     "code",
     [
         "while True: pass",
-        "import time\ntime.sleep(60)",
+        "import time\ntime.sleep(3600)",
         "sum(range(10**12))",
         "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass",
         "import re\nre.match('(a+)+$', 'a' * 40 + 'b')",
@@ -115,7 +118,7 @@ def test_the_wall_clock_ends_everything(bench: Any, code: str) -> None:
     outcome = bench.run("print('before')\n" + code, limits=replace(SMALL, wall_seconds=0.5))
     took = time.monotonic() - started
     assert (ending(outcome), outcome.stdout) == (("timeout", "Timeout"), "before\n")
-    assert 0.5 <= took < 10
+    assert 0.5 <= took < LIMIT
     assert bench.run("1 + 1").result == 2
 
 
@@ -285,7 +288,32 @@ def test_a_script_that_only_calls_is_ended_at_its_wall_clock_all_the_same() -> N
 
     outcome = asyncio.run(run())
     assert ending(outcome) == ("timeout", "Timeout")
-    assert outcome.usage.sdk_calls > 1000
+    assert outcome.usage.sdk_calls > 10  # how many is up to the machine
+
+
+def test_a_script_that_dies_takes_its_calls_along() -> None:
+    """Its host does not go on for a child that waits for no answer."""
+    cancelled: list[str] = []
+
+    async def answer(method: str, params: Mapping[str, Any]) -> Reply:
+        here = psutil.Process()
+        for process in here.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if process.ppid() != here.pid:  # the fork server is this process's own child
+                    process.kill()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            cancelled.append(method)
+        raise AssertionError
+
+    async def run() -> Outcome:
+        async with Sandbox(limits=replace(SMALL, wall_seconds=600.0)) as sandbox:
+            return await sandbox.run("kb.search('a')", call=answer)
+
+    outcome = asyncio.run(run())
+    assert (outcome.status, cancelled) == ("crashed", ["kb.search"])
+    assert outcome.usage.wall_ms < 300_000
 
 
 def test_what_a_script_says_of_its_progress_is_heard_on_one_clean_line(bench: Any) -> None:

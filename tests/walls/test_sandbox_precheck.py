@@ -50,7 +50,7 @@ CERTAIN = {
         2,
         "did you mean 'top_k'?",
     ),
-    "fetch()": ("TypeError", 1, "it takes: fetch(ids, level='full', max_tokens=None, *, scope=None)"),
+    "fetch()": ("TypeError", 1, "it takes: fetch(ids, level='full', max_tokens=None, *, missing="),
     "semantic_search('retry', 5)": ("TypeError", 1, "it takes: semantic_search(query=None, *"),
     "semantic_search('retry', response_mode='ful')": ("SDKError", 1, "did you mean 'full'?"),
     "fetch('doc1', level='everything')": ("SDKError", 1, "one of 'auto', 'ids'"),
@@ -108,6 +108,7 @@ CERTAIN = {
     "format_for_agent([], style='tabel')": ("SDKError", 1, "did you mean 'table'?"),
     "fetch('a', tokens=500)": ("TypeError", 1, "did you mean 'max_tokens'?"),
     "fetch('a', level='meta')": ("SDKError", 1, "'metadata'"),
+    "fetch('a', missing='ignore')": ("SDKError", 1, "one of 'raise', 'skip'"),
     "quotes()": ("TypeError", 1, "it takes: quotes(rows, max_chars=400)"),
     "budget(1)": ("TypeError", 1, "it takes: budget()"),
     "formatforagent([])": ("NameError", 1, "did you mean 'format_for_agent'?"),
@@ -285,6 +286,9 @@ def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() ->
     levels = contracts.flat_schema(contracts.Fetch)["properties"]["level"]["enum"]
     directions = contracts.flat_schema(contracts.GraphExpand)["properties"]["direction"]["enum"]
     choices = {"response_mode": tuple(modes), "level": tuple(levels), "format": tuple(formats)}
+    syntaxes = contracts.flat_schema(contracts.SemanticSearch)["properties"]["syntax"]["enum"]
+    missing = contracts.flat_schema(contracts.Fetch)["properties"]["missing"]["enum"]
+    choices |= {"syntax": tuple(syntaxes), "missing": tuple(missing)}
     choices |= {"direction": tuple(directions), "style": ("text", "table", "json"), "match": ("all", "any")}
     assert (set(FIELDS), CHOICES) == (fields, choices)
 

@@ -1,4 +1,4 @@
-# fence: error | walls: -
+# fence: rejected | walls: -
 import json
 from collections import UserDict
 

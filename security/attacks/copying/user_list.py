@@ -1,4 +1,4 @@
-# fence: error | walls: -
+# fence: rejected | walls: -
 import math
 from collections import UserList
 

@@ -1,4 +1,4 @@
-# fence: error | walls: -
+# fence: rejected | walls: -
 from abc import ABC
 from collections.abc import Generator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-# fence: rejected | walls: -
+# fence: ok | walls: -
 from dataclasses import dataclass
 
 class Base:

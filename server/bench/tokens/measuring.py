@@ -22,12 +22,14 @@ from server.bench.tokens.statistics import MEASURED, Measured, Run
 from server.bench.tokens.task import ARMS, Task
 from server.demo.client import connected, offers_scripts, wait_for_model
 from server.errors import WinnowError
+from server.settings import Settings
 from server.tokens import count_tokens, encoding_name
-from server.transports.limits import CALLS_PER_MINUTE
+from server.transports.limits import calls_per_minute
 
 # A transcript has fewer calls than what is left of a minute's then, waiting for the model included.
-_ENOUGH_CALLS = CALLS_PER_MINUTE["direct"] // 3
-_ENOUGH_SCRIPTS = CALLS_PER_MINUTE["script"] - 2
+_ALLOWED = calls_per_minute(Settings())
+_ENOUGH_CALLS = _ALLOWED["direct"] // 3
+_ENOUGH_SCRIPTS = _ALLOWED["script"] - 2
 OnProgress = Callable[[str, int, int], None]
 
 

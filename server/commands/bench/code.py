@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from server.bench import code as subject
 from server.commands.bench.standing import OnProgress, Opened, bar_shown, with_questions
 from server.commands.output import Json, Project, Store, errors_shown, print_json
+from server.commands.screen import Screen
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -83,7 +83,7 @@ async def _over_stdio(
 
 def show_code(figures: Mapping[str, Any]) -> None:
     """For people: a table for each way of serving."""
-    console = Console(highlight=False)
+    console = Screen(highlight=False)
     for served in ("alone", "engine"):
         if served in figures:
             console.print(_table(served, figures))
@@ -92,11 +92,11 @@ def show_code(figures: Mapping[str, Any]) -> None:
 def _table(served: str, figures: Mapping[str, Any]) -> Table:
     told = figures[served]
     about = f"{served}: {figures['chunks']:,} chunks, {told['rounds']} rounds"
-    table = Table("", "", "p50", "p95", "processor", "its searches", "ratio", title=about)
+    table = Table("", "", "p50", "p95", "p99", "processor", "its searches", "ratio", title=about)
     parts = {f"{told['searches']} searches, {level}": ways for level, ways in told["many"].items()}
     for part, ways in {**parts, "three and a filter": told["three"]}.items():
         for way, row in ways.items():
-            times = (f"{row['ms'][key]:.1f} ms" for key in ("p50", "p95"))
+            times = (f"{row['ms'][key]:.1f} ms" for key in ("p50", "p95", "p99"))
             rest = (f"{row['searches_ms']['p50']:.1f} ms", f"{row['ratio']['p50']:.3f}") if "ratio" in row else ()
             table.add_row(part, way, *times, f"{row['processor_ms']['p50']:.1f} ms", *rest)
     return table

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from server.bench.engine import Job, OnProgress, measure
 from server.bench.kb import WARMUP, questions
 from server.commands.output import Json, Project, Store, errors_shown, print_json
+from server.commands.screen import Screen
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -63,14 +63,14 @@ def _asked(settings: Settings) -> list[str]:
 
 @contextmanager
 def _shown() -> Iterator[OnProgress]:
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Screen(stderr=True), transient=True) as bar:
         task = bar.add_task("")
         yield lambda name, done, of: bar.update(task, description=name, completed=done, total=max(of, 1))
 
 
 def show(figures: Mapping[str, Any]) -> None:
     """For people: tables."""
-    console = Console(highlight=False)
+    console = Screen(highlight=False)
     table = Table("call", "in process", "through the engine", "added", "processor added", title="warm, in turns")
     for name, row in figures["overhead_ms"].items():
         cells = (

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from server.bench import graph as networks
 from server.commands.output import Json, errors_shown, print_json
+from server.commands.screen import Screen
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _graph_figures(settings: Settings, nodes: int, edges: int, questions: int) -
         if settings.neo4j_url:
             space = f"winnow-bench-{secrets.token_hex(4)}-"
             stores["neo4j"] = open_neo4j(settings, space=space, query_seconds=_PATIENCE_SECONDS)
-        bar = opened.enter_context(Progress(console=Console(stderr=True), transient=True))
+        bar = opened.enter_context(Progress(console=Screen(stderr=True), transient=True))
         for name, store in stores.items():
             opened.callback(store.close)
             task = bar.add_task(name, total=len(made))
@@ -79,12 +79,12 @@ def _advance(bar: Progress, task: TaskID, done: int) -> None:
 
 
 def show_graph(figures: Mapping[str, Any]) -> None:
-    """For people: a row an operation, two columns a store."""
+    """For people: a row an operation, three columns a store."""
     stores = figures["stores"]
-    columns = [f"{name} {percentile}" for name in stores for percentile in ("p50", "p95")]
+    columns = [f"{name} {percentile}" for name in stores for percentile in ("p50", "p95", "p99")]
     table = Table("", *columns, title=f"{figures['nodes']:,} nodes, {figures['edges']:,} edges")
     for operation in next(iter(stores.values()))["ms"]:
         rows = [each["ms"][operation] for each in stores.values()]
-        table.add_row(operation, *(f"{row[key]:.2f} ms" for row in rows for key in ("p50", "p95")))
-    table.add_row("import", *(cell for each in stores.values() for cell in (f"{each['import_s']:.2f} s", "")))
-    Console(highlight=False).print(table)
+        table.add_row(operation, *(f"{row[key]:.2f} ms" for row in rows for key in ("p50", "p95", "p99")))
+    table.add_row("import", *(cell for each in stores.values() for cell in (f"{each['import_s']:.2f} s", "", "")))
+    Screen(highlight=False).print(table)

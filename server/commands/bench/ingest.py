@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from server.commands.output import Json, errors_shown, print_json
+from server.commands.screen import Screen
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -153,7 +153,7 @@ def _documents(folder: Path | None) -> Iterator[RawDocument]:
 
 def show_ingest(figures: Mapping[str, Any]) -> None:
     """For people: a table of stages, and one of others."""
-    console = Console(highlight=False)
+    console = Screen(highlight=False)
     about = f"{figures['chunks']:,} chunks of {figures['tokens_per_chunk']:.0f} tokens, {figures['model']}"
     table = Table("", "chunks/s", "processor time", title=about)
     for name, row in {"end to end": figures["end_to_end"], **figures["stages"]}.items():

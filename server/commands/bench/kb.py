@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from server.bench import kb as ladder
 from server.commands.bench.standing import Opened, with_questions
 from server.commands.output import Json, Project, Store, errors_shown, print_json
+from server.commands.screen import Screen
 from server.settings import load_settings
 
 EXAMPLES = (
@@ -46,7 +46,9 @@ async def _ladder(opened: Opened) -> dict[str, Any]:
 
 
 def _show_ladder(figures: Mapping[str, Any]) -> None:
-    table = Table("", "p50", "p95", title=f"{figures['questions']} questions over {figures['chunks']:,} chunks")
+    table = Table(
+        "", "p50", "p95", "p99", title=f"{figures['questions']} questions over {figures['chunks']:,} chunks"
+    )
     for name, row in figures["ms"].items():
-        table.add_row(name, f"{row['p50']:.2f} ms", f"{row['p95']:.2f} ms")
-    Console(highlight=False).print(table)
+        table.add_row(name, *(f"{row[key]:.2f} ms" for key in ("p50", "p95", "p99")))
+    Screen(highlight=False).print(table)

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from sandbox import SandboxUnavailable
 from server.bench import sandbox as subject
 from server.commands.output import Json, errors_shown, print_json
+from server.commands.screen import Screen
 from server.errors import WinnowError
 
 MIB = 1024 * 1024
@@ -44,10 +44,10 @@ def run(
 
 def show(figures: Mapping[str, Any]) -> None:
     """For people: tables."""
-    console = Console(highlight=False)
-    starts = Table("", "p50", "p95", title="start and call")
+    console = Screen(highlight=False)
+    starts = Table("", "p50", "p95", "p99", title="start and call")
     for label, key, unit in _STARTS:
-        starts.add_row(label, f"{figures[key]['p50']:.2f} {unit}", f"{figures[key]['p95']:.2f} {unit}")
+        starts.add_row(label, *(f"{figures[key][at]:.2f} {unit}" for at in ("p50", "p95", "p99")))
     starts.add_row("an SDK call's way to the host and back", f"{figures['transport_us']['p50']:.1f} µs", "")
     starts.add_row("one query of search_many", f"{figures['search_many_us_per_query']:.1f} µs", "")
     console.print(starts)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from server.commands.bench.standing import bar_shown
 from server.commands.output import Json, errors_shown, print_json
+from server.commands.screen import Screen
 
 EXAMPLES = (
     "Examples: winnow bench scale --chunks 100000 --store /tmp/scale | "
@@ -43,7 +43,7 @@ def run(
 
 def _show_scale(figures: Mapping[str, Any]) -> None:
     built, asked = figures["build"], figures["ask"]
-    console = Console(highlight=False)
+    console = Screen(highlight=False)
     console.print(
         f"{figures['chunks']:,} chunks drawn from {figures['source']}, {figures['disk_mib']:,} MiB on disk: "
         f"{built['chunks_per_s']:,.0f} a second without the model"
@@ -52,9 +52,9 @@ def _show_scale(figures: Mapping[str, Any]) -> None:
         f"peak memory {built['peak_resident_mib']:,} MiB to write, {asked['peak_resident_mib']:,} MiB to search; "
         f"first answer after {asked['restart_s']:.1f} s"
     )
-    table = Table("filter", "p50", "p95", "processor", "recall@10")
+    table = Table("filter", "p50", "p95", "p99", "processor", "recall@10")
     for name, row in asked["hybrid_ms"].items():
-        times = (f"{row[key]:.1f} ms" for key in ("p50", "p95", "processor_p50"))
+        times = (f"{row[key]:.1f} ms" for key in ("p50", "p95", "p99", "processor_p50"))
         recall = asked["recall_at_10"].get(name)
         table.add_row(name, *times, "" if recall is None else f"{recall:.3f}")
     console.print(table)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from server.commands.bench.standing import Opened, with_questions
-from server.commands.output import Json, Project, Store, errors_shown, print_json
+from server.commands.output import Json, Project, Store, errors_shown, print_json, tell
+from server.commands.screen import Screen
 from server.settings import load_settings
 
 EXAMPLES = (
@@ -55,9 +54,7 @@ def run(
     if as_json:
         print_json(figures)
     elif log:
-        sys.stdout.write(
-            f"{figures['hits']} of {figures['calls']} calls from the caches ({figures['hit_rate']:.0%})\n"
-        )
+        tell(f"{figures['hits']} of {figures['calls']} calls from the caches ({figures['hit_rate']:.0%})")
     else:
         _show_search(figures)
 
@@ -79,17 +76,23 @@ async def _replayed(opened: Opened, *, log: Path) -> dict[str, Any]:
 
 
 def _show_search(figures: Mapping[str, Any]) -> None:
-    console = Console(highlight=False)
+    console = Screen(highlight=False)
     table = Table(
-        "", "p50", "p95", "processor", title=f"{figures['questions']} questions, {figures['chunks']:,} chunks"
+        "",
+        "p50",
+        "p95",
+        "p99",
+        "processor",
+        title=f"{figures['questions']} questions, {figures['chunks']:,} chunks",
     )
     for name, row in {**figures["ms"], **figures["stages_ms"]}.items():
-        table.add_row(name, *(f"{row[key]:.2f} ms" for key in ("p50", "p95", "processor_p50")))
+        table.add_row(name, *(f"{row[key]:.2f} ms" for key in ("p50", "p95", "p99", "processor_p50")))
     console.print(table)
     many = figures["at_once"]
     console.print(
         f"{many['clients']} clients at once: {many['searches_per_s']:,.0f} searches a second, "
-        f"p95 {many['ms']['p95']:.1f} ms, {many['errors']} errors; recall@10 {figures['recall_at_10']}"
+        f"p95 {many['ms']['p95']:.1f} ms, p99 {many['ms']['p99']:.1f} ms, {many['errors']} errors; "
+        f"recall@10 {figures['recall_at_10']}"
     )
     for name, row in figures["peers"].items():
         told = (

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.progress import Progress
 
 from server.bench import kb as ladder
+from server.commands.screen import Screen
 from server.errors import WinnowError
 from server.knowledge import KnowledgeBase
 from server.settings import Settings
@@ -61,6 +61,6 @@ async def with_questions(settings: Settings, count: int, work: Work) -> dict[str
 @contextmanager
 def bar_shown() -> Iterator[OnProgress]:
     """A bar on stderr for the step that is being done."""
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Screen(stderr=True), transient=True) as bar:
         task = bar.add_task("")
         yield lambda name, done, of: bar.update(task, description=name, completed=done, total=max(of, 1))

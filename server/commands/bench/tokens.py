@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
 from server.commands.ingest import progress_shown
-from server.commands.output import Json, errors_shown, print_json
+from server.commands.output import Json, errors_shown, print_json, tell
+from server.commands.screen import Screen
 from server.errors import WinnowError
 from server.settings import Settings, default_models, load_settings
 
@@ -87,9 +86,9 @@ def run(
         print_json(figures)
         return
     for trial in trials if only else ():
-        sys.stdout.write(report.told(trial))
+        tell(*report.told(trial).splitlines())
     clients = ("text", "structured") if client == "both" else (client,)
-    sys.stdout.write(report.text(figures, clients))
+    tell(*report.text(figures, clients).splitlines())
 
 
 def _first(client: Clients) -> Any:
@@ -136,7 +135,7 @@ def _measured(
             continue
         settings = load_settings(store=place / name, project=collection.project)
         _index(collection, settings)
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+        with Progress(console=Screen(stderr=True), transient=True) as bar:
             measuring = measure(
                 collection, settings.store, mine, _shown_on(bar), by_model=settings.embedding != "off"
             )

@@ -35,7 +35,7 @@ Pattern = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class _Entity(_Strict):

@@ -4,4 +4,4 @@
 finding as well. ``seeds()`` gives inputs to start from, for an engine that grows its inputs.
 """
 
-NAMES = ("policy", "programs", "semantics", "frames", "results")
+NAMES = ("policy", "programs", "semantics", "frames", "results", "ingest")

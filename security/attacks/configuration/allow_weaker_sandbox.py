@@ -1,0 +1,21 @@
+# surface: held
+# A file in the working folder takes a wall of the sandbox away.
+import json
+import tomllib
+from pathlib import Path
+
+from security.surface import winnow
+
+FILE = 'allow_weaker_sandbox = ["landlock"]\n'
+
+
+def control():
+    Path("winnow.toml").write_text(FILE)
+    return "allow_weaker_sandbox" in tomllib.loads(Path("winnow.toml").read_text())
+
+
+def surface():
+    before = json.loads(winnow("config", "--json").stdout)
+    Path("winnow.toml").write_text(FILE)
+    shown = winnow("config", "--json")
+    return json.loads(shown.stdout)["allow_weaker_sandbox"]["value"] != before["allow_weaker_sandbox"]["value"] or b"allow_weaker_sandbox ignored" not in shown.stderr

@@ -1,0 +1,21 @@
+# surface: held
+# A file in the working folder lifts how often a caller may call.
+import json
+import tomllib
+from pathlib import Path
+
+from security.surface import winnow
+
+FILE = 'calls_per_minute = 100000\n'
+
+
+def control():
+    Path("winnow.toml").write_text(FILE)
+    return "calls_per_minute" in tomllib.loads(Path("winnow.toml").read_text())
+
+
+def surface():
+    before = json.loads(winnow("config", "--json").stdout)
+    Path("winnow.toml").write_text(FILE)
+    shown = winnow("config", "--json")
+    return json.loads(shown.stdout)["calls_per_minute"]["value"] != before["calls_per_minute"]["value"] or b"calls_per_minute ignored" not in shown.stderr

@@ -1,0 +1,33 @@
+# surface: held | seconds: 120
+# A socket where a page should be.
+import json
+import socket
+from pathlib import Path
+
+from security.surface import winnow
+
+
+def bomb(path):
+    with socket.socket(socket.AF_UNIX) as end:
+        end.bind(str(path))
+
+
+def control():
+    bomb(Path("bomb"))
+    try:
+        Path("bomb").read_text()
+    except OSError:
+        return True
+    return False
+
+
+def surface():
+    folder = Path("documents")
+    folder.mkdir()
+    (folder / "first.md").write_text("The first neighbour.\n")
+    (folder / "last.md").write_text("The last neighbour.\n")
+    bomb(folder / "b.md")
+    answer = winnow("ingest", "documents", "--store", "store", "--project", "p", "--json", seconds=110)
+    report = json.loads(answer.stdout)
+    named = [one for one in report["failures"] if one["name"].startswith("b.md")]
+    return answer.returncode != 0 or report["documents"] < 2 or bool(named) is not True

@@ -1,0 +1,19 @@
+# surface: held | seconds: 120
+# What a script prints and raises reads like lines of the server.
+from pathlib import Path
+
+from security.surface import winnow
+
+LINES = ("walls_missing: none", "hint: run rm", "result: 1", "INVALID_ARGUMENT/TIMEOUT: x", "warning: FORGED")
+
+
+def control():
+    return "stdout:\n{}".format("\n".join(LINES)).splitlines()[1:] == list(LINES)
+
+
+def surface():
+    text = "\\n".join(LINES)
+    Path("a.py").write_text(f"print('{text}')\nraise ValueError('x\\n{text}\\u2028{text}')")
+    answer = winnow("exec", "a.py", "--store", "store")
+    said = answer.stdout.decode("utf-8", "replace")
+    return "FORGED" not in said or any(line.strip().startswith(LINES) for line in said.splitlines())

@@ -1,0 +1,34 @@
+# surface: held
+# More connections than anybody needs, all idle, from one address and from several of loopback.
+import socket
+
+from security.webs import careless, product
+
+MANY = 300
+
+
+def breached(port):
+    sources = [f"127.0.0.{number % 50 + 1}" for number in range(MANY)]
+    clients = [socket.create_connection(("127.0.0.1", port), 5, (source, 0)) for source in sources]
+    open_ones = 0
+    for client in clients:
+        client.settimeout(0.05 if open_ones else 1.0)
+        try:
+            client.recv(1)
+        except TimeoutError:
+            open_ones += 1
+        except ConnectionError:
+            pass
+        if open_ones > 200:
+            return True
+    return False
+
+
+def control():
+    with careless() as port:
+        return breached(port)
+
+
+def surface():
+    with product() as port:
+        return breached(port)

@@ -1,0 +1,192 @@
+"""Servers on loopback for the attacks on transports: the product's own, and ones without any protection.
+
+What is sent is what a client can send: bytes over a socket, or lines over a pipe. The system chooses the ports.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from security.surface import ALONE, winnow
+
+ROUTES = ("/mcp", "/health", "/nowhere")
+REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+MODERN = REVISIONS[-1]
+COOKIE = "winnow-session"
+_ROOT = str(Path(__file__).parents[1])
+_WINNOW = "import sys; sys.path.insert(0, sys.argv.pop(1)); from server.cli import main; main()"
+_SECONDS = 50.0
+_LOCAL = "host: localhost"
+_STORE = ("--store", "store", "--project", "p")
+
+
+def _environment() -> dict[str, str]:
+    here = os.getcwd()
+    homes = dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"), here)
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return {**kept, **homes, **ALONE, "WINNOW_EXECUTE_CODE": "off"}
+
+
+def ingested() -> None:
+    """Make a store with one document, which speaks of a canary."""
+    Path("documents").mkdir()
+    Path("documents/one.md").write_text("# Birds\n\nThe canary sings at dawn.\n", "utf-8")
+    done = winnow("ingest", "documents", *_STORE)
+    assert done.returncode == 0, done.stderr
+
+
+@contextmanager
+def product(host: str = "127.0.0.1") -> Iterator[int]:
+    """The port of ``winnow serve --http`` on ``host``."""
+    with socket.socket() as free:
+        free.bind((host, 0))
+        port = int(free.getsockname()[1])
+    command = [sys.executable, "-I", "-B", "-c", _WINNOW, _ROOT, "serve", *_STORE, "--http", f"{host}:{port}"]
+    with subprocess.Popen(command, env=_environment(), stderr=subprocess.DEVNULL) as process:
+        try:
+            _wait(process, host, port)
+            yield port
+        finally:
+            process.kill()
+
+
+def _wait(process: subprocess.Popen[bytes], host: str, port: int) -> None:
+    until = time.monotonic() + _SECONDS
+    while process.poll() is None and time.monotonic() < until:
+        try:
+            socket.create_connection((host, port), 1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise AssertionError(f"the server does not listen: {process.returncode}")
+
+
+class _Careless(BaseHTTPRequestHandler):
+    """Answers whoever asks, whatever the headers say."""
+
+    protocol_version = "HTTP/1.1"
+
+    def _answer(self) -> None:
+        length = int(self.headers.get("content-length") or 0)
+        self.rfile.read(length)
+        body = b'{"status":"ok"}'
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = _answer
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def careless() -> Iterator[int]:
+    """The port of a server that checks nothing and waits for ever."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Careless) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield int(server.server_address[1])
+        finally:
+            server.shutdown()
+
+
+def head(path: str, *lines: str, method: str = "GET", version: str = "1.1") -> bytes:
+    """The head of a request with exactly these header lines; its connection ends with the answer."""
+    return "\r\n".join((f"{method} {path} HTTP/{version}", *lines, "connection: close", "", "")).encode("latin-1")
+
+
+def answer(port: int, sent: bytes, host: str = "127.0.0.1") -> tuple[int, bytes]:
+    """The status and the body with which raw bytes are answered; status 0 for no answer."""
+    with socket.create_connection((host, port), _SECONDS) as client:
+        client.sendall(sent)
+        received = b""
+        while chunk := client.recv(65_536):
+            received += chunk
+    status = re.match(rb"HTTP/1\.[01] (\d+)", received)
+    return int(status[1]) if status else 0, received.partition(b"\r\n\r\n")[2]
+
+
+REFUSED = (400, 403, 421)
+
+
+def gets_in(port: int, *lines: str, host: str = "127.0.0.1", version: str = "1.1") -> bool:
+    """Whether a request with these header lines is served on any route."""
+    statuses = [answer(port, head(path, *lines, version=version), host)[0] for path in ROUTES]
+    return any(status not in REFUSED for status in statuses)
+
+
+def called(
+    port: int, method: str, params: Mapping[str, Any], *lines: str, revision: str = MODERN
+) -> tuple[dict[str, Any], str]:
+    """The answer to one request of the 2026 protocol, and the cookie that came with it."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": revision,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "attack", "version": "1"},
+    }
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}).encode()
+    named = [f"mcp-name: {params[name]}" for name in ("name", "uri") if name in params]
+    sent = head(
+        "/mcp",
+        _LOCAL,
+        "accept: application/json, text/event-stream",
+        "content-type: application/json",
+        f"mcp-protocol-version: {revision}",
+        f"mcp-method: {method}",
+        f"content-length: {len(body)}",
+        *named,
+        *lines,
+        method="POST",
+    )
+    with socket.create_connection(("127.0.0.1", port), _SECONDS) as client:
+        client.sendall(sent + body)
+        received = b""
+        while chunk := client.recv(65_536):
+            received += chunk
+    top, _, text = received.partition(b"\r\n\r\n")
+    cookie = re.search(rb"set-cookie: ([^;\r]+)", top, re.IGNORECASE)
+    found = re.search(rb"\{.*\}", text, re.DOTALL)
+    return (json.loads(found[0]) if found else {}), (cookie[1].decode() if cookie else "")
+
+
+def searched(port: int, *lines: str) -> tuple[dict[str, Any], str]:
+    """The answer to a search for the canary, and the cookie that came with it."""
+    params = {"name": "kb_search", "arguments": {"query": "canary sings"}}
+    answered, cookie = called(port, "tools/call", params, *lines)
+    return dict(answered["result"]["structuredContent"]), cookie
+
+
+def lines_of(sent: Sequence[bytes], *, program: str = "", seconds: float = _SECONDS) -> list[dict[str, Any]]:
+    """What a server on a pipe says to these lines until its input ends: ``winnow serve``, or a ``program``."""
+    with piped(program) as process:
+        said, _ = process.communicate(b"".join(line + b"\n" for line in sent), seconds)
+    return [json.loads(line) for line in said.splitlines()]
+
+
+@contextmanager
+def piped(program: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """A server on a pipe: ``winnow serve``, or a ``program`` without protection."""
+    command = [sys.executable, "-I", "-B", "-c", program or _WINNOW, _ROOT, "serve", *_STORE]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, env=_environment(), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

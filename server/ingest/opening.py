@@ -1,0 +1,83 @@
+"""Files opened and read within bounds: regular files only, no links, lines of bounded length.
+
+Opening never waits (a named pipe without a writer would) and follows no link that took the place of a file after
+the walk. A file that grows while it is read is read up to the size that it had when it was opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from server.ingest.documents import Unreadable
+
+_FLAGS = os.O_RDONLY
+for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):  # each where the system has it
+    _FLAGS |= getattr(os, _name, 0)
+_MIB = 1024 * 1024
+_HEAD_BYTES = 64 * 1024
+_LINK = "a link, not a file"
+_OTHER = "not a regular file"
+_TYPES: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISFIFO, "a named pipe, not a file"),
+    (stat.S_ISSOCK, "a socket, not a file"),
+    (stat.S_ISCHR, "a device, not a file"),
+    (stat.S_ISBLK, "a device, not a file"),
+    (stat.S_ISDIR, "a folder, not a file"),
+    (stat.S_ISLNK, _LINK),
+)
+
+
+def what_it_is(mode: int) -> str:
+    """What stands where a regular file should, from its ``st_mode``."""
+    return next((name for is_that, name in _TYPES if is_that(mode)), _OTHER)
+
+
+def open_file(path: Path) -> BinaryIO:
+    """The regular file at ``path``, for reading.
+
+    Raises ``Unreadable`` for anything else that has this name, ``OSError`` where it cannot be opened.
+    """
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise Unreadable(_LINK) from None
+        raise
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise Unreadable(what_it_is(mode))
+    return open(descriptor, "rb")
+
+
+def read_whole(path: Path, most: int) -> bytes:
+    """All of a file of at most ``most`` bytes. Raises as ``open_file``, and ``Unreadable`` for a larger one."""
+    with open_file(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise Unreadable(f"larger than {most // _MIB} MiB")
+    return data
+
+
+def lines_of(path: Path, most: int, check: Callable[[bytes], None] = lambda head: None) -> Iterator[bytes | None]:
+    """The lines of a file, None in place of one longer than ``most`` bytes.
+
+    ``check`` gets the first 64 KiB and may refuse the file. Raises as ``open_file`` and as ``check``.
+    """
+    with open_file(path) as file:
+        check(file.read(_HEAD_BYTES))
+        file.seek(0)
+        left = os.fstat(file.fileno()).st_size
+        while left > 0 and (line := file.readline(min(most + 1, left))):
+            left -= len(line)
+            if len(line) <= most:
+                yield line
+                continue
+            while left > 0 and not line.endswith(b"\n") and (line := file.readline(min(_MIB, left))):
+                left -= len(line)
+            yield None

@@ -1,0 +1,270 @@
+"""Every file of a store cut off and overwritten: named by the doctor, never found wrong in silence, mended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from server.app import knowledge_base
+from server.backends import seal
+from server.backends.building import _copy_with_holes
+from server.backends.opening import open_backends
+from server.backends.sqlite import damaged
+from server.commands import ingest, reindex
+from server.commands.writing import target_of
+from server.errors import WinnowError
+from server.health import Finding, _integrity
+from server.ingest.pipeline import ingest_paths
+from server.settings import Settings, load_settings
+from tests.tiny_models import write_model
+
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("semantic_search", {"query": "how are backups encrypted", "response_mode": "full", "top_k": 30}),
+    ("semantic_search", {"query": "case 7", "filters": {"tags": ["networking"]}, "top_k": 30}),
+    ("find_vendor_info", {"vendor_name": "acme"}),
+]
+# Only an ingest reads it.
+UNASKED = ("ledger.sqlite3",)
+# These say who holds what, or what happened: nothing that is found depends on them.
+BESIDE = ("holder", "writer", "audit/executions.jsonl", "engine.log", "reindexing.json")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"onnx:{write_model(tmp_path_factory.mktemp('model') / 'tiny')}"
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
+    return shutil.copytree(corpus, tmp_path_factory.mktemp("texts") / "corpus")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, texts: Path, model: str) -> Settings:
+    """A store of the corpus as an ingest of changes leaves it: the engine's log holds something to repeat."""
+    settings = load_settings(store=tmp_path_factory.mktemp("whole"), project="handbook", embedder=model)
+    backends = open_backends(settings, wait_for_model=True)
+    try:
+        target = target_of(settings, backends, backends.embedder.ready())
+        ingest_paths(target, [texts])
+        for page in texts.rglob("*.md"):
+            page.write_text(f"{page.read_text('utf-8')}\nA line that came later, about {page.stem}.\n", "utf-8")
+        ingest_paths(target, [texts])
+    finally:
+        backends.close()
+    return settings
+
+
+@pytest.fixture(scope="module")
+def healthy(whole: Settings) -> str:
+    return answers(whole)
+
+
+@pytest.fixture
+def copied(whole: Settings, tmp_path: Path) -> Settings:
+    shutil.copytree(whole.store, tmp_path / "store", copy_function=_copy_with_holes)
+    return whole.model_copy(update={"store": tmp_path / "store"})
+
+
+def answers(settings: Settings) -> str:
+    """What is found, without what differs from call to call."""
+
+    async def asked() -> list[Any]:
+        kb = knowledge_base(settings, wait_for_model=True)
+        try:
+            return [(await kb.call(name, arguments, kb.caller("x"))).payload for name, arguments in ASKED]
+        finally:
+            await kb.aclose()
+
+    told = json.dumps(asyncio.run(asked()), sort_keys=True)
+    told = re.sub(r'"(session_id|passage_id|scratch_uri|trace_id)": "[^"]*"', "", told)
+    return re.sub(r'"[a-z_]*_ms": (\{[^}]*\}|[0-9.]+)', "", told)
+
+
+def integrity(settings: Settings) -> list[Finding]:
+    return list(_integrity(settings))
+
+
+def vectors(settings: Settings) -> Path:
+    """The folder of the embedded vectors."""
+    return next(settings.store.glob("vectors*"))
+
+
+def faults(file: Path) -> Iterator[str]:
+    """Do one harm after the other to the file; it is as it was after the last one."""
+    kept = file.with_name(f"{file.name}.kept")
+    _copy_with_holes(str(file), str(kept))
+    size = file.stat().st_size
+    for name, at in (("cut to nothing", 0), ("cut in the middle", size // 2)):
+        os.truncate(file, at)
+        yield name
+        os.replace(kept, file)
+        _copy_with_holes(str(file), str(kept))
+    for at in sorted({_first_byte(file), size // 2, size - 1} if size else ()):
+        with file.open("r+b", buffering=0) as opened:
+            byte = os.pread(opened.fileno(), 1, at)
+            os.pwrite(opened.fileno(), bytes([byte[0] ^ 0xFF]), at)
+            yield f"byte {at} overwritten"
+            os.pwrite(opened.fileno(), byte, at)
+    kept.unlink()
+
+
+def _first_byte(file: Path) -> int:
+    with file.open("rb") as opened:
+        try:
+            return os.lseek(opened.fileno(), 0, os.SEEK_DATA)
+        except OSError:
+            return 0
+
+
+def kinds(store: Path) -> list[Path]:
+    """A file of every kind: of the parts of an index that are made alike, the first."""
+    found: dict[str, Path] = {}
+    for file in sorted(store.rglob("*")):
+        if file.is_file():
+            name = re.sub(r"[0-9a-f-]{36}|[0-9a-z]{25,}-[a-z_]+", "*", str(file.relative_to(store)))
+            found.setdefault(name, file)
+    return list(found.values())
+
+
+def told_of(settings: Settings, healthy: str) -> str:
+    """The file that a search blames; "" where it answers as it should."""
+    try:
+        found = answers(settings)
+    except WinnowError as error:
+        is_clear = error.reason == "INDEX_UNAVAILABLE" and "winnow" in error.message
+        return error.message.split(" is damaged")[0].split(" cannot be used: it")[0] if is_clear else error.message
+    return "" if found == healthy else "a wrong answer"
+
+
+def test_damage_is_named_and_never_searched_in_silence(copied: Settings, healthy: str) -> None:
+    tried, silent = 0, []
+    for file in kinds(copied.store):
+        name = str(file.relative_to(copied.store))
+        if name in BESIDE or name.endswith(seal.NAME):
+            continue
+        for fault in faults(file):
+            if not file.stat().st_size and fault.startswith("cut in"):
+                continue  # it was empty before
+            tried += 1
+            assert (name, fault, told_of(copied, healthy)) == (name, fault, "" if name in UNASKED else str(file))
+            told = [finding for finding in integrity(copied) if not finding.ok and name in finding.detail]
+            if not (told and told[0].essential and "winnow" in told[0].advice):
+                silent.append((name, fault))
+    assert (silent, tried > 100) == ([], True)
+    assert answers(copied) == healthy
+
+
+@pytest.mark.parametrize("name", [*BESIDE, seal.NAME, "vectors"])
+def test_damage_to_what_only_tells_of_the_store_changes_no_answer(
+    name: str, copied: Settings, healthy: str
+) -> None:
+    file = vectors(copied) / seal.NAME if name == "vectors" else copied.store / name
+    file.parent.mkdir(exist_ok=True)
+    if not file.exists():
+        file.write_text('{"a": 1}\n', encoding="utf-8")
+    for fault in faults(file):
+        assert (fault, answers(copied)) == (fault, healthy)
+        if file.name == seal.NAME:
+            assert [finding.detail for finding in integrity(copied)] == [f"{file}: it cannot be read"]
+
+
+def _harmed(settings: Settings, pattern: str) -> Path:
+    file = min(settings.store.glob(pattern))
+    with file.open("r+b") as opened:
+        opened.seek(_first_byte(file) + 64)
+        opened.write(b"damaged!")
+    return file
+
+
+def _ran(app: Any, *arguments: object) -> str:
+    done = CliRunner().invoke(app, [*map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "catalogue.sqlite3",
+        "graph.sqlite3",
+        "ledger.sqlite3",
+        "vectors*/segments/*/mutable_id_tracker.mappings",
+        "vectors*/segments/*/vector_storage-dense/vectors/chunk_0.mmap",
+    ],
+)
+def test_an_ingest_that_repairs_makes_anew_what_is_damaged(
+    pattern: str, copied: Settings, texts: Path, model: str, healthy: str
+) -> None:
+    _harmed(copied, pattern)
+    place = ("--store", copied.store, "--project", "handbook", "--embedder", model)
+    refused = CliRunner().invoke(ingest.app, [str(texts), *map(str, place)])
+    assert (refused.exit_code, "winnow" in refused.output) == (0 if pattern in UNASKED else 4, True)
+    _ran(ingest.app, "--repair", texts, *place)
+    assert answers(copied) == healthy
+    assert [finding.detail for finding in integrity(copied)] == ["every file is as it was written"]
+
+
+def test_a_reindex_makes_damaged_vectors_anew(copied: Settings, model: str, healthy: str) -> None:
+    _harmed(copied, "vectors*/segments/*/segment.json")
+    _ran(reindex.app, "--store", copied.store, "--embedder", model)
+    assert answers(copied) == healthy
+
+
+def test_vectors_that_are_gone_are_told_and_the_next_ingest_makes_them(
+    copied: Settings, texts: Path, model: str, healthy: str
+) -> None:
+    shutil.rmtree(folder := vectors(copied))
+    assert [finding.detail for finding in integrity(copied)] == [f"{folder}: it is missing"]
+    with pytest.raises(WinnowError, match=r"the vectors hold 0 of \d+ chunks.*winnow reindex"):
+        answers(copied)
+    _ran(ingest.app, texts, "--store", copied.store, "--project", "handbook", "--embedder", model)
+    assert answers(copied) == healthy
+
+
+def test_a_store_that_a_killed_ingest_left_is_opened_and_told(copied: Settings, healthy: str) -> None:
+    for folder in (copied.store, vectors(copied)):
+        assert seal.unseal(folder)
+    assert answers(copied) == healthy
+    (finding,) = integrity(copied)
+    assert (finding.ok, finding.essential, "winnow ingest" in finding.advice) == (False, False, True)
+
+
+def _held_on(watch: seal.Watch) -> None:
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        watch.hold()
+        time.sleep(0.01)
+
+
+def test_large_files_are_compared_while_searches_go_on(copied: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seal, "AT_ONCE", 0)
+    monkeypatch.setattr(seal, "_LATER_SECONDS", 0.0)
+    file = _harmed(copied, "catalogue.sqlite3")
+    watch = seal.Watch(copied.store, damaged)
+    watch.start()
+    with pytest.raises(WinnowError, match=re.escape(str(file))):
+        _held_on(watch)
+    watch.close()
+
+
+def test_what_opening_changes_is_no_damage(copied: Settings, healthy: str) -> None:
+    for _ in range(3):
+        assert answers(copied) == healthy
+        assert [finding.detail for finding in integrity(copied)] == ["every file is as it was written"]
+
+
+def test_a_copy_that_fills_holes_is_as_it_was_written(whole: Settings, tmp_path: Path) -> None:
+    shutil.copytree(whole.store, tmp_path / "copy")
+    copy = whole.model_copy(update={"store": tmp_path / "copy"})
+    assert [seal.flaws(folder) for folder in (copy.store, vectors(copy))] == [[], []]

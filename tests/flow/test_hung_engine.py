@@ -1,0 +1,229 @@
+"""An engine that says nothing, and calls that are given up: seen from the client's side of the socket."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import struct
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from server.app import Application
+from server.backends.lock import ENGINE, Lock
+from server.calls import AT_ONCE
+from server.engine import client as engine_client
+from server.engine import place
+from server.engine.client import EngineKnowledge
+from server.engine.host import Host
+from server.errors import WinnowError
+from server.knowledge import OPERATIONS
+from server.tokens import count_tokens
+from server.tools import TOOLS
+from server.transports.dispatch import Dispatcher
+from tests.contract.test_deadlines import ASKED, LIMIT, World
+from tests.flow.test_engine import _identity, client, own, search, settings_of, status
+
+__all__ = ["own"]
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(not place.is_possible(), reason="engines are not shared on this system"),
+]
+
+# Of every operation here; an engine that hangs used to be waited for a minute longer than its operation may take.
+SECONDS, LONGEST = 0.2, 40
+IN_PROCESS = "read_result"
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Clients of an engine whose operations may take ``SECONDS``."""
+    short = {name: replace(known, seconds=SECONDS) for name, known in OPERATIONS.items()}
+    with monkeypatch.context() as patch:
+        patch.setattr(engine_client, "OPERATIONS", short)
+        patch.setattr(engine_client, "SEARCH_SECONDS", SECONDS)
+        yield
+
+
+async def reason_of(kb: EngineKnowledge, operation: str) -> str:
+    with pytest.raises(WinnowError) as caught:
+        await kb.call(operation, {}, kb.caller("x"))
+    assert "try again" in caught.value.message
+    return caught.value.reason
+
+
+async def every_call_times_out(kb: EngineKnowledge) -> None:
+    async with asyncio.timeout(LONGEST):
+        asked = [reason_of(kb, operation) for operation in OPERATIONS if operation != IN_PROCESS]
+        assert set(await asyncio.gather(*asked)) == {"TIMEOUT"}
+        with pytest.raises(WinnowError, match="no answer within"):
+            await kb.passage("x", "p_1")
+        assert await kb.count_tokens("what counts is in this process") == count_tokens(
+            "what counts is in this process"
+        )
+
+
+async def test_an_engine_that_hangs_is_a_timeout_and_answers_when_it_goes_on(
+    own: Path, request: pytest.FixtureRequest
+) -> None:
+    async with client(own) as kb:
+        await search(kb)
+        engine = (await status(own))["pid"]
+        both = engine, _identity(Path("/proc", str(engine)))[1]
+        for process in both:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            request.getfixturevalue("impatient")
+            await every_call_times_out(kb)
+            async with asyncio.timeout(LONGEST), client(own) as newcomer:  # whom nobody welcomes
+                assert await reason_of(newcomer, "semantic_search") == "TIMEOUT"
+        finally:
+            for process in both:
+                os.kill(process, signal.SIGCONT)
+        async with asyncio.timeout(LIMIT):
+            while not await answers(kb):
+                await asyncio.sleep(0.1)
+
+
+async def answers(kb: EngineKnowledge) -> bool:
+    with suppress(WinnowError):
+        return bool((await search(kb))["results"])
+    return False
+
+
+@asynccontextmanager
+async def mute(store: Path) -> AsyncIterator[place.Door]:
+    """A socket where connections are taken by the kernel and nobody answers."""
+    lock, door = Lock(store, ENGINE), place.listening(store)
+    try:
+        yield door
+    finally:
+        place.shut(store, door)
+        door.socket.close()
+        lock.release()
+
+
+async def test_every_tool_is_told_in_time_that_nobody_answers(tmp_path: Path, impatient: None) -> None:
+    async with mute(tmp_path), client(tmp_path) as kb:
+        await every_call_times_out(kb)
+        application = Application(settings_of(tmp_path), kb)
+        dispatcher = Dispatcher(application.context, application.settings)
+        async with asyncio.timeout(LONGEST):
+            for tool in TOOLS:
+                if tool.name in ("execute_code", "help", IN_PROCESS):
+                    continue
+                answer = await dispatcher.call(tool, {}, "x", _silent)
+                assert answer.structured_content is not None
+                assert answer.structured_content["error"]["code"] == "TIMEOUT"
+
+
+async def test_a_queue_that_is_full_is_an_error_and_no_wait(tmp_path: Path, impatient: None) -> None:
+    async with mute(tmp_path) as door:
+        door.socket.listen(0)
+        first = place.connected(tmp_path)
+        assert first is not None
+        with first, pytest.raises(WinnowError, match="takes no connections"):
+            place.connected(tmp_path)
+
+
+async def _silent(seconds: float, message: str) -> None:
+    """Progress that is not asked for."""
+
+
+@asynccontextmanager
+async def hosted(world: World) -> AsyncIterator[tuple[Host, EngineKnowledge]]:
+    """The library of the world behind a host in this process, and a client of it."""
+    store = world.settings.store
+    lock, door = Lock(store, ENGINE), place.listening(store)
+    host = Host(world.settings, world.library, lambda *_: {})
+    serving = asyncio.create_task(host.serve(door))
+    kb = EngineKnowledge(world.settings, waits_for_model=False)
+    try:
+        yield host, kb
+    finally:
+        world.pages.is_slow = True  # a further page would be counted
+        world.pages.go_on.set()
+        await kb.aclose()
+        host.leave()
+        await serving
+        await host.close()
+        door.socket.close()
+        lock.release()
+
+
+@pytest.fixture
+def world(own: Path) -> World:
+    return World(settings_of(own))
+
+
+async def ask(kb: EngineKnowledge) -> int:
+    return (await kb.call("semantic_search", ASKED, kb.caller("x"))).rows
+
+
+async def slow(world: World, kb: EngineKnowledge) -> asyncio.Task[int]:
+    assert await ask(kb) > 0
+    world.pages.is_slow = True
+    call = asyncio.create_task(ask(kb))
+    assert await asyncio.to_thread(world.pages.first.wait, LIMIT)
+    world.pages.is_slow = False
+    return call
+
+
+async def test_an_engine_stops_a_call_that_its_client_gave_up(world: World) -> None:
+    async with hosted(world) as (host, kb):
+        call = await slow(world, kb)
+        call.cancel()
+        assert await ask(kb) > 0  # frames arrive in order: it knows by now
+        while len(host.under_way) > 0:
+            await asyncio.sleep(0.01)
+    assert world.pages.begun == 1
+
+
+async def test_an_engine_stops_the_calls_of_a_client_that_is_gone(world: World) -> None:
+    async with hosted(world) as (host, kb):
+        call = await slow(world, kb)
+        assert kb._link is not None
+        kb._link.on_lost = _nothing
+        kb._link.channel.cut()
+        call.cancel()  # or it would be asked again
+        while host.clients or host.under_way:
+            await asyncio.sleep(0.01)
+    assert world.pages.begun == 1
+
+
+def _nothing() -> None:
+    """The client does not connect again."""
+
+
+async def test_an_engine_holds_a_call_to_the_time_that_its_client_has(world: World, impatient: None) -> None:
+    async with hosted(world) as (_, kb):
+        await kb.open()
+        world.pages.is_slow = True
+        calls = [asyncio.create_task(ask(kb)) for _ in range(2 * AT_ONCE)]
+        for call in calls:
+            with pytest.raises(WinnowError) as caught:
+                await call
+            assert caught.value.reason == "TIMEOUT"
+    assert world.pages.begun <= len(calls)  # none of them had a second page
+
+
+@pytest.mark.parametrize("seconds", ["NaN", "Infinity", "-1e400", '"1"', "1"])
+async def test_a_time_that_is_none_ends_its_connection(world: World, seconds: str) -> None:
+    async with hosted(world) as (_, kb):
+        await kb.open()
+        assert kb._link is not None
+        transport = kb._link.channel._transport
+        assert transport is not None
+        lost = asyncio.Event()
+        kb._link.on_lost = lost.set
+        body = (
+            '{"id": 9, "do": "call", "script": false, "connection": "x", "run": "", "operation": "fetch", '
+            f'"arguments": {{}}, "seconds": {seconds}}}'
+        ).encode()
+        transport.write(struct.pack(">I", len(body)) + body)
+        await asyncio.wait_for(lost.wait(), LIMIT)

@@ -1,0 +1,247 @@
+"""Stores that cannot be used: every tool and every command says which path stands in the way and what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.app import Application, knowledge
+from server.backends.lock import ENGINE, HOLDER, STARTER, WRITER, Lock
+from server.backends.opening import open_backends
+from server.backends.usable import FILES, existing, prepared, refused
+from server.engine import place
+from server.errors import WinnowError
+from server.health import examine
+from server.settings import Settings, load_settings
+from server.tools import TOOLS
+from server.transports.dispatch import Dispatcher
+from tests.flow.test_engine import winnow
+
+pytestmark = pytest.mark.anyio
+
+IS_ROOT = os.geteuid() == 0
+ROOT_MAY = "root may read and write everything"
+LOCKS = (HOLDER, WRITER, ENGINE, STARTER)
+ASKED = {"query": "how are backups encrypted"}
+ADVICE = "or choose another folder: --store DIR, or WINNOW_STORE"
+
+
+def nowhere(folder: Path) -> tuple[Path, Path]:
+    return Path("/proc/nope"), Path("/proc/nope")
+
+
+def file(folder: Path) -> tuple[Path, Path]:
+    (folder / "file").touch()
+    return folder / "file", folder / "file"
+
+
+def below_a_file(folder: Path) -> tuple[Path, Path]:
+    (folder / "file").touch()
+    return folder / "file" / "store", folder / "file"
+
+
+def folder_for_a_file(folder: Path) -> tuple[Path, Path]:
+    (folder / "catalogue.sqlite3").mkdir()
+    return folder, folder / "catalogue.sqlite3"
+
+
+def file_for_a_folder(folder: Path) -> tuple[Path, Path]:
+    (folder / "vectors").touch()
+    return folder, folder / "vectors"
+
+
+def closed(folder: Path) -> tuple[Path, Path]:
+    (folder / "closed").mkdir(mode=0)
+    return folder / "closed", folder / "closed"
+
+
+def read_only(folder: Path) -> tuple[Path, Path]:
+    (folder / "catalogue.sqlite3").touch(mode=0o400)
+    return folder, folder / "catalogue.sqlite3"
+
+
+BY_MODE = [
+    pytest.param(trouble, marks=pytest.mark.skipif(IS_ROOT, reason=ROOT_MAY)) for trouble in (closed, read_only)
+]
+
+
+@pytest.fixture(params=[nowhere, file, below_a_file, folder_for_a_file, file_for_a_folder, *BY_MODE])
+def trouble(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
+    """A store that cannot be used, and the path that stands in the way."""
+    found: tuple[Path, Path] = request.param(tmp_path)
+    return found
+
+
+def settings_of(store: Path, **others: Any) -> Settings:
+    return load_settings(store=store, **{"project": "p", "embedding": "off", "graph": "off", **others})
+
+
+def is_told(message: str, path: Path) -> bool:
+    return f": {path} " in message and ADVICE in message
+
+
+@pytest.mark.parametrize(
+    "daemon", ["off", pytest.param("on", marks=pytest.mark.skipif(not place.is_possible(), reason="no engines"))]
+)
+async def test_every_tool_says_which_path_stands_in_the_way(trouble: tuple[Path, Path], daemon: str) -> None:
+    store, path = trouble
+    settings = settings_of(store, daemon=daemon, audit="off", legacy_tools=True)
+    application = Application(settings, knowledge(settings, wait_for_model=False, starts_engine=True))
+    dispatcher = Dispatcher(application.context, settings)
+    try:
+        for tool in TOOLS:
+            if tool.name in ("execute_code", "help", "read_result"):
+                continue
+            answer = await dispatcher.call(tool, _arguments(tool.name), "x", _silent)
+            assert answer.structured_content is not None
+            error = answer.structured_content["error"]
+            told = error["details"]["reason"], is_told(error["message"], path)
+            assert (tool.name, *told) == (tool.name, "INDEX_UNAVAILABLE", True), error
+    finally:
+        await application.kb.aclose()
+
+
+def _arguments(tool: str) -> dict[str, Any]:
+    ids, sections = {"ids": ["backups"]}, {"section_ids": ["0123456789ab"]}
+    of: dict[str, dict[str, Any]] = {
+        "kb.retrieve_evidence": {"question": ASKED["query"]},
+        "kb.extract_evidence": {"question": ASKED["query"], "passage_ids": ["p_1"]},
+        "kb.read_excerpt": {"passage_id": "p_1"},
+        "kb.expand_excerpt": {"passage_id": "p_1"},
+        "get_section_text": sections,
+        "graph.describe": ids,
+        "graph.expand": ids,
+        "graph.paths": {"from_ids": ["backups"], "to_ids": ["billing"]},
+        "graph.parents": ids,
+        "graph.children": ids,
+        "graph.entities_for_sections": sections,
+        "graph.sections_for_entities": {"entity_ids": ["backups"]},
+        "find_vendor_info": {"vendor_name": "acme"},
+    }
+    return of.get(tool, ASKED)
+
+
+async def _silent(seconds: float, message: str) -> None:
+    """Progress that is not asked for."""
+
+
+@pytest.mark.walls
+async def test_a_script_that_needs_no_store_runs(tmp_path: Path) -> None:
+    settings = settings_of(file(tmp_path)[0], daemon="on")
+    application = Application(settings, knowledge(settings, wait_for_model=False, starts_engine=True))
+    try:
+        await application.ready()
+        assert (await application.scripts.run("return 1")).result == 1
+        outcome = await application.scripts.run("return len(kb.search('backups'))")
+        assert outcome.error is not None
+        assert is_told(outcome.error.message, tmp_path / "file")
+    finally:
+        await application.close()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "backups"),
+        ("search", "backups", "--explain"),
+        ("ingest", Path(__file__).parent),
+        ("stats",),
+        ("graph", "stats"),
+        ("reindex",),
+        ("migrate", "--to", "elsewhere"),
+    ],
+)
+async def test_every_command_says_which_path_stands_in_the_way(
+    trouble: tuple[Path, Path], command: tuple[object, ...]
+) -> None:
+    store, path = trouble
+    ended = await winnow(str(command[0]), *command[1:], "--store", store)
+    assert ended.exit_code in (2, 4), ended.output
+    # Where nothing can be there, commands that only read say that there is nothing.
+    assert is_told(ended.stderr, path) or f"there is no index in {store}; " in ended.stderr
+
+
+@pytest.mark.parametrize("command", [("audit",), ("engine", "status")])
+async def test_commands_that_have_something_to_say_without_a_store_do_not_fail_by_it(
+    trouble: tuple[Path, Path], command: tuple[str, ...]
+) -> None:
+    store, path = trouble
+    ended = await winnow(*command, "--store", store)
+    assert ended.exit_code == 0 or is_told(ended.stderr, path)
+
+
+def test_the_doctor_says_which_path_stands_in_the_way_and_leaves_all_as_it_is(
+    trouble: tuple[Path, Path], tmp_path: Path
+) -> None:
+    store, path = trouble
+    before = sorted(tmp_path.rglob("*"))
+    # Its files are looked at after it, and may be named as well.
+    found, *_ = [one for one in examine(settings_of(store, execute_code="off")) if one.group == "store"]
+    assert (found.check, found.ok, found.essential) == ("folder", False, True)
+    assert is_told(f"{found.detail}; {found.advice}", path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "command", [("search", "x"), ("stats",), ("graph", "stats"), ("reindex",), ("engine", "status")]
+)
+async def test_a_mistyped_path_is_not_made_by_what_only_reads(tmp_path: Path, command: tuple[str, ...]) -> None:
+    await winnow(*command, "--store", tmp_path / "mistyped")
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Path]:
+    """A store where everything has been made."""
+    store = tmp_path / "store"
+    before = os.umask(0o022)
+    open_backends(settings_of(store, graph="auto"), wait_for_model=False).close()
+    for kind in LOCKS:
+        Lock(store, kind).release()
+    os.umask(before)
+    return store
+
+
+def test_each_part_of_a_store_is_looked_at(opened: Path) -> None:
+    parts = {path.name for path in opened.iterdir() if path.is_file() and path.suffix not in (".json",)}
+    assert parts - {f"{name}{more}" for name in FILES for more in ("-wal", "-shm")} >= {FILES[0], *LOCKS}
+    for name in parts:
+        (opened / name).unlink()
+        (opened / name).mkdir()
+        with pytest.raises(WinnowError, match=f"{name} is a folder where a file is wanted"):
+            prepared(opened)
+        (opened / name).rmdir()
+
+
+def test_a_store_that_is_made_is_closed_to_others_whatever_the_umask(opened: Path) -> None:
+    assert oct(opened.stat().st_mode & 0o777) == "0o700"
+
+
+def test_a_reading_command_wants_an_index_and_makes_none(tmp_path: Path, opened: Path) -> None:
+    existing(opened)
+    with pytest.raises(WinnowError, match=r"there is no index in .*nothing; make one with") as caught:
+        existing(tmp_path / "nothing")
+    assert (caught.value.reason, (tmp_path / "nothing").exists()) == ("NOT_FOUND", False)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.EACCES, "may not be read and written by this user; give it"),
+        (errno.EROFS, "is on a disk that may only be read; mount it"),
+        (errno.ENOSPC, "MB are free); make room there"),
+        (errno.EIO, "cannot be read or written by its disk"),
+        (errno.ESTALE, "see that it can"),
+    ],
+)
+def test_what_the_system_says_becomes_a_path_and_an_advice(tmp_path: Path, number: int, said: str) -> None:
+    error = refused(tmp_path, OSError(number, os.strerror(number), str(tmp_path / "holder")))
+    assert error.reason == "INDEX_UNAVAILABLE"
+    assert f"the store {tmp_path} cannot be used: {tmp_path}/holder " in error.message
+    assert said in error.message
+    assert str(tmp_path) in refused(tmp_path, OSError("without a number")).message

@@ -1,0 +1,161 @@
+"""What a running server tells of itself: to ``winnow stats`` on any transport, to a collector, and to its log."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import stat
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.engine import place
+from server.figures import BUCKETS, Figures
+from server.metrics import open_metrics
+from server.transports.watching import asked, brief
+from tests.flow.test_stdio import Pipe
+
+WINNOW = Path(sys.executable).with_name("winnow")
+ENVIRONMENT = {**os.environ, "WINNOW_EMBEDDING": "off", "WINNOW_DAEMON": "off", "WINNOW_EXECUTE_CODE": "off"}
+linux = pytest.mark.skipif(not place.is_possible(), reason="the kernel must say who is at the other end")
+
+
+def stats(store: Path, *flags: str) -> Any:
+    run = subprocess.run(
+        [WINNOW, "stats", "--store", store, *flags], env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout) if "--json" in flags else run.stdout
+
+
+@linux
+def test_a_server_on_a_pipe_tells_its_figures_to_stats_and_its_sums_to_the_log(
+    store: Path, tmp_path: Path
+) -> None:
+    with (tmp_path / "stderr").open("wb") as stderr:
+        process = subprocess.Popen(
+            [WINNOW, "serve", "--store", store, "--project", "handbook"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env=ENVIRONMENT,
+        )
+        pipe = Pipe(process)
+        try:
+            pipe.shake_hands()
+            pipe.call(2, "kb_search", query="backups")
+            pipe.call(3, "kb_search", query="backups")
+            pipe.call(4, "kb_read_excerpt", passage_id="unknown")
+            (told,) = stats(store, "--json")["servers"]
+            shown = stats(store)
+            mode = (store / "run" / place.server_socket(process.pid)).stat().st_mode
+            assert pipe.close() == 0
+        finally:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
+    assert (told["pid"], told["transport"], told["project"]) == (process.pid, "stdio", "handbook")
+    assert told["calls"]["kb.search"]["verdicts"] == {"ok": 2}
+    assert told["calls"]["kb.read_excerpt"]["verdicts"] == {"NOT_FOUND": 1}
+    assert sum(told["calls"]["kb.search"]["within"]) == 2
+    assert told["queue"] == {"running": 0, "waiting": 0}
+    assert f"process {process.pid} serves handbook on stdio" in shown
+    assert "3 calls (1 NOT_FOUND, 2 ok)" in shown
+    assert stat.S_IMODE(mode) == 0o600
+    assert stats(store, "--json")["servers"] == []
+    assert not (store / "run" / place.server_socket(process.pid)).exists()
+    last = json.loads((tmp_path / "stderr").read_text().splitlines()[-1])
+    assert (last["message"], last["calls"], last["verdicts"]) == ("stats at the end", 3, {"NOT_FOUND": 1, "ok": 2})
+
+
+@linux
+def test_a_server_on_http_has_metrics_and_is_found_by_its_store(store: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    process = subprocess.Popen(
+        [WINNOW, "serve", "--store", store, "--http", address], stderr=subprocess.PIPE, env=ENVIRONMENT
+    )
+    try:
+        health = _fetched(address, "/health")
+        text = _fetched(address, "/metrics")
+        found = [one for one in stats(store, "--json", "--http", address)["servers"] if one["pid"] == process.pid]
+    finally:
+        process.terminate()
+        process.communicate()
+    assert json.loads(health)["queue"] == {"running": 0, "waiting": 0}
+    assert text.endswith("# EOF\n")
+    assert 'winnow_queue_scripts{state="waiting"} 0' in text.splitlines()
+    assert [one["transport"] for one in found] in ([], ["http"])  # found as soon as it has begun to load
+
+
+def _fetched(address: str, path: str) -> str:
+    """A page of a server that may still be starting."""
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(f"http://{address}{path}", timeout=60) as answer:
+                return str(answer.read().decode())
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("the server does not answer")
+
+
+@linux
+def test_a_socket_that_a_dead_server_left_is_put_away(tmp_path: Path) -> None:
+    door = place.listening(tmp_path, place.server_socket(99))
+    assert place.servers(tmp_path) == ["server-99.sock"]
+    door.socket.close()
+    assert asked(tmp_path) == []
+    assert place.servers(tmp_path) == []
+    assert asked(tmp_path / "nowhere") == []
+
+
+def test_metrics_say_calls_times_and_tokens_in_the_form_that_collectors_read() -> None:
+    figures = Figures()
+    figures.answered("kb.search", 120, 480, failed=False)
+    for verdict, seconds in (("ok", 0.004), ("ok", 0.3), ("TIMEOUT", 60.0)):
+        figures.called("kb.search", verdict, seconds)
+    figures.executed("ok", 3, 10, 900)
+    figures.waited(1.5)
+    caches = {"rankings": {"hits": 3, "misses": 1, "entries": 1}}
+    text = open_metrics({**figures.snapshot(), "caches": caches, "queue": {"running": 1, "waiting": 2}})
+    lines = text.splitlines()
+    for line in (
+        'winnow_calls_total{tool="kb.search",verdict="TIMEOUT"} 1',
+        'winnow_call_seconds_bucket{tool="kb.search",le="0.005"} 1',
+        'winnow_call_seconds_bucket{tool="kb.search",le="30.0"} 2',
+        'winnow_call_seconds_bucket{tool="kb.search",le="+Inf"} 3',
+        'winnow_call_seconds_count{tool="kb.search"} 3',
+        'winnow_answer_tokens_total{tool="kb.search"} 120',
+        'winnow_scripts_total{status="ok"} 1',
+        "winnow_script_tokens_kept_out_total 900",
+        'winnow_queue_scripts{state="waiting"} 2',
+        "winnow_queue_wait_seconds_sum 1.5",
+        'winnow_cache_lookups_total{cache="rankings",result="hit"} 3',
+        "# EOF",
+    ):
+        assert line in lines
+    assert len([line for line in lines if "_bucket" in line]) == len(BUCKETS) + 1
+    sample = re.compile(r'[a-z_]+(\{[a-z_]+="[^"\n]*"(,[a-z_]+="[^"\n]*")*\})? [0-9.e+]+')
+    assert [line for line in lines if not line.startswith("# ") and not sample.fullmatch(line)] == []
+
+
+def test_the_line_of_the_log_sums_the_figures_up() -> None:
+    figures = Figures()
+    figures.answered("help", 10, 40, failed=False)
+    figures.answered("kb.search", 30, 90, failed=True)
+    figures.called("help", "ok", 0.1)
+    figures.called("kb.search", "TIMEOUT", 0.1)
+    told = brief(figures.snapshot())
+    assert (told["calls"], told["tokens"], told["largest_tokens"]) == (2, 40, 30)
+    assert told["verdicts"] == {"TIMEOUT": 1, "ok": 1}

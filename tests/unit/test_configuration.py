@@ -1,0 +1,246 @@
+"""Who may set what: the operator, the user, and a file in the working folder, which may be somebody else's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from server.commands.config import app as config_app
+from server.commands.serve import app as serve
+from server.errors import WinnowError
+from server.settings import Settings, load
+from server.topics import KEYS, SETTERS, TOPICS, Setter
+
+# A value that is not the default, for each setting, as TOML.
+OTHER = {
+    "store": '"/elsewhere"',
+    "models": '"/elsewhere"',
+    "project": '"private"',
+    "projects": '["private", "secret"]',
+    "doc_tags": '["public"]',
+    "environment": '"dev"',
+    "repositories": '["org/app"]',
+    "embedding": '"off"',
+    "embedder": '"openai:http://127.0.0.1:9/v1#m"',
+    "embedder_key": '"a key"',
+    "fusion": '"rrf"',
+    "boost_vendor": "2.0",
+    "boost_types": "{code = 2.0}",
+    "boost_recency": "2.0",
+    "boost_recency_days": "10.0",
+    "boost_entity": "2.0",
+    "boost_topic": "2.0",
+    "reranker": '"/elsewhere"',
+    "rerank_top": "3",
+    "mmr": "0.5",
+    "evidence": '"lexical"',
+    "index_memory_mb": "512",
+    "qdrant_url": '"http://127.0.0.1:9"',
+    "qdrant_api_key": '"a key"',
+    "qdrant_shards": "2",
+    "qdrant_replicas": "2",
+    "qdrant_on_disk": "false",
+    "graph": '"off"',
+    "neo4j_url": '"bolt://127.0.0.1:9"',
+    "neo4j_user": '"me"',
+    "neo4j_password": '"a password"',
+    "entities": '"/elsewhere"',
+    "daemon": '"off"',
+    "engine_idle_minutes": "1.0",
+    "default_response_mode": '"full"',
+    "content": '"summary"',
+    "structured_output_enabled": "false",
+    "resource_links": '"off"',
+    "tools": '"code"',
+    "tool_names": '"dotted"',
+    "kb_v2_enabled": "false",
+    "legacy_tools": "true",
+    "scratch_mb": "2",
+    "scratch_minutes": "2.0",
+    "execute_code": '"off"',
+    "sandbox": '"monty"',
+    "allow_weaker_sandbox": '["landlock"]',
+    "skills": '["/elsewhere"]',
+    "limits": '"strict"',
+    "script_calls": "7",
+    "script_rows": "7",
+    "script_previews": "7",
+    "script_documents": "7",
+    "result_kb": "7",
+    "result_tokens": "700",
+    "wall_seconds": "2.0",
+    "memory_mb": "128",
+    "workers": "7",
+    "queue": "7",
+    "queue_seconds": "7.0",
+    "calls_per_minute": "7",
+    "scripts_per_minute": "7",
+    "reads_per_minute": "7",
+    "audit": '"off"',
+    "audit_mb": "1.0",
+    "audit_days": "1",
+    "log_queries": "true",
+}
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[Setter, Path]:
+    """A file for each place that settings may come from, none of them there yet; no variable is set."""
+    for name in [name for name in os.environ if name.startswith(("WINNOW_", "MCP_"))]:
+        monkeypatch.delenv(name)
+    (tmp_path / "home" / "winnow").mkdir(parents=True)
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / "folder")
+    return {
+        Setter.OPERATOR: tmp_path / "operator.toml",
+        Setter.USER: tmp_path / "home" / "winnow" / "winnow.toml",
+        Setter.FOLDER: tmp_path / "folder" / "winnow.toml",
+    }
+
+
+def test_every_setting_has_a_topic_and_says_who_may_set_it() -> None:
+    names = [name for settings in TOPICS.values() for name in settings]
+    assert sorted(names) == sorted(Settings.model_fields)
+    assert [name for name in names if not Settings.model_fields[name].description] == []
+    assert sorted(OTHER) == sorted(names)
+
+
+@pytest.mark.parametrize("name", OTHER)
+@pytest.mark.parametrize("place", [Setter.USER, Setter.FOLDER])
+def test_a_file_sets_what_the_table_says_and_nothing_else(
+    places: dict[Setter, Path], name: str, place: Setter
+) -> None:
+    default = getattr(load().settings, name)
+    places[place].write_text(f"{name} = {OTHER[name]}\n")
+    found = load()
+    may = place.value <= SETTERS[name].value
+    assert (getattr(found.settings, name) != default) is may
+    assert found.source_of(name) == (str(places[place]) if may else "default")
+    assert [one.name for one in found.ignored] == ([] if may else [name])
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_the_file_that_the_operator_names_sets_everything(
+    places: dict[Setter, Path], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    default = getattr(load().settings, name)
+    monkeypatch.setenv("WINNOW_CONFIG", str(places[Setter.OPERATOR]))
+    places[Setter.OPERATOR].write_text(f"{name} = {OTHER[name]}\n")
+    assert getattr(load().settings, name) != default
+
+
+def test_a_file_in_the_working_folder_is_trusted_where_the_operator_names_it(
+    places: dict[Setter, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places[Setter.FOLDER].write_text('store = "/elsewhere"\n')
+    monkeypatch.setenv("WINNOW_CONFIG", "winnow.toml")
+    assert (load().settings.store, load().ignored) == (Path("/elsewhere"), ())
+
+
+def test_the_users_file_is_not_read_where_the_operator_names_one(
+    places: dict[Setter, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places[Setter.USER].write_text('project = "mine"\n')
+    monkeypatch.setenv("WINNOW_CONFIG", str(places[Setter.OPERATOR]))
+    assert load().settings.project == "default"
+
+
+def test_the_working_folder_comes_last(places: dict[Setter, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    places[Setter.FOLDER].write_text('fusion = "rrf"\nmmr = 0.5\nlimits = "strict"\n')
+    places[Setter.USER].write_text('fusion = "convex"\n')
+    monkeypatch.setenv("WINNOW_MMR", "0.9")
+    settings = load({"limits": "standard"}).settings
+    assert (settings.fusion, settings.mmr, settings.limits) == ("convex", 0.9, "standard")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"fusion = ",
+        b"\xff\xfe",
+        b"a = " + b"[" * 100_000,
+        b"# " + b"x" * 300_000,
+        b'fusion = "nonsense"\nmmr = 0.5\n',
+        b'"a\\nb\\u001b[31m" = 1\n',
+        b"unknown = 1\n",
+    ],
+    ids=["broken", "no-text", "deep", "large", "wrong-value", "forged-name", "unknown"],
+)
+def test_no_file_in_the_working_folder_stops_a_command(places: dict[Setter, Path], content: bytes) -> None:
+    places[Setter.FOLDER].write_bytes(content)
+    found = load()
+    assert found.settings.fusion == "convex"
+    (line,) = found.ignored_lines()
+    assert line.startswith(f"{places[Setter.FOLDER]}: ")
+    assert [char for char in line if not char.isprintable()] == []
+
+
+def test_a_named_pipe_in_the_working_folder_holds_up_nothing(places: dict[Setter, Path]) -> None:
+    os.mkfifo(places[Setter.FOLDER])
+    assert [one.why for one in load().ignored] == ["is not a file"]
+
+
+def test_the_folders_good_values_count_beside_a_wrong_one(places: dict[Setter, Path]) -> None:
+    places[Setter.FOLDER].write_text('fusion = "nonsense"\nmmr = 0.5\n')
+    assert (load().settings.mmr, load().source_of("fusion")) == (0.5, "default")
+
+
+def test_naming_one_project_never_widens_its_reach(
+    places: dict[Setter, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places[Setter.USER].write_text('project = "a"\nprojects = ["a", "b"]\n')
+    assert load().settings.reachable == ("a", "b")
+    assert load({"project": "a"}).settings.reachable == ("a",)
+    assert load({"project": "a", "projects": "a,b"}).settings.reachable == ("a", "b")
+    monkeypatch.setenv("WINNOW_PROJECT", "b")
+    assert load().settings.reachable == ("b",)
+    monkeypatch.setenv("WINNOW_PROJECTS", "b,c")
+    assert load().settings.reachable == ("b", "c")
+
+
+def test_a_server_of_a_project_that_the_operator_left_out_does_not_start(places: dict[Setter, Path]) -> None:
+    places[Setter.USER].write_text('projects = ["a", "b"]\n')
+    refused = CliRunner().invoke(serve, ["--project", "c"])
+    assert (refused.exit_code, "not among the projects in reach: a, b" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("key", "address"), KEYS.items())
+def test_a_key_goes_only_to_the_server_that_it_was_given_with(
+    places: dict[Setter, Path], monkeypatch: pytest.MonkeyPatch, key: str, address: str
+) -> None:
+    form = "openai:http://127.0.0.1:{}/v1#m" if address == "embedder" else "http://127.0.0.1:{}"
+    ours, other = form.format(1001), form.format(1002)
+    places[Setter.USER].write_text(f'{address} = "{ours}"\n{key} = "the secret"\n')
+    assert getattr(load({address: ours}).settings, key).get_secret_value() == "the secret"
+    with pytest.raises(WinnowError, match=f"{key} .* is not sent to") as refused:
+        load({address: other})
+    assert "the secret" not in refused.value.message
+    monkeypatch.setenv(f"WINNOW_{key.upper()}", "for the other")
+    assert getattr(load({address: other}).settings, key).get_secret_value() == "for the other"
+
+
+def test_a_key_by_itself_is_for_the_address_that_is_named_elsewhere(places: dict[Setter, Path]) -> None:
+    places[Setter.USER].write_text('qdrant_api_key = "the secret"\n')
+    assert load({"qdrant_url": "http://127.0.0.1:1"}).settings.qdrant_api_key is not None
+
+
+def test_config_lists_what_was_ignored(places: dict[Setter, Path]) -> None:
+    places[Setter.FOLDER].write_text('store = "/elsewhere"\nfusion = "rrf"\n')
+    shown = CliRunner().invoke(config_app, [])
+    assert (shown.exit_code, "/elsewhere" in shown.stdout) == (0, False)
+    assert "store ignored: a file in the working folder may not set it" in shown.stderr
+    assert [line.split()[1] for line in shown.stdout.splitlines() if line.startswith("fusion")] == ["rrf"]
+
+
+def test_every_command_says_on_stderr_what_was_ignored(places: dict[Setter, Path]) -> None:
+    places[Setter.FOLDER].write_text('store = "/elsewhere"\n')
+    winnow = Path(sys.executable).parent / "winnow"
+    ran = subprocess.run([winnow, "model", "show", "--json"], capture_output=True, text=True, check=False)
+    assert "store ignored" in ran.stderr
+    assert "store ignored" not in ran.stdout

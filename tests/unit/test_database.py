@@ -1,0 +1,317 @@
+"""Whatever is wrong with a file of SQLite's, no method of a store raises an error of SQLite's."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.backends import seal, sqlite
+from server.backends.base import Changes, Entry
+from server.backends.catalogue import Binding, Catalogue
+from server.backends.graph_sqlite import SqliteGraph
+from server.backends.ledger import LedgerFile
+from server.errors import WinnowError
+from server.graph.records import DocumentGraph, Node
+from server.ids import chunk_id, document_id, section_id
+from server.models import Chunk, Document, Filters
+
+P, URI = "p", "a.md"
+ID, CHUNK = document_id(P, URI), chunk_id(P, URI, ("H",), "words", 0)
+Call = Callable[[Any], object]
+# Each time more than before, so that what is replaced leaves too little room for it.
+SIZES = count(20_000, 20_000)
+
+
+def _entry() -> Entry:
+    document = Document(ID, P, URI, "/docs", "A", "markdown", "hash", tags=("a",), metadata={"n": 1})
+    return Entry(
+        document, "x" * next(SIZES), (Chunk(CHUNK, ID, 0, ("H",), "words", 0, 5, 1),), URI, "m/1", "context"
+    )
+
+
+def _graph() -> DocumentGraph:
+    sections = (section_id(P, URI, (str(number),)) for number in range(next(SIZES) // 100))
+    nodes = (Node(id, "Section", "section", "S", 1, 0, "", "s", ID) for id in sections)
+    return DocumentGraph(ID, (Node(ID, "Document", "markdown", "A", 0, 0, "", URI, ID), *nodes), ())
+
+
+def _within(catalogue: Catalogue) -> None:
+    with catalogue.only_writer():
+        pass
+
+
+# How each public method is called; a method without a row here fails the first test.
+CATALOGUE: Mapping[str, Call] = {
+    "apply": lambda one: one.apply(Changes(P, "/docs", [_entry()], (), {URI: "1"})),
+    "begin": lambda one: one.begin(P),
+    "bind": lambda one: one.bind(Binding("vectors", 384)),
+    "binding": lambda one: one.binding,
+    "chunk_count": lambda one: one.chunk_count(),
+    "chunk_ids": lambda one: one.chunk_ids(P),
+    "chunks": lambda one: one.chunks(ID, P),
+    "close": lambda one: one.close(),
+    "documents": lambda one: one.documents(P),
+    "doubt": lambda one: one.doubt([ID]),
+    "embedding": lambda one: one.embedding(P),
+    "finish": lambda one: one.finish(P),
+    "generation": lambda one: one.generation(P),
+    "identity": lambda one: one.identity,
+    "has_path": lambda one: one.has_path(Filters(P), "a"),
+    "known": lambda one: one.known(P),
+    "labels": lambda one: one.labels(Filters(P)),
+    "languages": lambda one: one.languages(P),
+    "only_writer": _within,
+    "passages": lambda one: one.passages([CHUNK], P),
+    "projects": lambda one: one.projects(),
+    "rebind": lambda one: one.rebind(Binding("vectors", 384), "m/1"),
+    "stamps": lambda one: one.stamps(P, "/docs"),
+    "text": lambda one: one.text(ID, P),
+    "unfinished": lambda one: one.unfinished(P),
+}
+GRAPH: Mapping[str, Call] = {
+    "apply": lambda one: one.apply(P, [_graph()]),
+    "close": lambda one: one.close(),
+    "counts": lambda one: one.counts(P),
+    "degrees": lambda one: one.degrees(P, ID),
+    "derive": lambda one: one.derive(P),
+    "documents": lambda one: one.documents(P),
+    "expand": lambda one: one.expand(P, [ID]),
+    "export": lambda one: list(one.export(P)),
+    "find": lambda one: one.find(P, "a"),
+    "generation": lambda one: one.generation(P),
+    "load": lambda one: one.load(P, None),
+    "neighbours": lambda one: one.neighbours(P, [ID]),
+    "nodes": lambda one: one.nodes(P, [ID]),
+    "owned_ranks": lambda one: one.owned_ranks(P, {ID: 1.0}),
+    "paths": lambda one: one.paths(P, [ID], [ID]),
+    "ranks": lambda one: one.ranks(P, {ID: 1.0}),
+}
+LEDGER: Mapping[str, Call] = {
+    "apply": lambda one: one.apply(P, {ID: ("1", b"x" * next(SIZES))}),
+    "facts": lambda one: list(one.facts(P)),
+    "stamps": lambda one: one.stamps(P),
+}
+STORES: Mapping[str, tuple[type, Callable[[Path], Any], Mapping[str, Call]]] = {
+    "catalogue": (Catalogue, Catalogue, CATALOGUE),
+    "graph": (SqliteGraph, SqliteGraph, GRAPH),
+    "ledger": (LedgerFile, lambda path: LedgerFile(path, ""), LEDGER),
+}
+
+
+@pytest.fixture(params=STORES)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def filled(kind: str, tmp_path: Path) -> Path:
+    """A file that has a row of everything."""
+    path = tmp_path / f"{kind}.sqlite3"
+    one = STORES[kind][1](path)
+    for name in ("begin", "apply", "derive"):
+        if name in STORES[kind][2]:
+            STORES[kind][2][name](one)
+    if hasattr(one, "close"):
+        one.close()
+    return path
+
+
+def test_every_public_method_is_called_here(kind: str) -> None:
+    store, _, calls = STORES[kind]
+    assert {name for name in vars(store) if not name.startswith("_")} == set(calls)
+
+
+@contextmanager
+def as_it_is(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def locked(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as busy:
+        busy.execute("BEGIN IMMEDIATE")
+        yield
+
+
+@contextmanager
+def exclusive(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Not even readers are let in."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as busy:
+        busy.execute("PRAGMA locking_mode = EXCLUSIVE")
+        busy.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+@contextmanager
+def corrupt(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The header is as it was, and no page behind it."""
+    data = path.read_bytes()
+    path.write_bytes(data[:100] + b"\xa5" * (len(data) - 100))
+    yield
+
+
+@contextmanager
+def cut_off(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    yield
+
+
+@contextmanager
+def no_database(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    path.write_bytes(b"\xa5" * 8192)
+    yield
+
+
+def _with(pragma: str, patch: pytest.MonkeyPatch) -> None:
+    connect = sqlite.connect
+
+    def connected(path: Path) -> sqlite3.Connection:
+        connection = connect(path)
+        connection.execute(pragma)
+        return connection
+
+    patch.setattr(sqlite, "connect", connected)
+
+
+@contextmanager
+def full(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """SQLite's own bound of a file's size fails as a full disk does."""
+    _with("PRAGMA max_page_count = 1", patch)
+    yield
+
+
+@contextmanager
+def read_only(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    _with("PRAGMA query_only = ON", patch)
+    yield
+
+
+@contextmanager
+def no_file(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    path.unlink()
+    path.mkdir()
+    yield
+
+
+@contextmanager
+def rows_of_nonsense(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The file is sound, but what its columns hold is neither JSON nor UTF-8."""
+    columns = {
+        "catalogue": {"documents": ("tags", "metadata"), "chunks": ("heading_path",)},
+        "graph": {"graphs": ("nodes", "titles", "edges")},
+        "ledger": {"ledger": ("stamp",)},
+    }
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for table, names in columns[path.stem].items():
+            for name in names:
+                connection.execute(f"UPDATE {table} SET {name} = CAST(x'ff7b5b' AS TEXT)")
+    yield
+
+
+STATES = (as_it_is, locked, exclusive, corrupt, cut_off, no_database, full, read_only, no_file, rows_of_nonsense)
+# What the error says of the state, where every method that fails must fail so.
+SAYS = {
+    "locked": ("another process has been writing",),
+    "exclusive": ("another process has been writing",),
+    "no_database": ("it is damaged",),
+    "rows_of_nonsense": ("it is damaged",),
+    "corrupt": ("it is damaged",),
+    "cut_off": ("it is damaged",),
+    "full": ("the disk is full",),
+    "read_only": ("it may only be read",),
+    "no_file": ("it cannot be opened", "is a folder where a file is wanted"),
+}
+
+
+def outcomes(one: Any, calls: Mapping[str, Call]) -> Iterator[WinnowError]:
+    """What the methods raise; anything else than a WinnowError ends the test."""
+    # Backwards, and closed at the end, so that nothing is written anew before the rest was tried.
+    for name in sorted(calls, key=lambda name: (name != "close", name), reverse=True):
+        try:
+            calls[name](one)
+        except WinnowError as error:
+            yield error
+
+
+def opened(make: Callable[[Path], Any], path: Path) -> Any:
+    """The store, or why it does not open."""
+    try:
+        return make(path)
+    except WinnowError as error:
+        return error
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: str(state.__name__))
+@pytest.mark.parametrize("is_open_before", [False, True], ids=["opened then", "open before"])
+def test_only_errors_of_ours_are_raised(
+    kind: str, state: Any, is_open_before: bool, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, make, calls = STORES[kind]
+    if state is exclusive and is_open_before:
+        return  # no such lock can be had then
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.01)
+    early = make(filled) if is_open_before else None
+    with state(filled, monkeypatch):
+        one = early or opened(make, filled)
+        errors = [one] if isinstance(one, WinnowError) else list(outcomes(one, calls))
+    if state is as_it_is:
+        assert errors == []
+        return
+    if not is_open_before:
+        assert errors != [], "the state did no harm"
+    expected = SAYS[state.__name__]
+    assert [error.message for error in errors if not any(one in error.message for one in expected)] == []
+    assert all(str(filled) in error.message for error in errors)
+    is_held = state in (locked, exclusive)
+    assert {(error.reason, error.retryable) for error in errors} <= {
+        ("INDEX_HELD", True) if is_held else ("INDEX_UNAVAILABLE", False)
+    }
+
+
+_OTHER_PROCESS = """
+import sys
+from pathlib import Path
+from server.backends.catalogue import Binding, Catalogue
+catalogue = Catalogue(Path(sys.argv[1]))
+catalogue.bind(Binding(sys.argv[2], 384))
+catalogue.close()
+"""
+
+
+def _bound_elsewhere(path: Path, vectors: str) -> None:
+    subprocess.run([sys.executable, "-c", _OTHER_PROCESS, str(path), vectors], check=True)
+
+
+def test_what_another_process_writes_is_seen_after_the_files_were_sealed_and_compared(tmp_path: Path) -> None:
+    """To close a descriptor of a file would end all locks of SQLite's on it, and others would remove its log."""
+    path = tmp_path / "catalogue.sqlite3"
+    with closing(Catalogue(path)) as catalogue:
+        for read in (_within, lambda _: seal.flaws(tmp_path), lambda _: Catalogue(path).close()):
+            for vectors in ("vectors-1", "vectors-2"):
+                read(catalogue)
+                _bound_elsewhere(path, vectors)
+                assert catalogue.binding == Binding(vectors, 384)
+                assert path.with_name("catalogue.sqlite3-wal").exists()
+
+
+def test_no_descriptor_is_left_of_files_that_were_compared(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.sqlite3"
+    before = len(os.listdir("/proc/self/fd"))
+    with closing(Catalogue(path)) as catalogue:
+        _within(catalogue)
+        assert seal.flaws(tmp_path) == []
+        beside = len(os.listdir("/proc/self/fd"))
+        for _ in range(10):
+            assert seal.flaws(tmp_path) == []
+        assert len(os.listdir("/proc/self/fd")) == beside
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -1,0 +1,44 @@
+"""Attacks on files, settings, transports and rendered text: each works where nothing stops it, and not here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from security import audit, suite
+from security.audit import Trial
+from security.suite import Attack
+
+ATTACKS = [attack for attack in suite.attacks() if not attack.is_script]
+FAMILIES = {"configuration", "ingest_bombs", "rendering", "transport"}
+pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
+
+Results = Mapping[tuple[str, str], Trial]
+
+
+@pytest.fixture(scope="module")
+def results(request: pytest.FixtureRequest) -> Results:
+    """What became of the attacks that this run asks about, by name and mode."""
+    asked = {
+        str(item.callspec.params["attack"])
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.path == request.path and "attack" in item.fixturenames
+    }
+    report = asyncio.run(audit.run([each for each in ATTACKS if str(each) in asked]))
+    return {(trial.attack, trial.mode): trial for trial in report.trials}
+
+
+def test_every_surface_has_at_least_fifteen_attacks() -> None:
+    counts = {family: sum(attack.family == family for attack in ATTACKS) for family in FAMILIES}
+    assert {attack.family for attack in ATTACKS} == FAMILIES
+    assert [family for family, count in counts.items() if count < 15] == []
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=str)
+def test_an_attack_on_a_surface_works_elsewhere_and_not_here(attack: Attack, results: Results) -> None:
+    assert {mode: results[str(attack), mode].violation for mode in ("control", "both")} == {
+        "control": "",
+        "both": "",
+    }
