@@ -25,7 +25,13 @@ def framed(text: str) -> list[str]:
     return [f"{MARK}{line}" for line in text.splitlines()] or [MARK]
 
 
+def notice(payload: Mapping[str, Any]) -> str:
+    """What an answer says of foreign lines; "" where it has none."""
+    return NOTICE if any(payload.get(name) for name in _FOREIGN) else ""
+
+
 def told(lines: Iterable[str], payload: Mapping[str, Any]) -> list[str]:
     """The lines of an answer, its summary first, each of them one line; and what the foreign ones are."""
     first, *rest = [" ".join(line.splitlines()) for line in lines]
-    return [first, *([NOTICE] if any(payload.get(name) for name in _FOREIGN) else []), *rest]
+    said = notice(payload)
+    return [first, *([said] if said else []), *rest]

@@ -15,6 +15,7 @@ from typing import Any
 
 from server import stated
 from server.contracts.base import PREVIEW_CHARS, Mode, Tier
+from server.framing import notice
 from server.models import Passage
 from server.printable import one_line, printable
 from server.spans import preview
@@ -97,7 +98,7 @@ def measure(value: Any) -> Size:
 
 def estimated_tokens(payload: Mapping[str, Any]) -> int:
     """Tokens of an answer as it is sent: its structure with ``meta``, and the text that says its values."""
-    said = " | ".join(_values(payload))
+    said = " | ".join((notice(payload), *_values(payload)))
     return count_tokens(dumps(payload)) + count_tokens(said) + _AROUND_TOKENS
 
 
