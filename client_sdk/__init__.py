@@ -15,6 +15,7 @@ stands here of one of them.
 
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
 from .client import KnowledgeBase, KnowledgeGraph, MCPClient, graph, kb
+from .graph_calls import find_vendor_info
 from .rows import MissingField, Results, Row
 from .run import budget, progress, tokens
 from .shaping import (
@@ -29,7 +30,6 @@ from .shaping import (
     summarize,
 )
 from .transport import SDKError
-from .walks import find_vendor_info
 
 __all__ = [
     "KnowledgeBase",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .awaited import Rows, Text
+from .awaitable import Rows, Text
 from .rows import Pages, Results, Row, to_row
 from .transport import call, call_each, error_in
 

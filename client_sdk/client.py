@@ -8,9 +8,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from . import ladder, run, shaping, walks
+from . import graph_calls, kb_calls, run, shaping
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
-from .walks import find_vendor_info
+from .graph_calls import find_vendor_info
 
 # What scripts write, and what they mean; nothing in the spelling tells.
 _MEANT: Mapping[str, str] = MappingProxyType(
@@ -34,11 +34,11 @@ class KnowledgeBase:
 
     __slots__ = ()
 
-    search = staticmethod(ladder.search)
-    retrieve_evidence = staticmethod(ladder.retrieve_evidence)
-    extract_evidence = staticmethod(ladder.extract_evidence)
-    read_excerpt = staticmethod(ladder.read_excerpt)
-    expand_excerpt = staticmethod(ladder.expand_excerpt)
+    search = staticmethod(kb_calls.search)
+    retrieve_evidence = staticmethod(kb_calls.retrieve_evidence)
+    extract_evidence = staticmethod(kb_calls.extract_evidence)
+    read_excerpt = staticmethod(kb_calls.read_excerpt)
+    expand_excerpt = staticmethod(kb_calls.expand_excerpt)
     search_many = staticmethod(search_many)
     fetch = staticmethod(fetch)
     semantic_search = staticmethod(semantic_search)
@@ -72,16 +72,16 @@ class KnowledgeGraph:
 
     __slots__ = ()
 
-    describe = staticmethod(walks.describe)
-    expand = staticmethod(walks.expand)
-    paths = staticmethod(walks.paths)
-    parents = staticmethod(walks.parents)
-    children = staticmethod(walks.children)
-    entities_for_sections = staticmethod(walks.entities_for_sections)
-    sections_for_entities = staticmethod(walks.sections_for_entities)
+    describe = staticmethod(graph_calls.describe)
+    expand = staticmethod(graph_calls.expand)
+    paths = staticmethod(graph_calls.paths)
+    parents = staticmethod(graph_calls.parents)
+    children = staticmethod(graph_calls.children)
+    entities_for_sections = staticmethod(graph_calls.entities_for_sections)
+    sections_for_entities = staticmethod(graph_calls.sections_for_entities)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(_unknown("graph", name, walks.FUNCTIONS, _MEANT_OF_GRAPH.get(name)))
+        raise AttributeError(_unknown("graph", name, graph_calls.FUNCTIONS, _MEANT_OF_GRAPH.get(name)))
 
     def __repr__(self) -> str:
         return "graph"
@@ -91,11 +91,11 @@ graph = KnowledgeGraph()
 
 
 def _by_name(name: str, /, **arguments: Any) -> Any:
-    return ladder.call_by_name(name, arguments)
+    return kb_calls.call_by_name(name, arguments)
 
 
 def _walk_by_name(name: str, /, **arguments: Any) -> Any:
-    return walks.call_by_name(name, arguments)
+    return graph_calls.call_by_name(name, arguments)
 
 
 _TOOLS: Mapping[str, Callable[..., Any]] = {
@@ -106,11 +106,11 @@ _TOOLS: Mapping[str, Callable[..., Any]] = {
     "rerank": rerank,
     "read_result": read_result,
     "fetch": fetch,
-    **{f"kb.{name}": partial(_by_name, name) for name in ladder.FUNCTIONS},
-    **{f"kb_{name}": partial(_by_name, name) for name in ladder.FUNCTIONS},
+    **{f"kb.{name}": partial(_by_name, name) for name in kb_calls.FUNCTIONS},
+    **{f"kb_{name}": partial(_by_name, name) for name in kb_calls.FUNCTIONS},
     "find_vendor_info": find_vendor_info,
-    **{f"graph.{name}": partial(_walk_by_name, name) for name in walks.FUNCTIONS},
-    **{f"graph_{name}": partial(_walk_by_name, name) for name in walks.FUNCTIONS},
+    **{f"graph.{name}": partial(_walk_by_name, name) for name in graph_calls.FUNCTIONS},
+    **{f"graph_{name}": partial(_walk_by_name, name) for name in graph_calls.FUNCTIONS},
 }
 
 
@@ -131,11 +131,11 @@ class MCPClient:
     rerank = staticmethod(rerank)
     read_result = staticmethod(read_result)
     fetch = staticmethod(fetch)
-    search = staticmethod(ladder.search)
-    retrieve_evidence = staticmethod(ladder.retrieve_evidence)
-    extract_evidence = staticmethod(ladder.extract_evidence)
-    read_excerpt = staticmethod(ladder.read_excerpt)
-    expand_excerpt = staticmethod(ladder.expand_excerpt)
+    search = staticmethod(kb_calls.search)
+    retrieve_evidence = staticmethod(kb_calls.retrieve_evidence)
+    extract_evidence = staticmethod(kb_calls.extract_evidence)
+    read_excerpt = staticmethod(kb_calls.read_excerpt)
+    expand_excerpt = staticmethod(kb_calls.expand_excerpt)
     find_vendor_info = staticmethod(find_vendor_info)
     filter_rows = staticmethod(shaping.filter_rows)
     filter_by_domain = staticmethod(shaping.filter_by_domain)

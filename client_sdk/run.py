@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .awaited import Nothing, Number, Rows
+from .awaitable import Nothing, Number, Rows
 from .rows import Row, to_row
 from .transport import call
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from .awaited import Groups, Rows, Text
+from .awaitable import Groups, Rows, Text
 from .rows import FIELDS, Row, misspelt
 from .run import counts
 

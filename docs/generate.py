@@ -13,14 +13,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from server.commands.flags import bounds_of, default_of, values_of
+from server.commands.terminal.flags import bounds_of, default_of, values_of
+from server.configuration.topics import TOPICS, Setter
 from server.contracts import flat_schema
 from server.reference.guides import PROMPTS, playbook
 from server.reference.schemas import answer_table, arguments_table, table
 from server.reference.sdk import sdk_reference
 from server.settings import Settings
 from server.tools import TOOLS, Tool
-from server.topics import TOPICS, Setter
 from server.transports.resources import PAGES as PAGES_BY_URI
 from server.transports.resources import TEMPLATES
 

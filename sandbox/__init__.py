@@ -13,8 +13,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .limits import Layers, Limits
-    from .outcome import (
+    from sandbox.parent.sandbox import Sandbox, probe
+    from sandbox.protocol.limits import Layers, Limits
+    from sandbox.protocol.outcome import (
         CallError,
         CountTokens,
         HostCall,
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
         WallReport,
         Walls,
     )
-    from .outlook import looks_possible
-    from .runner import Sandbox, probe
+    from sandbox.runners.availability import looks_possible
 
 __all__ = [
     "CallError",
@@ -50,15 +50,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Layers": "limits",
-    "Limits": "limits",
-    "Sandbox": "runner",
-    "looks_possible": "outlook",
-    "probe": "runner",
+    "Layers": "protocol.limits",
+    "Limits": "protocol.limits",
+    "Sandbox": "parent.sandbox",
+    "looks_possible": "runners.availability",
+    "probe": "parent.sandbox",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'outcome')}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'protocol.outcome')}"), name)

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
 
-from server.engine import place
+from server.engine import endpoint
 from server.engine.client import EngineKnowledge
 from server.errors import WinnowError
 from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
-from server.scripts import Scripts
+from server.scripts.script_runs import Scripts
 from server.settings import Settings
 from server.tools import Context
 
@@ -91,7 +91,7 @@ def knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase
 
     def open_library() -> Library:
         # Engines and model runtimes take half a second to import: they load here, in the opener's thread.
-        from server.backends.opening import open_backends
+        from server.opening import open_backends
 
         return open_backends(settings, wait_for_model=wait_for_model)
 
@@ -100,12 +100,12 @@ def knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase
 
 def shares_engine(settings: Settings) -> bool:
     """Whether these settings are for work through an engine, on a system that can."""
-    return settings.daemon == "on" and place.is_possible()
+    return settings.daemon == "on" and endpoint.is_possible()
 
 
 def has_engine(settings: Settings) -> bool:
     """Whether these settings are for work through an engine, and one runs: who finds none works alone."""
-    return shares_engine(settings) and place.is_listening(settings.store)
+    return shares_engine(settings) and endpoint.is_listening(settings.store)
 
 
 def knowledge(settings: Settings, *, wait_for_model: bool, starts_engine: bool = False) -> Knowledge:

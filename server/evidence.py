@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from server.contracts.kb import MAX_QUOTE_CHARS
-from server.spans import Span, clip, matches, next_word, scored_spans, terms, word_before
-from server.tokens import count_tokens, first_tokens, last_tokens
+from server.text.spans import Span, clip, matches, next_word, scored_spans, terms, word_before
+from server.text.tokens import count_tokens, first_tokens, last_tokens
 
 # Spans that a similarity is asked for, characters of each that it sees (more than its model reads), and its share.
 SIMILAR_SPANS = 24

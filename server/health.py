@@ -32,15 +32,15 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from server import __version__
-from server.backends.folders import is_private
+from server.backends.files.private_folder import is_private
+from server.backends.files.store_folder import tried
 from server.backends.sqlite import REPAIR
-from server.backends.usable import tried
 from server.errors import WinnowError
+from server.scripts.skills import load
 from server.settings import MIB, Settings
-from server.skills import load
 
 if TYPE_CHECKING:
-    from server.backends.seal import Flaw
+    from server.backends.files.seal import Flaw
 
 DISTRIBUTION = "winnow-mcp"
 PACKAGES = ("client_sdk", "sandbox", "security", "server")
@@ -167,7 +167,7 @@ def overwritten(ours: Distribution) -> Iterator[str]:
 
 
 def _tokens(settings: Settings) -> Iterator[Finding]:
-    from server.tokens import ENCODING, encoding_name
+    from server.text.tokens import ENCODING, encoding_name
 
     found = encoding_name()
     right = found == ENCODING
@@ -200,8 +200,8 @@ def _store(settings: Settings) -> Iterator[Finding]:
 
 def _integrity(settings: Settings) -> Iterator[Finding]:
     """Whether every file of the store is as it was written, and none is missing."""
-    from server.backends.mending import flaws, sealed, vectors
-    from server.backends.opening import catalogue_path
+    from server.backends.files.repair import flaws, sealed, vectors
+    from server.opening import catalogue_path
 
     if not settings.store.is_dir() or not (catalogue_path(settings).exists() or vectors(settings.store)):
         return
@@ -219,8 +219,8 @@ def _integrity(settings: Settings) -> Iterator[Finding]:
 
 def _without_vectors(settings: Settings) -> Iterator[Flaw]:
     from server.backends.catalogue import Catalogue
-    from server.backends.opening import catalogue_path
-    from server.backends.seal import Flaw
+    from server.backends.files.seal import Flaw
+    from server.opening import catalogue_path
 
     if settings.qdrant_url or not catalogue_path(settings).exists():
         return
@@ -231,7 +231,7 @@ def _without_vectors(settings: Settings) -> Iterator[Flaw]:
 
 
 def _held(settings: Settings) -> Iterator[Finding]:
-    from server.backends.lock import ENGINE, holder
+    from server.backends.files.lock import ENGINE, holder
 
     if shared_by := holder(settings.store, ENGINE):
         yield Finding("store", "holder", True, f"shared by {shared_by}", "", essential=False)
@@ -244,7 +244,7 @@ def _held(settings: Settings) -> Iterator[Finding]:
 
 def _projects(settings: Settings) -> Iterator[Finding]:
     from server.backends.catalogue import Catalogue
-    from server.backends.opening import catalogue_path
+    from server.opening import catalogue_path
 
     path = catalogue_path(settings)
     if not path.exists():
@@ -264,7 +264,7 @@ def _projects(settings: Settings) -> Iterator[Finding]:
 
 
 def _model(settings: Settings) -> Iterator[Finding]:
-    from server.backends.embedders import LazyEmbedder
+    from server.backends.models.embedders import LazyEmbedder
 
     source = LazyEmbedder(settings)
     model = source.wait()
@@ -283,7 +283,7 @@ def _model(settings: Settings) -> Iterator[Finding]:
 def _engine(settings: Settings) -> Iterator[Finding]:
     """The embedded engine, tried in a folder of its own: a point that is written is found again."""
     from server.backends.base import Point, SparseVector
-    from server.backends.edge import EdgeStore
+    from server.backends.vectors.edge import EdgeStore
     from server.models import Filters
 
     word = SparseVector((1,), (1.0,))
@@ -331,7 +331,7 @@ def _qdrant(settings: Settings) -> Iterator[Finding]:
 
 def _walls(settings: Settings) -> Iterator[Finding]:
     from sandbox import probe
-    from sandbox.engines import tier
+    from sandbox.runners.runner_table import tier
 
     accepted = settings.allow_weaker_sandbox
     found = asyncio.run(probe(settings.sandbox))
@@ -360,7 +360,7 @@ _TIERS = {
 
 def _smaller_language(settings: Settings) -> Iterator[Finding]:
     """Where it is installed: what it lacks, and what to write instead."""
-    from sandbox import monty
+    from sandbox.runners import monty
 
     version = monty.installed()
     if version is None:

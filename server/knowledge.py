@@ -18,8 +18,6 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from server.caches import Counters as CacheCounters
-from server.calls import Calls
 from server.contracts import (
     EntitiesForSections,
     ExpandExcerpt,
@@ -42,15 +40,13 @@ from server.contracts import (
 )
 from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.contracts.scripts import ReadResult
-from server.deadlines import after
 from server.errors import WinnowError
-from server.figures import Figures
-from server.kept import KeptResults
 from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caches, Caller, Library, counted
 from server.operations.evidence import extract_evidence, retrieve_evidence
 from server.operations.excerpts import expand_excerpt, read_excerpt
 from server.operations.fetching import fetch
-from server.operations.graph import (
+from server.operations.graph.vendors import find_vendor_info
+from server.operations.graph.walks import (
     graph_children,
     graph_describe,
     graph_entities_for_sections,
@@ -64,10 +60,14 @@ from server.operations.legacy import get_section_text, search_sections
 from server.operations.results import read_result
 from server.operations.scripting import hybrid_search, rerank, tokens
 from server.operations.search import semantic_search
-from server.operations.vendors import find_vendor_info
-from server.scratch import Counters, Kept, Scratch
+from server.runtime.caches import Counters as CacheCounters
+from server.runtime.call_threads import Calls
+from server.runtime.deadlines import after
+from server.runtime.metrics import Figures
+from server.sessions.passage_store import Counters, Kept, Scratch
+from server.sessions.result_store import KeptResults
 from server.settings import MIB, Settings
-from server.tokens import count_tokens, encoding_name, first_tokens
+from server.text.tokens import count_tokens, encoding_name, first_tokens
 
 __all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Library"]
 
@@ -135,7 +135,7 @@ class Knowledge(Protocol):
         """Tokens in a text; never fails."""
 
     async def first_tokens(self, text: str, n: int) -> str:
-        """The longest prefix of so many tokens (see ``server.tokens``); never fails."""
+        """The longest prefix of so many tokens (see ``server.text.tokens``); never fails."""
 
     async def aclose(self) -> None:
         """Let go of the store, if it was ever opened."""

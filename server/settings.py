@@ -1,8 +1,8 @@
 """Everything that can be set, in one frozen model; ``load`` puts it together.
 
 Each setting has one name: ``--flag`` on the command line, ``WINNOW_FLAG`` in the environment, ``flag`` in a
-``winnow.toml``; the nearest source wins (``server.sources``).
-``server.topics`` has the table of them, with who may set what.
+``winnow.toml``; the nearest source wins (``server.configuration.sources``).
+``server.configuration.topics`` has the table of them, with who may set what.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from pydantic import (
     ValidationError,
 )
 
-from server.addresses import Address, to_address
+from server.configuration.addresses import Address, to_address
+from server.configuration.sources import Given, Ignored, Rank, Source, sources, user_file
+from server.configuration.topics import KEYS, SETTERS, Setter
 from server.errors import WinnowError
 from server.models import DocumentType, Environment
-from server.printable import one_line
-from server.sources import Given, Ignored, Rank, Source, sources, user_file
-from server.topics import KEYS, SETTERS, Setter
+from server.text.printable import one_line
 
 MIB = 1024 * 1024
 

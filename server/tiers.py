@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from server import stated
 from server.contracts.base import PREVIEW_CHARS, Mode, Tier
-from server.framing import notice
 from server.models import Passage
-from server.printable import one_line, printable
-from server.spans import preview
-from server.tokens import count_tokens
+from server.text import stated_facts
+from server.text.framing import notice
+from server.text.printable import one_line, printable
+from server.text.spans import preview
+from server.text.tokens import count_tokens
 
 # Tokens and bytes of the payload of one direct answer: of the structure, which is the larger of the two channels.
 # Both together are held to twice as much. Hosts warn at 10,000 tokens and cut at 25,000; the byte
@@ -170,7 +170,7 @@ def facts(passage: Passage) -> dict[str, Any]:
 
 
 def _tags(passage: Passage) -> list[str]:
-    return [one_line(tag, _TAG_CHARS) for tag in stated.tags(passage.document.tags)[:_TAGS]]
+    return [one_line(tag, _TAG_CHARS) for tag in stated_facts.tags(passage.document.tags)[:_TAGS]]
 
 
 def _facts(passage: Passage) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _facts(passage: Passage) -> dict[str, Any]:
         "type": document.type,
         "vendor": one_line(document.vendor, 200),
         "file": one_line(document.uri),
-        "created": stated.moment(document.created),
+        "created": stated_facts.moment(document.created),
     }
 
 

@@ -11,9 +11,9 @@ from mcp import ClientSession
 from mcp_types import CallToolResult
 
 from server.app import Application, running
-from server.backends.opening import open_backends
-from server.commands.writing import target_of
 from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
+from server.opening import open_backends
 from server.settings import Settings, load_settings
 
 TOPICS = {

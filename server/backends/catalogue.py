@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from server.backends.base import AnyOf, Changes, Entry, Known, conditions, seconds_of
-from server.backends.lock import WRITER, Lock
+from server.backends.files.lock import WRITER, Lock
 from server.backends.sqlite import Database, connect, mapped, seal_databases, unknown_layout
 from server.models import Chunk, Document, Filters, Labels, Passage, ProjectInfo
 

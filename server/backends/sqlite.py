@@ -17,10 +17,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from server.backends import seal
-from server.backends.descriptors import Use
-from server.backends.folders import make_private
-from server.backends.usable import free_mb, refused
+from server.backends.files import seal
+from server.backends.files.descriptors import Use
+from server.backends.files.private_folder import make_private
+from server.backends.files.store_folder import free_mb, refused
 from server.errors import WinnowError
 
 BUSY_SECONDS = 10.0

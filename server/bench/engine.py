@@ -28,11 +28,11 @@ import psutil
 import server
 from server.app import knowledge_base
 from server.backends.catalogue import Catalogue
-from server.backends.opening import catalogue_path, open_backends
 from server.bench.figures import percentiles
 from server.engine.client import EngineKnowledge, told_by_engine
 from server.errors import WinnowError
 from server.knowledge import SCRIPT, Caller, Knowledge
+from server.opening import catalogue_path, open_backends
 from server.settings import MIB, Settings
 
 WARMUP = 20

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from server.bench import workloads
-from server.bench.elsewhere import figures_of
+from server.bench.other_interpreter import figures_of
 
 _SECONDS = 300.0
 

@@ -30,9 +30,18 @@ import numpy as np
 import psutil
 
 from server.backends.base import Changes, Embedder, Vector
-from server.backends.opening import Backends, open_backends
-from server.bench.drawn import PROJECT, SOURCE, WIDTHS, Drawn, Sample, drawn, likeness, questions, sampled
 from server.bench.search import DEPTH, TOP, Stopwatch, fresh
+from server.bench.synthetic_corpus import (
+    PROJECT,
+    SOURCE,
+    WIDTHS,
+    Drawn,
+    Sample,
+    drawn,
+    likeness,
+    questions,
+    sampled,
+)
 from server.demo.stdlib import corpus
 from server.errors import WinnowError
 from server.ingest.chunking import chunk
@@ -41,6 +50,7 @@ from server.ingest.files import find, roots
 from server.ingest.readers import read
 from server.knowledge import KnowledgeBase
 from server.models import Document, Filters, Passage
+from server.opening import Backends, open_backends
 from server.retrieval.lexical import query_vector
 from server.settings import MIB, Settings, load_settings
 

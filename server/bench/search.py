@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from server.backends.base import Embedder, Vector
-from server.backends.opening import Backends
 from server.bench.figures import percentiles, timed_ms
 from server.errors import WinnowError
 from server.knowledge import Answer, Caller, KnowledgeBase
 from server.models import Filters
+from server.opening import Backends
 from server.retrieval.lexical import query_vector
 
 WARMUP = 20

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from server.backends.base import Embedder
-from server.backends.opening import Backends
-from server.bench.elsewhere import figures_of
+from server.bench.other_interpreter import figures_of
+from server.opening import Backends
 
 _SECONDS = 600.0
 # Each defines build(folder, texts, vectors) -> ask(question, vector) -> the numbers of the ten best chunks.

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from server.bench.elsewhere import figures_of
+from server.bench.other_interpreter import figures_of
 
 _SECONDS = 900.0
 

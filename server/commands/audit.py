@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from server.audit import Kind, read, since_of
-from server.backends.usable import named
-from server.commands.output import Json, Store, command, errors_shown, print_json, tell
+from server.backends.files.store_folder import named
+from server.commands.terminal.output import Json, Store, command, errors_shown, print_json, tell
 from server.errors import WinnowError
-from server.printable import one_line
+from server.runtime.audit import Kind, read, since_of
 from server.settings import Settings, load_settings
+from server.text.printable import one_line
 
 app = command()
 

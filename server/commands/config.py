@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from server.commands.output import Json, command, complain, errors_shown, print_json, tell
-from server.logs import masked
+from server.commands.terminal.output import Json, command, complain, errors_shown, print_json, tell
+from server.configuration.topics import TOPICS
+from server.runtime.logs import masked
 from server.settings import Configuration, Settings, load
-from server.topics import TOPICS
 
 app = command()
 

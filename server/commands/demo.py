@@ -13,8 +13,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from server.commands.ingest import progress_shown
-from server.commands.output import FAILED, UNAVAILABLE, Json, Store, command, errors_shown, print_json, tell
-from server.commands.screen import Screen
+from server.commands.terminal.output import (
+    FAILED,
+    UNAVAILABLE,
+    Json,
+    Store,
+    command,
+    errors_shown,
+    print_json,
+    tell,
+)
+from server.commands.terminal.screen import Screen
 from server.demo.client import Arm, connected, direct, offers_scripts, scripted, wait_for_model
 from server.demo.stdlib import ModuleDocs, corpus
 from server.demo.task import QUESTION, SCRIPT, Answer, truth
@@ -98,9 +107,9 @@ def _demonstrate(settings: Settings, console: Screen) -> Demonstration:
 
 def _index(settings: Settings, documentation: Sequence[ModuleDocs]) -> Report:
     # Engine and model runtime take seconds to import: people see the first lines before that.
-    from server.backends.opening import open_backends
-    from server.commands.writing import target_of
     from server.ingest.pipeline import ingest_documents
+    from server.ingest.target import target_of
+    from server.opening import open_backends
 
     backends = open_backends(settings, wait_for_model=True)
     try:

@@ -15,8 +15,8 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from server.commands.output import FAILED, Json, Store, command, errors_shown, print_json
-from server.commands.screen import Screen
+from server.commands.terminal.output import FAILED, Json, Store, command, errors_shown, print_json
+from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.health import Finding, examine, is_healthy
 from server.settings import load_settings

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from server.commands.output import Json, Store, command, errors_shown, print_json, tell
+from server.commands.terminal.output import Json, Store, command, errors_shown, print_json, tell
 from server.errors import WinnowError
 from server.settings import load_settings
 
@@ -51,7 +51,7 @@ def stop(store: Store = None, as_json: Json = False) -> None:
 
 def beside(store: Path, does: str) -> tuple[str, ...]:
     """What an engine that runs does with an index that was changed for another one, if there is one."""
-    from server.backends.lock import ENGINE, holder
+    from server.backends.files.lock import ENGINE, holder
 
     there = holder(store, ENGINE)
     return (f"{there} {does}",) if there else ()
@@ -59,14 +59,14 @@ def beside(store: Path, does: str) -> tuple[str, ...]:
 
 def asked(store: Path, what: str) -> Mapping[str, Any] | None:
     """What the engine of a store answers to "status" or "stop"; None where none runs."""
-    from server.engine import place
+    from server.engine import endpoint
     from server.engine.client import told_by_engine
 
-    return asyncio.run(told_by_engine(store, what)) if place.is_possible() else None
+    return asyncio.run(told_by_engine(store, what)) if endpoint.is_possible() else None
 
 
 def _wait_for_end(store: Path, pid: int) -> None:
-    from server.backends.lock import ENGINE, holder
+    from server.backends.files.lock import ENGINE, holder
 
     until = time.monotonic() + _END_SECONDS
     while (there := holder(store, ENGINE)) is not None and there.pid == pid:

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.commands.output import Allowed, Engine, Json, Project, Store, command, errors_shown, print_json, tell
+from server.commands.terminal.output import (
+    Allowed,
+    Engine,
+    Json,
+    Project,
+    Store,
+    command,
+    errors_shown,
+    print_json,
+    tell,
+)
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 

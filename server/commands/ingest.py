@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.output import (
+from server.commands.terminal.output import (
     FAILED,
     Embedder,
     Json,
@@ -27,8 +27,8 @@ from server.commands.output import (
 )
 from server.errors import WinnowError
 from server.models import Environment
-from server.printable import one_line
 from server.settings import Settings, load_settings
+from server.text.printable import one_line
 
 if TYPE_CHECKING:
     from server.ingest.pipeline import GraphReport, Progress, Report
@@ -108,10 +108,10 @@ def ingest(
 def _repair(settings: Settings) -> tuple[str, ...]:
     """Put aside what is damaged, make the vectors anew where the catalogue is as it was, and say what was done."""
     from server.backends.catalogue import Catalogue
-    from server.backends.lock import ENGINE, HOLDER, Lock, holder
-    from server.backends.mending import are_whole, put_aside
-    from server.backends.opening import catalogue_path
+    from server.backends.files.lock import ENGINE, HOLDER, Lock, holder
+    from server.backends.files.repair import are_whole, put_aside
     from server.commands.reindex import reindexed
+    from server.opening import catalogue_path
 
     if there := holder(settings.store, ENGINE):
         raise WinnowError("INDEX_HELD", f"{settings.store} is shared by {there}; run: winnow engine stop")
@@ -136,10 +136,10 @@ def _repair(settings: Settings) -> tuple[str, ...]:
 
 def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) -> Report:
     from server.app import has_engine
-    from server.backends.opening import open_backends
-    from server.commands.writing import target_of
     from server.ingest.documents import labels_of
     from server.ingest.pipeline import ingest_paths
+    from server.ingest.target import target_of
+    from server.opening import open_backends
 
     labels = {name: _label(name, text) for name, text in stated.items()}
     if has_engine(settings):
@@ -207,7 +207,7 @@ def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    from server.commands.screen import Screen
+    from server.commands.terminal.screen import Screen
 
     columns = (
         TextColumn("{task.description}"),

@@ -11,17 +11,17 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from server.addresses import Address, show_address
-from server.backends import migration
 from server.backends.catalogue import Catalogue
-from server.backends.opening import catalogue_path, open_vectors
-from server.backends.seal import flaws
+from server.backends.files.seal import flaws
+from server.backends.files.store_folder import existing
 from server.backends.sqlite import damaged, seal_databases
-from server.backends.usable import existing
+from server.backends.vectors import migration
 from server.commands.engine import beside
-from server.commands.output import Json, Store, command, errors_shown, print_json, tell
-from server.commands.screen import Screen
+from server.commands.terminal.output import Json, Store, command, errors_shown, print_json, tell
+from server.commands.terminal.screen import Screen
+from server.configuration.addresses import Address, show_address
 from server.errors import WinnowError
+from server.opening import catalogue_path, open_vectors
 from server.settings import Settings, load_settings
 
 app = command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.commands.output import Embedder, Json, command, complain, errors_shown, print_json, tell
+from server.commands.terminal.output import Embedder, Json, command, complain, errors_shown, print_json, tell
 from server.settings import Settings, load_settings
 
 app = command(
@@ -29,7 +29,7 @@ def install(embedder: Embedder = None, as_json: Json = False) -> None:
     The hub's address can be set with HF_ENDPOINT. Every way gives the same bytes, checked by sha256. A model of
     fastembed's list is fetched by that package; others lie where their setting says.
     """
-    from server.backends.embedders import install_model
+    from server.backends.models.embedders import install_model
 
     with errors_shown(as_json=as_json):
         settings = load_settings(embedder=embedder)
@@ -47,7 +47,7 @@ def _show(settings: Settings, *, as_json: bool) -> None:
 
 
 def _facts(settings: Settings) -> dict[str, Any]:
-    from server.backends.embedders import LazyEmbedder
+    from server.backends.models.embedders import LazyEmbedder
 
     source = LazyEmbedder(settings)
     model = source.wait()
@@ -59,8 +59,8 @@ def _facts(settings: Settings) -> dict[str, Any]:
 
 
 def _minilm(settings: Settings) -> dict[str, Any]:
-    from server.backends.minilm import FINGERPRINT, WINDOW, model_folder
-    from server.backends.weights import DIMENSION, NAME
+    from server.backends.models.minilm import FINGERPRINT, WINDOW, model_folder
+    from server.backends.models.weights import DIMENSION, NAME
 
     return {
         "name": NAME,

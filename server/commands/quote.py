@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from server.commands.asking import asked
-from server.commands.output import Json, Project, Store, command, errors_shown
-from server.framing import framed
+from server.commands.terminal.asking import asked
+from server.commands.terminal.output import Json, Project, Store, command, errors_shown
 from server.settings import load_settings
+from server.text.framing import framed
 
 app = command()
 

@@ -9,7 +9,16 @@ import typer
 
 from server.commands.engine import beside
 from server.commands.ingest import INTERRUPTED, progress_shown
-from server.commands.output import Embedder, Json, Store, command, complain, errors_shown, print_json, tell
+from server.commands.terminal.output import (
+    Embedder,
+    Json,
+    Store,
+    command,
+    complain,
+    errors_shown,
+    print_json,
+    tell,
+)
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -81,11 +90,11 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
 def reindexed(settings: Settings) -> Done:
     """Embed every chunk of the store anew. Raises ``WinnowError`` where there is no store, or no model for it."""
     from server.backends.catalogue import Catalogue
-    from server.backends.embedders import LazyEmbedder
-    from server.backends.opening import catalogue_path, open_store
-    from server.backends.succession import succeed, successor
-    from server.backends.usable import existing
+    from server.backends.files.store_folder import existing
+    from server.backends.models.embedders import LazyEmbedder
+    from server.backends.vectors.replacement import succeed, successor
     from server.ingest.reindexing import embed_anew
+    from server.opening import catalogue_path, open_store
 
     existing(settings.store)
     source = LazyEmbedder(settings)

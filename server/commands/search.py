@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from server.commands.asking import asked
-from server.commands.output import Embedder, Json, Project, Store, command, errors_shown
+from server.commands.terminal.asking import asked
+from server.commands.terminal.output import Embedder, Json, Project, Store, command, errors_shown
 from server.errors import WinnowError
 from server.settings import load_settings
 

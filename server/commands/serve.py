@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from server.commands.flags import GroupedCommand, with_settings
-from server.commands.output import command, errors_shown
+from server.commands.terminal.flags import GroupedCommand, with_settings
+from server.commands.terminal.output import command, errors_shown
 from server.errors import WinnowError
 from server.settings import Configuration, Settings, load
 
 if TYPE_CHECKING:
     from server.app import Application
-    from server.transports.watching import Watch
+    from server.transports.statistics import Watch
 
 app = command()
 
@@ -62,10 +62,10 @@ def _check_reach(configuration: Configuration) -> None:
 async def _serve(settings: Settings, http: str | None) -> None:
     with _collector_paused():
         from server.app import running
-        from server.logs import set_up_logs
+        from server.runtime.logs import set_up_logs
         from server.transports.dispatch import Dispatcher
         from server.transports.protocol import build_server
-        from server.transports.watching import Watch
+        from server.transports.statistics import Watch
 
     set_up_logs()
     listeners = None

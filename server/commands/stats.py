@@ -13,15 +13,15 @@ from typing import Annotated, Any
 import typer
 
 from server.backends.catalogue import Catalogue
-from server.backends.lock import holder
-from server.backends.opening import catalogue_path
-from server.backends.usable import existing
+from server.backends.files.lock import holder
+from server.backends.files.store_folder import existing
 from server.commands.engine import asked, wait_lines
-from server.commands.output import Json, Store, command, errors_shown, print_json, tell
+from server.commands.terminal.output import Json, Store, command, errors_shown, print_json, tell
 from server.errors import WinnowError
+from server.opening import catalogue_path
 from server.settings import MIB, Settings, load_settings
-from server.transports.watching import asked as servers_of
-from server.transports.watching import brief
+from server.transports.statistics import asked as servers_of
+from server.transports.statistics import brief
 
 app = command()
 

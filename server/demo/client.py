@@ -19,7 +19,7 @@ from mcp.types import CallToolResult, TextContent
 
 from server.demo.task import SCRIPT, SEARCHES, TOP_K, Answer, read
 from server.errors import WinnowError
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 
 MODEL_SECONDS = 30.0  # a model that is not loaded by then is not coming
 # Settings, folders, and where this very code is imported from.

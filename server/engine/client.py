@@ -11,14 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from server.backends.lock import ENGINE, holder
-from server.backends.usable import named
-from server.caches import Counters as CacheCounters
+from server.backends.files.lock import ENGINE, holder
+from server.backends.files.store_folder import named
 from server.contracts import parse
 from server.contracts.scripts import ReadResult
-from server.deadlines import NEVER, Deadline, after
-from server.engine import place
-from server.engine.launching import failed, launch
+from server.engine import endpoint
+from server.engine.launch import failed, launch
 from server.engine.wire import (
     PROTOCOL,
     REPLIES,
@@ -32,14 +30,16 @@ from server.engine.wire import (
     to_kept,
 )
 from server.errors import WinnowError
-from server.figures import Figures
-from server.kept import KeptResults
 from server.knowledge import DIRECT, OPERATIONS, SEARCH_SECONDS, Answer, Caller, Counted
 from server.operations.base import Budget
 from server.operations.results import portion
-from server.scratch import Counters, Kept
+from server.runtime.caches import Counters as CacheCounters
+from server.runtime.deadlines import NEVER, Deadline, after
+from server.runtime.metrics import Figures
+from server.sessions.passage_store import Counters, Kept
+from server.sessions.result_store import KeptResults
 from server.settings import Settings
-from server.tokens import count_tokens, encoding_name, first_tokens
+from server.text.tokens import count_tokens, encoding_name, first_tokens
 
 # How long a client looks for an engine: it may have to end one, start one, and wait for another one's start.
 _CONNECT_SECONDS = 30.0
@@ -79,7 +79,7 @@ class _Link:
     @classmethod
     async def to(cls, store: Path) -> _Link | None:
         """A connection to the engine of a store; None where there is none. Raises as ``place.connected`` does."""
-        opened = await asyncio.to_thread(place.connected, store)
+        opened = await asyncio.to_thread(endpoint.connected, store)
         if opened is None:
             return None
         link = cls()
@@ -289,7 +289,7 @@ class EngineKnowledge:
         One that was told to leave has none, and is not started again for this.
         """
         with suppress(WinnowError):
-            if await asyncio.to_thread(place.is_listening, self._settings.store):
+            if await asyncio.to_thread(endpoint.is_listening, self._settings.store):
                 await self.load()
 
     async def _ask(self, do: str, seconds: float, **told: Any) -> Any:

@@ -30,17 +30,17 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from server.backends.lock import ENGINE, Lock
-from server.engine import place, pulse
-from server.engine.launching import READY, TAKEN
+from server.backends.files.lock import ENGINE, Lock
+from server.engine import endpoint, heartbeat
+from server.engine.launch import READY, TAKEN
 from server.errors import WinnowError
-from server.logs import log, set_up_logs
+from server.runtime.logs import log, set_up_logs
 from server.settings import MIB, Settings
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from server.backends.opening import Backends
-    from server.engine.host import Work
+    from server.engine.service import Work
+    from server.opening import Backends
 
 # An ingest computes beside the queries. With the usual 5 ms a query waits that long wherever it needs the
 # interpreter again: at the 95th percentile 13.5 ms for one read of the catalogue, against 1.9 ms.
@@ -71,7 +71,7 @@ def main() -> None:
 
 def _listen(settings: Settings, lock: Lock) -> None:
     try:
-        door = place.listening(settings.store)
+        door = endpoint.listening(settings.store)
         set_up_logs(handler=_log_file(settings.store))
     except WinnowError as error:
         _say(error.message)
@@ -89,26 +89,21 @@ def _listen(settings: Settings, lock: Lock) -> None:
             lock.sign()
             _run(settings, door, told)
         os.close(told)
-        status = pulse.ended(engine, heard)
+        status = heartbeat.ended(engine, heard)
         os.close(heard)
         if os.waitstatus_to_exitcode(status) == 0:
             return
         died.append(time.monotonic())
         log("engine died", level=logging.CRITICAL, pid=engine, status=os.waitstatus_to_exitcode(status))
-    place.shut(settings.store, door)
+    endpoint.shut(settings.store, door)
 
 
 def _make_ready() -> None:
     """Import what every client needs, before the first one is answered."""
-    import server.backends.edge
-    import server.backends.graph_sqlite
-    import server.backends.opening
-    import server.engine.host  # noqa: F401
-
     count_tokens("warm")
 
 
-def _run(settings: Settings, door: place.Door, pipe: int) -> NoReturn:
+def _run(settings: Settings, door: endpoint.Door, pipe: int) -> NoReturn:
     """Be the engine. It ends here, whatever happens: what follows a fork is the keeper's."""
     log("engine started", pid=os.getpid())
     try:
@@ -123,8 +118,8 @@ def _run(settings: Settings, door: place.Door, pipe: int) -> NoReturn:
     os._exit(0)
 
 
-async def _serve(settings: Settings, door: place.Door, pipe: int) -> None:
-    from server.engine.host import Host
+async def _serve(settings: Settings, door: endpoint.Door, pipe: int) -> None:
+    from server.engine.service import Host
 
     sys.setswitchinterval(_SWITCH_SECONDS)
     library = _Library(settings)
@@ -132,7 +127,7 @@ async def _serve(settings: Settings, door: place.Door, pipe: int) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, host.leave)
-    beating = loop.create_task(pulse.beat(pipe))
+    beating = loop.create_task(heartbeat.beat(pipe))
     try:
         await host.serve(door)
     finally:
@@ -149,7 +144,7 @@ class _Library:
     def open(self) -> Backends:
         """Open it; its model is still being loaded. Raises as ``open_backends`` does."""
         # Engines and model runtimes take half a second to import; a client waits for the socket only.
-        from server.backends.opening import open_backends
+        from server.opening import open_backends
 
         self._backends = open_backends(self._settings, wait_for_model=False, builds_apart=True)
         gc.freeze()  # what is open now stays: no look for garbage has to pass it
@@ -157,9 +152,9 @@ class _Library:
 
     def ingest(self, settings: Settings, work: Work, on_progress: Callable[[Any], None]) -> dict[str, Any]:
         """One ingest of a client's, under that client's settings; the report as JSON data."""
-        from server.commands.writing import target_of
         from server.ingest.documents import labels_of
         from server.ingest.pipeline import ingest_paths
+        from server.ingest.target import target_of
 
         embedder = self._backends.embedder.wait()
         warnings = () if embedder else (f"indexed by words alone: {self._backends.embedder.why}",)

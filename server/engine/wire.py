@@ -24,11 +24,11 @@ from typing import Any
 import orjson
 
 import server
-from server.backends.identity import embedder_of, reranker_of
+from server.backends.models.identity import embedder_of, reranker_of
 from server.errors import WinnowError, internal_error
 from server.models import Chunk, Document, Passage
 from server.operations.base import Answer
-from server.scratch import Kept, Link
+from server.sessions.passage_store import Kept, Link
 from server.settings import MIB, Settings
 
 # Grows when frames change so that another build could not even say that it is another one.

@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from server.deadlines import check
 from server.graph.base import (
     MAX_EDGES,
     Counts,
@@ -35,6 +34,7 @@ from server.graph.base import (
     Types,
 )
 from server.graph.records import EDGE_TYPES, LABELS, TITLE_CHARS, Edge, Node, is_text, normalised
+from server.runtime.deadlines import check
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -23,11 +23,11 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 from semantic_text_splitter import TextSplitter
 
-from server.definitions import DEFINITION
 from server.ids import chunk_id
 from server.ingest.documents import Unreadable
 from server.models import Chunk, Document, DocumentType
-from server.tokens import count_tokens
+from server.text.definitions import DEFINITION
+from server.text.tokens import count_tokens
 
 # Tokens of o200k_base, or word pieces at the rate below, whichever is more: markup and code make more pieces
 # than tokens, and what is beyond the embedding model's window of 256 does not reach the vector. 240 leave room

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
-from server import stated
 from server.models import DocumentType
-from server.printable import one_line
+from server.text import stated_facts
+from server.text.printable import one_line
 
 _NO_WORD = "(not a word)"
 # Of metadata, which filters, boosts and the graph read: at most so many fields, so many values in a list, and so
@@ -101,13 +101,13 @@ def cleaned(raw: RawDocument) -> RawDocument:
     return replace(
         raw,
         uri=clean(raw.uri),
-        title=one_line(clean(raw.title), stated.TITLE_CHARS),
+        title=one_line(clean(raw.title), stated_facts.TITLE_CHARS),
         text=clean(raw.text),
-        vendor=one_line(clean(raw.vendor), stated.LABEL_CHARS),
+        vendor=one_line(clean(raw.vendor), stated_facts.LABEL_CHARS),
         doc_tag=_clean_label(raw.doc_tag),
-        tags=stated.tags(map(clean, raw.tags)),
-        created=stated.moment(clean(raw.created)),
-        metadata={one_line(clean(key), stated.LABEL_CHARS): _clean_value(value) for key, value in kept},
+        tags=stated_facts.tags(map(clean, raw.tags)),
+        created=stated_facts.moment(clean(raw.created)),
+        metadata={one_line(clean(key), stated_facts.LABEL_CHARS): _clean_value(value) for key, value in kept},
         environment=_clean_label(raw.environment),
         repository=_clean_label(raw.repository),
     )
@@ -120,7 +120,7 @@ def clean(text: str) -> str:
 
 
 def _clean_label(label: str) -> str:
-    return one_line(clean(label), stated.LABEL_CHARS)
+    return one_line(clean(label), stated_facts.LABEL_CHARS)
 
 
 def _clean_value(value: Any) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from server.errors import WinnowError
-from server.ingest.opening import what_it_is
+from server.ingest.bounded_files import what_it_is
 from server.ingest.readers import is_known
 
 # What tools keep in a project's folder and nobody wrote; whatever begins with a dot is passed over as well.

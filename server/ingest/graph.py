@@ -41,7 +41,7 @@ _FAST = 1
 
 
 class Book(Protocol):
-    """Where the ledger is kept: a stamp and facts for each document. See ``server.backends.ledger``."""
+    """Where the ledger is kept: a stamp and facts for each document. See ``server.backends.graphs.ledger``."""
 
     def stamps(self, project: str) -> dict[str, str]: ...
 

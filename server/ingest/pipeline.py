@@ -17,7 +17,7 @@ the same result. A file's *stamp* (size, time, what the ingest says of documents
 together with its last document: a stamp that is as before means that the file was read to its end.
 
 No file stops a run: what cannot be read, cut or mined is named in the report with its reason, and keeps the
-documents that it had. What may stall or crash a parser is parsed in a child (see ``server.ingest.apart``).
+documents that it had. What may stall or crash a parser is parsed in a child (see ``ingest/parsing``).
 
 Three things go on at once: a thread reads and cuts the next batches (``_batches``), two threads have them embedded
 (``server.ingest.embedding``), and the caller's thread writes those that are done, in their order. At most
@@ -48,18 +48,18 @@ from server.backends.base import (
 )
 from server.errors import WinnowError
 from server.ids import document_id
-from server.ingest.ahead import ahead
-from server.ingest.apart import Apart
 from server.ingest.chunking import chunk
 from server.ingest.documents import Labels, RawDocument, Unreadable, cleaned, labelled
 from server.ingest.embedding import Embedded, Embedding, points
 from server.ingest.files import File, Listing, Root, find, roots
 from server.ingest.graph import Graphing, GraphReport, GraphRun
+from server.ingest.parsing.parser import Apart
+from server.ingest.read_ahead import ahead
 from server.ingest.readers import Flaw, kind_of, read
 from server.models import Chunk, Document, Environment
-from server.printable import one_line
 from server.retrieval.languages import language_of
 from server.retrieval.lexical import is_stemmed_alike
+from server.text.printable import one_line
 
 __all__ = [
     "Failure",

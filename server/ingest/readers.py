@@ -17,10 +17,10 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
+from server.ingest.bounded_files import lines_of, read_whole
 from server.ingest.documents import RawDocument, Unreadable, described
 from server.ingest.frontmatter import NotFrontMatter, Refused, facts_in
 from server.ingest.markup import html_to_markdown, rst_to_markdown
-from server.ingest.opening import lines_of, read_whole
 from server.models import DocumentType
 
 # A megabyte of text is a book. More than sixteen in one file is data or a mistake; collections are read line
@@ -87,7 +87,7 @@ def parse(kind: DocumentType, text: str, uri: str) -> Read:
 def read(path: Path, uri: str, parse: Parse = parse) -> Read:
     """The documents in the file at ``path``, which is called ``uri``.
 
-    ``parse`` reads what is not a collection; an ingest gives the one of ``server.ingest.apart``, which survives
+    ``parse`` reads what is not a collection; an ingest gives the one of ``ingest/parsing``, which survives
     hostile markup. Raises ``Unreadable`` with the reason, or ``OSError``.
     """
     kind = kind_of(path)

@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from server import tiers
-from server.caches import Cache, Counters
 from server.contracts.base import Mode, Tier
-from server.kept import KeptResults
 from server.models import Document, Filters, Labels, Ranking
-from server.scratch import Link, Session
+from server.runtime.caches import Cache, Counters
+from server.runtime.waits import Waited
+from server.sessions.passage_store import Link, Session
+from server.sessions.result_store import KeptResults
 from server.settings import Settings
-from server.waits import Waited
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
     from server.backends.base import DocumentStore, EmbedderSource, Reranker, Vector

@@ -12,11 +12,11 @@ from server.operations.base import Answer, Asking
 from server.operations.kb import title_of
 from server.operations.paging import Cursor, fingerprint, page, resume
 from server.operations.passages import find, not_found
-from server.operations.ranking import BY_ID, distinct
-from server.operations.scoping import filters_of, unlabelled
-from server.printable import printable
+from server.operations.ranking.candidates import BY_ID, distinct
+from server.operations.ranking.scope import filters_of, unlabelled
 from server.retrieval.languages import is_covered
-from server.scratch import Kept
+from server.sessions.passage_store import Kept
+from server.text.printable import printable
 from server.tiers import Size
 
 # Quotes beyond what one answer may hold are kept in order for the next page.

@@ -22,11 +22,11 @@ from server.errors import WinnowError
 from server.operations.base import Answer, Asking
 from server.operations.kb import title_of
 from server.operations.passages import passage_of
-from server.printable import beginning, ending, one_line, printable
-from server.scratch import Kept
-from server.spans import split_spans
+from server.sessions.passage_store import Kept
+from server.text.printable import beginning, ending, one_line, printable
+from server.text.spans import split_spans
+from server.text.tokens import count_tokens, first_tokens, last_tokens
 from server.tiers import first_bytes
-from server.tokens import count_tokens, first_tokens, last_tokens
 
 _CHANGED = "the document changed since this passage was found; what stands around it is no longer known"
 # A cut goes back to the last white space if that is not farther than this.

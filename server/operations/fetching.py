@@ -8,15 +8,15 @@ from typing import Any
 
 from server.contracts.base import MAX_TOP_K, Mode
 from server.contracts.search import Fetch, SemanticSearch
-from server.deadlines import check
 from server.errors import WinnowError
 from server.models import Filters
 from server.operations.base import Answer, Asking
 from server.operations.paging import Cursor, fingerprint, resume
-from server.operations.ranking import BY_ID, by_id, generation_of
-from server.operations.scoping import filters_of
+from server.operations.ranking.candidates import BY_ID, by_id, generation_of
+from server.operations.ranking.scope import filters_of
 from server.operations.search import semantic_search
-from server.printable import one_line
+from server.runtime.deadlines import check
+from server.text.printable import one_line
 
 _LEVELS: tuple[Mode, ...] = ("ids_only", "metadata", "preview", "full")
 # What "auto" fetches where no bound is given: about five passages whole.

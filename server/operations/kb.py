@@ -13,10 +13,10 @@ from server.contracts.kb import KbSearch, KbSearchOptions
 from server.models import Hit, Passage
 from server.operations.base import Answer, Asking
 from server.operations.paging import Cursor, fingerprint, page, resume
-from server.operations.ranking import Found, Ranked, distinct
-from server.operations.scoping import filters_of, unlabelled
-from server.printable import one_line, printable
-from server.spans import preview, terms
+from server.operations.ranking.candidates import Found, Ranked, distinct
+from server.operations.ranking.scope import filters_of, unlabelled
+from server.text.printable import one_line, printable
+from server.text.spans import preview, terms
 
 _TITLE_CHARS = 200
 _SCORE_DIGITS = 4

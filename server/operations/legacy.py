@@ -18,10 +18,10 @@ from server.models import Passage
 from server.operations.base import Answer, Asking
 from server.operations.kb import kb_row, searched, source_of, title_of
 from server.operations.paging import START, page
-from server.operations.ranking import Found, Ranked, by_id
-from server.operations.scoping import filters_of
-from server.printable import one_line, printable
+from server.operations.ranking.candidates import Found, Ranked, by_id
+from server.operations.ranking.scope import filters_of
 from server.settings import Settings
+from server.text.printable import one_line, printable
 
 _SESSION_IGNORED = "session_id is ignored: a session is the connection's, and nobody joins another's by its name"
 _SCORE_DIGITS = 4

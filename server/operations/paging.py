@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from server import tiers
 from server.errors import WinnowError
 from server.models import Legs
-from server.operations.ranking import BY_ID, WALKED
+from server.operations.ranking.candidates import BY_ID, WALKED
 
 _MOVED = "the index changed since the last page; rows may repeat or be missing"
 _FARTHEST = 10_000  # rows that any cursor of ours goes on from

@@ -8,8 +8,8 @@ from server.contracts.base import Scope
 from server.errors import WinnowError
 from server.ids import is_chunk_id
 from server.operations.base import Asking
-from server.operations.scoping import check_kept, filters_of
-from server.scratch import Kept
+from server.operations.ranking.scope import check_kept, filters_of
+from server.sessions.passage_store import Kept
 
 
 def passage_of(asking: Asking, passage_id: str, scope: Scope | None) -> Kept:

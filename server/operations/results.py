@@ -6,10 +6,10 @@ from typing import Any
 
 from server.contracts.scripts import ReadResult
 from server.errors import WinnowError
-from server.kept import KeptResults
 from server.operations.base import Answer, Asking, Caller
-from server.printable import printable
-from server.tokens import count_tokens, first_tokens
+from server.sessions.result_store import KeptResults
+from server.text.printable import printable
+from server.text.tokens import count_tokens, first_tokens
 
 
 def read_result(asking: Asking, request: ReadResult) -> Answer:

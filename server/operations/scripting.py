@@ -6,11 +6,11 @@ from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.contracts.search import SemanticSearch
 from server.operations.base import Answer, Asking
 from server.operations.paging import resume
-from server.operations.ranking import by_id, ranked
-from server.operations.reranking import reranked
-from server.operations.scoping import filters_of
+from server.operations.ranking.candidates import by_id, ranked
+from server.operations.ranking.reranking import reranked
+from server.operations.ranking.scope import filters_of
 from server.operations.search import answer, best
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 
 _SCORE_DIGITS = 4
 

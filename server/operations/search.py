@@ -13,11 +13,11 @@ from server.contracts.search import SemanticSearch
 from server.ids import is_chunk_id
 from server.models import Filters
 from server.operations.base import Answer, Asking, counted
+from server.operations.graph.relationships import with_relationships
 from server.operations.paging import Cursor, fingerprint, page, resume
-from server.operations.ranking import Ranked, by_id, generation_of, ranked
-from server.operations.relationships import with_relationships
-from server.operations.scoping import filters_of, unlabelled
-from server.spans import terms
+from server.operations.ranking.candidates import Ranked, by_id, generation_of, ranked
+from server.operations.ranking.scope import filters_of, unlabelled
+from server.text.spans import terms
 
 
 def semantic_search(asking: Asking, request: SemanticSearch) -> Answer:

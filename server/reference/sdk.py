@@ -11,9 +11,12 @@ from functools import cache
 from types import MappingProxyType
 
 import client_sdk
-from sandbox import hints, menu, monty, monty_sdk
+from sandbox.child import monty_sdk
+from sandbox.diagnosis import hints
+from sandbox.language import allow_list
+from sandbox.runners import monty
 from server.reference.schemas import table
-from server.scripts import ALLOWANCES, Allowance
+from server.scripts.script_runs import ALLOWANCES, Allowance
 
 _CLASSES = ("Results", "Row", "MCPClient", "SDKError")
 
@@ -108,11 +111,13 @@ def _modules(missing: frozenset[str]) -> Iterator[str]:
     yield "These names of these modules, and nothing else of them."
     missing |= {"winnow", "client_sdk"}
     # The tables themselves, not what this Python makes of them: the page is the same wherever it is written.
-    rows = ((f"`{name}`", _names(name, offered)) for name, offered in menu.TABLE.items() if name not in missing)
+    rows = (
+        (f"`{name}`", _names(name, offered)) for name, offered in allow_list.TABLE.items() if name not in missing
+    )
     yield table(("module", "names"), rows)
 
 
 def _names(module: str, offered: str) -> str:
-    since = {name: menu.SINCE.get(f"{module}.{name}") for name in sorted(offered.split())}
+    since = {name: allow_list.SINCE.get(f"{module}.{name}") for name in sorted(offered.split())}
     always = f"`{' '.join(name for name, version in since.items() if version is None)}`"
     return ", ".join([always, *(f"`{name}` from {v[0]}.{v[1]}" for name, v in since.items() if v is not None)])

@@ -21,10 +21,10 @@ from math import sqrt
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
-from server.deadlines import check
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope, Types
 from server.graph.records import EDGE_TYPES
+from server.runtime.deadlines import check
 
 T = TypeVar("T")
 Walk = Literal["none", "auto", "hybrid_local", "multi_hop"]

@@ -16,8 +16,6 @@ from functools import partial
 from typing import Literal
 
 from server.backends.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
-from server.caches import Cache
-from server.deadlines import check
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Filters, Hit, Legs, Ranking
@@ -28,6 +26,8 @@ from server.retrieval.languages import is_covered, is_english
 from server.retrieval.lexical import query_vector
 from server.retrieval.relevance import NOTHING, is_nothing, relevance
 from server.retrieval.stages import Notes
+from server.runtime.caches import Cache
+from server.runtime.deadlines import check
 
 Mode = Literal["hybrid", "lexical", "dense"]
 Fusion = Literal["convex", "rrf"]

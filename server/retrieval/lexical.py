@@ -30,7 +30,7 @@ from operator import or_
 from typing import Any
 
 from server.backends.base import SparseVector
-from server.retrieval.stopwords import STOPWORDS
+from server.text.stop_words import STOPWORDS
 
 # BM25 as in Robertson & Zaragoza 2009, with the usual constants.
 K1, B = 1.2, 0.75

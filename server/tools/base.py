@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from server.framing import told
 from server.knowledge import Caller, Knowledge
-from server.scratch import Link
-from server.scripts import Scripts
+from server.scripts.script_runs import Scripts
+from server.sessions.passage_store import Link
 from server.settings import Settings
+from server.text.framing import told
 from server.tiers import Size
 
 

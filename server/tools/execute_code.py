@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import Any
 
 from sandbox import Outcome, Usage
-from server.columns import columned
 from server.contracts import ExecuteCode, OutcomeAnswer, parse
 from server.errors import REASONS
-from server.framing import framed
-from server.kept import URI_TEMPLATE as RESULT_URI
-from server.printable import caret, one_line, printable_data
-from server.scripts import KIB, LONGEST_SECONDS, allowance_of
+from server.scripts.script_runs import KIB, LONGEST_SECONDS, allowance_of
+from server.sessions.result_store import URI_TEMPLATE as RESULT_URI
 from server.settings import Settings
+from server.text.columns import columned
+from server.text.framing import framed
+from server.text.printable import caret, one_line, printable_data
 from server.tiers import Size, dumps
 from server.tools.base import Context, Result, Tool
 

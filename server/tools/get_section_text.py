@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import GetSectionText, SectionTextsAnswer
-from server.framing import framed
 from server.settings import Settings
+from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Context, Result, Tool, ask
 from server.tools.kb import paged

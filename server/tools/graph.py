@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from server.framing import framed
+from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, MOST_GRAPH_TOKENS, Size
 from server.tools.base import Context
 from server.tools.kb import paged

@@ -13,8 +13,8 @@ from server.errors import WinnowError
 from server.reference.guides import playbook, spelled
 from server.reference.schemas import arguments_table
 from server.reference.sdk import at_hand, explained, sdk_reference
-from server.skills import WITHOUT_SKILLS
-from server.skills import explained as skills_explained
+from server.scripts.skills import WITHOUT_SKILLS
+from server.scripts.skills import explained as skills_explained
 from server.tiers import Size
 from server.tools.base import Context, Result, Tool
 

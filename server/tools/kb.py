@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from server.framing import framed
+from server.text.framing import framed
 from server.tools.base import Context
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import SearchAnswer, SemanticSearch
-from server.framing import framed
+from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Context, Result, Tool, ask, without_scripts
 

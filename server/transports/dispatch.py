@@ -11,15 +11,15 @@ from mcp_types import Annotations, CallToolResult, ResourceLink, TextContent, To
 from mcp_types import Tool as WireTool
 
 from server import __version__
-from server.audit import fingerprint, opened
 from server.contracts import answer_schema, empty_answer, wire_schema
 from server.errors import WinnowError, internal_error
 from server.knowledge import Knowledge
-from server.logs import hushed, log
-from server.printable import one_line
 from server.reference.guides import spelled
-from server.scratch import Link
+from server.runtime.audit import fingerprint, opened
+from server.runtime.logs import hushed, log
+from server.sessions.passage_store import Link
 from server.settings import Settings
+from server.text.printable import one_line
 from server.tiers import Size, dumps
 from server.tools import EARLIER, TOOLS, Context, Result, Tool
 from server.transports.limits import RateLimit

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server import __version__
-from server.metrics import CONTENT_TYPE, open_metrics
+from server.runtime.openmetrics import CONTENT_TYPE, open_metrics
 from server.transports.connections import BoundedProtocol
 from server.transports.origins import LocalOnly
 from server.transports.sessions import new_cookie

@@ -8,9 +8,9 @@ from mcp_types import GetPromptResult, PromptArgument, PromptMessage, TextConten
 from mcp_types import Prompt as WirePrompt
 
 from server.errors import WinnowError
-from server.printable import one_line, printable
 from server.reference.guides import Prompt, offered_prompts, spelled
 from server.settings import Settings
+from server.text.printable import one_line, printable
 
 
 def listed_prompts(tools: Collection[str]) -> list[WirePrompt]:

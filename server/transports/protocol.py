@@ -33,13 +33,13 @@ from pydantic import ValidationError
 from server import __version__
 from server.contracts import flat_schema
 from server.errors import WinnowError
-from server.kept import parse_uri as parse_result
 from server.knowledge import Knowledge
-from server.logs import log
-from server.printable import printable
 from server.reference.guides import instructions
-from server.scratch import URI_TEMPLATE, parse_uri
+from server.runtime.logs import log
+from server.sessions.passage_store import URI_TEMPLATE, parse_uri
+from server.sessions.result_store import parse_uri as parse_result
 from server.settings import Settings
+from server.text.printable import printable
 from server.tiers import clip
 from server.transports import prompts, resources
 from server.transports.dispatch import Dispatcher

@@ -21,13 +21,13 @@ from mcp_types import (
 
 from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
-from server.kept import URI_TEMPLATE as RESULT_TEMPLATE
-from server.kept import parse_uri as parse_result
-from server.printable import beginning, one_line, printable
 from server.reference.guides import playbook, spelled
 from server.reference.sdk import sdk_reference
-from server.scratch import URI_TEMPLATE, Kept, parse_uri
+from server.sessions.passage_store import URI_TEMPLATE, Kept, parse_uri
+from server.sessions.result_store import URI_TEMPLATE as RESULT_TEMPLATE
+from server.sessions.result_store import parse_uri as parse_result
 from server.settings import Settings
+from server.text.printable import beginning, one_line, printable
 from server.tiers import first_bytes
 
 _MAX_URI_CHARS = 200

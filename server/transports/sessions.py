@@ -25,7 +25,7 @@ from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from server.identities import proven, unproven
+from server.sessions.identities import proven, unproven
 from server.transports.addresses import group_of
 
 Connection = ServerRequestContext[str, Any]

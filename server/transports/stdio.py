@@ -34,7 +34,7 @@ from mcp_types import (
     RequestId,
 )
 
-from server.logs import log
+from server.runtime.logs import log
 from server.transports.lines import END_BYTES, LONGEST_LINE_BYTES, Unreadable, message_of, too_long
 
 # Answered at once by the SDK itself. The next line is read when that is done, so that a client which sends its

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from server.backends.base import Point, Vector
-from server.backends.edge import EdgeStore
-from server.backends.embedders import load_model
-from server.backends.weights import DIMENSION
+from server.backends.models.embedders import load_model
+from server.backends.models.weights import DIMENSION
+from server.backends.vectors.edge import EdgeStore
 from server.ids import chunk_id
 from server.models import Filters
 from server.retrieval.evaluation import percentile
 from server.retrieval.lexical import document_vector, query_vector
 from server.settings import load_settings
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 
 WORDS = [f"word{number}" for number in range(5000)]
 QUERIES = 200

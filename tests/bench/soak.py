@@ -33,7 +33,7 @@ import psutil
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from server.backends.lock import ENGINE, holder
+from server.backends.files.lock import ENGINE, holder
 from server.retrieval.evaluation import percentile
 from tests.conftest import TOPICS, write_corpus
 

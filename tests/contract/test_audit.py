@@ -15,9 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from server.app import running
-from server.audit import AuditLog, fingerprint, read, since_of
 from server.commands.audit import _moment, _summary, _table, app
 from server.errors import WinnowError
+from server.runtime.audit import AuditLog, fingerprint, read, since_of
 from server.settings import Settings, load_settings
 from server.transports.dispatch import Dispatcher
 

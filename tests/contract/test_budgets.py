@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server.app import Application, running
-from server.backends.opening import open_backends
-from server.commands.writing import target_of
 from server.contracts.kb import MAX_QUOTE_CHARS
 from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
+from server.opening import open_backends
 from server.settings import load_settings
+from server.text.tokens import count_tokens
 from server.tiers import measure
-from server.tokens import count_tokens
 from server.tools import TOOLS, Context, Result
 from server.transports.dispatch import Dispatcher
 

@@ -15,11 +15,11 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from server.app import Application, running
-from server.backends.opening import open_backends
-from server.commands.writing import target_of
 from server.errors import WinnowError
 from server.ingest.pipeline import RawDocument, ingest_documents
+from server.ingest.target import target_of
 from server.knowledge import OPERATIONS
+from server.opening import open_backends
 from server.settings import load_settings
 
 pytestmark = pytest.mark.anyio

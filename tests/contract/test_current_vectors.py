@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from server.backends import building
 from server.backends.base import PAGE, Point, SparseVector
-from server.backends.building import built_apart
 from server.backends.catalogue import Binding, Catalogue
-from server.backends.current import CurrentVectors
-from server.backends.edge import EdgeStore
+from server.backends.vectors import index_build
+from server.backends.vectors.current_store import CurrentVectors
+from server.backends.vectors.edge import EdgeStore
+from server.backends.vectors.index_build import built_apart
 from server.ids import chunk_id
 from server.models import Filters
 
@@ -56,7 +56,7 @@ def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
 def test_what_is_built_apart_takes_the_place_of_what_is_read_until_then(
     tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(building, "EXACT_KB", 0)  # as if these were many
+    monkeypatch.setattr(index_build, "EXACT_KB", 0)  # as if these were many
     some = points(PAGE + 50, NARROW.dimension)
     gone: list[Binding] = []
     vectors = opened(
@@ -106,7 +106,7 @@ def test_few_vectors_are_built_where_they_are(tmp_path: Path, catalogue: Catalog
 def test_a_build_that_fails_leaves_nothing_and_is_done_in_place(
     tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(building, "EXACT_KB", 0)
+    monkeypatch.setattr(index_build, "EXACT_KB", 0)
     assert built_apart(tmp_path, Binding("no such vectors", 4), 20, MEMORY_MB) is None
     (tmp_path / "broken").mkdir()
     assert built_apart(tmp_path, Binding("broken", 4), 20, MEMORY_MB) is None
@@ -145,9 +145,9 @@ def test_a_copy_keeps_the_holes_of_what_it_is_made_of(tmp_path: Path) -> None:
             file.seek(at)
             file.write(b"some")
         file.truncate(6_000_000)
-    building._copy_with_holes(str(source), str(target))
+    index_build._copy_with_holes(str(source), str(target))
     assert target.read_bytes() == source.read_bytes()
     assert target.stat().st_blocks == source.stat().st_blocks
     (tmp_path / "empty").write_bytes(b"")
-    building._copy_with_holes(str(tmp_path / "empty"), str(target))
+    index_build._copy_with_holes(str(tmp_path / "empty"), str(target))
     assert target.read_bytes() == b""

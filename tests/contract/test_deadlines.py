@@ -16,13 +16,13 @@ from mcp.shared.exceptions import MCPError
 from server import knowledge
 from server.app import Application
 from server.backends.base import SparseVector, VectorStore
-from server.backends.opening import open_backends
-from server.calls import Calls
-from server.deadlines import CallEnded, after, check, current, within
 from server.errors import WinnowError
 from server.knowledge import OPERATIONS, KnowledgeBase, Library
 from server.models import Filters
+from server.opening import open_backends
 from server.retrieval.hybrid import Retriever
+from server.runtime.call_threads import Calls
+from server.runtime.deadlines import CallEnded, after, check, current, within
 from server.settings import Settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

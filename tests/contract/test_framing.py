@@ -10,12 +10,12 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from server.app import Application, running
-from server.backends.opening import open_backends
-from server.commands.writing import target_of
-from server.framing import MARK, NOTICE, framed, told
 from server.ingest.pipeline import ingest_paths
-from server.printable import printable
+from server.ingest.target import target_of
+from server.opening import open_backends
 from server.settings import load_settings
+from server.text.framing import MARK, NOTICE, framed, told
+from server.text.printable import printable
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

@@ -12,10 +12,10 @@ from mcp import Client
 
 from server.app import running
 from server.backends.catalogue import Catalogue
-from server.backends.opening import catalogue_path, open_backends, open_graph
-from server.commands.writing import graphing_of, target_of
 from server.ingest.graph import GraphRun
 from server.ingest.pipeline import ingest_paths
+from server.ingest.target import graphing_of, target_of
+from server.opening import catalogue_path, open_backends, open_graph
 from server.settings import Settings, load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

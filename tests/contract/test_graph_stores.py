@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from server.backends import cypher
-from server.backends.graph_sqlite import SqliteGraph
-from server.backends.neo4j import Neo4jGraph
+from server.backends.graphs import cypher
+from server.backends.graphs.neo4j import Neo4jGraph
+from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.errors import WinnowError
 from server.graph.base import Degree, GraphStore, Rank
 from server.graph.records import DocumentGraph, Edge, Node, by_document, normalised

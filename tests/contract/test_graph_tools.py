@@ -18,17 +18,17 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
 from server.app import Application, running
-from server.backends.graph_sqlite import SqliteGraph
-from server.backends.opening import open_backends
+from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.contracts import flat_schema
 from server.errors import WinnowError
 from server.graph.records import DocumentGraph, Edge, Node, normalised
 from server.ids import entity_id, section_id
 from server.ingest.pipeline import Target, ingest_paths
 from server.models import Chunk, Document
+from server.opening import open_backends
 from server.settings import Settings, load_settings
+from server.text.tokens import count_tokens
 from server.tiers import measure
-from server.tokens import count_tokens
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

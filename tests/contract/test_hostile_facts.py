@@ -18,10 +18,10 @@ from mcp import Client
 from mcp_types import TextContent
 
 from server.app import running
-from server.backends.opening import catalogue_path, open_backends
-from server.backends.seal import unseal
-from server.commands.writing import target_of
+from server.backends.files.seal import unseal
 from server.ingest.pipeline import Report, ingest_paths
+from server.ingest.target import target_of
+from server.opening import catalogue_path, open_backends
 from server.settings import Settings, load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

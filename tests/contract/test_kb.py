@@ -16,8 +16,8 @@ from server.app import Application, running
 from server.contracts import flat_schema
 from server.contracts.kb import MAX_EXCERPT_TOKENS
 from server.settings import load_settings
+from server.text.tokens import count_tokens
 from server.tiers import measure
-from server.tokens import count_tokens
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

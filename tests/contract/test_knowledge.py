@@ -16,10 +16,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from server.app import Application, knowledge_base
-from server.backends.opening import open_backends
 from server.errors import WinnowError
 from server.ingest.pipeline import Target, ingest_paths
 from server.knowledge import SCRIPT, Answer
+from server.opening import open_backends
 from server.settings import load_settings
 from server.tiers import ANSWER_TOKENS
 
@@ -152,7 +152,7 @@ async def test_no_direct_answer_exceeds_its_budget(
 
 HOLD = """
 import sys, time
-from server.backends.opening import open_backends
+from server.opening import open_backends
 from server.settings import load_settings
 backends = open_backends(load_settings(store=sys.argv[1]), wait_for_model=False)
 print("held", flush=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from server.backends import weights
-from server.backends.opening import Backends, open_backends
-from server.commands.writing import target_of
+from server.backends.models import weights
 from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
 from server.models import Filters
+from server.opening import Backends, open_backends
 from server.retrieval.evaluation import Collection, by_document, measure, read_collection
 from server.retrieval.hybrid import Fusion, Mode
 from server.retrieval.languages import language_of

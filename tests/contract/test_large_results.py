@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from server.app import Application
-from server.kept import KeptResults
+from server.sessions.result_store import KeptResults
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from mcp import Client
 
 from server.app import Application, running
-from server.backends.opening import open_backends
 from server.contracts import GetSectionText, SearchSections, flat_schema
 from server.contracts.kb import KbRow
 from server.ingest.pipeline import Target, ingest_paths
+from server.opening import open_backends
 from server.settings import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

@@ -14,7 +14,7 @@ from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
 
 from server.app import Application
 from server.settings import Settings
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 

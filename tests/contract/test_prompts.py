@@ -17,8 +17,8 @@ from server.app import Application, running
 from server.reference.guides import playbook
 from server.reference.sdk import SDK, sdk_reference
 from server.settings import load_settings
+from server.text.tokens import count_tokens
 from server.tiers import measure
-from server.tokens import count_tokens
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 

@@ -19,12 +19,12 @@ from tokenizers.processors import TemplateProcessing
 from typer.testing import CliRunner
 
 from server.app import knowledge_base
-from server.backends.opening import open_backends
 from server.commands.search import app as search_app
-from server.commands.writing import target_of
 from server.ingest.documents import RawDocument
 from server.ingest.pipeline import ingest_documents
+from server.ingest.target import target_of
 from server.knowledge import KnowledgeBase
+from server.opening import open_backends
 from server.settings import load_settings
 
 pytestmark = pytest.mark.anyio

@@ -28,7 +28,7 @@ from server.app import Application, running
 from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage
-from server.scratch import URI_TEMPLATE, Scratch
+from server.sessions.passage_store import URI_TEMPLATE, Scratch
 from server.settings import Settings, load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.http import PATH

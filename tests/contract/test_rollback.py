@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, TextContent
 
 from server.app import running
-from server.commands.flags import _spellings
+from server.commands.terminal.flags import _spellings
 from server.contracts import answer_schema
 from server.settings import load_settings
 from server.tiers import dumps, measure

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from sandbox import Outcome, hints
+from sandbox import Outcome
+from sandbox.diagnosis import hints
 from server.app import Application, running
-from server.backends.opening import open_backends
-from server.commands.writing import target_of
 from server.errors import WinnowError
 from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
+from server.opening import open_backends
 from server.settings import Settings, load_settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]

@@ -14,7 +14,7 @@ import pytest
 from sandbox import Outcome
 from server.app import running
 from server.settings import load_settings
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 
 pytestmark = pytest.mark.walls
 

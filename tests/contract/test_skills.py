@@ -14,8 +14,8 @@ import pytest
 from sandbox import Outcome
 from server.app import running
 from server.health import examine
+from server.scripts.skills import explained, load
 from server.settings import load_settings
-from server.skills import explained, load
 
 OWN = '''
 """Ours."""
@@ -182,9 +182,9 @@ The sieve depth of the winnower is 55 millimetres.
 @pytest.fixture(scope="module")
 def outcomes(folder: Path, tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Mapping[str, Outcome]:
     """What became of each script, over the corpus and two pages more."""
-    from server.backends.opening import open_backends
-    from server.commands.writing import target_of
     from server.ingest.pipeline import ingest_paths
+    from server.ingest.target import target_of
+    from server.opening import open_backends
 
     store, more = tmp_path_factory.mktemp("store"), tmp_path_factory.mktemp("more")
     (more / "history.md").write_text(HISTORY)

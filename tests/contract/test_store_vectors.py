@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from server.backends import edge
 from server.backends.base import (
     PAYLOAD_KEYS,
     Point,
@@ -29,8 +28,9 @@ from server.backends.base import (
     admits,
     payload_of,
 )
-from server.backends.edge import EdgeStore
-from server.backends.qdrant import MEMORY, Layout, QdrantStore, _wait
+from server.backends.vectors import edge
+from server.backends.vectors.edge import EdgeStore
+from server.backends.vectors.qdrant import MEMORY, Layout, QdrantStore, _wait
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Document, DocumentType, Filters

@@ -14,7 +14,7 @@ from server.app import Application, running
 from server.contracts import KbSearch, answer_schema, flat_schema, wire_schema
 from server.models import DocumentType
 from server.settings import load_settings
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from server.app import Application, knowledge_base
-from server.backends.opening import Backends, open_backends
 from server.ingest.pipeline import Target
+from server.opening import Backends, open_backends
 from server.settings import Settings, load_settings
 from server.tools import TOOLS
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.backends import weights
+from server.backends.models import weights
 from server.bench.stores import STORES, filled
 from server.commands.bench import app
 from server.commands.bench.ingest import show_ingest

@@ -16,15 +16,15 @@ import pytest
 from typer.testing import CliRunner
 
 from server.app import knowledge_base
-from server.backends import seal
-from server.backends.building import _copy_with_holes
-from server.backends.opening import open_backends
+from server.backends.files import seal
 from server.backends.sqlite import damaged
+from server.backends.vectors.index_build import _copy_with_holes
 from server.commands import ingest, reindex
-from server.commands.writing import target_of
 from server.errors import WinnowError
 from server.health import Finding, _integrity
 from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
+from server.opening import open_backends
 from server.settings import Settings, load_settings
 from tests.tiny_models import write_model
 

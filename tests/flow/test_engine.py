@@ -25,13 +25,13 @@ from mcp.shared.exceptions import MCPError
 from typer.testing import CliRunner, Result
 
 from server.app import knowledge, knowledge_base, running
-from server.backends.lock import ENGINE, holder
-from server.backends.opening import open_backends
-from server.engine import place
+from server.backends.files.lock import ENGINE, holder
+from server.engine import endpoint
 from server.engine.client import EngineKnowledge, _Link, told_by_engine
 from server.engine.wire import build, introduction
 from server.errors import WinnowError
 from server.knowledge import SCRIPT, Knowledge
+from server.opening import open_backends
 from server.settings import Settings, load_settings
 from tests.flow.test_ingest_resume import write_pages
 from tests.tiny_models import TABLE, write_model
@@ -45,7 +45,7 @@ SEARCH = {"query": "how are backups encrypted"}
 
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.skipif(not place.is_possible(), reason="engines are not shared on this system"),
+    pytest.mark.skipif(not endpoint.is_possible(), reason="engines are not shared on this system"),
 ]
 
 
@@ -279,7 +279,7 @@ async def test_an_engine_that_dies_again_and_again_is_left_to_the_next_call(own:
         await _killed(own)
         os.kill((await status(own))["pid"], signal.SIGKILL)
         await gone(own)
-        assert place.connected(own) is None
+        assert endpoint.connected(own) is None
         assert (await search(kb))["results"]
         assert _identity(Path("/proc", str((await status(own))["pid"])))[1] != keeper
 
@@ -357,24 +357,24 @@ async def test_an_engine_without_clients_leaves(own: Path) -> None:
     async with client(own, engine_idle_minutes=0.001) as kb:
         await search(kb)
         assert holder(own, ENGINE) is not None
-        knocking = place.connected(own)  # who never says hello is no client
+        knocking = endpoint.connected(own)  # who never says hello is no client
         assert knocking is not None
         knocking.sendall(b"\0\0\1\0 half a frame")
     with knocking:
         await gone(own)
-        assert (holder(own), place.connected(own)) == (None, None)
+        assert (holder(own), endpoint.connected(own)) == (None, None)
         assert await asyncio.to_thread(_read, knocking) == b""
 
 
 def test_who_stands_before_a_door_that_is_shut_is_sent_away(tmp_path: Path) -> None:
-    door = place.listening(tmp_path)
-    waiting = place.connected(tmp_path)
+    door = endpoint.listening(tmp_path)
+    waiting = endpoint.connected(tmp_path)
     assert waiting is not None
     with door.socket, waiting, socket.socket(fileno=os.dup(door.socket.fileno())):
-        place.shut(tmp_path, door)
+        endpoint.shut(tmp_path, door)
         waiting.settimeout(20)
         assert _read(waiting) == b""
-        assert place.connected(tmp_path) is None
+        assert endpoint.connected(tmp_path) is None
 
 
 async def test_an_engine_of_another_build_gives_way_to_a_client_that_is_alone(own: Path) -> None:
@@ -461,13 +461,13 @@ async def test_engines_that_die_as_they_start_are_an_error_that_names_the_log(tm
             while True:
                 door.socket.accept()[0].close()
 
-    door = place.listening(tmp_path)
+    door = endpoint.listening(tmp_path)
     sending = asyncio.create_task(asyncio.to_thread(send_away))
     async with client(tmp_path) as kb:
         with pytest.raises(WinnowError, match="dies as soon as it has started") as refused:
             await search(kb)
     assert (refused.value.reason, "engine.log" in refused.value.message) == ("INDEX_UNAVAILABLE", True)
-    place.shut(tmp_path, door)
+    endpoint.shut(tmp_path, door)
     await sending
     door.socket.close()
 
@@ -498,7 +498,7 @@ def frame(text: bytes) -> bytes:
 async def test_what_is_no_request_ends_its_connection_and_no_other(shared: Path, sent: bytes) -> None:
     async with client(shared) as kb:
         await search(kb)
-        opened = place.connected(shared)
+        opened = endpoint.connected(shared)
         assert opened is not None
         with opened:
             opened.sendall(sent)

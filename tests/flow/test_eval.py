@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from server.backends import weights
+from server.backends.models import weights
 from server.commands.eval import app
 from tests.patience import LIMIT
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from server.settings import Settings
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 
 WINNOW = Path(sys.executable).with_name("winnow")
 QUESTION = "how are backups encrypted"

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from server.backends.graph_sqlite import SqliteGraph
-from server.commands.drawing import page, svg
+from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.commands.graph import app
+from server.commands.graph.drawing import page, svg
+from server.commands.graph.portrait import Group, Portrait, Row
 from server.commands.ingest import app as ingest
-from server.commands.portrait import Group, Portrait, Row
 from server.graph.exchange import NODES, read, write
 from server.graph.records import EDGE_TYPES, LABELS, Node
 from server.ids import chunk_id

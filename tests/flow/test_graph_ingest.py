@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.graph_sqlite import SqliteGraph
-from server.backends.ledger import LedgerFile
-from server.backends.opening import Backends, open_backends
-from server.commands.writing import target_of
+from server.backends.graphs.ledger import LedgerFile
+from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.errors import WinnowError
 from server.graph.records import DocumentGraph
 from server.ingest.graph import GraphReport, GraphRun
 from server.ingest.pipeline import Graphing, Target, ingest_paths
+from server.ingest.target import target_of
+from server.opening import Backends, open_backends
 from server.settings import Settings, load_settings
 
 PAGES = {

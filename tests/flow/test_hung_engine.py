@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from server.app import Application
-from server.backends.lock import ENGINE, Lock
-from server.calls import AT_ONCE
+from server.backends.files.lock import ENGINE, Lock
 from server.engine import client as engine_client
-from server.engine import place
+from server.engine import endpoint
 from server.engine.client import EngineKnowledge
-from server.engine.host import Host
+from server.engine.service import Host
 from server.errors import WinnowError
 from server.knowledge import OPERATIONS
-from server.tokens import count_tokens
+from server.runtime.call_threads import AT_ONCE
+from server.text.tokens import count_tokens
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from tests.contract.test_deadlines import ASKED, LIMIT, World
@@ -32,7 +32,7 @@ __all__ = ["own"]
 
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.skipif(not place.is_possible(), reason="engines are not shared on this system"),
+    pytest.mark.skipif(not endpoint.is_possible(), reason="engines are not shared on this system"),
 ]
 
 # Of every operation here; an engine that hangs used to be waited for a minute longer than its operation may take.
@@ -97,13 +97,13 @@ async def answers(kb: EngineKnowledge) -> bool:
 
 
 @asynccontextmanager
-async def mute(store: Path) -> AsyncIterator[place.Door]:
+async def mute(store: Path) -> AsyncIterator[endpoint.Door]:
     """A socket where connections are taken by the kernel and nobody answers."""
-    lock, door = Lock(store, ENGINE), place.listening(store)
+    lock, door = Lock(store, ENGINE), endpoint.listening(store)
     try:
         yield door
     finally:
-        place.shut(store, door)
+        endpoint.shut(store, door)
         door.socket.close()
         lock.release()
 
@@ -125,10 +125,10 @@ async def test_every_tool_is_told_in_time_that_nobody_answers(tmp_path: Path, im
 async def test_a_queue_that_is_full_is_an_error_and_no_wait(tmp_path: Path, impatient: None) -> None:
     async with mute(tmp_path) as door:
         door.socket.listen(0)
-        first = place.connected(tmp_path)
+        first = endpoint.connected(tmp_path)
         assert first is not None
         with first, pytest.raises(WinnowError, match="takes no connections"):
-            place.connected(tmp_path)
+            endpoint.connected(tmp_path)
 
 
 async def _silent(seconds: float, message: str) -> None:
@@ -139,7 +139,7 @@ async def _silent(seconds: float, message: str) -> None:
 async def hosted(world: World) -> AsyncIterator[tuple[Host, EngineKnowledge]]:
     """The library of the world behind a host in this process, and a client of it."""
     store = world.settings.store
-    lock, door = Lock(store, ENGINE), place.listening(store)
+    lock, door = Lock(store, ENGINE), endpoint.listening(store)
     host = Host(world.settings, world.library, lambda *_: {})
     serving = asyncio.create_task(host.serve(door))
     kb = EngineKnowledge(world.settings, waits_for_model=False)

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server.backends.opening import Backends, open_backends
 from server.commands.ingest import app
 from server.errors import WinnowError
 from server.ingest.pipeline import Progress, RawDocument, Report, Target, ingest_documents, ingest_paths
 from server.models import Filters
+from server.opening import Backends, open_backends
 from server.settings import load_settings
 
 Ingest = Callable[..., Report]

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from server.backends.base import Vector
 from server.backends.catalogue import Catalogue
-from server.backends.graph_sqlite import SqliteGraph
-from server.backends.ledger import LedgerFile
-from server.backends.usable import CATALOGUE
+from server.backends.files.store_folder import CATALOGUE
+from server.backends.graphs.ledger import LedgerFile
+from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.commands.ingest import app
 from server.graph.records import DocumentGraph
 from server.ingest.embedding import Embedding, points
@@ -161,7 +161,7 @@ def test_markup_that_would_stall_the_ingest_dies_alone(
     target: Target, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """300,000 attributes take minutes; the next page is parsed by another child."""
-    monkeypatch.setattr("server.ingest.apart._SECONDS", {"parse": (2.0, 0.0)})
+    monkeypatch.setattr("server.ingest.parsing.parser._SECONDS", {"parse": (2.0, 0.0)})
     attributes = " ".join(f"a{number}=1" for number in range(300_000))
     (folder / "b.html").write_text(f"<p {attributes}>x</p>")
     report = ingest_paths(target, [folder])
@@ -172,7 +172,7 @@ def test_markup_that_would_stall_the_ingest_dies_alone(
 
 
 def test_what_parses_markup_has_no_secrets_and_bounds(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    from server.ingest.apart import Apart
+    from server.ingest.parsing.parser import Apart
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     with Apart() as apart:

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from server.backends.base import Changes
 from server.backends.catalogue import Catalogue
-from server.backends.opening import Backends, catalogue_path
 from server.commands.ingest import app
 from server.ingest.pipeline import Labels, RawDocument, Report, Target, ingest_documents, ingest_paths
 from server.models import Document, Filters
+from server.opening import Backends, catalogue_path
 from server.settings import load_settings
 
 PAGES = {

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from server.backends.catalogue import Catalogue
-from server.backends.edge import EdgeStore
-from server.backends.opening import catalogue_path, open_backends
-from server.backends.weights import DIMENSION
+from server.backends.models.weights import DIMENSION
+from server.backends.vectors.edge import EdgeStore
 from server.ids import chunk_of_point
+from server.opening import catalogue_path, open_backends
 from server.settings import load_settings
 
 PAGES = 60
@@ -25,7 +25,7 @@ WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
 TELLING = """
 import sys
 from pathlib import Path
-from server.backends.opening import open_backends
+from server.opening import open_backends
 from server.ingest import pipeline
 from server.settings import load_settings
 

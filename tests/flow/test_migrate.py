@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from server.backends import migration
 from server.backends.base import Point, VectorStore, payload_of
-from server.backends.edge import EdgeStore
-from server.backends.opening import open_backends
-from server.backends.qdrant import MEMORY, QdrantStore
+from server.backends.vectors import migration
+from server.backends.vectors.edge import EdgeStore
+from server.backends.vectors.qdrant import MEMORY, QdrantStore
 from server.commands.migrate import app
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Document, Filters
+from server.opening import open_backends
 from server.retrieval.lexical import document_vector
 from server.settings import load_settings
 

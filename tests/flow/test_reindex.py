@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from server.backends.opening import Backends, open_backends
 from server.commands.ingest import app as ingest_app
 from server.commands.reindex import app as reindex_app
 from server.models import Filters, Ranking
+from server.opening import Backends, open_backends
 from server.settings import Settings, load_settings
 from tests.tiny_models import TABLE, write_model
 

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from server.app import Application
 from server.bench import scale, search_peers
-from server.bench.drawn import Sample, drawn, questions
 from server.bench.search import replay
+from server.bench.synthetic_corpus import Sample, drawn, questions
 from server.commands import bench, stats
 
 pytestmark = pytest.mark.anyio

@@ -17,8 +17,8 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
-from server.backends.lock import holder
-from server.backends.weights import installed_carrier
+from server.backends.files.lock import holder
+from server.backends.models.weights import installed_carrier
 from server.tools import TOOLS
 from tests.patience import LIMIT, until
 

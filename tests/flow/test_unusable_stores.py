@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from server.app import Application, knowledge
-from server.backends.lock import ENGINE, HOLDER, STARTER, WRITER, Lock
-from server.backends.opening import open_backends
-from server.backends.usable import FILES, existing, prepared, refused
-from server.engine import place
+from server.backends.files.lock import ENGINE, HOLDER, STARTER, WRITER, Lock
+from server.backends.files.store_folder import FILES, existing, prepared, refused
+from server.engine import endpoint
 from server.errors import WinnowError
 from server.health import examine
+from server.opening import open_backends
 from server.settings import Settings, load_settings
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
@@ -86,7 +86,8 @@ def is_told(message: str, path: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    "daemon", ["off", pytest.param("on", marks=pytest.mark.skipif(not place.is_possible(), reason="no engines"))]
+    "daemon",
+    ["off", pytest.param("on", marks=pytest.mark.skipif(not endpoint.is_possible(), reason="no engines"))],
 )
 async def test_every_tool_says_which_path_stands_in_the_way(trouble: tuple[Path, Path], daemon: str) -> None:
     store, path = trouble

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sandbox import frames, results
-from sandbox.limits import MIB, Limits
+from sandbox.child import results
+from sandbox.protocol import frames
+from sandbox.protocol.limits import MIB, Limits
 
 from . import values
 

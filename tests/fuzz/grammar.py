@@ -9,8 +9,8 @@ import ast
 import sys
 from collections.abc import Callable, Sequence
 
-from sandbox import names
-from sandbox.menu import MENU
+from sandbox.language import names
+from sandbox.language.allow_list import MENU
 
 from .choices import Choices
 

@@ -25,8 +25,10 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
 
-from sandbox import child, frames, guards, policy, script
-from sandbox.limits import MIB, Limits
+from sandbox.child import process, script
+from sandbox.language import guards, policy
+from sandbox.protocol import frames
+from sandbox.protocol.limits import MIB, Limits
 from tests.patience import LIMIT
 
 from . import oracle
@@ -88,7 +90,7 @@ class Worker:
 
     def __init__(self) -> None:
         _instrument()
-        child.warm_up(fence=True)
+        process.warm_up(fence=True)
         self._keys = oracle.Keys()
         self._listener = oracle.Listener()
         self._fingerprint = oracle.Fingerprint()

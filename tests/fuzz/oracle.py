@@ -30,8 +30,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from sandbox import facades, guards
-from sandbox.menu import MENU
+from sandbox.language import guards
+from sandbox.language.allow_list import MENU
+from sandbox.modules import facades
 
 # --- bytecode --------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from sandbox.menu import MENU
+from sandbox.language.allow_list import MENU
 from security import suite
 
 _TESTS = Path(__file__).parents[1] / "walls"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from sandbox import frames
-from sandbox.limits import Limits
+from sandbox.protocol import frames
+from sandbox.protocol.limits import Limits
 from server.app import Application
 from server.errors import WinnowError
 from server.knowledge import OPERATIONS, SCRIPT

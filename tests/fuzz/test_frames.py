@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox import frames
-from sandbox.limits import MIB, Limits
+from sandbox.protocol import frames
+from sandbox.protocol.limits import MIB, Limits
 
 from . import agreement
 from .choices import Choices

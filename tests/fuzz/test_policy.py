@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox import policy
-from sandbox.menu import MENU
+from sandbox.language import policy
+from sandbox.language.allow_list import MENU
 
 from . import grammar, oracle, seeds
 from .choices import Choices

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from sandbox import frames, results
-from sandbox.limits import Limits
+from sandbox.child import results
+from sandbox.protocol import frames
+from sandbox.protocol.limits import Limits
 
 from . import agreement, values
 from .choices import Choices

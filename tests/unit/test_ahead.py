@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from server.ingest.ahead import ahead
+from server.ingest.read_ahead import ahead
 from tests.patience import LIMIT
 
 

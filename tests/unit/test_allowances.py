@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.scripts import ALLOWANCES, allowance_of
+from server.scripts.script_runs import ALLOWANCES, allowance_of
 from server.settings import Settings
 from server.tools.execute_code import TOOL
 

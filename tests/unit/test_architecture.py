@@ -23,74 +23,66 @@ ANYTHING = "*"
 # Room -> the rooms it may import; its own modules are always in reach. A module lives in the room with the longest
 # name that it starts with. Downward only: no room below names one above it.
 ROOMS: Mapping[str, str] = {
-    # what agent code sees, what runs it, what audits that
+    # what scripts see, what runs them, what audits that
     "client_sdk": "",
-    "sandbox": "client_sdk",
     "security": "sandbox client_sdk",
+    "sandbox": "sandbox.protocol sandbox.parent sandbox.runners",
+    # both sides of the trust boundary
+    "sandbox.protocol": "",
+    "sandbox.walls": "sandbox.protocol",
+    # the trusted side: nothing of it imports the child, its language or its modules
+    "sandbox.runners": "sandbox.protocol sandbox.walls",
+    "sandbox.parent": "sandbox.protocol sandbox.runners",
+    # the untrusted side: nothing of it imports the parent or the runners
+    "sandbox.child.console": "sandbox.protocol",
+    "sandbox.child.results": "sandbox.protocol",
+    "sandbox.language": "client_sdk",
+    "sandbox.diagnosis": "client_sdk sandbox.protocol sandbox.language sandbox.modules "
+    "sandbox.child.console sandbox.child.results",
+    "sandbox.modules": "client_sdk sandbox.language sandbox.diagnosis sandbox.child.console",
+    "sandbox.child": "client_sdk sandbox.protocol sandbox.walls sandbox.language sandbox.modules "
+    "sandbox.diagnosis sandbox.child.console sandbox.child.results",
     # records, rules and counts: no I/O beyond their own data
     "server": "",
     "server.errors": "",
     "server.models": "",
     "server.ids": "",
-    "server.identities": "",
-    "server.logs": "server.printable",
-    "server.sentences": "",
-    "server.spans": "server.sentences server.tokens",
-    "server.evidence": "server.contracts server.spans server.tokens",
-    "server.figures": "",
-    "server.metrics": "server.figures",
-    "server.waits": "",
-    "server.caches": "",
-    "server.deadlines": "",
-    "server.calls": "server.deadlines",
-    "server.printable": "",
-    "server.framing": "",
-    "server.stated": "server.printable",
-    "server.tokens": "",
-    "server.addresses": "",
-    "server.sources": "server.errors",
-    "server.topics": "server.sources",
-    "server.settings": "server.addresses server.sources server.topics server.models server.errors "
-    "server.printable",
+    "server.text": "",
+    "server.configuration": "server.errors",
+    "server.settings": "server.configuration server.models server.errors server.text",
+    "server.runtime": "server.text server.settings",
+    "server.sessions": "server.models server.runtime",
+    "server.evidence": "server.contracts server.text",
     "server.contracts": "server.errors server.graph",
-    "server.tiers": "server.contracts server.models server.spans server.printable server.stated server.tokens "
-    "server",
-    "server.scratch": "server.identities server.models server.logs",
-    "server.kept": "server.identities",
-    "server.audit": "server.logs server.printable server.settings",
-    "server.skills": "sandbox",
-    "server.columns": "",
-    "server.definitions": "",
-    "server.graph": "server.deadlines server.errors server.ids server.models",
-    "server.graph.extraction": "server.graph server.definitions server.retrieval server.errors server.ids "
-    "server.models",
+    "server.tiers": "server.contracts server.models server.text server",
+    "server.graph": "server.runtime server.errors server.ids server.models",
+    "server.graph.extraction": "server.graph server.text server.errors server.ids server.models",
     # the core: over protocols, never over a vendor
     "server.backends.base": "server.models server.errors",
-    "server.backends": "server.addresses server.backends.base server.deadlines server.graph server.models "
-    "server.errors server.settings server.ids server.logs server.waits server",
-    "server.retrieval": "server.backends.base server.caches server.deadlines server.graph server.models "
-    "server.errors",
-    "server.ingest": "server.backends.base server.graph server.graph.extraction server.retrieval "
-    "server.definitions server.models server.errors server.ids server.printable server.stated server.tokens "
-    "server",
-    "server.backends.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
-    "server.models server.settings server.waits",
+    "server.backends": "server.configuration server.backends.base server.runtime server.graph server.models "
+    "server.errors server.settings server.ids server",
+    "server.retrieval": "server.backends.base server.runtime server.graph server.models server.errors server.text",
+    "server.ingest": "server.backends.base server.graph server.graph.extraction server.retrieval server.models "
+    "server.errors server.ids server.text server",
+    "server.ingest.target": "server.ingest server.opening server.backends.base server.graph "
+    "server.graph.extraction server.errors server.settings",
+    "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
+    "server.models server.settings server.runtime",
     # the seam, and what stands on it
-    "server.operations": "server.backends.base server.caches server.deadlines server.graph server.retrieval "
-    "server.contracts server.tiers server.spans server.evidence server.scratch server.kept server.printable "
-    "server.tokens server.ids server.models server.errors server.settings server.waits",
-    "server.knowledge": "server.operations server.contracts server.caches server.calls server.deadlines "
-    "server.kept server.scratch server.figures server.errors server.settings server.tokens",
-    "server.engine": "server.knowledge server.operations server.contracts server.caches server.calls "
-    "server.deadlines server.kept server.scratch server.figures server.models server.errors server.logs "
-    "server.settings server.tokens server.backends server",
-    "server.scripts": "sandbox server.audit server.identities server.logs server.printable server.skills "
-    "server.kept server.knowledge server.contracts server.errors server.settings server.tokens",
-    "server.reference": "client_sdk sandbox server.scripts server.settings",
-    "server.tools": "sandbox server.skills server.columns server.kept server.knowledge server.scripts "
-    "server.scratch server.contracts server.tiers server.reference server.errors server.printable server.framing "
-    "server.tokens server.settings",
-    # the rim: everything may be composed here, and nobody imports it
+    "server.operations": "server.backends.base server.runtime server.graph server.retrieval server.contracts "
+    "server.tiers server.text server.evidence server.sessions server.ids server.models server.errors "
+    "server.settings",
+    "server.knowledge": "server.operations server.contracts server.runtime server.sessions server.errors "
+    "server.settings server.text",
+    "server.engine": "server.knowledge server.operations server.contracts server.runtime server.sessions "
+    "server.models server.errors server.settings server.text server.backends server",
+    "server.scripts": "sandbox sandbox.language sandbox.modules server.sessions server.runtime server.text "
+    "server.knowledge server.contracts server.errors server.settings",
+    "server.reference": "client_sdk sandbox.language sandbox.diagnosis sandbox.runners sandbox.child "
+    "server.scripts server.settings",
+    "server.tools": "sandbox server.sessions server.knowledge server.scripts server.contracts server.tiers "
+    "server.reference server.errors server.text server.settings",
+    # the rim: everything may be composed here, and nothing below imports it
     "server.transports": ANYTHING,
     "server.app": ANYTHING,
     "server.engine.process": ANYTHING,
@@ -108,25 +100,24 @@ VENDORS: Mapping[str, str] = {
     "starlette": "server.transports.http server.transports.origins",
     "uvicorn": "server.transports.http server.transports.connections",
     "RestrictedPython": "sandbox.",
-    "pydantic_monty": "sandbox.monty_child",
+    "pydantic_monty": "sandbox.child.monty_child",
     "pydantic": "server.",
-    "pydantic_core": "server.contracts.parsing server.commands.flags",
+    "pydantic_core": "server.contracts.parsing server.commands.terminal.flags",
     "typer": "server.cli server.commands.",
     "rich": "server.commands.",
     "numpy": "server.backends. server.bench. server.graph.walk server.graph.parts server.graph.cooccurrence",
-    "tiktoken": "server.tokens",
+    "tiktoken": "server.text.tokens",
     "orjson": "server.engine.wire",
-    "cachetools": "server.caches server.kept server.scratch",
-    "psutil": "server.bench. server.health sandbox.spawned security.soak",
+    "cachetools": "server.runtime.caches server.sessions.result_store server.sessions.passage_store",
+    "psutil": "server.bench. server.health sandbox.runners.child_process security.soak",
     "packaging": "server.health",
-    "qdrant_edge": "server.backends.edge",
-    "qdrant_client": "server.backends.qdrant",
-    "neo4j": "server.backends.neo4j",
-    "onnx": "server.backends.minilm_graph",
-    "onnxruntime": "server.backends.cross_encoder server.backends.minilm server.backends.minilm_graph "
-    "server.backends.onnx_folder",
-    "tokenizers": "server.backends.cross_encoder server.backends.minilm server.backends.onnx_folder",
-    "httpx": "server.backends.openai_api",
+    "qdrant_edge": "server.backends.vectors.edge",
+    "qdrant_client": "server.backends.vectors.qdrant",
+    "neo4j": "server.backends.graphs.neo4j",
+    "onnx": "server.backends.models.minilm_conversion",
+    "onnxruntime": "server.backends.models.",
+    "tokenizers": "server.backends.models.",
+    "httpx": "server.backends.models.openai_api",
     "regex": "server.graph.extraction.gazetteer",
     "snowballstemmer": "server.retrieval.lexical",
     "py3langid": "server.retrieval.languages",
@@ -134,7 +125,7 @@ VENDORS: Mapping[str, str] = {
     "markdown_it": "server.ingest.chunking",
     "selectolax": "server.ingest.markup",
     "docutils": "server.ingest.markup",
-    "tzdata": "sandbox.zones",
+    "tzdata": "sandbox.modules.time_zones",
     "yaml": "server.ingest.frontmatter",
     "ir_measures": "server.retrieval.evaluation",
 }
@@ -168,11 +159,17 @@ def _modules() -> Mapping[str, Path]:
 MODULES = _modules()
 
 
-def test_the_map_of_the_sandbox_names_each_of_its_modules_once() -> None:
+def _folders(package: str) -> list[str]:
+    """Folders of modules below ``package``, as the architecture page writes them."""
+    found = {".".join(name.split(".")[1:-1]) for name in MODULES if name.startswith(f"{package}.")}
+    return sorted(f"{folder.replace('.', '/')}/" for folder in found if folder)
+
+
+@pytest.mark.parametrize("package", ["sandbox", "server"])
+def test_the_map_names_each_folder_once(package: str) -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    table = page.partition("Within `sandbox/`")[2].partition("## ")[0]
-    modules = sorted(name.removeprefix("sandbox.") for name in MODULES if name.startswith("sandbox."))
-    assert sorted(re.findall(r"`(\w+)`", table)) == modules
+    table = page.partition(f"## The rooms of `{package}/`")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"^\| `([\w/]+/)` \|", table, re.MULTILINE)) == _folders(package)
 
 
 def _imports() -> Iterator[Import]:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.caches import Cache, Counters
+from server.runtime.caches import Cache, Counters
 
 
 @settings(deadline=None)

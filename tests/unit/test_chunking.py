@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from server.ingest.chunking import LARGEST, chunk, indexed_text
 from server.ingest.documents import Unreadable
 from server.models import Chunk, Document, DocumentType
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 
 SENTENCE = "The scheduler places every pod on a node that has room for it. "
 

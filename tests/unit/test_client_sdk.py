@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import client_sdk
-from client_sdk import MissingField, Results, Row, SDKError, graph, kb, ladder, transport, walks
+from client_sdk import MissingField, Results, Row, SDKError, graph, graph_calls, kb, kb_calls, transport
 
 QUOTES = {
     "quotes": [{
@@ -143,7 +143,7 @@ CALLS = {
 
 
 def test_every_function_of_the_ladder_is_called_below() -> None:
-    assert CALLS.keys() == ladder.FUNCTIONS.keys()
+    assert CALLS.keys() == kb_calls.FUNCTIONS.keys()
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -160,7 +160,7 @@ def test_a_client_asks_the_same_by_name(asked: list[Any], name: str, spelt: str)
     found = client_sdk.MCPClient().call_tool(spelt.format(name), params)
     assert asked == [(f"kb.{name}", params)]
     assert found == CALLS[name][0]()
-    assert getattr(client_sdk.MCPClient, name) is ladder.FUNCTIONS[name]
+    assert getattr(client_sdk.MCPClient, name) is kb_calls.FUNCTIONS[name]
 
 
 PAGED = {"include_snippet": False, "page_size": 25}
@@ -186,7 +186,7 @@ VENDOR = {
 
 
 def test_every_walk_is_called_below() -> None:
-    assert WALKS.keys() == walks.FUNCTIONS.keys()
+    assert WALKS.keys() == graph_calls.FUNCTIONS.keys()
 
 
 @pytest.mark.parametrize("name", WALKS)
@@ -310,8 +310,13 @@ def test_outside_the_sandbox_a_call_says_so() -> None:
 
 
 def test_every_public_function_says_how_it_is_used() -> None:
-    functions = [client_sdk.semantic_search, client_sdk.search_many, client_sdk.fetch, *ladder.FUNCTIONS.values()]
-    functions += [client_sdk.find_vendor_info, *walks.FUNCTIONS.values()]
+    functions = [
+        client_sdk.semantic_search,
+        client_sdk.search_many,
+        client_sdk.fetch,
+        *kb_calls.FUNCTIONS.values(),
+    ]
+    functions += [client_sdk.find_vendor_info, *graph_calls.FUNCTIONS.values()]
     for thing in (*functions, client_sdk.MCPClient, Results, Row):
         assert "\n\n" in (thing.__doc__ or "")
 

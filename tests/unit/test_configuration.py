@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from server.commands.config import app as config_app
 from server.commands.serve import app as serve
+from server.configuration.topics import KEYS, SETTERS, TOPICS, Setter
 from server.errors import WinnowError
 from server.settings import Settings, load
-from server.topics import KEYS, SETTERS, TOPICS, Setter
 
 # A value that is not the default, for each setting, as TOML.
 OTHER = {

@@ -12,7 +12,7 @@ from server.contracts import SemanticSearch
 from server.errors import WinnowError
 from server.models import Legs
 from server.operations.paging import Cursor, fingerprint, resume
-from server.operations.ranking import BY_ID, WALKED
+from server.operations.ranking.candidates import BY_ID, WALKED
 
 REQUEST = SemanticSearch(query="how are retries configured")
 WAYS = ("", *(legs + walked for legs in (*get_args(Legs), BY_ID) for walked in ("", WALKED)))

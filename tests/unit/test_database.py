@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from server.backends import seal, sqlite
+from server.backends import sqlite
 from server.backends.base import Changes, Entry
 from server.backends.catalogue import Binding, Catalogue
-from server.backends.graph_sqlite import SqliteGraph
-from server.backends.ledger import LedgerFile
+from server.backends.files import seal
+from server.backends.graphs.ledger import LedgerFile
+from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.errors import WinnowError
 from server.graph.records import DocumentGraph, Node
 from server.ids import chunk_id, document_id, section_id

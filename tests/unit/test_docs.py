@@ -18,10 +18,10 @@ import pytest
 from sandbox import Outcome
 from security.suite import attacks
 from server.app import running
-from server.backends.opening import open_backends
 from server.cli import COMMANDS
-from server.commands.writing import target_of
 from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
+from server.opening import open_backends
 from server.settings import load_settings
 from server.tools import TOOLS
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from server.backends import weights
 from server.backends.base import Embedder
-from server.backends.embedders import LazyEmbedder, load_model
+from server.backends.models import weights
+from server.backends.models.embedders import LazyEmbedder, load_model
 from server.errors import WinnowError
 from server.settings import load_settings
 
@@ -113,7 +113,7 @@ def test_files_that_are_not_the_published_ones_are_refused(tmp_path: Path) -> No
 
 
 def test_a_model_that_does_not_load_is_missing_and_not_a_crash(tmp_path: Path) -> None:
-    from server.backends.minilm import model_folder
+    from server.backends.models.minilm import model_folder
 
     model_folder(tmp_path).mkdir()
     embedder = LazyEmbedder(load_settings(models=tmp_path))

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from server.backends.embedders import LazyEmbedder, install_model, load_embedder
-from server.backends.onnx_folder import OnnxFolder, languages_of
-from server.backends.openai_api import AT_ONCE, OpenAIEndpoint
-from server.backends.turns import FEW, RightOfWay, Turns
+from server.backends.models.embedders import LazyEmbedder, install_model, load_embedder
+from server.backends.models.onnx_folder import OnnxFolder, languages_of
+from server.backends.models.openai_api import AT_ONCE, OpenAIEndpoint
+from server.backends.models.scheduler import FEW, RightOfWay, Turns
 from server.errors import WinnowError
 from server.settings import load_settings
 from tests.patience import LIMIT
@@ -194,7 +194,7 @@ def test_an_endpoint_is_chosen_by_a_setting_and_its_key_is_one(endpoint: Endpoin
 def test_an_endpoint_that_was_away_at_the_start_is_asked_again(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.backends.embedders._AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("server.backends.models.embedders._AGAIN_SECONDS", 0.0)
     endpoint.ill = [503, 503]
     source = LazyEmbedder(load_settings(embedder=f"openai:{endpoint.url}#letters"))
     assert (source.wait(), source.state) == (None, "missing")

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from server.engine import pulse
+from server.engine import heartbeat
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="engines are shared on Linux only")
 
@@ -37,7 +37,7 @@ def ending(program: str, silent_seconds: float = SILENT_SECONDS) -> tuple[int, f
     began = time.monotonic()
     with subprocess.Popen([sys.executable, "-c", program, str(told)], pass_fds=[told]) as child:
         os.close(told)
-        status = pulse.ended(child.pid, heard, silent_seconds)
+        status = heartbeat.ended(child.pid, heard, silent_seconds)
         child.returncode = os.waitstatus_to_exitcode(status)
     os.close(heard)
     return child.returncode, time.monotonic() - began

@@ -37,7 +37,7 @@ from server.engine.wire import (
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage
 from server.operations.base import Answer
-from server.scratch import Scratch
+from server.sessions.passage_store import Scratch
 from server.settings import Settings, load_settings
 from tests.tiny_models import TABLE, write_model
 

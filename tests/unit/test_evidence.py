@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from server.contracts.kb import MAX_QUOTE_CHARS
 from server.evidence import SIMILAR_SPANS, Quote, quotes
-from server.spans import matches, scored_spans, terms
-from server.tokens import count_tokens
+from server.text.spans import matches, scored_spans, terms
+from server.text.tokens import count_tokens
 
 PIECES = (
     *(

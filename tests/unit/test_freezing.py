@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox import guards
-from sandbox.freezing import freeze, is_frozen
+from sandbox.language import guards
+from sandbox.language.freezing import freeze, is_frozen
 
 
 class Base:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox import sizes
-from server.columns import columned
+from sandbox.protocol import sizes
+from server.text.columns import columned
 from server.tiers import dumps
 from server.tools.execute_code import without_result
 

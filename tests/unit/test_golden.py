@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.commands.measured import documents_of
+from server.commands.eval.measurements import documents_of
 from server.errors import WinnowError
 from server.retrieval.golden import (
     GoldenSet,

@@ -7,7 +7,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from server.backends.graph_sqlite import SqliteGraph
+from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.graph.records import DocumentGraph, Edge, Node
 from server.ids import document_id, entity_id
 

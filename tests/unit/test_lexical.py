@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from server.retrieval.lexical import document_vector, mostly_latin, query_terms, query_vector, terms
-from server.retrieval.stopwords import STOPWORDS
+from server.text.stop_words import STOPWORDS
 
 
 @pytest.mark.parametrize(

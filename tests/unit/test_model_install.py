@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.backends import weights
-from server.backends.embedders import install_model
-from server.backends.minilm import FINGERPRINT, is_converted
+from server.backends.models import weights
+from server.backends.models.embedders import install_model
+from server.backends.models.minilm import FINGERPRINT, is_converted
 from server.commands.model import app
 from server.errors import WinnowError
 from server.settings import load_settings

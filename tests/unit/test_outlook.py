@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from sandbox import looks_possible
-from sandbox.engines import ENGINES
+from sandbox.runners.runner_table import ENGINES
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -11,15 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.printable import (
-    beginning,
-    caret,
-    ending,
-    one_line,
-    printable,
-    printable_data,
-    visible_json,
-)
+from server.text.printable import beginning, caret, ending, one_line, printable, printable_data, visible_json
 
 # Everything Unicode calls default-ignorable; and the format characters that are drawn.
 IGNORABLE = (

@@ -11,7 +11,7 @@ from server.reference.guides import PROMPTS, instructions, offered_prompts, play
 from server.reference.schemas import answer_table, arguments_table
 from server.reference.sdk import SDK, explained, sdk_reference
 from server.settings import Settings, load_settings
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 
 KB = ("kb_search", "kb_retrieve_evidence", "kb_read_excerpt", "kb_expand_excerpt", "kb_extract_evidence")
 GRAPH = ("graph_describe", "graph_expand", "graph_paths", "graph_parents", "graph_children")

@@ -17,7 +17,7 @@ from server.backends.base import (
     Vector,
     payload_of,
 )
-from server.backends.edge import EdgeStore
+from server.backends.vectors.edge import EdgeStore
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Document, Filters, Ranking

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server.backends import weights
+from server.backends.models import weights
 from server.commands.eval import app
 from server.errors import WinnowError
 from server.retrieval.evaluation import Retrieved, by_document, measure, percentile, read_collection, recall_of

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.backends.base import Embedder, ModelState, Point, payload_of
-from server.backends.edge import EdgeStore
-from server.backends.graph_sqlite import SqliteGraph
+from server.backends.graphs.sqlite_graph import SqliteGraph
+from server.backends.vectors.edge import EdgeStore
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope, Types
 from server.graph.records import DocumentGraph, Edge, Node

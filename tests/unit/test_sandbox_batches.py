@@ -11,8 +11,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox import CallError, Limits, Reply, execution, frames
-from sandbox.execution import Host
+from sandbox import CallError, Limits, Reply
+from sandbox.parent import execution
+from sandbox.parent.execution import Host
+from sandbox.protocol import frames
 
 
 @dataclass

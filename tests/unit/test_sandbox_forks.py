@@ -10,25 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import forks
+from sandbox.runners import fork_server
 
 
 @pytest.fixture(autouse=True)
 def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks, "_SEVERAL_PROCESSORS", True)
+    monkeypatch.setattr(fork_server, "_SEVERAL_PROCESSORS", True)
 
 
 @pytest.fixture
-def awake() -> Iterator[forks._Wakefulness]:
+def awake() -> Iterator[fork_server._Wakefulness]:
     """Of a child in conversation."""
-    made = forks._Wakefulness()
+    made = fork_server._Wakefulness()
     made.begin()
     yield made
     made.end()
 
 
 def test_the_keeper_stays_awake_for_a_child_that_was_quick_and_not_for_a_slow_one(
-    awake: forks._Wakefulness,
+    awake: fork_server._Wakefulness,
 ) -> None:
     verdicts = [awake.worth_it()]
     for seconds in (100e-6, 5.0, 100e-6):
@@ -37,7 +37,7 @@ def test_the_keeper_stays_awake_for_a_child_that_was_quick_and_not_for_a_slow_on
     assert verdicts == [False, True, False, True]
 
 
-def test_after_a_wait_in_vain_it_sleeps_for_a_while(awake: forks._Wakefulness) -> None:
+def test_after_a_wait_in_vain_it_sleeps_for_a_while(awake: fork_server._Wakefulness) -> None:
     awake.learn(100e-6)
     awake.waited_in_vain()
     rested = 0
@@ -48,30 +48,30 @@ def test_after_a_wait_in_vain_it_sleeps_for_a_while(awake: forks._Wakefulness) -
 
 
 def test_on_one_processor_it_never_keeps_the_child_from_running(
-    awake: forks._Wakefulness, monkeypatch: pytest.MonkeyPatch
+    awake: fork_server._Wakefulness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forks, "_SEVERAL_PROCESSORS", False)
+    monkeypatch.setattr(fork_server, "_SEVERAL_PROCESSORS", False)
     awake.learn(1e-6)
     assert awake.worth_it() is False
 
 
-def test_it_sleeps_while_other_children_are_in_conversation(awake: forks._Wakefulness) -> None:
+def test_it_sleeps_while_other_children_are_in_conversation(awake: fork_server._Wakefulness) -> None:
     awake.learn(100e-6)
-    other = forks._Wakefulness()
+    other = fork_server._Wakefulness()
     other.begin()
     in_company = awake.worth_it()
     other.end()
     assert (in_company, awake.worth_it()) == (False, True)
 
 
-def test_others_get_their_turn_every_sixteenth_time(awake: forks._Wakefulness) -> None:
+def test_others_get_their_turn_every_sixteenth_time(awake: fork_server._Wakefulness) -> None:
     assert [number for number in range(1, 40) if awake.others_turn()] == [16, 32]
 
 
 async def _memory_of_a_dead_child(page: Path) -> int:
     ours, theirs = socket.socketpair()
     with theirs:
-        child = forks.Child(ours, asyncio.get_running_loop())
+        child = fork_server.Child(ours, asyncio.get_running_loop())
         number = child._statm = os.open(page, os.O_RDONLY)
         first = child.resident_bytes()
         child.kill()

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.frames import (
+from sandbox.child.results import NotData, plain
+from sandbox.protocol.frames import (
     BATCH_CALLS,
     HEADER,
     Call,
@@ -26,8 +27,7 @@ from sandbox.frames import (
     pack,
     to_child,
 )
-from sandbox.limits import Limits
-from sandbox.results import NotData, plain
+from sandbox.protocol.limits import Limits
 
 LIMITS = Limits()
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

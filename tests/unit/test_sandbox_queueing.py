@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.queueing import Places, QueueFull
+from sandbox.parent.queue import Places, QueueFull
 
 _MOMENT = 0.0
 

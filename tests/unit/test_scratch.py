@@ -15,7 +15,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from server.ids import chunk_id
 from server.models import Chunk, Document, Passage
-from server.scratch import ENTRY_OVERHEAD_BYTES, MANY_EVICTIONS_A_MINUTE, Counters, Scratch, Session, parse_uri
+from server.sessions.passage_store import (
+    ENTRY_OVERHEAD_BYTES,
+    MANY_EVICTIONS_A_MINUTE,
+    Counters,
+    Scratch,
+    Session,
+    parse_uri,
+)
 
 TTL = 1800.0
 ROOM_FOR_THREE = 3 * ENTRY_OVERHEAD_BYTES + 2000

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from server.commands.flags import SHORTER
 from server.commands.serve import app as serve
+from server.commands.terminal.flags import SHORTER
 from server.errors import WinnowError
 from server.settings import Settings, load, load_settings
 

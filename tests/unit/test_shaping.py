@@ -23,7 +23,7 @@ from client_sdk import (
     tokens,
     transport,
 )
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 
 ROWS = [
     Row(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox import WallReport, monty, monty_sdk
-from sandbox.engines import tier
+from sandbox import WallReport
+from sandbox.child import monty_sdk
+from sandbox.runners import monty
+from sandbox.runners.runner_table import tier
 from server.health import examine
 from server.reference.sdk import SDK, sdk_reference
 from server.settings import Settings, load_settings

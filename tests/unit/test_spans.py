@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.spans import Span, matches, preview, scored_spans, split_spans, terms
+from server.text.spans import Span, matches, preview, scored_spans, split_spans, terms
 
 # "‖" stands where a sentence ends and the next one begins.
 SENTENCES = (

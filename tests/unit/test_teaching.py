@@ -16,8 +16,8 @@ from server.errors import REASONS, Code, WinnowError
 from server.graph.records import EDGE_TYPES
 from server.reference.guides import PROMPTS, instructions, playbook
 from server.reference.sdk import SDK
+from server.scripts.skills import load
 from server.settings import Settings, load_settings
-from server.skills import load
 from server.tools import TOOLS
 
 WIRE = {tool.name.replace(".", "_"): tool for tool in TOOLS}

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp.types import CallToolResult, TextContent
 
-from sandbox import policy, precheck
+from sandbox.diagnosis import precheck
+from sandbox.language import policy
 from server.bench.tokens import chart, code_mode, report
 from server.bench.tokens.collection import COLLECTIONS, found
 from server.bench.tokens.counting import CLIENTS, Cost, compact, cost_of, envelope
@@ -32,7 +33,7 @@ from server.bench.tokens.measuring import figures
 from server.bench.tokens.statistics import MEASURED, Measured, Run, bootstrap, compared, losses, overall, reduction
 from server.bench.tokens.task import ARMS, CLASSES, Oracle, Step, Task, load
 from server.errors import WinnowError
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 
 TASKS = load()
 FINE = """

@@ -13,11 +13,11 @@ from rich.tree import Tree
 
 from server.commands.audit import _row, _table
 from server.commands.ingest import _show as shown_ingest
-from server.commands.output import complain, print_json, tell
-from server.commands.screen import Screen
+from server.commands.terminal.output import complain, print_json, tell
+from server.commands.terminal.screen import Screen
 from server.ingest.pipeline import Failure, Report
-from server.printable import printable
 from server.settings import Settings
+from server.text.printable import printable
 
 COMMANDS = Path(__file__).parents[2] / "server" / "commands"
 # The ways out, and the modules that have them. `serve` speaks the protocol on stdout, and prints nothing.

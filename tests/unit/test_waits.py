@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.waits import Waited, Waits, WriterClock
+from server.runtime.waits import Waited, Waits, WriterClock
 
 
 def test_waits_are_told_in_milliseconds() -> None:

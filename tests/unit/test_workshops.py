@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.opening import open_backends
-from server.backends.workshops import CREATING, sweep, workshop
+from server.backends.files.temporary_folders import CREATING, sweep, workshop
+from server.opening import open_backends
 from server.settings import load_settings
 
 DIES = """
 import os, sys
 from pathlib import Path
-from server.backends.workshops import workshop
+from server.backends.files.temporary_folders import workshop
 with workshop(Path(sys.argv[1]), "creating") as folder:
     (folder / "half").write_text("half of it")
     os._exit(1)

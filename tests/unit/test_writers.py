@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from server.backends.catalogue import Catalogue
-from server.backends.folders import is_private, make_private
-from server.backends.lock import HOLDER, Lock
+from server.backends.files.lock import HOLDER, Lock
+from server.backends.files.private_folder import is_private, make_private
 from server.health import examine
+from server.scripts.skills import load
 from server.settings import load_settings
-from server.skills import load
 
 SKILL = 'def answer():\n    """Answer."""\n    return 42\n'
 SOMEBODY_ELSE = 12_345

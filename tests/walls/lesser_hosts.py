@@ -25,10 +25,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sandbox import Sandbox, SandboxUnavailable, kernel, syscalls, walls
-from sandbox.limits import Limits
-from sandbox.syscalls import RPC
-from sandbox.walls import CHILD_WALLS, Ground, Wall
+from sandbox import Sandbox, SandboxUnavailable
+from sandbox.protocol.limits import Limits
+from sandbox.walls import kernel, seccomp, wall_table
+from sandbox.walls.seccomp import RPC
+from sandbox.walls.wall_table import CHILD_WALLS, Ground, Wall
 
 _NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
 _SECCOMP_BY_PRCTL = 22
@@ -83,7 +84,7 @@ def _op(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
 
 
 def _number(call: str) -> int:
-    tables = (syscalls.FATAL, syscalls.ANSWERED)
+    tables = (seccomp.FATAL, seccomp.ANSWERED)
     found = next(table[call][_COLUMN] for table in tables if call in table)
     assert found is not None
     return found
@@ -181,7 +182,7 @@ def _layers() -> dict[str, Any]:
     """Asset -> the layers that hold it alone, each tried in a process of its own; without them it is open."""
     known = {wall.name: wall for wall in CHILD_WALLS}
     if os.geteuid() == 0:
-        walls.other_user(Ground(Limits()))
+        wall_table.other_user(Ground(Limits()))
     held: dict[str, list[str]] = {}
     for asset, attempt in _ASSETS.items():
         assert not _is_held((), attempt), f"{asset} is closed here anyway"
@@ -200,8 +201,8 @@ def _is_held(raised: Sequence[Wall], attempt: Callable[[Ground], None]) -> bool:
 
 
 def _exit_code(raised: Sequence[Wall], attempt: Callable[[Ground], None]) -> int:
-    ruleset = walls.landlock_ruleset()
-    ground = Ground(Limits(), ruleset=ruleset, filter=syscalls.program())
+    ruleset = wall_table.landlock_ruleset()
+    ground = Ground(Limits(), ruleset=ruleset, filter=seccomp.program())
     try:
         os.dup2(0, RPC)  # a child's own place for it is taken, too
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)

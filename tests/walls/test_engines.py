@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from sandbox import Layers, Limits, Outcome, Sandbox, SandboxUnavailable, engines, probe, seatbelt, spawned
-from sandbox.seatbelt_child import PROFILE, WALLS
+from sandbox import Layers, Limits, Outcome, Sandbox, SandboxUnavailable, probe
+from sandbox.child.seatbelt_child import PROFILE, WALLS
+from sandbox.runners import child_process, runner_table, seatbelt
 from tests.patience import LIMIT
 
 pytestmark = pytest.mark.walls
@@ -69,7 +70,7 @@ for home, names in ((os, {names!r}), (signal, "pidfd_send_signal SIGKILL SIGSYS 
 sys.platform = "win32"
 sys.path[:0] = {paths!r}
 from sandbox import Sandbox, SandboxUnavailable, probe
-assert "sandbox.forks" not in sys.modules
+assert "sandbox.runners.fork_server" not in sys.modules
 try:
     loop.run_until_complete(Sandbox().start())
 except SandboxUnavailable as error:
@@ -87,7 +88,7 @@ def test_a_system_without_what_the_walls_are_made_of_fails_closed_in_words() -> 
 
 
 def test_every_engine_has_a_name_and_auto_is_the_kernel() -> None:
-    assert list(engines.ENGINES) == ["auto", "monty", "seatbelt"]
+    assert list(runner_table.ENGINES) == ["auto", "monty", "seatbelt"]
 
 
 # --- macOS, as far as it can be seen from here -----------------------------------------------------------------
@@ -156,7 +157,7 @@ def test_the_wall_clock_ends_an_executed_child() -> None:
 
 def test_a_child_that_does_not_start_says_why() -> None:
     async def start() -> None:
-        await spawned.born(spawned.Program("sandbox.no_such_child", (str(ROOT),), {}), SMALL)
+        await child_process.born(child_process.Program("sandbox.no_such_child", (str(ROOT),), {}), SMALL)
 
     with pytest.raises(SandboxUnavailable, match=r"No module named 'sandbox\.no_such_child'"):
         asyncio.run(start())

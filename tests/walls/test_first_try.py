@@ -10,8 +10,8 @@ import pytest
 
 from client_sdk import MCPClient
 from sandbox import Outcome, Reply
-from sandbox.hints import SIGNATURES
-from server.tokens import count_tokens
+from sandbox.diagnosis.hints import SIGNATURES
+from server.text.tokens import count_tokens
 
 pytestmark = pytest.mark.walls
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import monty
+from sandbox.runners import monty
 from tests.patience import LIMIT
 
 pytestmark = [

@@ -18,9 +18,11 @@ from typing import Any
 import pytest
 
 import client_sdk
-from client_sdk import ladder, walks
-from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, monty, monty_sdk, probe
-from sandbox.menu import MENU
+from client_sdk import graph_calls, kb_calls
+from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, probe
+from sandbox.child import monty_sdk
+from sandbox.language.allow_list import MENU
+from sandbox.runners import monty
 from tests.patience import LIMIT, until
 
 ROOT = Path(__file__).parents[2]
@@ -348,9 +350,9 @@ def test_rows_of_an_earlier_result_are_rows(small: Bench) -> None:
     [
         *(
             f"kb.{name}"
-            for name in ("search", "search_many", "grep", "fetch", "semantic_search", *ladder.FUNCTIONS)
+            for name in ("search", "search_many", "grep", "fetch", "semantic_search", *kb_calls.FUNCTIONS)
         ),
-        *(f"graph.{name}" for name in walks.FUNCTIONS),
+        *(f"graph.{name}" for name in graph_calls.FUNCTIONS),
         "find_vendor_info",
         "grep",
         "hybrid_search",

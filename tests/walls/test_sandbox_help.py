@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sandbox import hints
-from sandbox.helping import explained
+from sandbox.diagnosis import hints
+from sandbox.diagnosis.help_text import explained
 from server.reference import sdk
 
 pytestmark = pytest.mark.walls

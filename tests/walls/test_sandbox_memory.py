@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox import Layers, Limits, Outcome, Sandbox
-from sandbox.cgroups import MemoryGroup, around
-from sandbox.limits import MIB
+from sandbox.protocol.limits import MIB
+from sandbox.walls.cgroups import MemoryGroup, around
 
 pytestmark = pytest.mark.walls
 

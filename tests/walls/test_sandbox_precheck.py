@@ -14,11 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client_sdk import ladder, walks
+from client_sdk import graph_calls, kb_calls
 from client_sdk.calls import CHOICES
 from client_sdk.rows import FIELDS
-from sandbox import CallError, Reply, policy, precheck
-from sandbox.menu import WITHHELD_MEMBERS
+from sandbox import CallError, Reply
+from sandbox.diagnosis import precheck
+from sandbox.language import policy
+from sandbox.language.allow_list import WITHHELD_MEMBERS
 from server import contracts
 from server.contracts import graph, kb, scripting, search
 
@@ -269,7 +271,7 @@ def test_nothing_runs_and_nothing_is_asked_before_it_is_told(bench: Any) -> None
 
 
 def test_every_name_of_the_knowledge_base_that_is_imported_by_itself_has_its_hint() -> None:
-    owners = dict.fromkeys(ladder.FUNCTIONS, "kb") | dict.fromkeys(walks.FUNCTIONS, "graph")
+    owners = dict.fromkeys(kb_calls.FUNCTIONS, "kb") | dict.fromkeys(graph_calls.FUNCTIONS, "graph")
     hints = {name: WITHHELD_MEMBERS.get(f"winnow.{name}") for name in owners}
     assert hints == {name: f"write {owner}.{name}(...)" for name, owner in owners.items()}
 

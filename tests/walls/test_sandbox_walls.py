@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 import sandbox as public
-from sandbox import Limits, Sandbox, SandboxUnavailable, WallReport, probe, walls
-from sandbox.forks import ForkServer
-from sandbox.runner import _insist
+from sandbox import Limits, Sandbox, SandboxUnavailable, WallReport, probe
+from sandbox.parent.sandbox import _insist
+from sandbox.runners.fork_server import ForkServer
+from sandbox.walls import wall_table
 from tests.patience import LIMIT, until
 
 pytestmark = pytest.mark.walls
@@ -28,13 +29,13 @@ ROOT = Path(__file__).parents[2]
 
 def test_every_wall_of_the_list_is_tested_and_stands_here() -> None:
     needed = [report for report in asyncio.run(probe()) if not report.reinforces]
-    assert [report.name for report in needed] == [wall.name for wall in walls.ALL_WALLS]
+    assert [report.name for report in needed] == [wall.name for wall in wall_table.ALL_WALLS]
     assert [report for report in needed if not report.stands] == []
 
 
 def test_an_outcome_names_the_walls_that_stood(bench: Any) -> None:
     outcome = bench.run("1")
-    needed = {wall.name for wall in walls.ALL_WALLS}
+    needed = {wall.name for wall in wall_table.ALL_WALLS}
     assert (needed - set(outcome.walls.stood), outcome.walls.missing) == (set(), ())
 
 
@@ -47,7 +48,8 @@ def _server(missing: tuple[str, ...] = (), breaches: tuple[str, ...] = ()) -> An
     found = Found()
     found.breaches = breaches  # type: ignore[attr-defined]
     found.walls = tuple(  # type: ignore[attr-defined]
-        WallReport(wall.name, wall.protects, wall.name not in missing, "", wall.advice) for wall in walls.ALL_WALLS
+        WallReport(wall.name, wall.protects, wall.name not in missing, "", wall.advice)
+        for wall in wall_table.ALL_WALLS
     )
     return found
 
@@ -145,7 +147,9 @@ def test_a_second_result_is_never_read(walls: Any) -> None:
 
 
 def test_half_a_frame_ends_at_the_wall_clock(walls: Any) -> None:
-    outcome = walls.run("import os\nos.write(3, b'\\0\\0')\nwhile True: pass", limits=Limits(wall_seconds=0.4))
+    outcome = walls.run(
+        "import os\nos.write(3, b'\\0\\0')\nwhile True: pass", limits=Limits(wall_seconds=0.4)
+    )
     assert outcome.status == "timeout"
 
 

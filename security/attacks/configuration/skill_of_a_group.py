@@ -20,6 +20,6 @@ def control():
 
 
 def surface():
-    from server.skills import load
+    from server.scripts.skills import load
 
     return "answer" in load([place()]).skills

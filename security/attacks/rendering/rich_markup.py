@@ -5,8 +5,8 @@ import io
 from rich.console import Console
 from rich.tree import Tree
 from server.commands.graph import _tree
-from server.commands.portrait import Portrait
-from server.commands.screen import Screen
+from server.commands.graph.portrait import Portrait
+from server.commands.terminal.screen import Screen
 from server.graph.records import Node
 
 NAME = "[red]a[/red][/bold]\x1b[2K\x9b31m\u202e"

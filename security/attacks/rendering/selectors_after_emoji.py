@@ -1,6 +1,6 @@
 # surface: held | seconds: 60
 # Bytes hide as variation selectors, one after the other, behind an emoji.
-from server.printable import printable
+from server.text.printable import printable
 
 HIDDEN = "\U0001f600" + "".join(chr(0xFE00 + byte % 16) + chr(0xE0100 + byte) for byte in b"attack at dawn")
 

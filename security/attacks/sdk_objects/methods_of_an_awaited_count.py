@@ -1,5 +1,5 @@
 # fence: rejected | walls: -
 from client_sdk import tokens
-from client_sdk.awaited import Number
+from client_sdk.awaitable import Number
 Number.__add__ = lambda self, other: "BREACHED"
 print(Number(1) + 1)

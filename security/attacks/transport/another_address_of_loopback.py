@@ -1,6 +1,6 @@
 # surface: held
 # A server on another address of loopback than 127.0.0.1 looks at nothing, as if others were meant to reach it.
-from security.webs import careless, gets_in, product
+from security.loopback_servers import careless, gets_in, product
 
 
 def breached(port, host):

@@ -1,6 +1,6 @@
 # surface: held
 # A page of another site reaches the server by a name of its own that it lets resolve to loopback.
-from security.webs import careless, gets_in, product
+from security.loopback_servers import careless, gets_in, product
 
 
 def breached(port):

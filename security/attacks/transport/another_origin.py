@@ -1,6 +1,6 @@
 # surface: held
 # A page of another site sends requests to loopback; the browser says where they come from.
-from security.webs import careless, gets_in, product
+from security.loopback_servers import careless, gets_in, product
 
 
 def breached(port):

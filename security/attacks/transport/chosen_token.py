@@ -1,6 +1,6 @@
 # surface: held
 # A client chooses the token of its session, and gives it to another one in advance.
-from security.webs import COOKIE, ingested, product, searched
+from security.loopback_servers import COOKIE, ingested, product, searched
 
 CHOSEN = (*(digit * 64 for digit in "0af"), "a" * 32, "", "../..", "proven:" + "0" * 57, "%30" * 64)
 

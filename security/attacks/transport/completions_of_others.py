@@ -1,6 +1,6 @@
 # surface: held
 # Completions of the 2026 protocol name the sessions and passages of other clients.
-from security.webs import called, ingested, product, searched
+from security.loopback_servers import called, ingested, product, searched
 
 
 def control():

@@ -1,6 +1,6 @@
 # surface: held
 # Some revision of the protocol, or some method of HTTP, is served by code that does not look at Host and Origin.
-from security.webs import REFUSED, REVISIONS, ROUTES, answer, careless, head, product
+from security.loopback_servers import REFUSED, REVISIONS, ROUTES, answer, careless, head, product
 
 
 def breached(port, methods):

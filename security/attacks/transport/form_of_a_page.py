@@ -2,7 +2,7 @@
 # A form on a page posts JSON as plain text, which a browser sends without asking first.
 import json
 
-from security.webs import answer, careless, head, product
+from security.loopback_servers import answer, careless, head, product
 
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "form", "version": "1"}}
 

@@ -1,6 +1,6 @@
 # surface: held
 # A name of another site is spelled so that a careless comparison takes it for loopback.
-from security.webs import careless, gets_in, product
+from security.loopback_servers import careless, gets_in, product
 
 
 def breached(port):

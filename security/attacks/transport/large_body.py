@@ -1,6 +1,6 @@
 # surface: held
 # A body of many megabytes, announced or in chunks, is kept in memory before anybody looks at it.
-from security.webs import answer, careless, head, product
+from security.loopback_servers import answer, careless, head, product
 
 LINES = ("host: localhost", "content-type: application/json", "accept: application/json, text/event-stream")
 BODY = b'{"x": "' + b"a" * 6_000_000

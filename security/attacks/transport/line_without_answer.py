@@ -2,7 +2,7 @@
 # A line that cannot be read is dropped, and its client waits for an answer until its patience ends.
 import json
 
-from security.webs import lines_of
+from security.loopback_servers import lines_of
 
 DROPS = """
 import json, sys

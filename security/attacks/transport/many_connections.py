@@ -2,7 +2,7 @@
 # More connections than anybody needs, all idle, from one address and from several of loopback.
 import socket
 
-from security.webs import careless, product
+from security.loopback_servers import careless, product
 
 MANY = 300
 

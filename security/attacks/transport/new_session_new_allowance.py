@@ -2,7 +2,7 @@
 # A client that has used up its minute begins another session, and names another address each time.
 import time
 
-from security.webs import called, product
+from security.loopback_servers import called, product
 
 HELP = {"name": "help", "arguments": {}}
 

@@ -1,6 +1,6 @@
 # surface: held
 # A request of the old protocol names no host at all, which no check compares with anything.
-from security.webs import careless, gets_in, product
+from security.loopback_servers import careless, gets_in, product
 
 
 def breached(port):

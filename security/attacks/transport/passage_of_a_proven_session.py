@@ -1,6 +1,6 @@
 # surface: held
 # A client of the 2026 protocol reads what another one was shown, by ids that it came to know.
-from security.webs import called, ingested, product, searched
+from security.loopback_servers import called, ingested, product, searched
 
 SHARED = {}  # what a server does that has one session for all
 

@@ -3,7 +3,7 @@
 import socket
 import time
 
-from security.webs import careless, product
+from security.loopback_servers import careless, product
 
 HALVES = (
     b"",

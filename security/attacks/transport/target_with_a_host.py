@@ -1,6 +1,6 @@
 # surface: held
 # The target of a request is a whole address of another site, which comes before the Host header.
-from security.webs import REFUSED, answer, careless, head, product
+from security.loopback_servers import REFUSED, answer, careless, head, product
 
 
 def breached(port):

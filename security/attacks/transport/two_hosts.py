@@ -1,6 +1,6 @@
 # surface: held
 # Two Host headers: one for the check, one for whoever reads the other one.
-from security.webs import careless, gets_in, product
+from security.loopback_servers import careless, gets_in, product
 
 
 def breached(port):

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from server.bench.elsewhere import figures_of
+from server.bench.other_interpreter import figures_of
 from server.bench.tokens.arms import play
 from server.bench.tokens.collection import Collection
 from server.bench.tokens.counting import compact, envelope
@@ -23,7 +23,7 @@ from server.bench.tokens.gold import Expected, lacking_in_result
 from server.bench.tokens.measuring import Asked, asked
 from server.bench.tokens.task import Task
 from server.demo.client import connected, console_script, handed_on, wait_for_model
-from server.tokens import count_tokens
+from server.text.tokens import count_tokens
 
 SCRIPTS = Path(__file__).with_name("code_mode.toml")
 RUNS = 3

@@ -23,7 +23,7 @@ from server.bench.tokens.task import ARMS, Task
 from server.demo.client import connected, offers_scripts, wait_for_model
 from server.errors import WinnowError
 from server.settings import Settings
-from server.tokens import count_tokens, encoding_name
+from server.text.tokens import count_tokens, encoding_name
 from server.transports.limits import calls_per_minute
 
 # A transcript has fewer calls than what is left of a minute's then, waiting for the model included.

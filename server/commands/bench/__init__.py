@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from server.commands.bench import code, engine, graph, ingest, kb, sandbox, scale, search, tokens
-from server.commands.output import command
+from server.commands.terminal.output import command
 
 
 class Subject(Protocol):

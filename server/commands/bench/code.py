@@ -15,8 +15,8 @@ from rich.table import Table
 
 from server.bench import code as subject
 from server.commands.bench.standing import OnProgress, Opened, bar_shown, with_questions
-from server.commands.output import Json, Project, Store, errors_shown, print_json
-from server.commands.screen import Screen
+from server.commands.terminal.output import Json, Project, Store, errors_shown, print_json
+from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 

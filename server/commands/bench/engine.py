@@ -15,8 +15,8 @@ from rich.table import Table
 
 from server.bench.engine import Job, OnProgress, measure
 from server.bench.kb import WARMUP, questions
-from server.commands.output import Json, Project, Store, errors_shown, print_json
-from server.commands.screen import Screen
+from server.commands.terminal.output import Json, Project, Store, errors_shown, print_json
+from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -49,7 +49,7 @@ def run(
 
 
 def _asked(settings: Settings) -> list[str]:
-    from server.backends.opening import open_backends
+    from server.opening import open_backends
 
     backends = open_backends(settings, wait_for_model=False)
     try:

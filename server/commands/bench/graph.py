@@ -15,8 +15,8 @@ from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from server.bench import graph as networks
-from server.commands.output import Json, errors_shown, print_json
-from server.commands.screen import Screen
+from server.commands.terminal.output import Json, errors_shown, print_json
+from server.commands.terminal.screen import Screen
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def run(
 
 
 def _graph_figures(settings: Settings, nodes: int, edges: int, questions: int) -> dict[str, Any]:
-    from server.backends.graph_sqlite import SqliteGraph
-    from server.backends.opening import open_neo4j
+    from server.backends.graphs.sqlite_graph import SqliteGraph
+    from server.opening import open_neo4j
 
     made = list(networks.graphs(nodes, edges))
     figures: dict[str, Any] = {**networks.size(made), "questions": questions, "stores": {}}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from server.commands.output import Json, errors_shown, print_json
-from server.commands.screen import Screen
+from server.commands.terminal.output import Json, errors_shown, print_json
+from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -58,7 +58,7 @@ def measured(
     settings: Settings, folder: Path | None, chunks: int, rounds: int, python: str | None
 ) -> dict[str, Any]:
     """All figures of one run. Raises ``WinnowError("MODEL_UNAVAILABLE")`` where the default model is missing."""
-    from server.backends.embedders import load_embedder
+    from server.backends.models.embedders import load_embedder
     from server.bench import ingest as subject
     from server.bench.stores import STORES, filled
 
@@ -107,7 +107,7 @@ def _beside(ours: Mapping[str, float], rows: list[dict[str, Any]]) -> dict[str, 
 
 def _jobs(settings: Settings, scratch: Path, texts: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """What peers are given: the model as it was published, where its weights are at hand, and as it is here."""
-    from server.backends import minilm, weights
+    from server.backends.models import minilm, weights
     from server.bench.stores import job_of
 
     folder, carrier = minilm.model_folder(settings.models), weights.installed_carrier()
@@ -123,8 +123,8 @@ def _jobs(settings: Settings, scratch: Path, texts: list[str]) -> Iterator[tuple
 
 @contextmanager
 def _place(settings: Settings, store: Path) -> Iterator[Place]:
-    from server.backends.opening import open_backends
     from server.bench.ingest import PROJECT, Place
+    from server.opening import open_backends
 
     chosen = settings.model_copy(update={"store": store, "project": PROJECT, "qdrant_url": None})
     backends = open_backends(chosen, wait_for_model=False)

@@ -12,8 +12,8 @@ from rich.table import Table
 
 from sandbox import SandboxUnavailable
 from server.bench import sandbox as subject
-from server.commands.output import Json, errors_shown, print_json
-from server.commands.screen import Screen
+from server.commands.terminal.output import Json, errors_shown, print_json
+from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 
 MIB = 1024 * 1024

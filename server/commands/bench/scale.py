@@ -10,8 +10,8 @@ import typer
 from rich.table import Table
 
 from server.commands.bench.standing import bar_shown
-from server.commands.output import Json, errors_shown, print_json
-from server.commands.screen import Screen
+from server.commands.terminal.output import Json, errors_shown, print_json
+from server.commands.terminal.screen import Screen
 
 EXAMPLES = (
     "Examples: winnow bench scale --chunks 100000 --store /tmp/scale | "

@@ -12,8 +12,8 @@ import typer
 from rich.table import Table
 
 from server.commands.bench.standing import Opened, with_questions
-from server.commands.output import Json, Project, Store, errors_shown, print_json, tell
-from server.commands.screen import Screen
+from server.commands.terminal.output import Json, Project, Store, errors_shown, print_json, tell
+from server.commands.terminal.screen import Screen
 from server.settings import load_settings
 
 EXAMPLES = (

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from rich.progress import Progress
 
 from server.bench import kb as ladder
-from server.commands.screen import Screen
+from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.knowledge import KnowledgeBase
 from server.settings import Settings
 
 if TYPE_CHECKING:
-    from server.backends.opening import Backends
+    from server.opening import Backends
 
 OnProgress = Callable[[str, int, int], None]
 
@@ -43,7 +43,7 @@ Work = Callable[[Opened], Awaitable[dict[str, Any]]]
 
 async def with_questions(settings: Settings, count: int, work: Work) -> dict[str, Any]:
     """What ``work`` measures over the index of ``settings``, with ``count`` questions (none: 0)."""
-    from server.backends.opening import open_backends
+    from server.opening import open_backends
 
     backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True)
     base = KnowledgeBase(lambda: backends, settings)

@@ -11,8 +11,8 @@ import typer
 from rich.progress import Progress
 
 from server.commands.ingest import progress_shown
-from server.commands.output import Json, errors_shown, print_json, tell
-from server.commands.screen import Screen
+from server.commands.terminal.output import Json, errors_shown, print_json, tell
+from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.settings import Settings, default_models, load_settings
 
@@ -151,9 +151,9 @@ def _shown_on(bar: Progress) -> Callable[[str, int, int], None]:
 
 
 def _index(collection: Collection, settings: Settings) -> None:
-    from server.backends.opening import open_backends
-    from server.commands.writing import target_of
     from server.ingest.pipeline import ingest_documents, ingest_paths
+    from server.ingest.target import target_of
+    from server.opening import open_backends
 
     backends = open_backends(settings, wait_for_model=True)
     try:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from server.graph.extraction.names import normal
 from server.graph.extraction.prose import GAP, Prose
 from server.graph.extraction.rules import Rule
-from server.retrieval.stopwords import STOPWORDS
+from server.text.stop_words import STOPWORDS
 
 # Capitals of the scripts that have them; \w cannot tell them from small letters.
 _CAPITALS = "".join(one for one in map(chr, range(0x0590)) if one.isupper()) + "\u1e9e\u10a0-\u10c5\u1f08-\u1f0f"

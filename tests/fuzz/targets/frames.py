@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sandbox import frames
-from sandbox.limits import MIB
+from sandbox.protocol import frames
+from sandbox.protocol.limits import MIB
 from tests.fuzz import agreement, hostile_json
 from tests.fuzz.choices import Choices
 

@@ -8,12 +8,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from server import stated
-from server.ingest.apart import Apart
 from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument, Unreadable, cleaned
+from server.ingest.parsing.parser import Apart
 from server.ingest.readers import Flaw, read
 from server.models import Document
+from server.text import stated_facts
 
 _NAMES = ("a.md", "a.html", "a.rst", "a.jsonl", "a.txt", "a.py", "a.csv", "a.toml.md")
 _FOLDER = tempfile.TemporaryDirectory(prefix="winnow-fuzz-")
@@ -44,9 +44,9 @@ def _hold(found: RawDocument | Flaw) -> None:
     assert cleaned(raw) == raw
     facts = (raw.title, raw.vendor, raw.doc_tag, raw.environment, raw.repository, raw.created, *raw.tags)
     assert all(fact.isprintable() and fact == fact.strip() for fact in facts), facts
-    assert len(raw.title) <= stated.TITLE_CHARS
-    assert len(raw.created) <= stated.MOMENT_CHARS
-    assert all(0 < len(tag) <= stated.LABEL_CHARS for tag in raw.tags)
+    assert len(raw.title) <= stated_facts.TITLE_CHARS
+    assert len(raw.created) <= stated_facts.MOMENT_CHARS
+    assert all(0 < len(tag) <= stated_facts.LABEL_CHARS for tag in raw.tags)
     json.dumps([raw.uri, raw.text, dict(raw.metadata)], ensure_ascii=False, allow_nan=False).encode()
     document = Document("d", "p", raw.uri, "", raw.title, raw.type, "")
     assert all(raw.text[one.start : one.end] == one.text for one in chunk(document, raw.text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sandbox import policy
+from sandbox.language import policy
 from tests.fuzz import oracle
 from tests.fuzz import seeds as programs
 

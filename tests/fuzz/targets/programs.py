@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterator
 from functools import cache
 
-from sandbox import policy
+from sandbox.language import policy
 from tests.fuzz import grammar
 from tests.fuzz import seeds as programs
 from tests.fuzz.choices import Choices

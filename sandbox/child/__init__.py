@@ -1,0 +1,1 @@
+"""The untrusted side: the fork server and the locked child that runs one script."""

@@ -1,0 +1,323 @@
+"""One script in Monty: this child is ours and holds the descriptor; the interpreter runs in a process below it.
+
+Nothing hostile runs in this process. What comes from the interpreter is copied to plain data, and leaves through
+the same frames, and the same decoder, as everything that comes from a child.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn
+
+import pydantic_monty
+from pydantic_monty import ExternalModule, Monty, MontyClassProxy, MontyError, MontySession
+
+from sandbox.protocol import frames, verdicts
+from sandbox.protocol.limits import MIB, Limits
+from sandbox.protocol.outcome import Outcome
+
+from . import monty_sdk, results
+from .channel import Channel
+from .console import Console, OutputLimitReached
+
+_HEADROOM_BYTES = 64 * MIB  # what the allocator maps beside what the interpreter counts
+_ROUND_TRIPS = 1_000_000  # names and calls that one script may ask for; the keeper counts the calls
+_PARAMETER_DEPTH = 16
+_CPU_GRAIN_SECONDS = 0.1  # the kernel counts the limit in ticks
+# Messages of assert as CPython's; every line at once, for a script that is killed should have lost nothing.
+_MANNERS: dict[str, Any] = {"assert_message_annotations": False, "print_flush_interval": 0}
+_SCRIPT = "<python-input-1>"  # the prelude is fed before it
+_MOST_CHARS = 2_000
+
+# The value of the first of these names that the script has given one.
+_NAMED = """
+try:
+    _value = __result__
+except NameError:
+    _value = None
+if _value is None:
+    try:
+        _value = result
+    except NameError:
+        _value = None
+_value
+"""
+
+# (found in the message, what to write instead), the first that fits.
+_HINTS = (
+    ("class inheritance", "write classes without bases, or functions over dicts"),
+    ("yield", "build a list and return it"),
+    ("match statement", "use if and elif"),
+    ("can't be awaited", "call it without await: SDK calls answer at once here"),
+    ("Permission denied", "scripts have no files: read documents with kb.search(...) and fetch(...)"),
+    ("'KnowledgeBase' object has no attribute", "kb has search, retrieve_evidence, extract_evidence, "
+     "read_excerpt, expand_excerpt, search_many, grep, fetch, semantic_search"),
+    ("'KnowledgeGraph' object has no attribute", "graph has describe, expand, paths, parents, children, "
+     "entities_for_sections, sections_for_entities"),
+    ("'Row' object has no attribute", "row.keys() lists what a row has; row.get('x') is None where it has none"),
+    ("No module named 'skills'", "skills need whole Python: here, write the function into the script"),
+    ("No module named", "this is the smaller Python of Monty; winnow doctor lists what it has not"),
+    ("does not yet support", "this is the smaller Python of Monty: write it with functions, lists and dicts"),
+)  # fmt: skip
+
+
+def main(descriptor: int, limits: Mapping[str, Any], binary: str, trial: bool = False) -> NoReturn:
+    """Raise what can be raised, start the interpreter, serve one script, and wait to be killed."""
+    channel = Channel(socket.socket(fileno=descriptor))
+    bounds = Limits(**limits)
+    tried: dict[str, list[Any]] = {}
+    program, prelude = _opened(binary), monty_sdk.prelude()
+    raised = _raise_walls(bounds, tried, trial=trial)
+    with Monty(binary_path=program, min_processes=1, max_processes=1) as pool:
+        modules: dict[str, ExternalModule] = {}
+        wanted: Any = {"max_memory": bounds.memory_bytes, "max_suspensions": _ROUND_TRIPS}
+        with pool.checkout(limits=wanted, external_modules=modules, **_MANNERS) as session:
+            sdk = dict(zip(monty_sdk.NAMES, session.feed_run(prelude), strict=True))
+            modules.update({"winnow": ExternalModule(sdk), "client_sdk": ExternalModule(sdk)})
+            worker = session.worker_pid
+            assert worker is not None
+            raised += _bound(worker, bounds, tried)
+            if trial:
+                tried.update(_try_language(session, bounds))
+            channel.send({"ready": {"raised": raised, "workers": [worker], "found": tried}})
+            channel.watch()
+            job = channel.receive()
+            channel.send_body(_Run(session, channel, job, bounds).ending())
+            channel.receive()  # never comes: the keeper measures us, and kills
+    os._exit(0)
+
+
+# --- what stands around the interpreter ------------------------------------------------------------------------
+
+
+def _raise_walls(limits: Limits, tried: dict[str, list[Any]], *, trial: bool) -> list[str]:
+    """On Linux, the kernel walls that the interpreter can live behind: it inherits them. The names of those."""
+    if sys.platform != "linux":
+        return []
+    from sandbox.walls import wall_table
+
+    names = {name: os.readlink(f"/proc/self/ns/{name}") for name in ("user", "ipc", "uts")}
+    ground = wall_table.Ground(limits, host_namespaces=names)
+    wanted = (*wall_table.SERVER_WALLS, *(w for w in wall_table.CHILD_WALLS if w.name in _INHERITED))
+    raised = []
+    for wall in wanted:
+        try:
+            wall.put_up(ground)
+            held = not (trial and wall.breach(ground))
+            tried[wall.name] = [held, "what it forbids was tried" if held else "what it forbids still works"]
+        except OSError as error:
+            tried[wall.name] = [False, str(error)]
+        if tried[wall.name][0]:
+            raised.append(wall.name)
+    return raised
+
+
+_INHERITED = ("capabilities", "no_new_privileges")
+
+
+def _opened(binary: str) -> str:
+    """A name of the interpreter that serves another user, too, where its folder is closed to others."""
+    if sys.platform != "linux":
+        return binary
+    descriptor = os.open(binary, os.O_RDONLY)
+    os.set_inheritable(descriptor, True)
+    return f"/proc/self/fd/{descriptor}"
+
+
+def _bound(worker: int, limits: Limits, tried: dict[str, list[Any]]) -> list[str]:
+    """Lower the running interpreter's limits, and read them back. The names of those that hold."""
+    if sys.platform != "linux":
+        return []
+    import resource
+
+    with open(f"/proc/{worker}/statm") as file:
+        mapped = int(file.read().split()[0]) * resource.getpagesize()
+    bounds = {
+        "memory_limit": (resource.RLIMIT_AS, mapped + limits.memory_bytes + _HEADROOM_BYTES),
+        "cpu_limit": (resource.RLIMIT_CPU, limits.cpu_seconds),
+        "file_limits": (resource.RLIMIT_FSIZE, 0),
+        "process_limit": (resource.RLIMIT_NPROC, 0),
+        "descriptor_limit": (resource.RLIMIT_NOFILE, 3),
+    }
+    for name, (kind, value) in bounds.items():
+        resource.prlimit(worker, kind, (value, value))
+        held = resource.prlimit(worker, kind) == (value, value) and (name != "process_limit" or os.getuid() != 0)
+        tried[name] = [held, f"{value:,}, as read back" if held else "the kernel does not count processes of root"]
+    return [name for name in bounds if tried[name][0]]
+
+
+_ATTEMPTS: Mapping[str, tuple[str, ...]] = {
+    "interpreter_files": ("open('/').read()", "open('x', 'w')", "import os\nos.listdir('/')"),
+    "interpreter_network": ("import socket", "import ssl", "import urllib.request", "import http.client"),
+    "interpreter_processes": ("import subprocess", "import os\nos.fork()", "import os\nos.system('true')",
+                              "import ctypes", "import threading"),
+}  # fmt: skip
+
+
+def _try_language(session: MontySession, limits: Limits) -> Iterator[tuple[str, list[Any]]]:
+    """What the language must refuse, tried in it."""
+    attempts = {**_ATTEMPTS, "interpreter_memory": (f"len('a' * {limits.memory_bytes + MIB})",)}
+    for name, codes in attempts.items():
+        through = [code for code in codes if _works(session, code)]
+        yield name, [not through, f"runs: {through[0]!r}" if through else "what it forbids was tried and refused"]
+
+
+def _works(session: MontySession, code: str) -> bool:
+    try:
+        session.feed_run(code)
+    except MontyError:
+        return False
+    return True
+
+
+# --- one script ------------------------------------------------------------------------------------------------
+
+
+class _Run:
+    """One script, from the job to its last frame."""
+
+    def __init__(self, session: MontySession, channel: Channel, job: Mapping[str, Any], limits: Limits) -> None:
+        self._session = session
+        self._channel = channel
+        self._job = job
+        self._cpu_seconds = limits.cpu_seconds
+        self._console = Console(channel, job["stdout_bytes"])
+        self._flooded = False
+        self._refusal: dict[str, Any] = {}  # the host's last one, and the text that it became
+
+    def ending(self) -> bytes:
+        """The last frame. Whatever the script does ends here."""
+        try:
+            value = self._fed(self._job["code"])
+            if value is None:
+                value = self._fed(_NAMED)
+            return self._flushed(self._result(value))
+        except pydantic_monty.MontyCrashedError:
+            _die_like_it(self._cpu_seconds)
+        except MontyError as error:
+            return self._flushed(frames.dump(self._told(error)))
+        except results.NotData as error:
+            return self._flushed(frames.dump(_failure("error", "ResultNotData", error.message, hint=error.hint)))
+        except OutputLimitReached:
+            return frames.dump(_of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job["stdout_bytes"]))))
+
+    def _fed(self, code: str) -> Any:
+        return self._session.feed_run(code, external_lookup={"_ask": self._ask}, print_callback=self._print)
+
+    def _flushed(self, body: bytes) -> bytes:
+        with contextlib.suppress(OutputLimitReached):
+            self._console.flush()
+        return body
+
+    def _print(self, stream: str, text: str) -> None:
+        try:
+            self._console.write(text)
+        except OutputLimitReached:
+            self._flooded = True
+            raise
+
+    def _ask(self, method: str, params: dict[str, Any]) -> Any:
+        """One SDK call of the script's."""
+        given = {name: _data(value, _PARAMETER_DEPTH) for name, value in params.items() if value is not None}
+        try:
+            body = frames.dump({"call": method, "params": results.plain(given, _PARAMETER_DEPTH)})
+        except results.NotData as error:
+            raise ValueError(f"{error.message.replace('result', 'the call', 1)}; {error.hint}") from None
+        if len(body) > self._job["request_bytes"]:
+            raise ValueError(f"the call is {len(body):,} bytes long; the limit is {self._job['request_bytes']:,}")
+        self._channel.send_body(body)
+        reply = self._channel.receive()
+        if "error" not in reply:
+            return reply["ok"]
+        refusal = reply["error"]
+        text = f"{refusal['type']}: {refusal['message']}" + (f" ({refusal['hint']})" if refusal["hint"] else "")
+        self._refusal = {"text": text, **refusal}
+        raise RuntimeError(text)
+
+    def _result(self, value: Any) -> bytes:
+        if value is None:
+            return frames.dump({"done": True})
+        data = results.plain(_data(value, self._job["nesting"]), self._job["nesting"])
+        body = frames.dump({"result": data})
+        size = len(body) - len(b'{"result":}')
+        if size > self._job["whole_bytes"]:
+            bound = self._job["result_bytes"]
+            return frames.dump(_of_verdict(verdicts.result_too_large(data, size, bound, "bytes")))
+        return body
+
+    def _told(self, error: MontyError) -> dict[str, Any]:
+        """What went wrong, for the one who wrote the script."""
+        if self._flooded:
+            return _of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job["stdout_bytes"])))
+        cause = error.exception()
+        if isinstance(cause, MemoryError):
+            return _of_verdict(verdicts.memory(Limits(memory_bytes=self._job["memory_bytes"])))
+        place = _place(error, self._job["code"])
+        message = str(cause)
+        if self._refusal and self._refusal["text"] == message:
+            refused = self._refusal
+            status = "limit" if refused["limit"] else "error"
+            return _failure(status, refused["type"], refused["message"], hint=refused["hint"], **place)
+        status, kind = _kind(cause)
+        hint = next((hint for found, hint in _HINTS if found in message), None)
+        return _failure(status, kind, message, hint=hint, **place)
+
+
+def _die_like_it(cpu_seconds: int) -> NoReturn:
+    """The interpreter is dead. If that was its CPU limit, this end says so."""
+    if sys.platform != "win32":
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if used.ru_utime + used.ru_stime > cpu_seconds - _CPU_GRAIN_SECONDS:
+            os.kill(os.getpid(), signal.SIGXCPU)
+    os._exit(1)
+
+
+def _kind(cause: BaseException) -> tuple[str, str]:
+    """Status and type: what the smaller language has not is refused, and is no error of the script's logic."""
+    if isinstance(cause, SyntaxError):
+        return "rejected", "SyntaxError"
+    if isinstance(cause, NotImplementedError) and "monty" in str(cause):
+        return "rejected", "CodeRejected"
+    return "error", type(cause).__name__
+
+
+def _place(error: MontyError, code: str) -> dict[str, Any]:
+    """Line and column of the innermost frame that is the script's."""
+    told: Callable[[], list[pydantic_monty.Frame]] | None = getattr(error, "traceback", None)
+    own = [frame for frame in (told() if told else []) if frame.filename == _SCRIPT]
+    lines = code.splitlines()
+    if not own or not 0 < own[-1].line <= len(lines):
+        return {}
+    return {"line": own[-1].line, "column": own[-1].column, "source_line": lines[own[-1].line - 1][:500]}
+
+
+def _failure(status: str, kind: str, message: str, **more: Any) -> dict[str, Any]:
+    told = {"type": kind[:200], "message": message[:_MOST_CHARS], **more}
+    return {"status": status, "error": {name: value for name, value in told.items() if value is not None}}
+
+
+def _of_verdict(verdict: Outcome) -> dict[str, Any]:
+    assert verdict.error is not None
+    return _failure(verdict.status, verdict.error.type, verdict.error.message, hint=verdict.error.hint)
+
+
+def _data(value: Any, depth: int) -> Any:
+    """The value with objects of the script's classes as the dicts they stand for."""
+    if depth < 0:
+        return value
+    kind = type(value)
+    if kind is MontyClassProxy:
+        fields = value.attributes
+        return _data(fields.get("_fields", fields) if value.name == "Row" else fields, depth)
+    if kind is dict:
+        return {name: _data(item, depth - 1) for name, item in value.items()}
+    if kind in (list, tuple):
+        return [_data(item, depth - 1) for item in value]
+    return value

@@ -1,0 +1,255 @@
+"""The fork server: a lean, walled process that forks one locked child per script.
+
+Theory of operation. The keeper (runner.py) executes this with a literal environment and one descriptor, a
+sequenced-packet socket. It imports everything a script may need, raises the walls that hold once for all, and
+splits in two: the outer process only waits, and dies with its keeper or its other half; the inner one serves.
+
+    keeper -> inner   {"spawn": ID, "memory_bytes": N, "cpu_seconds": N} + the child's end of a socket pair
+    inner -> keeper   {"hello": {...}}                       the walls, as their self-tests found them
+                      {"spawned": ID} + a pidfd              the child is locked, or about to be
+                      {"gone": ID, "status": S, ...}         reaped: wait status, CPU time, peak memory
+
+It holds no index, no settings, no secret, and never runs a script itself. Closing the socket ends it, and with
+it every child.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import types
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from sandbox.protocol.limits import Layers, Limits
+from sandbox.walls import kernel, seccomp, wall_table
+from sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, PID_NAMESPACE, SERVER_WALLS, Ground, Wall
+
+from . import process
+
+MESSAGE_BYTES = 64 * 1024
+_BREACHED, _REFUSED, _NOT_RAISED = 10, 11, 12  # exit codes of a self-test
+
+
+def main(control_descriptor: int, keeper: int, limits: dict[str, int], fence: bool, walled: bool) -> NoReturn:
+    """Serve until the keeper is gone. ``limits`` are the sandbox's own: the self-tests need them."""
+    started = time.monotonic()
+    control = socket.socket(fileno=control_descriptor)
+    process.warm_up(fence=fence)
+    _forget_start()
+    ground = _survey(Limits(**limits))
+    report = Report()
+    if walled:
+        for wall in SERVER_WALLS:
+            report.raise_and_test(wall, ground)
+    nursery = _split(keeper, control, Nursery(ground, Layers(fence=fence, walls=walled)), report)
+    if walled:
+        report.raise_and_test(EMPTY_ROOT, ground)
+        wall_table.bound_capabilities()
+        nursery.test_walls(report)
+    gc.collect()
+    gc.freeze()
+    hello = {
+        "walls": report.walls,
+        "breaches": report.breaches,
+        "start_ms": (time.monotonic() - started) * 1000,
+    }
+    control.send(json.dumps({"hello": hello}).encode())
+    nursery.serve(control)
+
+
+def _forget_start() -> None:
+    """What brought us here is no business of the children's."""
+    sys.argv[:] = sys.orig_argv[:] = [""]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    os.environ.clear()
+
+
+def _survey(limits: Limits) -> Ground:
+    """Gather what needs /proc and /dev while they are there."""
+    kernel.one_malloc_arena()
+    return Ground(
+        limits=limits,
+        null=wall_table.null_device(),
+        ruleset=wall_table.landlock_ruleset(),
+        filter=seccomp.program() if seccomp.supported() else b"",
+        address_space=_address_space(),
+        host_namespaces={name: os.readlink(f"/proc/self/ns/{name}") for name in ("user", "ipc", "uts")},
+    )
+
+
+def _address_space() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _split(keeper: int, control: socket.socket, nursery: Nursery, report: Report) -> Nursery:
+    """Fork into the one that waits and the one that serves; returns in the second."""
+    keeper_handle = os.pidfd_open(keeper)
+    if os.getppid() != keeper:
+        os._exit(0)  # it died while we imported
+    if nursery.layers.walls:
+        report.raise_and_test(PID_NAMESPACE, nursery.ground, test=False)
+    inner = os.fork()
+    if inner != 0:
+        control.close()
+        _wait(keeper_handle, os.pidfd_open(inner))
+    os.close(keeper_handle)
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    nursery.settle(report)
+    return nursery
+
+
+def _wait(keeper: int, inner: int) -> NoReturn:
+    """Until either is gone; then so is the other, and all below it."""
+    poll = select.poll()
+    poll.register(keeper, select.POLLIN)
+    poll.register(inner, select.POLLIN)
+    poll.poll()
+    signal.pidfd_send_signal(inner, signal.SIGKILL)
+    os.waitpid(-1, 0)
+    os._exit(0)
+
+
+class Report:
+    """What the self-tests found: one record a wall, and what broke through all of them together."""
+
+    def __init__(self) -> None:
+        self.walls: list[dict[str, Any]] = []
+        self.breaches: list[str] = []
+
+    def note(self, wall: Wall, *, stands: bool, detail: str) -> None:
+        """One wall's record; the last word on a wall replaces an earlier one."""
+        self.walls = [record for record in self.walls if record["name"] != wall.name]
+        self.walls.append({"name": wall.name, "stands": stands, "detail": detail})
+
+    def judge(self, wall: Wall, control: bool, breached: bool) -> None:
+        """The verdict on a wall that was raised: what did its attempt do before it, what behind it?"""
+        if breached:
+            self.note(wall, stands=False, detail="what it forbids still works")
+        elif control:
+            self.note(wall, stands=True, detail="what it forbids was tried and refused; without it, it works")
+        else:
+            self.note(wall, stands=True, detail="what it forbids is refused here even without it")
+
+    def raise_and_test(self, wall: Wall, ground: Ground, *, test: bool = True) -> None:
+        """Raise a wall around this very process."""
+        try:
+            control = wall.breach(ground) if test else True
+            wall.put_up(ground)
+            self.judge(wall, control, breached=test and wall.breach(ground))
+        except OSError as error:
+            self.note(wall, stands=False, detail=str(error))
+
+    def standing(self, name: str) -> bool:
+        """Whether this wall was found to stand."""
+        return any(record["name"] == name and record["stands"] for record in self.walls)
+
+
+class Nursery:
+    """Forks children, knows which are alive, and buries them."""
+
+    def __init__(self, ground: Ground, layers: Layers) -> None:
+        self.ground = ground
+        self.layers = layers
+        self._walls: tuple[Wall, ...] = CHILD_WALLS
+        self._own_namespace = -1
+        self._alive: dict[int, tuple[str, int]] = {}  # pidfd -> (the keeper's id, pid)
+
+    def settle(self, report: Report) -> None:
+        """In the serving process, while /proc is still there: hold on to our own process namespace."""
+        if report.standing(PID_NAMESPACE.name):
+            self._own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY)
+
+    def fork(self) -> int:
+        """Like os.fork, but the child is the first process of a namespace of its own."""
+        if self._own_namespace < 0:
+            return os.fork()
+        # A namespace takes no second first process: leave for a new one, and come back, at every fork.
+        kernel.unshare(kernel.CLONE_NEWPID)
+        pid = os.fork()
+        if pid != 0:
+            kernel.setns(self._own_namespace, kernel.CLONE_NEWPID)
+        return pid
+
+    def test_walls(self, report: Report) -> None:
+        """Each child's wall alone, against a child without it; then all together against every canary."""
+        basis = tuple(wall for wall in CHILD_WALLS if wall.name in ("descriptors", "no_new_privileges"))
+        if self._own_namespace >= 0:
+            report.judge(PID_NAMESPACE, control=True, breached=self._try((), PID_NAMESPACE.breach) != _REFUSED)
+        for wall in CHILD_WALLS:
+            behind = (*(other for other in basis if other is not wall), wall)
+            control = self._try((), wall.breach) == _BREACHED
+            found = self._try(behind, wall.breach)
+            if found == _NOT_RAISED:
+                report.note(wall, stands=False, detail="the kernel refused to raise it")
+            else:
+                report.judge(wall, control, found == _BREACHED)
+        self._walls = tuple(wall for wall in CHILD_WALLS if report.standing(wall.name))
+        tried = {name: self._try(self._walls, attempt) for name, attempt in wall_table.CANARIES.items()}
+        report.breaches = [name for name, code in tried.items() if code != _REFUSED]
+
+    def _try(self, raised: tuple[Wall, ...], attempt: Callable[[Ground], bool]) -> int:
+        """The exit code of a throw-away child that tries something behind some walls."""
+        pid = self.fork()
+        if pid == 0:
+            code = _NOT_RAISED
+            try:
+                ground = self.ground.with_rpc(self.ground.null, self.ground.limits)
+                for wall in raised:
+                    wall.put_up(ground)
+                code = _BREACHED if attempt(ground) else _REFUSED
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(pid, 0)
+        # Killed by the filter is refused, too.
+        return _REFUSED if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+    def serve(self, control: socket.socket) -> NoReturn:
+        """Spawn and bury until the keeper closes its end."""
+        poll = select.poll()
+        poll.register(control, select.POLLIN)
+        while True:
+            for descriptor, _ in poll.poll():
+                if descriptor != control.fileno():
+                    poll.unregister(descriptor)
+                    control.send(json.dumps(self._bury(descriptor)).encode())
+                    continue
+                message, rpc, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 1)
+                if not message:
+                    os._exit(0)
+                poll.register(self._spawn(json.loads(message), rpc[0], control), select.POLLIN)
+
+    def _spawn(self, order: dict[str, Any], rpc: int, control: socket.socket) -> int:
+        pid = self.fork()
+        if pid == 0:
+            limits = Limits(memory_bytes=order["memory_bytes"], cpu_seconds=order["cpu_seconds"])
+            process.live(self.ground.with_rpc(rpc, limits), self._raised(), fence=self.layers.fence)
+        handle = os.pidfd_open(pid)
+        os.close(rpc)
+        self._alive[handle] = (order["spawn"], pid)
+        socket.send_fds(control, [json.dumps({"spawned": order["spawn"]}).encode()], [handle])
+        return handle
+
+    def _raised(self) -> tuple[Wall, ...]:
+        if self.layers.walls:
+            return self._walls
+        # Not a wall then, but the way the child speaks.
+        return tuple(wall for wall in CHILD_WALLS if wall.name == "descriptors")
+
+    def _bury(self, handle: int) -> dict[str, Any]:
+        name, pid = self._alive.pop(handle)
+        os.close(handle)
+        _, status, usage = os.wait4(pid, 0)
+        return {
+            "gone": name,
+            "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
+            "cpu_ms": (usage.ru_utime + usage.ru_stime) * 1000,
+            "memory_peak_bytes": usage.ru_maxrss * 1024,
+        }

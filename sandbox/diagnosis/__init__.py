@@ -1,0 +1,1 @@
+"""Messages for the author of a script: checks before it runs, hints, help and error reports."""

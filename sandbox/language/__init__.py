@@ -1,0 +1,1 @@
+"""The language of scripts: which syntax, names and modules there are, and the guards around objects."""

@@ -1,0 +1,694 @@
+"""The language of scripts: which syntax there is, and what is put in front of the dangerous parts of it.
+
+A subclass of RestrictedPython's transformer. As shipped, that refuses much of what is written every day; this one
+admits it, guarded, and still refuses every node it does not know. Three things differ in kind:
+
+* Guards have names that no source text can spell (``@attribute``), so nothing can shadow or rebind them: no
+  parameter, import, class body or pattern.
+* What is harmless is left alone. A plain attribute, an item, an iteration compiles to what CPython compiles it to
+  and runs as fast; only names in the tables of names.py meet a guard.
+* The module becomes a function whose names are all global. Top-level ``return`` and ``await`` then mean what
+  they say, lines and columns stay the author's, and functions still see the module's names.
+
+What is compiled here is what runs; nothing is validated as one thing and run as another.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, TypeVar
+
+from RestrictedPython.transformer import RestrictingNodeTransformer
+
+from . import names
+from .allow_list import MENU, WITHHELD_BUILTINS, WITHHELD_MEMBERS, WITHHELD_MODULES
+
+FILE_NAME = "<script>"
+
+# The guards, as the compiled code calls them.
+ATTRIBUTE, TARGET, SLOTS, LAST, END = "@attribute", "@target", "@slots", "@last", "@end"
+
+_MATCH_ARGS, _SLOTS = "__match_args__", "__slots__"
+
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+class Rejected(Exception):
+    """The script does not enter. ``line`` and ``column`` count from 1."""
+
+    def __init__(
+        self, type: str, message: str, line: int | None = None, column: int | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.type = type
+        self.message = message
+        self.line = line
+        self.column = column
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A script ready to run: executing ``code`` defines the function `ENTRY`, which is the script."""
+
+    code: CodeType
+    is_async: bool
+
+
+ENTRY = "<module>"
+
+
+def compile_script(
+    source: str,
+    check: Check | None = None,
+    *,
+    file_name: str = FILE_NAME,
+    skills: frozenset[str] | None = None,
+) -> Compiled:
+    """Parse, restrict and compile; raises Rejected, and nothing else, for whatever the source holds.
+
+    ``check`` looks at what the policy admitted, and may report more. ``skills``: what the module of that name
+    offers, where there is one.
+    """
+    try:
+        tree = ast.parse(source, file_name)
+        policy = Policy(source, MENU if skills is None else {**MENU, "skills": skills})
+        policy.visit(tree)
+        if check is not None:
+            check(tree, policy.report)
+        code = compile(policy.entry(tree), file_name, "exec", flags=policy.flags, dont_inherit=True)
+        code = _outermost(code)
+    except SyntaxError as error:
+        hint = _syntax_hint(source, error)
+        raise Rejected("SyntaxError", error.msg, error.lineno, error.offset, hint) from None
+    except ValueError as error:  # a null character, or a node that its guard does not fit in
+        raise Rejected("SyntaxError", str(error)) from None
+    except (RecursionError, MemoryError):  # the parser's own stack overflows as the latter
+        raise Rejected("SyntaxError", "the script is nested too deeply", hint="split the expression") from None
+    return Compiled(code, policy.is_async)
+
+
+def lines_of(source: str) -> list[str]:
+    """The lines as Python counts them: no form feed and no Unicode separator ends one."""
+    return re.split(r"\r\n?|\n", source)
+
+
+_WITHIN = f"{ENTRY}.<locals>."
+
+
+def _outermost(code: CodeType) -> CodeType:
+    """The same code, whose functions do not say that they are within ours: they are the author's outermost."""
+    inner = tuple(_outermost(const) if isinstance(const, CodeType) else const for const in code.co_consts)
+    return code.replace(co_consts=inner, co_qualname=code.co_qualname.removeprefix(_WITHIN))
+
+
+def _syntax_hint(source: str, error: SyntaxError) -> str | None:
+    if "```" in source:
+        return "send the code alone, without Markdown fences"
+    if isinstance(error, IndentationError) and source.startswith((" ", "\t")):
+        return "start the script at the left margin"
+    return None
+
+
+Report = Callable[[str, str, ast.AST, str | None], Any]
+Check = Callable[[ast.Module, Report], None]
+
+
+class Policy(RestrictingNodeTransformer):
+    """Visits every node once; the first refusal ends it."""
+
+    def __init__(self, source: str, menu: Mapping[str, frozenset[str]] = MENU) -> None:
+        super().__init__()
+        self._menu = menu
+        self.is_async = False
+        self.flags = 0
+        self._lines = lines_of(source)
+        self._scopes: list[ast.AST] = []  # functions and classes around the node
+        self._tolerant = 0  # within a try that catches ImportError
+        self._bound: frozenset[str] = frozenset()
+        self._plainly_bound: set[ast.AST] = set()  # names assigned from what was looked at
+
+    # --- refusing ---
+
+    def report(self, type: str, message: str, node: ast.AST, hint: str | None) -> Any:
+        """End here with an error of the author's, not with a refusal."""
+        raise Rejected(type, message, getattr(node, "lineno", None), self._column(node), hint)
+
+    def refuse(self, node: ast.AST, message: str, hint: str | None = None) -> Any:
+        """End here."""
+        line = getattr(node, "lineno", None)
+        raise Rejected("CodeRejected", message, line, self._column(node), hint)
+
+    def _column(self, node: ast.AST) -> int | None:
+        line, offset = getattr(node, "lineno", None), getattr(node, "col_offset", None)
+        if line is None or offset is None or not 0 < line <= len(self._lines):
+            return None
+        # Offsets of nodes count bytes.
+        return len(self._lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
+
+    def error(self, node: ast.AST, info: str) -> None:
+        """What the base class refuses, we refuse."""
+        self.refuse(node, info)
+
+    def warn(self, node: ast.AST, info: str) -> None:
+        """Nobody reads the base class's warnings."""
+
+    def not_allowed(self, node: ast.AST) -> None:
+        """A node nobody has looked at yet."""
+        self.refuse(node, f"{type(node).__name__} is not part of this Python")
+
+    # --- scopes ---
+
+    @contextmanager
+    def _inside(self, scope: ast.AST) -> Iterator[None]:
+        self._scopes.append(scope)
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    def _in_class_body(self) -> bool:
+        return bool(self._scopes) and isinstance(self._scopes[-1], ast.ClassDef)
+
+    def _mangled(self, name: str) -> str:
+        classes = [scope.name for scope in self._scopes if isinstance(scope, ast.ClassDef)]
+        return names.mangled(name, classes[-1] if classes else None)
+
+    # --- names ---
+
+    def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = False) -> None:
+        """Refuse a name that a script may neither read nor bind."""
+        if name is None or not name.startswith("__") or not names.is_dunder(name):
+            return
+        if name in names.MODULE_NAMES or (self._in_class_body() and name in names.CLASS_NAMES):
+            return
+        hint = names.instead(name, "use a name without double underscores")
+        self.refuse(node, f"the name {name!r} is not available", hint)
+
+    def _bind(self, node: ast.AST, name: str | None) -> None:
+        self.check_name(node, name)
+        if name == "super":
+            self.refuse(node, "'super' may not be bound to something else", "choose another name")
+        if name == "__debug__":
+            self.refuse(node, "'__debug__' may not be bound")
+        if name == _MATCH_ARGS and node not in self._plainly_bound:
+            self.refuse(node, f"{_MATCH_ARGS} is set by plain assignment of a tuple")
+        if name == _SLOTS and node not in self._plainly_bound:
+            self.refuse(node, f"{_SLOTS} is set by plain assignment")
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Refuse names of the interpreter's; say what to use instead of a builtin that is not here."""
+        if isinstance(node.ctx, ast.Load):
+            self.check_name(node, node.id)
+            if node.id == _SLOTS:
+                self.refuse(node, f"{_SLOTS} may not be read in a class body", "read it from the class")
+            if node.id in WITHHELD_BUILTINS and node.id not in self._bound:
+                self.refuse(node, f"{node.id!r} is not available in a script", WITHHELD_BUILTINS[node.id])
+        else:
+            self._bind(node, node.id)
+        return node
+
+    # --- attributes ---
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Plain names stay as they are; guarded ones go through the guard; writing always does."""
+        name = self._mangled(node.attr)
+        if isinstance(node.ctx, ast.Load):
+            self._check_readable(node, name)
+            node = self.node_contents_visit(node)
+            return node if names.is_plain(name) else self._guarded(node, name)
+        self._check_writable(node, name)
+        node = self.node_contents_visit(node)
+        node.value = _call(TARGET, [node.value, ast.Constant(name)], node.value)
+        return node
+
+    def _guarded(self, node: ast.Attribute, name: str) -> ast.AST:
+        return _call(ATTRIBUTE, [node.value, ast.Constant(name)], node)
+
+    def _check_readable(self, node: ast.AST, name: str) -> None:
+        if names.is_forbidden(name):
+            self.refuse(node, f"the attribute {name!r} is not available", names.instead(name))
+
+    def _check_writable(self, node: ast.AST, name: str) -> None:
+        self._check_readable(node, name)
+        if names.is_dunder(name) and name not in names.WRITABLE:
+            self.refuse(node, f"the attribute {name!r} may not be set", "define it in the class body")
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """Names, items, slices and attributes, all in place. An attribute is read as well, past every guard."""
+        if isinstance(node.target, ast.Attribute) and node.target.attr in names.WATCHED:
+            self.refuse(node, f"the attribute {node.target.attr!r} may not be changed in place")
+        return self.node_contents_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Items hide nothing."""
+        return self.node_contents_visit(node)
+
+    # --- statements that bind ---
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """As it stands; `__match_args__` names attributes, and so must be plain to see."""
+        self._check_match_args(node.targets, node.value)
+        return self._with_slots(node, node.targets)
+
+    def _with_slots(self, node: ast.Assign | ast.AnnAssign, targets: Iterable[ast.expr]) -> ast.AST:
+        """`__slots__` names attributes as well; its guard copies it."""
+        found = [target for target in targets if isinstance(target, ast.Name) and target.id == _SLOTS]
+        self._plainly_bound.update(found)
+        self.node_contents_visit(node)
+        if found and node.value is not None:
+            node.value = _call(SLOTS, [node.value], node.value)
+        return node
+
+    def _check_match_args(self, targets: Iterable[ast.expr], value: ast.expr | None) -> None:
+        for target in targets:
+            if isinstance(target, ast.Name) and target.id == _MATCH_ARGS and isinstance(value, ast.Tuple):
+                self._plainly_bound.add(target)
+                for element in value.elts:
+                    self._check_match_arg(element)
+
+    def _check_match_arg(self, element: ast.expr) -> None:
+        name = element.value if isinstance(element, ast.Constant) else None
+        if not isinstance(name, str) or not names.is_plain(name):
+            self.refuse(element, f"{_MATCH_ARGS} takes literal names of public attributes")
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        """Annotations mean something in class bodies; elsewhere they go."""
+        self._check_match_args([node.target], node.value)
+        if self._in_class_body():
+            return self._with_slots(node, [node.target])
+        if node.value is not None:
+            plain = ast.Assign(targets=[node.target], value=node.value)
+            return self.visit_Assign(ast.copy_location(plain, node))
+        if not self._scopes:
+            return ast.copy_location(ast.Pass(), node)
+        node.annotation = ast.copy_location(ast.Constant(None), node.annotation)
+        return self.node_contents_visit(node)
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        """As it stands."""
+        return self.node_contents_visit(node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        """As it stands; an asynchronous one at the top makes the script asynchronous."""
+        if node.is_async:
+            self._wait()
+        return self.node_contents_visit(node)
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        """As it stands."""
+        return self.node_contents_visit(node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        """As it stands."""
+        self._bind(node, node.name)
+        return self.node_contents_visit(node)
+
+    def visit_Global(self, node: ast.Global) -> ast.AST:
+        """At the top every name is global already."""
+        for name in node.names:
+            self._bind(node, name)
+        return node if self._scopes else ast.copy_location(ast.Pass(), node)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
+        """As it stands."""
+        for name in node.names:
+            self._bind(node, name)
+        return node
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
+        """As it stands; its target is a name."""
+        return self.node_contents_visit(node)
+
+    # --- functions and classes ---
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Annotations go: they run nothing that a script could see, and may name what is not here."""
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """Like any function."""
+        return self._function(node)
+
+    def _function(self, node: Any) -> ast.AST:
+        if names.is_dunder(node.name) and not (self._in_class_body() and node.name in names.DEFINABLE):
+            hint = names.instead(node.name, "name it without double underscores")
+            self.refuse(node, f"a method {node.name!r} may not be defined", hint)
+        self._bind(node, node.name)
+        node.returns = None
+        node.type_comment = None
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        self._defaults(node.args)
+        registered = self._registered(node)
+        with self._inside(node):
+            self._parameters(node.args)
+            for parameter in getattr(node, "type_params", []):
+                self.visit(parameter)
+            self._visit_body(node)
+        if registered is not None:
+            node.args.args[0].annotation = registered
+        return node  # type: ignore[no-any-return]
+
+    def _registered(self, node: Any) -> ast.expr | None:
+        """The annotation that a decorator `.register` of functools.singledispatch goes by."""
+        last = node.decorator_list[-1] if node.decorator_list else None
+        if isinstance(last, ast.Attribute) and last.attr == "register" and node.args.args:
+            annotation = node.args.args[0].annotation
+            return annotation and self.visit(annotation)  # type: ignore[no-any-return]
+        return None
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """Like any function."""
+        self._defaults(node.args)
+        with self._inside(node):
+            self._parameters(node.args)
+            node.body = self.visit(node.body)
+        return node
+
+    def _defaults(self, arguments: ast.arguments) -> None:
+        arguments.defaults = [self.visit(default) for default in arguments.defaults]
+        arguments.kw_defaults = [default and self.visit(default) for default in arguments.kw_defaults]
+
+    def _parameters(self, arguments: ast.arguments) -> None:
+        several = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        for parameter in [*several, arguments.vararg, arguments.kwarg]:
+            if parameter is not None:
+                self._bind(parameter, parameter.arg)
+                parameter.annotation = None
+
+    def _visit_body(self, node: Any) -> None:
+        body: list[ast.stmt] = []
+        for statement in node.body:
+            visited = self.visit(statement)
+            if visited is not None:
+                body.append(visited)
+        node.body = body
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Bases and keywords are checked when the class is made; see guards.build_class."""
+        self._bind(node, node.name)
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        node.bases = [self.visit(base) for base in node.bases]
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
+        with self._inside(node):
+            for parameter in getattr(node, "type_params", []):
+                self.visit(parameter)
+            self._visit_body(node)
+        return node
+
+    def visit_TypeVar(self, node: Any) -> Any:
+        """Of Python 3.12 and later: binds a name."""
+        self._bind(node, node.name)
+        return self.node_contents_visit(node)
+
+    visit_ParamSpec = visit_TypeVarTuple = visit_TypeVar
+
+    # --- waiting and yielding ---
+
+    def _wait(self) -> None:
+        if not self._scopes:
+            self.is_async = True
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        """Anywhere in an async function, and at the top."""
+        self._wait()
+        return self.node_contents_visit(node)
+
+    def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.AST:
+        """Like await."""
+        self._wait()
+        return self.node_contents_visit(node)
+
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:
+        """Like await."""
+        self._wait()
+        return self.node_contents_visit(node)
+
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        """In functions."""
+        self._check_yield(node)
+        return self.node_contents_visit(node)
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        """In functions."""
+        self._check_yield(node)
+        return self.node_contents_visit(node)
+
+    def _check_yield(self, node: ast.expr) -> None:
+        if not self._scopes:
+            raise Rejected("SyntaxError", "'yield' outside function", node.lineno, self._column(node))
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """As it stands; what is imported for a type checker only may be missing."""
+        node.test = self.visit(node.test)
+        for_checkers = "TYPE_CHECKING" in (getattr(node.test, "id", None), getattr(node.test, "attr", None))
+        self._tolerant += for_checkers
+        node.body = [self.visit(statement) for statement in node.body]
+        self._tolerant -= for_checkers
+        node.orelse = [self.visit(statement) for statement in node.orelse]
+        return node
+
+    # --- try ---
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        """An import in a try that catches ImportError may fail when it runs instead of here."""
+        tolerant = any(_catches_import_error(handler) for handler in node.handlers)
+        self._tolerant += tolerant
+        node.body = [self.visit(statement) for statement in node.body]
+        self._tolerant -= tolerant
+        node.handlers = [self.visit(handler) for handler in node.handlers]
+        node.orelse = [self.visit(statement) for statement in node.orelse]
+        node.finalbody = [self.visit(statement) for statement in node.finalbody]
+        return node
+
+    def visit_TryStar(self, node: ast.AST) -> ast.AST:
+        """Safe as long as no script defines an exception group of its own: guards.build_class sees to it."""
+        return self.node_contents_visit(node)
+
+    # --- patterns ---
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
+        """Keywords of a class pattern are attributes that the interpreter reads itself, past every guard."""
+        for name in node.kwd_attrs:
+            if not names.is_plain(name):
+                self.refuse(node, f"the attribute {name!r} may not be matched", "test it in the case's body")
+        self._check_pattern_value(node.cls)
+        return self.node_contents_visit(node)
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
+        """A dotted name here has no room for a guard."""
+        self._check_pattern_value(node.value)
+        return self.node_contents_visit(node)
+
+    def _check_pattern_value(self, value: ast.expr) -> None:
+        for node in ast.walk(value):
+            if isinstance(node, ast.Attribute) and not names.is_plain(node.attr):
+                self.refuse(
+                    node, f"the attribute {node.attr!r} may not stand in a pattern", "bind it to a name first"
+                )
+
+    def visit_MatchAs(self, node: ast.MatchAs) -> ast.AST:
+        """As it stands."""
+        self._bind(node, node.name)
+        return self.node_contents_visit(node)
+
+    def visit_MatchStar(self, node: ast.MatchStar) -> ast.AST:
+        """As it stands."""
+        self._bind(node, node.name)
+        return node
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
+        """As it stands."""
+        self._bind(node, node.rest)
+        return self.node_contents_visit(node)
+
+    # --- imports ---
+
+    def visit_Import(self, node: ast.Import) -> ast.AST:
+        """Only what is on the menu."""
+        for alias in node.names:
+            self._bind(node, alias.asname or alias.name.partition(".")[0])
+            self._check_module(node, alias.name)
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        """Only what is on the menu; a star is spelt out."""
+        module = node.module or ""
+        if node.level or not module:
+            self.refuse(node, "a script is no package: nothing lies beside it", "import a module by its name")
+        if module == "__future__":
+            return self._future(node)
+        self._check_module(node, module)
+        if node.names[0].name == "*":
+            offered = sorted(self._menu.get(module, frozenset()))
+            node.names = [ast.copy_location(ast.alias(name), node) for name in offered]
+        for alias in node.names:
+            self._bind(node, alias.asname or alias.name)
+            self._check_member(node, alias.name)
+        return node
+
+    def _future(self, node: ast.ImportFrom) -> ast.AST:
+        for alias in node.names:
+            if alias.name not in __future__.all_feature_names:
+                raise Rejected("SyntaxError", f"future feature {alias.name} is not defined", node.lineno)
+            self.flags |= getattr(__future__, alias.name).compiler_flag
+        return ast.copy_location(ast.Pass(), node)
+
+    def _check_module(self, node: ast.AST, module: str) -> None:
+        if module in self._menu or self._tolerant:
+            return
+        offered = ", ".join(sorted(name for name in self._menu if "." not in name))
+        close = difflib.get_close_matches(module, self._menu, 1, 0.8)
+        advice = WITHHELD_MODULES.get(module.partition(".")[0])
+        if advice is None:
+            advice = f"did you mean {close[0]!r}?" if close else "only the modules listed are there"
+        self.refuse(node, f"the module {module!r} is not available in a script", f"{advice}; there are: {offered}")
+
+    def _check_member(self, node: ast.ImportFrom, name: str) -> None:
+        offered = self._menu.get(str(node.module), frozenset())
+        # What may fail when it runs instead of here is a plain name that is missing, nothing else.
+        if name in offered or f"{node.module}.{name}" in self._menu or (self._tolerant and names.is_plain(name)):
+            return
+        close = difflib.get_close_matches(name, sorted(offered), 1)
+        guess = f"did you mean {close[0]!r}?" if close else f"it offers: {', '.join(sorted(offered))}"
+        hint = WITHHELD_MEMBERS.get(f"{node.module}.{name}", guess)
+        self.refuse(node, f"{node.module!r} does not offer {name!r} to a script", hint)
+
+    # --- the whole ---
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        """Everything in order; functions are not visited twice."""
+        self._bound = frozenset(_all_bound_names(node))
+        self._visit_body(node)
+        return node
+
+    def entry(self, tree: ast.Module) -> ast.Module:
+        """The module as a function whose names are all global, and that returns what the script ends with."""
+        body = list(tree.body)
+        if body and isinstance(body[-1], ast.Expr):
+            last = body[-1]
+            body[-1] = ast.copy_location(ast.Return(_call(LAST, [last.value], last.value)), last)
+        else:
+            body.append(ast.Return(ast.Name(END, ast.Load())))
+        bound = sorted(set(_top_level_names(tree.body)))
+        if bound:
+            body.insert(0, ast.Global(bound))
+        kind: Any = ast.AsyncFunctionDef if self.is_async else ast.FunctionDef
+        arguments = ast.arguments([], [], None, [], [], None, [])
+        function = kind(name=ENTRY, args=arguments, body=body, decorator_list=[], returns=None)
+        function.type_params = []  # of Python 3.12 and later
+        module = ast.Module(body=[function], type_ignores=[])
+        return ast.fix_missing_locations(module)
+
+
+def _admit(*kinds: str) -> None:
+    """Nodes that need no look of their own; those of later Pythons where there are any."""
+
+    def visit(self: Policy, node: _Node) -> _Node:
+        """As it stands."""
+        return self.node_contents_visit(node)
+
+    for kind in kinds:
+        setattr(Policy, f"visit_{kind}", visit)
+
+
+_admit("Call", "Match", "match_case", "MatchSequence", "MatchSingleton", "MatchOr", "Expression", "withitem")
+_admit("TypeAlias")
+
+
+def _call(guard: str, arguments: list[ast.expr], where: ast.AST) -> ast.Call:
+    call = ast.Call(func=ast.Name(guard, ast.Load()), args=arguments, keywords=[])
+    ast.copy_location(call, where)
+    ast.copy_location(call.func, where)
+    for argument in arguments:
+        if not hasattr(argument, "lineno"):
+            ast.copy_location(argument, where)
+    return call
+
+
+def _catches_import_error(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    caught = {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)}
+    return bool(caught & {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _bound_by(node: ast.AST) -> Iterator[str]:
+    """The names that this very node binds."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import(names=aliases):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in aliases)
+        case ast.ImportFrom(names=aliases):
+            yield from (alias.asname or alias.name for alias in aliases)
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield name
+        case ast.MatchMapping(rest=str(name)) | ast.arg(arg=name):
+            yield name
+
+
+def _all_bound_names(tree: ast.AST) -> Iterator[str]:
+    """Names bound anywhere in the script, in whatever scope."""
+    for node in every_node(tree):
+        if node.__class__ is not ast.Name or node.ctx.__class__ is not ast.Load:
+            yield from _bound_by(node)
+
+
+_CHILDLESS = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store, ast.Del, ast.alias})
+
+
+def every_node(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node, in no order; quicker than ast.walk, which asks each node for its fields by name."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        yield node
+        if node.__class__ in _CHILDLESS:
+            continue
+        for value in node.__dict__.values():
+            if value.__class__ is list:
+                pending += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST):
+                pending.append(value)
+
+
+def _top_level_names(nodes: Iterable[ast.AST], *, walrus_only: bool = False) -> Iterator[str]:
+    """Names bound in the module's own scope."""
+    for node in nodes:
+        if isinstance(node, ast.NamedExpr):
+            yield node.target.id
+            yield from _top_level_names([node.value], walrus_only=walrus_only)
+            continue
+        if not walrus_only:
+            yield from _bound_by(node)
+        yield from _top_level_names(_of_this_scope(node), walrus_only=walrus_only or _is_comprehension(node))
+
+
+def _is_comprehension(node: ast.AST) -> bool:
+    return isinstance(node, _COMPREHENSIONS)
+
+
+def _of_this_scope(node: ast.AST) -> list[ast.AST]:
+    """The node's children that are evaluated in the scope that it stands in."""
+    if isinstance(node, _FUNCTIONS):
+        return [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
+    if isinstance(node, ast.Lambda):
+        return [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+    if isinstance(node, ast.ClassDef):
+        return [*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)]
+    return list(ast.iter_child_nodes(node))

@@ -1,0 +1,218 @@
+"""What the standard library generates from names: dataclasses, named tuples, typed dicts.
+
+It writes source text with these names in it, or sets attributes that they name, long after anybody has looked at
+them. So each name is looked at here, in `check_generated`, and once more in the class's own fields whenever they
+are used: not in what an object says its fields are.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from sandbox.language import guards, names
+from sandbox.language.guards import Refused
+
+from .copy_module import deepcopy
+
+_module: Any = dataclasses
+_OWN_FIELD, _CLASS_VARIABLE, _INIT_VARIABLE = _module._FIELD, _module._FIELD_CLASSVAR, _module._FIELD_INITVAR
+_FIELDS = "__dataclass_fields__"
+
+
+def check_generated(name: Any) -> str:
+    """A name that may stand in generated code, or Refused."""
+    if type(name) is not str or not names.is_generated(name):
+        raise Refused(f"{name!r} is no name for a field", "use a plain name without double underscores")
+    return name
+
+
+# --- dataclasses -----------------------------------------------------------------------------------------------
+
+
+def dataclass(cls: Any = None, /, **options: Any) -> Any:
+    """dataclasses.dataclass, on classes of a class statement: it compiles source made of their fields' names."""
+    if cls is None:
+        return lambda decorated: dataclass(decorated, **options)
+    if not isinstance(cls, type) or cls in guards.TRUSTED:
+        raise Refused("@dataclass works on classes of your own")
+    own = [name for base in cls.__mro__ if base not in guards.TRUSTED for name in _annotated(base)]
+    inherited = [name for base in cls.__mro__ for name in _checked(vars(base).get(_FIELDS, {}))]
+    fields = [check_generated(name) for name in own + inherited]
+    if not all(names.is_plain(name) for name in fields):
+        options["match_args"] = False  # patterns read attributes past every guard
+    _describe(cls)
+    return dataclasses.dataclass(cls, **options)
+
+
+def _describe(cls: type) -> None:
+    """The docstring that it would write itself is the signature; a text that reads as one is evaluated for it."""
+    written = vars(cls).get("__doc__")
+    if type(written) is not str or not written:
+        cls.__doc__ = f"{cls.__name__}({', '.join(map(str, _annotated(cls)))})"
+
+
+def _annotated(cls: type) -> Iterable[Any]:
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    return vars(cls).get("__annotations__", ())  # type: ignore[no-any-return]
+
+
+def _checked(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields that a class has, each still as it was made."""
+    for name, field in fields.items():
+        if type(field) is not dataclasses.Field or check_generated(field.name) != name:
+            raise Refused(f"the field {name!r} is not what it was")
+    return fields
+
+
+def _fields_of(cls: type) -> Mapping[str, Any] | None:
+    """Of a class, never of an object: one may have others in its dict."""
+    spaces = (type.__getattribute__(base, "__dict__") for base in cls.__mro__)
+    found = next((space[_FIELDS] for space in spaces if _FIELDS in space), None)
+    return None if found is None else _checked(found)
+
+
+def _instance_fields(obj: Any, function: str) -> Mapping[str, Any]:
+    found = None if isinstance(obj, type) else _fields_of(type(obj))
+    if found is None:
+        raise TypeError(f"{function}() should be called on dataclass instances")
+    return found
+
+
+def fields(class_or_instance: Any) -> tuple[Any, ...]:
+    """dataclasses.fields."""
+    found = _fields_of(class_or_instance if isinstance(class_or_instance, type) else type(class_or_instance))
+    if found is None:
+        raise TypeError("must be called with a dataclass type or instance")
+    return tuple(field for field in found.values() if field._field_type is _OWN_FIELD)
+
+
+def is_dataclass(obj: Any) -> bool:
+    """dataclasses.is_dataclass."""
+    return _fields_of(obj if isinstance(obj, type) else type(obj)) is not None
+
+
+def replace(obj: Any, /, **changes: Any) -> Any:
+    """dataclasses.replace."""
+    for name, field in _instance_fields(obj, "replace").items():
+        if field._field_type is _CLASS_VARIABLE:
+            continue
+        if not field.init:
+            if name in changes:
+                raise ValueError(
+                    f"field {name} is declared with init=False, it cannot be specified with replace()"
+                )
+        elif name not in changes:
+            if field._field_type is _INIT_VARIABLE and field.default is dataclasses.MISSING:
+                raise ValueError(f"InitVar {name!r} must be specified with replace()")
+            changes[name] = guards.by_name(obj, name)
+    return type(obj)(**changes)
+
+
+def asdict(obj: Any, *, dict_factory: Callable[[Any], Any] = dict) -> Any:
+    """dataclasses.asdict."""
+    _instance_fields(obj, "asdict")
+    return _apart(obj, dict_factory)
+
+
+def astuple(obj: Any, *, tuple_factory: Callable[[Any], Any] = tuple) -> Any:
+    """dataclasses.astuple."""
+    _instance_fields(obj, "astuple")
+    return _apart(obj, lambda pairs: tuple_factory([value for _, value in pairs]))
+
+
+def _apart(value: Any, combine: Callable[[Any], Any]) -> Any:
+    """A value with the dataclass instances in it taken apart, and copies of the rest."""
+    cls = type(value)
+    if _fields_of(cls) is not None:
+        pairs = [(field.name, guards.by_name(value, field.name)) for field in fields(cls)]
+        return combine([(name, _apart(part, combine)) for name, part in pairs])
+    if cls in (list, tuple) or (cls not in guards.TRUSTED and issubclass(cls, (list, tuple))):
+        parts = [_apart(part, combine) for part in value]
+        return cls(*parts) if hasattr(cls, "_fields") else cls(parts)
+    if cls is collections.defaultdict:
+        made: Any = collections.defaultdict(value.default_factory)
+        made.update((_apart(key, combine), _apart(part, combine)) for key, part in value.items())
+        return made
+    if cls in (dict, collections.OrderedDict) or (cls not in guards.TRUSTED and issubclass(cls, dict)):
+        return cls([(_apart(key, combine), _apart(part, combine)) for key, part in value.items()])
+    return deepcopy(value)
+
+
+# --- named tuples and typed dicts ------------------------------------------------------------------------------
+
+_make_namedtuple: Callable[..., Any] = collections.namedtuple
+_make_typed_tuple: Any = typing.NamedTuple
+_make_typed_dict: Any = typing.TypedDict
+
+
+def namedtuple(typename: Any, field_names: Any, **options: Any) -> Any:
+    """collections.namedtuple: it evaluates source made of its names, so they are copied to exact strings first."""
+    if isinstance(field_names, str):
+        field_names = _exact(field_names).replace(",", " ").split()
+    options["module"] = "__main__"
+    made = _make_namedtuple(_exact(typename), [_exact(name) for name in field_names], **options)
+    guards.close_match_args(made)
+    return made
+
+
+def typed_tuple(typename: Any, fields: Any = None, /, **more: Any) -> Any:
+    """typing.NamedTuple, called as a function."""
+    given = more.items() if fields is None else fields
+    made = _make_typed_tuple(_exact(typename), [(check_generated(_exact(name)), kind) for name, kind in given])
+    guards.close_match_args(made)
+    return _of_script(made)
+
+
+def typed_dict(typename: Any, fields: Any = None, /, *, total: Any = True, **more: Any) -> Any:
+    """typing.TypedDict, called as a function. Its keys are no attributes, but a dataclass could be made of it."""
+    given = more if fields is None else dict(fields)
+    keys = {_exact(name): kind for name, kind in given.items()}
+    return _of_script(_make_typed_dict(_exact(typename), keys, total=total))
+
+
+def _of_script(made: type) -> type:
+    """The library takes the module that calls it, which is this one."""
+    made.__module__ = "__main__"
+    return made
+
+
+def _exact(text: Any) -> str:
+    if not isinstance(text, str):
+        raise TypeError("Type names and field names must be strings")
+    exact = str.__str__(text)
+    if not names.is_stable(exact):
+        raise Refused(f"{exact!r} is no name", "write it as Python reads it")
+    return exact
+
+
+def _stand_for(function: Any, real: Any) -> None:
+    entries = vars(real)["__mro_entries__"]
+    guards.stand_for_base(function, lambda bases: entries((real,)))
+
+
+_stand_for(typed_tuple, _make_typed_tuple)
+_stand_for(typed_dict, _make_typed_dict)
+
+OWN: Mapping[str, Mapping[str, Any]] = types.MappingProxyType(
+    {
+        "collections": {"namedtuple": namedtuple},
+        "dataclasses": {
+            "dataclass": dataclass,
+            "fields": fields,
+            "is_dataclass": is_dataclass,
+            "replace": replace,
+            "asdict": asdict,
+            "astuple": astuple,
+        },
+        "typing": {"NamedTuple": typed_tuple, "TypedDict": typed_dict},
+    }
+)

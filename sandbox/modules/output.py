@@ -1,0 +1,223 @@
+"""The modules that print, or say where printing goes: sys, redirection, warnings, traceback, pprint.
+
+A script has one console; `Stage` is what stands in front of it while a script redirects its output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import platform
+import pprint
+import re
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from sandbox.child.console import Console
+from sandbox.diagnosis import error_reports
+from sandbox.language import guards
+
+# Three times CPython's default. Calls through C code take the stack of the child, which is 8 MiB: at twice this
+# depth a comparison that sorts overflows it.
+DEEPEST = 3_000
+
+
+class Stream:
+    """What a script knows as sys.stdout or sys.stderr."""
+
+    __slots__ = ("_targets",)
+    encoding, errors, closed = "utf-8", "strict", False
+
+    def __init__(self, console: Console | None) -> None:
+        self._targets: list[Any] = [console]
+
+    def write(self, text: str) -> int:
+        """Print text as it stands."""
+        return target_of(self).write(text)  # type: ignore[no-any-return]
+
+    def writelines(self, lines: Any) -> None:
+        """Print several texts."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Let it out."""
+
+    def isatty(self) -> bool:
+        """Nobody watches."""
+        return False
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+
+def target_of(stream: Stream) -> Any:
+    """Where words go now. No attribute: a script has the stream, and no business with the console behind it."""
+    return stream._targets[-1]
+
+
+class Stage:
+    """The two streams of one script."""
+
+    def __init__(self, console: Console | None) -> None:
+        self.out = Stream(console)
+        self.err = Stream(console)
+
+
+# --- sys -------------------------------------------------------------------------------------------------------
+
+
+def _set_recursion_limit(limit: int, /) -> None:
+    """sys.setrecursionlimit, up to what the stack of a child holds; beyond that there is RecursionError."""
+    sys.setrecursionlimit(min(limit, DEEPEST))
+
+
+def sys_module(stage: Stage) -> dict[str, Any]:
+    """``sys``, as far as it tells nothing of this host and reaches nothing."""
+    return {
+        "stdout": stage.out,
+        "stderr": stage.err,
+        "argv": [""],
+        "version": platform.python_version(),
+        "exit": guards.leave,
+        "setrecursionlimit": _set_recursion_limit,
+    }
+
+
+# --- contextlib ------------------------------------------------------------------------------------------------
+
+
+def contextlib_module(stage: Stage) -> dict[str, Any]:
+    """``redirect_stdout`` and ``redirect_stderr``."""
+
+    def redirection(stream: Stream) -> Callable[[Any], Any]:
+        @contextlib.contextmanager
+        def redirect(target: Any) -> Any:
+            stream._targets.append(target)
+            try:
+                yield target
+            finally:
+                stream._targets.pop()
+
+        return redirect
+
+    return {"redirect_stdout": redirection(stage.out), "redirect_stderr": redirection(stage.err)}
+
+
+# --- warnings --------------------------------------------------------------------------------------------------
+
+
+class _Filters:
+    """Which warnings are printed, which raise, which are recorded."""
+
+    def __init__(self) -> None:
+        self.rules: list[tuple[str, re.Pattern[str], type[Warning]]] = []
+        self.record: list[Any] | None = None
+        self.printed: set[tuple[type, str]] = set()
+
+    def action(self, text: str, kind: type[Warning]) -> str:
+        rules = (
+            action
+            for action, pattern, category in self.rules
+            if issubclass(kind, category) and pattern.match(text)
+        )
+        return next(rules, "default")
+
+
+def warnings_module(stage: Stage) -> dict[str, Any]:
+    """``warnings``: printed once each, unless a filter says otherwise."""
+    filters = _Filters()
+
+    def warn(message: Any, category: Any = None, *rest: Any, **options: Any) -> None:
+        warning = message if isinstance(message, Warning) else (category or UserWarning)(message)
+        text, kind = str(warning), type(warning)
+        action = filters.action(text, kind)
+        if action == "error":
+            raise warning
+        if action == "ignore" or (action in ("default", "once", "module") and (kind, text) in filters.printed):
+            return
+        filters.printed.add((kind, text))
+        if filters.record is not None:
+            filters.record.append(types.SimpleNamespace(message=warning, category=kind))
+        else:
+            stage.err.write(f"{kind.__name__}: {text}\n")
+
+    def filterwarnings(
+        action: str,
+        message: str = "",
+        category: type[Warning] = Warning,
+        *rest: Any,
+        append: bool = False,
+        **options: Any,
+    ) -> None:
+        rule = (action, re.compile(message, re.IGNORECASE), category)
+        filters.rules.insert(len(filters.rules) if append else 0, rule)
+        filters.printed.clear()
+
+    def simplefilter(action: str, category: type[Warning] = Warning, *rest: Any, append: bool = False) -> None:
+        filterwarnings(action, category=category, append=append)
+
+    def resetwarnings() -> None:
+        filters.rules.clear()
+
+    @contextlib.contextmanager
+    def catch_warnings(*, record: bool = False, action: str | None = None, **options: Any) -> Any:
+        before = filters.rules[:], filters.record, filters.printed
+        filters.record, filters.printed = ([] if record else None), set()
+        if action is not None:
+            simplefilter(action)
+        try:
+            yield filters.record
+        finally:
+            filters.rules, filters.record, filters.printed = before
+
+    return {
+        "warn": warn,
+        "filterwarnings": filterwarnings,
+        "simplefilter": simplefilter,
+        "resetwarnings": resetwarnings,
+        "catch_warnings": catch_warnings,
+    }
+
+
+# --- traceback and pprint --------------------------------------------------------------------------------------
+
+
+def traceback_module(stage: Stage) -> dict[str, Any]:
+    """``traceback``, with the script's own frames."""
+
+    def format_exc(limit: Any = None, chain: bool = True) -> str:
+        return error_reports.traceback_text(sys.exception())
+
+    def print_exc(limit: Any = None, file: Any = None, chain: bool = True) -> None:
+        (file or stage.err).write(format_exc())
+
+    def format_exception_only(error: Any, *rest: Any, **options: Any) -> list[str]:
+        found = rest[0] if rest else error
+        return [error_reports.last_line(found), *error_reports.notes(found)]
+
+    def format_exception(error: Any, *rest: Any, **options: Any) -> list[str]:
+        return error_reports.traceback_text(rest[0] if rest else error).splitlines(keepends=True)
+
+    def print_exception(error: Any, *rest: Any, file: Any = None, **options: Any) -> None:
+        (file or stage.err).write("".join(format_exception(error, *rest)))
+
+    return {
+        "format_exc": format_exc,
+        "print_exc": print_exc,
+        "format_exception_only": format_exception_only,
+        "format_exception": format_exception,
+        "print_exception": print_exception,
+    }
+
+
+def pprint_module(stage: Stage) -> dict[str, Any]:
+    """``pprint``."""
+
+    def show(value: Any, stream: Any = None, *arguments: Any, **options: Any) -> None:
+        (stream or stage.out).write(pprint.pformat(value, *arguments, **options) + "\n")
+
+    return {"pprint": show, "pp": functools.partial(show, sort_dicts=False), "pformat": pprint.pformat}

@@ -1,0 +1,77 @@
+"""``from skills import ...``: functions that the operator chose, under the same fence as the script.
+
+A skill is compiled by the policy like any script and runs on the same guards; it can nothing that a script cannot.
+Its names are its own: a script sees its functions, and changes none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.language import policy
+
+from . import facades
+
+MODULE = "skills"
+MOST_BYTES = 50 * 1024  # of one file, as of a script
+# What a file of skills may do when it is loaded: bind names.
+_DEFINITIONS = frozenset({"Import", "ImportFrom", "FunctionDef", "ClassDef", "Assign", "AnnAssign", "Expr"})
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """Files of skills by name, and the file of each function."""
+
+    sources: Mapping[str, str] = field(default_factory=dict)
+    homes: Mapping[str, str] = field(default_factory=dict)
+
+    def to_job(self) -> dict[str, Any]:
+        """As a child is told."""
+        return {"sources": dict(self.sources), "homes": dict(self.homes)}
+
+
+def examined(source: str) -> policy.Compiled:
+    """A file of skills that may enter: admitted by the policy, and nothing but definitions. Raises Rejected."""
+    if len(source.encode("utf-8", "replace")) > MOST_BYTES:
+        raise policy.Rejected("CodeRejected", f"the file is longer than {MOST_BYTES:,} bytes")
+    compiled = policy.compile_script(source, _only_definitions, file_name="<skill>")
+    if compiled.is_async:
+        raise policy.Rejected("CodeRejected", "skills are plain functions: leave out async and await at the top")
+    return compiled
+
+
+def _only_definitions(tree: Any, report: policy.Report) -> None:
+    for node in tree.body:
+        kind = type(node).__name__
+        if kind not in _DEFINITIONS or (kind == "Expr" and type(node.value).__name__ != "Constant"):
+            report("CodeRejected", "a file of skills only defines: imports, names, functions", node, None)
+
+
+class Shelf:
+    """The skills of one run; a file is executed when a function of it is first imported."""
+
+    def __init__(self, told: Mapping[str, Any], builtins: Mapping[str, Any]) -> None:
+        self._sources: Mapping[str, str] = told["sources"]
+        self._homes: Mapping[str, str] = told["homes"]
+        self._builtins = builtins
+        self._loaded: dict[str, dict[str, Any]] = {}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What may be imported."""
+        return frozenset(self._homes)
+
+    def functions(self, wanted: tuple[str, ...]) -> Mapping[str, Any]:
+        """These functions; all of them where none is named."""
+        named = [name for name in wanted or sorted(self._homes) if name in self._homes]
+        return {name: self._names_of(self._homes[name])[name] for name in named}
+
+    def _names_of(self, home: str) -> dict[str, Any]:
+        if home not in self._loaded:
+            names = {**facades.globals_of_scripts(), "__name__": MODULE, "__builtins__": self._builtins}
+            exec(examined(self._sources[home]).code, names)
+            names.pop(policy.ENTRY)()
+            self._loaded[home] = names
+        return self._loaded[home]

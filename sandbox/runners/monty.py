@@ -1,0 +1,130 @@
+"""The smaller language: Monty, an interpreter of its own in a process with limits, for hosts without kernel walls.
+
+What holds a script here is first of all the interpreter: it has no files, sockets or processes to give. That is
+one layer, and another one than this project's boundary; an operator chooses it by name. Around it stand the limits
+that the system knows, and on Linux those kernel walls that need no preparation of the host.
+
+``GAPS`` says what of everyday Python does not run there, as measured with the language tests.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+
+from sandbox.protocol.limits import Limits
+from sandbox.protocol.outcome import SandboxUnavailable
+
+from . import child_process
+from .child_process import Claim, Program, Spawner
+
+INSTALL = "pip install 'winnow-mcp[monty]'"
+MEASURED_FOR = "1.4.0"
+
+_LINUX = sys.platform == "linux"
+_REPORT = "please report this host: the interpreter let through what it has not"
+_INTERPRETER = (
+    Claim("interpreter_files", "the language has no files", _REPORT),
+    Claim("interpreter_network", "the language has no sockets", _REPORT),
+    Claim("interpreter_processes", "the language has no processes and no native code", _REPORT),
+    Claim("interpreter_memory", "the interpreter counts its memory", _REPORT),
+)
+_OTHER_SYSTEM = (
+    "only Linux limits a process that runs already; on other systems the keeper watches memory and time"
+)
+_BOUNDS = (
+    Claim("memory_limit", "address space is bounded", _OTHER_SYSTEM, reinforces=not _LINUX),
+    Claim("cpu_limit", "CPU time is bounded", _OTHER_SYSTEM, reinforces=not _LINUX),
+    Claim("file_limits", "nothing is written or dumped", _OTHER_SYSTEM, reinforces=not _LINUX),
+    Claim("process_limit", "no further process or thread", _OTHER_SYSTEM, reinforces=not _LINUX),
+    Claim("descriptor_limit", "no further descriptor: no file, no socket", _OTHER_SYSTEM, reinforces=not _LINUX),
+)
+# Raised where they can be had; see walls.py for what each is.
+_KERNEL_ADVICE = "the host refuses it; the language and the limits stand without it"
+_KERNEL = (
+    Claim("other_user", "the interpreter runs as a user that is not root", _KERNEL_ADVICE, reinforces=True),
+    Claim("user_namespace", "capabilities reach nothing outside", _KERNEL_ADVICE, reinforces=True),
+    Claim("network_namespace", "no network interface", _KERNEL_ADVICE, reinforces=True),
+    Claim("ipc_namespace", "no shared memory of others", _KERNEL_ADVICE, reinforces=True),
+    Claim("host_name_namespace", "no host name", _KERNEL_ADVICE, reinforces=True),
+    Claim("capabilities", "no privilege of root", _KERNEL_ADVICE, reinforces=True),
+    Claim("no_new_privileges", "nothing executed gains a privilege", _KERNEL_ADVICE, reinforces=True),
+)
+CLAIMS = (*_INTERPRETER, *_BOUNDS, *_KERNEL) if _LINUX else (*_INTERPRETER, *_BOUNDS)
+
+# What does not run, and what to write instead; measured for MEASURED_FOR by tests/walls/test_monty.py.
+GAPS: Mapping[str, str] = MappingProxyType(
+    {
+        "classes with bases, super()": "classes without bases, functions over dicts",
+        "exceptions of your own": "raise ValueError, LookupError or RuntimeError",
+        "enumerations, NamedTuple, TypedDict": "strings, dicts, dataclasses, collections.namedtuple",
+        "properties, class methods, static methods": "plain methods and functions",
+        "comparison, len() and format() of your own objects": "a method with a name",
+        "__getattr__ of your own": "a dict and .get()",
+        "dataclasses.asdict": "return the object: it becomes a dict",
+        "generators, yield": "lists, comprehensions, generator expressions",
+        "asyncio.create_task, Semaphore, async with, async for": "asyncio.gather",
+        "contextlib": "a class with __enter__ and __exit__",
+        "del": "pop() of a list or dict, a new name",
+        "functools.wraps": "leave it out",
+        "__cause__ of exceptions, except*": "the message of the exception",
+        "exceptions with several arguments, SystemExit": "one message; return ends a script",
+        "str.maketrans, bytes of a list": "str.replace, str.encode",
+        "vars, dir, callable": "dicts",
+        "print(file=...), io": "a list of strings and join",
+        "from module import *": "import the module",
+        "OrderedDict, ChainMap, UserDict": "dict",
+        "functions as replacement in re.sub": "re.finditer and join",
+        "await of SDK calls": "call them without await: they answer at once",
+        "SDKError, MCPClient, pages with fields of their own": "RuntimeError; a page is a plain list of rows",
+        "skills": "write the function into the script",
+        "help(name) in a script": "the help tool, by the same name",
+    }
+)
+# Modules on the menu of scripts that are missing there.
+MISSING_MODULES = (
+    "__future__", "abc", "ast", "calendar", "cmath", "collections.abc", "contextlib", "difflib", "enum",
+    "fractions", "heapq", "html", "html.parser", "io", "keyword", "logging", "numbers", "operator", "pprint",
+    "statistics", "string", "struct", "textwrap", "traceback", "types", "urllib", "urllib.parse", "uuid",
+    "warnings", "zlib", "zoneinfo",
+)  # fmt: skip
+
+
+def installed() -> str | None:
+    """The version of the interpreter here, None where it is missing."""
+    try:
+        return distribution("pydantic-monty").version
+    except PackageNotFoundError:
+        return None
+
+
+def program() -> Program:
+    """How a child is executed. SandboxUnavailable where the interpreter is not installed."""
+    found = find_spec("pydantic_monty")
+    binary = _binary()
+    if found is None or found.origin is None or binary is None:
+        raise SandboxUnavailable(f"the interpreter Monty is not installed: {INSTALL}")
+    homes = (str(Path(__file__).resolve().parents[2]), str(Path(found.origin).resolve().parent.parent))
+    return Program("sandbox.child.monty_child", tuple(dict.fromkeys(homes)), {"binary": str(binary)})
+
+
+def _binary() -> Path | None:
+    """The interpreter itself, as its distribution recorded it: no search, no environment."""
+    try:
+        runtime: Distribution = distribution("pydantic-monty-runtime")
+    except PackageNotFoundError:
+        return None
+    names = ("monty", "monty.exe")
+    paths = [Path(str(runtime.locate_file(file))) for file in runtime.files or () if file.name in names]
+    return next((path.resolve() for path in paths if path.is_file()), None)
+
+
+async def start(limits: Limits) -> Spawner:
+    """Try what the language and the limits forbid, then be ready to start children."""
+    monty = program()
+    told = await child_process.trial(monty, limits)
+    return Spawner(monty, told, child_process.reports(CLAIMS, told["found"]))

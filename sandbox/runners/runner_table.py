@@ -1,0 +1,166 @@
+"""What a script may run on, and how one of them is chosen. No engine's own code is here.
+
+An engine starts locked children, each for one script; the keeper (runner.py) and the conversation (execution.py)
+know it by the protocols below. ``auto`` is the boundary this project stands for: CPython behind kernel walls.
+The others are weaker or unproven, so each has a name that an operator must say: nothing falls back to them.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from sandbox.protocol.limits import Layers, Limits
+from sandbox.protocol.outcome import SandboxUnavailable, WallReport
+
+
+class ChildGone(Exception):
+    """The child closed its end."""
+
+
+# Not every system has them all.
+_FAULTS = frozenset(
+    getattr(signal, name, None) for name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How a child ended: the signal that killed it or 0, and what it used."""
+
+    signal: int
+    cpu_ms: float
+    memory_peak_bytes: int
+    starved: bool = False  # the kernel killed it because all scripts together held too much memory
+
+    @property
+    def fault(self) -> bool:
+        """Killed for what it did itself: a native fault, or a call the kernel filter forbids."""
+        return self.signal in _FAULTS
+
+
+class Child(Protocol):
+    """One child: it is born locked, serves one script, and is killed."""
+
+    look_seconds: float  # between two looks at its memory
+
+    @property
+    def death(self) -> Awaitable[Death]:
+        """Set when it is dead and buried."""
+
+    def expect(self, longest: int) -> None:
+        """From now on no frame longer than this is taken."""
+
+    async def send(self, data: bytes) -> None:
+        """Send a packed frame. ChildGone when nobody is there."""
+
+    async def receive(self) -> bytes:
+        """The body of the next frame. ChildGone at its end, ProtocolError when it is announced too long."""
+
+    def resident_bytes(self) -> int:
+        """Its resident memory now, with all its processes; 0 where nothing tells."""
+
+    def measure(self) -> Death | None:
+        """What it has used so far; None where nothing tells, or it is dead already."""
+
+    def strike(self) -> None:
+        """SIGKILL only; whoever converses with it sees its end."""
+
+    def kill(self) -> None:
+        """SIGKILL, and let go of every descriptor. Idempotent; `death` follows."""
+
+
+class Engine(Protocol):
+    """What starts children."""
+
+    walls: tuple[WallReport, ...]
+    breaches: tuple[str, ...]  # what still works behind all walls together
+    spares: deque[Any]
+    coming: int
+    served: int
+    gone: bool
+    on_fault: Callable[[Any], None]
+
+    async def spawn(self, limits: Limits) -> Child:
+        """A new locked child. SandboxUnavailable when there is none to be had."""
+
+    async def close_when_idle(self) -> None:
+        """Let running scripts end, then close."""
+
+    async def close(self) -> None:
+        """End it and every child. Idempotent."""
+
+
+async def _kernel(limits: Limits, layers: Layers, children: int) -> Engine:
+    if not sys.platform.startswith("linux"):
+        raise SandboxUnavailable(f"no kernel walls on {sys.platform}. {_ELSEWHERE.get(sys.platform, _ANYWHERE)}")
+    from .fork_server import ForkServer
+
+    return await ForkServer.start(limits, layers, children)
+
+
+async def _seatbelt(limits: Limits, layers: Layers, children: int) -> Engine:
+    from . import seatbelt
+
+    return await seatbelt.start(limits, layers)
+
+
+async def _monty(limits: Limits, layers: Layers, children: int) -> Engine:
+    from . import monty
+
+    return await monty.start(limits)
+
+
+_ANYWHERE = (
+    "Run winnow on Linux (a virtual machine, WSL or a container will do), or choose the smaller language of "
+    "--sandbox monty"
+)
+_ELSEWHERE: Mapping[str, str] = MappingProxyType(
+    {
+        "darwin": f"{_ANYWHERE}; --sandbox seatbelt is written for this system, but nobody has seen it hold",
+    }
+)
+
+# No opt-in goes without these.
+MANDATORY = frozenset({"seccomp", "seatbelt"})
+
+ENGINES: Mapping[str, Callable[[Limits, Layers, int], Awaitable[Engine]]] = MappingProxyType(
+    {"auto": _kernel, "monty": _monty, "seatbelt": _seatbelt}
+)
+
+# What a container's usual profile takes away, and with it nothing that the other walls do not hold as well.
+OF_CONTAINERS = frozenset(
+    ("user_namespace", "network_namespace", "ipc_namespace", "host_name_namespace", "pid_namespace", "empty_root")
+)
+_TIERS: Mapping[str, str] = MappingProxyType({"auto": "full", "monty": "language", "seatbelt": "macos"})
+
+
+def tier(name: str, found: tuple[WallReport, ...]) -> str:
+    """How far an engine's walls go on this host, in one word; "none" where they do not go far enough to start."""
+    missing = {wall.name for wall in found if not wall.stands and not wall.reinforces}
+    if not missing:
+        return _TIERS[name]
+    return "container" if name == "auto" and missing <= OF_CONTAINERS else "none"
+
+
+async def start(name: str, limits: Limits, layers: Layers, children: int) -> Engine:
+    """Start the engine of this name, for so many children at once.
+
+    SandboxUnavailable where it cannot be, and what to do instead.
+    """
+    return await ENGINES[name](limits, layers, children)
+
+
+def unraised(name: str, why: str) -> tuple[WallReport, ...]:
+    """The walls of an engine that did not start, none of which stands."""
+    if name == "auto" and sys.platform.startswith("linux"):
+        from sandbox.walls.wall_table import ALL_WALLS
+
+        return tuple(WallReport(wall.name, wall.protects, False, why, wall.advice) for wall in ALL_WALLS)
+    advice = "do what it says, or leave the setting `sandbox` at auto" if name != "auto" else "do what it says"
+    return (WallReport(name, "scripts run here", False, why, advice),)

@@ -1,0 +1,119 @@
+"""Who holds an index, and who writes to it.
+
+The embedded engine admits one process at a time, the *holder*; this says which one, before the engine has to.
+An ingest wants to be the only *writer*, also where the vectors are on a server that admits many processes. Of the
+processes that would share a store with others one is its *engine*, and one is the *starter* of the next engine.
+
+A lock is ``flock`` on a file in the store's folder, so it ends with its process however that ends. The file's
+text (pid and command) is for people: it counts only while somebody holds the lock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from server.backends.files.store_folder import named, prepared
+from server.errors import WinnowError
+
+HOLDER, WRITER, ENGINE, STARTER = "holder", "writer", "engine", "starter"
+_DOES = {HOLDER: "held by", WRITER: "being written by", ENGINE: "shared by", STARTER: "about to be shared by"}
+_RETRY_SECONDS = 5.0
+_INSTANT_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that holds an index. ``command`` is its command line; pid 0 where it could not be read."""
+
+    pid: int
+    command: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} ({self.command})" if self.pid else "another process"
+
+
+class Lock:
+    """A lock on a store's folder, held from construction to ``release``. ``kind`` is one of the four above.
+
+    Raises ``WinnowError("INDEX_HELD")`` that names who has it, "INDEX_UNAVAILABLE" where the folder
+    cannot be used.
+    """
+
+    def __init__(self, store: Path, kind: str) -> None:
+        prepared(store)
+        with named(store):
+            opened = os.open(store / kind, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._file = os.fdopen(opened, "r+", encoding="utf-8")
+        if not _take_soon(self._file):
+            held_by = _read(self._file)
+            self._file.close()
+            raise WinnowError(
+                "INDEX_HELD",
+                f"the index in {store} is {_DOES[kind]} {held_by}; wait for it, end it (an engine: "
+                "winnow engine stop), or use another --store",
+                retryable=True,
+                retry_after_s=_RETRY_SECONDS,
+                details={"pid": held_by.pid, "command": held_by.command},
+            )
+        with named(store):
+            self.sign()
+
+    def sign(self) -> None:
+        """Name this process as the one that has it; a fork has it together with its parent."""
+        told = json.dumps(asdict(_this_process())).encode()
+        # In one write, over all that was there: nobody reads half of it.
+        os.pwrite(self._file.fileno(), told.ljust(os.fstat(self._file.fileno()).st_size), 0)
+
+    def release(self) -> None:
+        """Let the next process in."""
+        self._file.close()
+
+
+def holder(store: Path, kind: str = HOLDER) -> Holder | None:
+    """The process that has the lock of this kind on ``store``, or None. Changes nothing.
+
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the folder cannot be used.
+    """
+    try:
+        with named(store):
+            file = (store / kind).open("r+", encoding="utf-8")
+    except WinnowError as error:
+        if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
+            return None
+        raise
+    with file:
+        return None if _take(file) else _read(file)
+
+
+def _take_soon(file: IO[str]) -> bool:
+    if _take(file):
+        return True
+    time.sleep(_INSTANT_SECONDS)  # somebody who only looks who the holder is has it for an instant, too
+    return _take(file)
+
+
+def _take(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read(file: IO[str]) -> Holder:
+    file.seek(0)
+    try:
+        return Holder(**json.load(file))
+    except (ValueError, TypeError):  # its writer has not come to writing yet
+        return Holder(0, "")
+
+
+def _this_process() -> Holder:
+    return Holder(os.getpid(), " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))

@@ -1,0 +1,306 @@
+"""The graph on the machine: one SQLite file as the truth, and in memory what traversal needs.
+
+A row is the graph of one document, in columns; replacing a document replaces a row. The first read after a change
+joins the rows of a project into one compressed graph (see ``server.graph.walk``) for each scope in use.
+Each read asks for the generation first. See ``server.backends.sqlite`` for how several processes share the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from server.backends.sqlite import Database, unknown_layout
+from server.graph import walk
+from server.graph.base import (
+    PAGE_SIZE,
+    Counts,
+    Degree,
+    Direction,
+    Match,
+    Neighbourhood,
+    Page,
+    Paths,
+    Rank,
+    Scope,
+    Types,
+    hold_limits,
+)
+from server.graph.cooccurrence import together
+from server.graph.parts import EDGE, Part, Whole, derived, document_graph, mentions, part, seen, whole
+from server.graph.records import DocumentGraph, Node, check
+from server.graph.walk import Graph
+from server.runtime.waits import Waits
+
+SCHEMA_VERSION = 1
+# Scopes whose graphs are kept: each costs about as much as the whole.
+_SCOPES = 8
+
+_SCHEMA = """
+CREATE TABLE projects (name TEXT PRIMARY KEY, generation INTEGER NOT NULL);
+CREATE TABLE graphs (
+    project TEXT NOT NULL, document_id TEXT NOT NULL, uri TEXT NOT NULL,
+    nodes TEXT NOT NULL, names BLOB NOT NULL, titles TEXT NOT NULL, edges BLOB NOT NULL, evidence BLOB NOT NULL
+);
+CREATE UNIQUE INDEX graphs_by_document ON graphs (project, document_id);
+CREATE TABLE derived (project TEXT PRIMARY KEY, edges BLOB NOT NULL, evidence BLOB NOT NULL);
+"""
+_GENERATION = "SELECT generation FROM projects WHERE name = ?"
+_PARTS = (
+    "SELECT document_id, nodes, names, titles, edges, evidence FROM graphs WHERE project = ?"
+    " ORDER BY uri, document_id"
+)
+
+
+class SqliteGraph:
+    """The ``GraphStore`` in one SQLite file, which is made where there is none.
+
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the file is not ours or of a later layout.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._guard = threading.Lock()
+        self._building = threading.Lock()
+        self.waits = Waits()
+        self._graphs: OrderedDict[tuple[str, Scope], tuple[int, Graph]] = OrderedDict()
+        self._wholes: dict[str, tuple[int, Whole]] = {}
+        self._database = Database(path, _prepare)
+
+    def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
+        """See ``GraphStore.apply``."""
+        for graph in replaced:
+            check(graph)
+        rows = [_row(project, part(graph)) for graph in replaced]
+        gone = [(project, id) for id in (*deleted, *(graph.document_id for graph in replaced))]
+        with self._database.writing() as connection:
+            connection.executemany("DELETE FROM graphs WHERE project = ? AND document_id = ?", gone)
+            connection.executemany("INSERT INTO graphs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            _grow(connection, project)
+
+    def derive(self, project: str) -> None:
+        """See ``GraphStore.derive``."""
+        with self._database.writing() as connection:
+            with self._database.parsing():
+                all = _read(connection, project)
+            edges, evidence = together(*mentions(all))
+            connection.execute(
+                "INSERT OR REPLACE INTO derived VALUES (?, ?, ?)", (project, edges.tobytes(), evidence.tobytes())
+            )
+            _grow(connection, project)
+            generation = _generation(connection, project)
+        # what was read is what the next read would read again
+        self._wholes[project] = generation, derived(all, edges, evidence)
+
+    def generation(self, project: str) -> int:
+        """Grows with every change; 0 where there never was one."""
+        rows = self._database.rows(_GENERATION, project)
+        return int(rows[0][0]) if rows else 0
+
+    def documents(self, project: str) -> frozenset[str]:
+        """The ids of the documents whose graphs are held."""
+        rows = self._database.rows("SELECT document_id FROM graphs WHERE project = ?", project)
+        return frozenset(id for (id,) in rows)
+
+    def load(self, project: str, types: Types) -> None:
+        """See ``GraphStore.load``."""
+        walk.load(self._graph(project, None), types)
+
+    def nodes(self, project: str, ids: Sequence[str], scope: Scope = None) -> dict[str, Node]:
+        """See ``GraphStore.nodes``."""
+        graph = self._graph(project, scope)
+        return {id: graph.nodes[graph.positions[id]] for id in ids if id in graph.positions}
+
+    def find(
+        self, project: str, name: str, types: Types = None, scope: Scope = None, limit: int = PAGE_SIZE
+    ) -> list[Match]:
+        """See ``GraphStore.find``."""
+        hold_limits(rows=limit)
+        return walk.find(self._graph(project, scope), name, types, limit)
+
+    def counts(self, project: str, scope: Scope = None) -> Counts:
+        """See ``GraphStore.counts``."""
+        return walk.counts(self._graph(project, scope))
+
+    def degrees(self, project: str, id: str, scope: Scope = None) -> list[Degree]:
+        """See ``GraphStore.degrees``."""
+        return walk.degrees(self._graph(project, scope), id)
+
+    def neighbours(
+        self,
+        project: str,
+        ids: Sequence[str],
+        direction: Direction = "both",
+        types: Types = None,
+        scope: Scope = None,
+        limit: int = PAGE_SIZE,
+        offset: int = 0,
+    ) -> Page:
+        """See ``GraphStore.neighbours``."""
+        hold_limits(ids=len(ids), rows=limit, offset=offset)
+        return walk.neighbours(self._graph(project, scope), ids, direction, types, limit, offset)
+
+    def expand(
+        self,
+        project: str,
+        ids: Sequence[str],
+        hops: int = 1,
+        types: Types = None,
+        direction: Direction = "both",
+        scope: Scope = None,
+        limit: int = PAGE_SIZE,
+    ) -> Neighbourhood:
+        """See ``GraphStore.expand``."""
+        hold_limits(ids=len(ids), hops=hops, nodes=limit)
+        return walk.expand(self._graph(project, scope), ids, hops, types, direction, limit)
+
+    def paths(
+        self,
+        project: str,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        max_hops: int = 3,
+        types: Types = None,
+        scope: Scope = None,
+        limit: int = PAGE_SIZE,
+    ) -> Paths:
+        """See ``GraphStore.paths``."""
+        hold_limits(ids=max(len(sources), len(targets)), max_hops=max_hops, paths=limit)
+        return walk.paths(self._graph(project, scope), sources, targets, max_hops, types, limit)
+
+    def ranks(
+        self,
+        project: str,
+        seeds: Mapping[str, float],
+        types: Types = None,
+        scope: Scope = None,
+        damping: float = 0.5,
+        iterations: int = 12,
+        limit: int = 1000,
+    ) -> list[tuple[str, float]]:
+        """See ``GraphStore.ranks``."""
+        hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
+        return walk.ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
+
+    def owned_ranks(
+        self,
+        project: str,
+        seeds: Mapping[str, float],
+        types: Types = None,
+        scope: Scope = None,
+        damping: float = 0.5,
+        iterations: int = 12,
+        limit: int = 1000,
+    ) -> list[Rank]:
+        """See ``GraphStore.owned_ranks``."""
+        hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
+        return walk.owned_ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
+
+    def export(self, project: str) -> Iterator[DocumentGraph]:
+        """See ``GraphStore.export``."""
+        with self._database.parsing():
+            for row in self._database.each(_PARTS, project):
+                yield document_graph(_part(row))
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        self._database.close()
+
+    def _graph(self, project: str, scope: Scope) -> Graph:
+        known = self._kept(project, scope, self.generation(project))
+        if known is not None:
+            self.waits.note(0.0)
+            return known
+        began = time.perf_counter()
+        with self._building:
+            self.waits.note(time.perf_counter() - began)
+            generation, all = self._whole(project)
+            graph = self._kept(project, scope, generation) or seen(all, scope)
+            with self._guard:
+                self._graphs[project, scope] = generation, graph
+                self._graphs.move_to_end((project, scope))
+                while len(self._graphs) > _SCOPES:
+                    self._graphs.popitem(last=False)
+            return graph
+
+    def _kept(self, project: str, scope: Scope, generation: int) -> Graph | None:
+        with self._guard:
+            known = self._graphs.get((project, scope))
+            if known is None or known[0] != generation:
+                return None
+            self._graphs.move_to_end((project, scope))
+            return known[1]
+
+    def _whole(self, project: str) -> tuple[int, Whole]:
+        known = self._wholes.get(project)
+        with self._database.reading() as connection, self._database.parsing():
+            generation = _generation(connection, project)
+            if known is None or known[0] != generation:
+                known = self._wholes[project] = generation, _read(connection, project)
+        return known
+
+
+def _prepare(database: Database) -> None:
+    if database.version() < SCHEMA_VERSION:
+        with database.writing() as connection:
+            # Another process may have been first while this one waited, so the version is read again.
+            if database.version() == 0:
+                # executescript would commit the transaction around it
+                for statement in _SCHEMA.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    if (version := database.version()) != SCHEMA_VERSION:
+        raise unknown_layout(database.path, version, SCHEMA_VERSION)
+
+
+def _generation(connection: sqlite3.Connection, project: str) -> int:
+    row = connection.execute(_GENERATION, (project,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _grow(connection: sqlite3.Connection, project: str) -> None:
+    connection.execute(
+        "INSERT INTO projects VALUES (?, 1) ON CONFLICT DO UPDATE SET generation = generation + 1", (project,)
+    )
+
+
+def _row(project: str, part: Part) -> tuple[Any, ...]:
+    uri = next((node.anchor for node in part.nodes if node.id == part.document_id), "")
+    titles = _json([part.titles, part.types])
+    columns = (part.names.tobytes(), titles, part.edges.tobytes(), part.evidence.tobytes())
+    return project, part.document_id, uri, _json([_fields(node) for node in part.nodes]), *columns
+
+
+def _fields(node: Node) -> list[str | int]:
+    return [node.id, node.label, node.type, node.title, node.level, node.tokens, node.doc_tag, node.anchor]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _part(row: Sequence[Any]) -> Part:
+    id, nodes, names, titles, edges, evidence = row
+    named: tuple[list[str], list[str]] = json.loads(titles)
+    return Part(
+        id,
+        tuple([Node(*(*fields, id)) for fields in json.loads(nodes)]),
+        np.frombuffer(names, np.int64),
+        *named,
+        edges=np.frombuffer(edges, EDGE),
+        evidence=np.frombuffer(evidence, np.int64),
+    )
+
+
+def _read(connection: sqlite3.Connection, project: str) -> Whole:
+    row = connection.execute("SELECT edges, evidence FROM derived WHERE project = ?", (project,)).fetchone()
+    edges, evidence = row or (b"", b"")
+    parts = [_part(row) for row in connection.execute(_PARTS, (project,))]
+    return whole(parts, np.frombuffer(edges, EDGE), np.frombuffer(evidence, np.int64))

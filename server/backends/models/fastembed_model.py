@@ -1,0 +1,93 @@
+"""A model of fastembed's list, where that package is installed: text to unit vectors.
+
+The package is no dependency: it is looked for when a setting names it.
+
+Loading reads the files that are there and never asks the network; ``download`` does, and only
+`winnow model install` calls it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from server.backends.base import Vector
+from server.backends.models.onnx_folder import languages_of, unit
+from server.backends.models.scheduler import Turns
+from server.errors import WinnowError
+
+_ABSENT = "fastembed is not installed; run: pip install fastembed"
+
+
+class FastembedModel:
+    """The model ``name``, loaded from the files below ``models``. Safe to call from several threads.
+
+    Raises ``WinnowError("MODEL_UNAVAILABLE")`` where package, name or files are missing.
+    """
+
+    def __init__(self, name: str, models: Path) -> None:
+        self._model = _open(name, models, is_offline=True)
+        self._name = name
+        self._revision = _revision(models, name)
+        self._turns = Turns(self._embed_one)
+        self._dimension = int(self._model.embedding_size)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the model's name and with the bytes of its files."""
+        return f"fastembed/{self._name}/{self._revision}"
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        return self._dimension
+
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """English where the model's name says so, else not known."""
+        return languages_of(self._name)
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        """Unit vectors, shape (len(texts), dimension), in their order. Text beyond the window is cut."""
+        return self._turns.rows(texts) if texts else np.empty((0, self._dimension), dtype=np.float32)
+
+    def _embed_one(self, text: str) -> Vector:
+        return unit(next(iter(self._model.embed([text]))))
+
+
+def download(name: str, models: Path) -> None:
+    """Fetch the model's files below ``models``. Raises ``WinnowError("MODEL_UNAVAILABLE")`` where it cannot."""
+    _open(name, models, is_offline=False)
+
+
+def _open(name: str, models: Path, *, is_offline: bool) -> Any:
+    try:
+        kind = importlib.import_module("fastembed").TextEmbedding
+    except ImportError:
+        raise WinnowError("MODEL_UNAVAILABLE", _ABSENT) from None
+    known = {str(each["model"]).lower() for each in kind.list_supported_models()}
+    if name.lower() not in known:
+        raise WinnowError("MODEL_UNAVAILABLE", f"fastembed has no model {name!r}; it knows {len(known)} others")
+    try:
+        return kind(name, cache_dir=str(_folder(models, name)), threads=1, local_files_only=is_offline)
+    except Exception as error:  # the hub's client has exceptions of many kinds
+        advice = f"run: winnow model install --embedder fastembed:{name}" if is_offline else str(error)
+        raise WinnowError("MODEL_UNAVAILABLE", f"the files of {name} are not there; {advice}") from error
+
+
+def _folder(models: Path, name: str) -> Path:
+    return models / "fastembed" / name.replace("/", "--")
+
+
+def _revision(models: Path, name: str) -> str:
+    """A digest of the model's graphs, whatever the package's cache looks like."""
+    whole = hashlib.sha256()
+    for path in sorted(_folder(models, name).rglob("*.onnx*")):
+        with path.open("rb") as file:
+            whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()[:12]

@@ -1,0 +1,65 @@
+"""Which model a setting means, wherever its files lie: two processes that agree here give the same vectors.
+
+Told without loading anything: a server that shares an engine has no model runtime.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from server.backends.models import weights
+from server.settings import Settings
+
+GRAPHS = ("model.onnx", "onnx/model.onnx")
+TOKENIZER = "tokenizer.json"
+_SMALL = (TOKENIZER, "1_Pooling/config.json", "sentence_bert_config.json")
+_CHARS = 12
+
+
+def embedder_of(settings: Settings) -> str:
+    """The embedding model of these settings: the default by its weights, a folder by its files, others by name."""
+    kind, _, which = settings.embedder.whole.partition(":")
+    if kind == "minilm":
+        return f"{kind}:{weights.SHA256[weights.WEIGHTS][:_CHARS]}"
+    if kind == "onnx":
+        folder = Path(which).expanduser().resolve()
+        return f"{kind}:{folder.name}/{_identity(folder)}"  # the name is in the fingerprint of its vectors, too
+    return str(settings.embedder)
+
+
+def reranker_of(settings: Settings) -> str:
+    """The second stage of these settings, by its files; "" for none."""
+    return _identity(settings.reranker.resolve()) if settings.reranker else ""
+
+
+def digest(files: Sequence[Path]) -> str:
+    """Of the bytes of these files, in this order."""
+    whole = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()[:_CHARS]
+
+
+def _parts(folder: Path) -> list[Path]:
+    """The files of the graph in a model's folder, with what lies beside it."""
+    return [path for name in GRAPHS for path in sorted((folder / name).parent.glob("model.onnx*"))]
+
+
+def _identity(folder: Path) -> str:
+    """By its files; a folder that cannot be read is itself alone."""
+    try:
+        files = [*_parts(folder), *(path for name in _SMALL if (path := folder / name).is_file())]
+        states = tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
+        return _digest_of(states) if files else str(folder)
+    except OSError:
+        return str(folder)
+
+
+@lru_cache(maxsize=4)
+def _digest_of(states: tuple[tuple[Path, int, int], ...]) -> str:
+    """Hundreds of megabytes are read once, as long as they are as they were."""
+    return digest([path for path, _, _ in states])

@@ -1,0 +1,211 @@
+"""The vectors that count, whichever those are by now: a store that others may put another in the place of.
+
+Two things take the place of the open vectors while searches go on: those that ``winnow reindex`` made
+(``follow``), and, in a process that others wait for, the same vectors with their graph built (``optimize``). The
+embedded engine holds the interpreter until it is built, which takes seconds and more, so another process builds
+it, in a copy. Each search ends in the vectors that it began in; those that count no more are closed after the last
+one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from server.backends.base import Point, SparseVector, Vector, VectorStore
+from server.backends.catalogue import Binding, Catalogue
+from server.errors import WinnowError
+from server.models import Filters
+from server.runtime.waits import Waits, WriterClock
+
+# So many vectors that are bound so, with their graph built, bound anew; None where they are not built apart.
+BuildApart = Callable[[Binding, int], Binding | None]
+
+
+@dataclass(slots=True, eq=False)
+class _Opened:
+    store: VectorStore
+    binding: Binding
+    users: int = 0
+    is_former: bool = False
+
+
+class CurrentVectors:
+    """A ``VectorStore`` over the one that counts. ``waits`` counts how long searches waited for writes.
+
+    ``open_next`` opens other vectors of the catalogue beside those that are open. ``build_apart`` is None where
+    building may hold up this process; otherwise it is called after so many points as ``build_every`` says, too.
+    ``discard`` takes away what counts no more and nobody reads, ``on_close`` is called at the end.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        binding: Binding,
+        open_next: Callable[[Binding], VectorStore],
+        *,
+        build_apart: BuildApart | None = None,
+        build_every: int = 0,
+        discard: Callable[[Binding], None] = lambda binding: None,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.waits = Waits()
+        self._catalogue = catalogue
+        self._open_next = open_next
+        self._build_apart, self._build_every, self._unbuilt = build_apart, build_every, 0
+        self._discard, self._on_close = discard, on_close
+        self._clock = WriterClock()
+        self._guard = threading.Lock()
+        self._turning = threading.Lock()
+        self._now = _Opened(open_next(binding), binding)
+
+    @property
+    def binding(self) -> Binding:
+        """Which vectors are open."""
+        return self._now.binding
+
+    def is_current(self) -> bool:
+        """Whether the open vectors are those that count."""
+        return self._turning.locked() or self._catalogue.binding == self.binding
+
+    def follow(self) -> bool:
+        """Open what counts now, if that is something else; whether it is open. What does not open is left."""
+        if not self._turning.acquire(blocking=False):
+            return True  # somebody is about to, and what is open serves until then
+        try:
+            wanted = self._catalogue.binding
+            if wanted != self.binding:
+                self._turn_to(self._opened(wanted))
+        except WinnowError:
+            return False
+        finally:
+            self._turning.release()
+        return True
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """See ``VectorStore``."""
+        with self._writing() as store:
+            store.upsert(points)
+        self._unbuilt += len(points)
+        if self._build_apart and self._unbuilt >= self._build_every:
+            self.optimize()
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        """See ``VectorStore``."""
+        with self._writing() as store:
+            store.delete(chunk_ids)
+
+    def search_dense(
+        self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
+    ) -> list[tuple[str, float]]:
+        """See ``VectorStore``."""
+        with self._reading() as store:
+            return store.search_dense(vector, filters, limit, exact=exact)
+
+    def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:
+        """See ``VectorStore``."""
+        with self._reading() as store:
+            return store.search_sparse(vector, filters, limit)
+
+    def score_dense(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """See ``VectorStore``."""
+        with self._reading() as store:
+            return store.score_dense(vector, chunk_ids)
+
+    def score_sparse(self, vector: SparseVector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """See ``VectorStore``."""
+        with self._reading() as store:
+            return store.score_sparse(vector, chunk_ids)
+
+    def ids(self, project: str) -> Iterable[str]:
+        """See ``VectorStore``."""
+        with self._used() as store:
+            yield from store.ids(project)
+
+    def points(self, first: str = "") -> Iterator[Sequence[Point]]:
+        """See ``VectorStore``."""
+        with self._used() as store:
+            yield from store.points(first)
+
+    def count(self) -> int:
+        """See ``VectorStore``."""
+        with self._used() as store:
+            return store.count()
+
+    def flush(self) -> None:
+        """See ``VectorStore``."""
+        with self._writing() as store:
+            store.flush()
+
+    def optimize(self) -> None:
+        """See ``VectorStore``. The caller is the only writer."""
+        self._unbuilt = 0
+        if self._build_apart is not None and self._is_built_apart(self._build_apart):
+            return
+        with self._writing() as store:
+            store.optimize()
+
+    def warm(self) -> None:
+        """See ``VectorStore``."""
+        with self._used() as store:
+            store.warm()
+
+    def close(self) -> None:
+        """Close them, and let the next process in."""
+        self._now.store.close()
+        self._on_close()
+
+    def _is_built_apart(self, build: BuildApart) -> bool:
+        self.flush()
+        built = build(self.binding, self.count())
+        if built is None:
+            return False
+        with self._turning:
+            fresh = self._opened(built)
+            self._catalogue.bind(built)  # killed before this, the former count; after it, these
+            self._turn_to(fresh)
+        return True
+
+    def _opened(self, binding: Binding) -> _Opened:
+        with self._clock.running():  # the engine holds the interpreter meanwhile
+            return _Opened(self._open_next(binding), binding)
+
+    def _turn_to(self, fresh: _Opened) -> None:
+        with self._guard:
+            former, self._now = self._now, fresh
+            former.is_former = True
+            is_free = former.users == 0
+        if is_free:
+            self._end(former)
+
+    def _end(self, former: _Opened) -> None:
+        former.store.close()
+        self._discard(former.binding)
+
+    @contextmanager
+    def _used(self) -> Iterator[VectorStore]:
+        with self._guard:
+            one = self._now
+            one.users += 1
+        try:
+            yield one.store
+        finally:
+            with self._guard:
+                one.users -= 1
+                is_last = one.is_former and one.users == 0
+            if is_last:
+                self._end(one)
+
+    @contextmanager
+    def _reading(self) -> Iterator[VectorStore]:
+        before = self._clock.seconds
+        with self._used() as store:
+            yield store
+        self.waits.note(self._clock.seconds - before)
+
+    @contextmanager
+    def _writing(self) -> Iterator[VectorStore]:
+        with self._used() as store, self._clock.running():
+            yield store

@@ -1,0 +1,97 @@
+"""The graph of embedded vectors, built by another process in a copy of them.
+
+    python -m server.backends.vectors.index_build < job.json
+
+The engine of the vectors holds the interpreter until the graph is built: in a process that answers searches,
+nothing else would be answered meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import server
+from server.backends.base import EXACT_KB
+from server.backends.catalogue import Binding
+
+_STEPS_BACK = 10  # of niceness: behind those who answer
+_NUMBER_BYTES = 4
+
+
+def built_apart(store: Path, binding: Binding, count: int, memory_mb: int) -> Binding | None:
+    """A copy of these ``count`` vectors with their graph built, beside them.
+
+    None where they are so few that there is no graph, where there is no room, or where it fails. The caller is the
+    only writer, and has flushed. Blocks; other threads go on. A copy that does not come to its end is left over,
+    and taken away by whoever opens the store next.
+    """
+    if count * binding.dimension * _NUMBER_BYTES <= EXACT_KB * 1024:
+        return None
+    copy = store / f"vectors-{secrets.token_hex(4)}"
+    job = {"store": str(store), "vectors": copy.name, "dimension": binding.dimension, "memory_mb": memory_mb}
+    try:
+        shutil.copytree(store / binding.vectors, copy, copy_function=_copy_with_holes)
+        subprocess.run(
+            [sys.executable, "-m", __name__],
+            input=json.dumps(job).encode(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=Path(server.__file__).parents[1],
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        shutil.rmtree(copy, ignore_errors=True)
+        return None
+    return Binding(copy.name, binding.dimension)
+
+
+def _copy_with_holes(source: str, target: str) -> None:
+    """The engine's logs are mostly holes, which an ordinary copy would fill."""
+    with open(source, "rb") as read, open(target, "wb") as write:
+        size, at = os.fstat(read.fileno()).st_size, 0
+        os.ftruncate(write.fileno(), size)
+        while at < size:
+            try:
+                start = os.lseek(read.fileno(), at, os.SEEK_DATA)
+            except OSError:  # nothing but a hole is left
+                break
+            at = os.lseek(read.fileno(), start, os.SEEK_HOLE)
+            while start < at:
+                start += os.copy_file_range(read.fileno(), write.fileno(), at - start, start, start)
+
+
+def main() -> None:
+    """Build what the job names."""
+    from server.backends.vectors.edge import EdgeStore
+
+    os.nice(_STEPS_BACK)
+    job = json.load(sys.stdin)
+    made = EdgeStore(Path(job["store"]), job["dimension"], job["memory_mb"], vectors=job["vectors"], is_apart=True)
+    try:
+        made.optimize()
+    finally:
+        made.close()
+    _to_disk(Path(job["store"], job["vectors"]))
+
+
+def _to_disk(folder: Path) -> None:
+    """Return once all of it survives the machine: what the copy brought along was never flushed.
+
+    Whoever opens it then waits less for the disk, too, and holds the interpreter meanwhile.
+    """
+    for path in (folder, *folder.rglob("*")):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+if __name__ == "__main__":
+    main()

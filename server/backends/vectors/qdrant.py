@@ -1,0 +1,326 @@
+"""The other vector store: a Qdrant server, by URL. The same vectors, filters and rankings as ``edge``.
+
+One collection holds the projects of one catalogue. Every vector is there whole and at one byte a number: bytes in
+memory find, whole vectors say what stays. A write that the server was too busy for, or away for a moment, is tried
+again; a point has one id, so doing it twice has the same result. With more than one shard each counts the words of
+its own chunks, and BM25 scores differ a little from those of one.
+
+``:memory:`` instead of a URL runs the client's own
+imitation of a server, in Python and by brute force: for tests, it is unfit beyond 20,000 points.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from qdrant_client import QdrantClient, models
+from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from server.backends.base import (
+    DENSE,
+    EXACT_KB,
+    HNSW_EF,
+    HNSW_M,
+    LEXICAL,
+    OVERSAMPLING,
+    PAGE,
+    PAYLOAD_KEYS,
+    QUANTILE,
+    SEARCH_EF,
+    AnyOf,
+    AtLeast,
+    Below,
+    Condition,
+    Point,
+    SparseVector,
+    Vector,
+    conditions,
+    point_as_written,
+)
+from server.configuration.addresses import Address
+from server.errors import WinnowError
+from server.ids import chunk_of_point, point_id
+from server.models import Filters
+from server.runtime.deadlines import current
+
+MEMORY = ":memory:"
+_TIMEOUT_SECONDS = 10
+# Waits between attempts to write, in seconds: a server that restarts is back within them, or is down.
+_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
+_BUSY = frozenset({429, 500, 502, 503, 504})
+_AT_ONCE = 256  # points in one request: about a megabyte
+_INDEXES = {"keyword": models.PayloadSchemaType.KEYWORD, "float": models.PayloadSchemaType.FLOAT}
+
+_BYTES = models.ScalarQuantization(
+    scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=QUANTILE, always_ram=True)
+)
+_NEAREST = models.SearchParams(
+    hnsw_ef=SEARCH_EF,
+    quantization=models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING),
+)
+_EXACT = models.SearchParams(exact=True)
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a collection is spread over a cluster, and whether whole vectors and the graph stay on disk."""
+
+    shards: int = 1
+    replicas: int = 1
+    on_disk: bool = True
+
+
+ONE = Layout()
+
+
+class QdrantStore:
+    """A ``VectorStore`` in the collection ``collection`` of the server at ``url``, made where there is none.
+
+    ``layout`` counts where the collection is made; one that is there keeps its own. Every method raises
+    ``WinnowError("INDEX_UNAVAILABLE")`` where the server does not answer.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        dimension: int,
+        *,
+        collection: str = "winnow",
+        api_key: str | None = None,
+        layout: Layout = ONE,
+    ) -> None:
+        self._address = Address(url)
+        self._layout = layout
+        self._name = collection
+        self._client = self._asked(lambda: _connect(url, api_key))
+        self._asked(lambda: self._prepare(dimension))
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Put the points in; a point with a known id replaces it."""
+        for start in range(0, len(points), _AT_ONCE):
+            some = [_point(point) for point in points[start : start + _AT_ONCE]]
+            self._written(lambda some=some: self._client.upsert(self._name, some, wait=True))  # type: ignore[misc]
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        """Take the points out; unknown ids are no error."""
+        if chunk_ids:
+            points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
+            self._written(lambda: self._client.delete(self._name, models.PointIdsList(points=points), wait=True))
+
+    def search_dense(
+        self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
+    ) -> list[tuple[str, float]]:
+        """The ``limit`` nearest chunks by cosine, best first; ``exact``: by a scan, so that none is missed."""
+        return self._search(vector.tolist(), DENSE, _filter(filters), limit, _EXACT if exact else _NEAREST)
+
+    def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:
+        """The ``limit`` best chunks by BM25, best first; only such as share a term."""
+        return self._search(_sparse(vector), LEXICAL, _filter(filters), limit) if vector.indices else []
+
+    def score_dense(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """The cosine of each of these chunks that has a vector."""
+        return self._score(vector.tolist(), DENSE, chunk_ids)
+
+    def score_sparse(self, vector: SparseVector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """The BM25 score of each of these chunks that shares a term."""
+        return self._score(_sparse(vector), LEXICAL, chunk_ids) if vector.indices else {}
+
+    def ids(self, project: str) -> Iterable[str]:
+        """Every chunk of the project, in the order of their numbers."""
+        for page in self._pages(_filter(Filters(project)), None, PAGE, whole=False):
+            yield from (_chunk(record.id) for record in page)
+
+    def points(self, first: str = "") -> Iterator[Sequence[Point]]:
+        """Every point of all projects from the chunk ``first`` on, in the order of their numbers, in pages."""
+        for page in self._pages(None, point_id(first) if first else None, _AT_ONCE, whole=True):
+            yield [_kept(record) for record in page]
+
+    def count(self) -> int:
+        """Points in all projects."""
+        return self._asked(lambda: self._client.count(self._name, exact=True, timeout=_patience())).count
+
+    def flush(self) -> None:
+        """Nothing to do: every write waited until the server had it in its log."""
+
+    def optimize(self) -> None:
+        """Nothing to do: the server builds its graph by itself."""
+
+    def warm(self) -> None:
+        """Nothing to do: the server has memory of its own."""
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def _prepare(self, dimension: int) -> None:
+        if not self._client.collection_exists(self._name):
+            self._client.create_collection(
+                self._name,
+                vectors_config={
+                    DENSE: models.VectorParams(
+                        size=dimension, distance=models.Distance.COSINE, on_disk=self._layout.on_disk
+                    ),
+                },
+                sparse_vectors_config={LEXICAL: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                hnsw_config=models.HnswConfigDiff(
+                    m=HNSW_M,
+                    ef_construct=HNSW_EF,
+                    full_scan_threshold=EXACT_KB,
+                    on_disk=self._layout.on_disk,
+                ),
+                quantization_config=_BYTES,
+                shard_number=self._layout.shards,
+                replication_factor=self._layout.replicas,
+            )
+        if self._address.whole != MEMORY:  # the imitation has no payload indexes and warns
+            self._index_payload()
+
+    def _index_payload(self) -> None:
+        """Have an index on every key of a filter; a collection from before may lack some."""
+        present = self._client.get_collection(self._name).payload_schema
+        for key in PAYLOAD_KEYS.keys() - present.keys():
+            self._client.create_payload_index(self._name, key, _INDEXES[PAYLOAD_KEYS[key]], wait=True)
+
+    def _pages(
+        self, where: models.Filter | None, offset: Any, size: int, *, whole: bool
+    ) -> Iterator[Sequence[models.Record]]:
+        while True:
+            records, offset = self._asked(
+                lambda at=offset: self._client.scroll(  # type: ignore[misc]
+                    self._name,
+                    where,
+                    limit=size,
+                    offset=at,
+                    with_payload=whole,
+                    with_vectors=whole,
+                    timeout=_patience(),
+                )
+            )
+            yield records
+            if offset is None:
+                return
+
+    def _search(
+        self,
+        query: Any,
+        using: str,
+        where: models.Filter,
+        limit: int,
+        params: models.SearchParams | None = None,
+    ) -> list[tuple[str, float]]:
+        answer = self._asked(
+            lambda: self._client.query_points(
+                self._name,
+                query=query,
+                using=using,
+                query_filter=where,
+                search_params=params if self._address.whole != MEMORY else None,  # the imitation always scans
+                limit=limit,
+                with_payload=False,
+                with_vectors=False,
+                timeout=_patience(),
+            )
+        )
+        return [(_chunk(found.id), found.score) for found in answer.points]
+
+    def _score(self, query: Any, using: str, chunk_ids: Sequence[str]) -> dict[str, float]:
+        if not chunk_ids:
+            return {}
+        points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
+        where = models.Filter(must=[models.HasIdCondition(has_id=points)])
+        return dict(self._search(query, using, where, len(points), _EXACT if using == DENSE else None))
+
+    def _written(self, write: Callable[[], R]) -> R:
+        """Do it, again where the server was too busy or away: writes are idempotent."""
+
+        def patient() -> R:
+            for pause in _PAUSES:
+                try:
+                    return write()
+                except Exception as error:
+                    if (wait := _wait(error, pause)) is None:
+                        raise
+                    time.sleep(wait)
+            return write()
+
+        return self._asked(patient)
+
+    def _asked(self, question: Callable[[], R]) -> R:
+        # The client raises its own, httpx's and gRPC's exceptions, and ValueError for what a server refuses.
+        deadline = current()
+        deadline.check()
+        try:
+            return question()
+        except Exception as error:
+            deadline.check()  # who asked for too little time did not find a server that is down
+            raise WinnowError(
+                "INDEX_UNAVAILABLE",
+                f"the Qdrant server at {self._address} does not answer: "
+                f"{self._address.without_credentials(error)}",
+                retryable=True,
+            ) from error
+
+
+def _patience() -> int:
+    """Seconds until the server must have answered, of which it knows whole ones only."""
+    return max(1, math.ceil(current().at_most(_TIMEOUT_SECONDS)))
+
+
+def _wait(error: Exception, pause: float) -> float | None:
+    """How long to wait before the next attempt, in seconds; None where another one would end like this one."""
+    match error:
+        case ResourceExhaustedResponse():
+            return min(float(error.retry_after_s), _PAUSES[-1])
+        case UnexpectedResponse():
+            return pause if error.status_code in _BUSY else None
+        case ResponseHandlingException():  # the connection: refused, reset, timed out
+            return pause
+        case _:
+            return None
+
+
+def _connect(url: str, api_key: str | None) -> QdrantClient:
+    if url == MEMORY:
+        return QdrantClient(MEMORY)
+    return QdrantClient(url=url, api_key=api_key, timeout=_TIMEOUT_SECONDS, check_compatibility=False)
+
+
+def _point(point: Point) -> models.PointStruct:
+    vectors: dict[str, Any] = {LEXICAL: _sparse(point.sparse)}
+    if point.dense is not None:
+        vectors[DENSE] = point.dense.tolist()
+    payload = {key: list(value) if isinstance(value, tuple) else value for key, value in point.payload.items()}
+    return models.PointStruct(id=point_id(point.chunk_id), vector=vectors, payload=payload)
+
+
+def _sparse(vector: SparseVector) -> models.SparseVector:
+    return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
+
+
+def _kept(record: models.Record) -> Point:
+    return point_as_written(_chunk(record.id), record.vector, record.payload or {})
+
+
+def _filter(filters: Filters) -> models.Filter:
+    return models.Filter(must=[_condition(condition) for condition in conditions(filters)])
+
+
+def _condition(condition: Condition) -> models.FieldCondition:
+    match condition:
+        case AnyOf(key, values):
+            return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
+        case AtLeast(key, number):
+            return models.FieldCondition(key=key, range=models.Range(gte=number))
+        case Below(key, number):
+            return models.FieldCondition(key=key, range=models.Range(lt=number))
+
+
+def _chunk(point: object) -> str:
+    return chunk_of_point(int(str(point)))

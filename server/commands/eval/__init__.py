@@ -1,0 +1,192 @@
+"""``winnow eval``: how well a collection's documents are ranked and quoted, and golden questions answered."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+import typer
+
+from server.commands.terminal.output import FAILED, Json, Store, command, errors_shown, print_json, tell
+from server.errors import WinnowError
+from server.settings import Settings, load_settings
+
+app = command()
+
+_PROJECT = "eval"
+_GOLDEN = Path("tests", "golden")
+_AT_LEAST = 0.9
+
+Kind = Literal["ranking", "quotes", "golden"]
+# Option -> the measurements that it means something to, and what to do about it in the others.
+_BELONGS: Mapping[str, tuple[tuple[Kind, ...], str]] = MappingProxyType(
+    {
+        "--mode": (("ranking",), "is for rankings; leave it out"),
+        "--evidence": (("quotes", "golden"), "is for quotes; add --quotes or --golden"),
+        "--set": (("golden",), "is for golden questions; add --golden"),
+        "--at-least": (("golden",), "is for golden questions; add --golden"),
+    }
+)
+
+_EPILOG = """
+Each of the three indexes into a throw-away store; with --store DIR the index is kept and re-used.
+
+DIR alone: how well documents are ranked. DIR holds corpus.jsonl (_id, title, text), queries.jsonl (_id, text) and
+qrels.tsv (query-id, corpus-id, score, with a header).
+
+DIR --quotes: one call of kb.retrieve_evidence for each query of such a collection. How many of the judged
+documents are quoted, for how many tokens, against the five best chunks in full?
+
+--golden: does the answer to a golden question stand in the quotes of one call? DIR is tests/golden below the
+working folder unless given; its golden.toml names the sets. Exit code: 0 when the share that is answered reaches
+--at-least, 1 when not.
+
+Examples: winnow eval data/scifact | winnow eval data/scifact --mode hybrid --fusion rrf --json |
+winnow eval data/2wiki --mode graph | winnow eval data/hotpot --quotes | winnow eval --golden |
+winnow eval --golden --set documentation --evidence dense
+"""
+
+
+@app.command(epilog=_EPILOG)
+def evaluate(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="DIR", help="folder of a collection, or of golden questions", show_default=False),
+    ] = None,
+    quotes: Annotated[bool, typer.Option("--quotes", help="measure what one call quotes")] = False,
+    golden: Annotated[bool, typer.Option("--golden", help="ask golden questions")] = False,
+    mode: Annotated[
+        Literal["hybrid", "lexical", "dense", "graph", "all"] | None,
+        typer.Option(
+            "--mode",
+            help="what is measured: lexical, dense, hybrid (both legs joined), graph (hybrid, hybrid_local and "
+            "multi_hop) or all (default), which also joins the legs by ranks",
+            show_default=False,
+        ),
+    ] = None,
+    fusion: Annotated[
+        Literal["convex", "rrf"] | None,
+        typer.Option("--fusion", help="how the legs are joined (default: the setting)", show_default=False),
+    ] = None,
+    evidence: Annotated[
+        Literal["lexical", "dense"] | None,
+        typer.Option("--evidence", help="how quotes are scored (default: the setting)", show_default=False),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option("--set", metavar="NAME", help="only this set of golden questions", show_default=False),
+    ] = None,
+    at_least: Annotated[
+        float | None,
+        typer.Option(
+            "--at-least",
+            min=0,
+            max=1,
+            help="share of golden questions to answer (default: 0.9)",
+            show_default=False,
+        ),
+    ] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how well a collection is ranked or quoted, or how many golden questions are answered."""
+    given = {"--mode": mode, "--evidence": evidence, "--set": only, "--at-least": at_least}
+    with errors_shown(as_json=as_json):
+        kind = _kind(golden=golden, quotes=quotes, given=given)
+        with _settings(store, fusion=fusion, evidence=evidence) as settings:
+            figures = _measured(kind, folder, settings, mode or "all", only)
+    if as_json:
+        print_json(figures)
+    else:
+        tell(*_LINES[kind](figures))
+    if kind == "golden" and figures["all"]["answered"] < (_AT_LEAST if at_least is None else at_least):
+        raise typer.Exit(FAILED)
+
+
+def _kind(*, golden: bool, quotes: bool, given: Mapping[str, Any]) -> Kind:
+    if golden and quotes:
+        raise WinnowError(
+            "INVALID_REQUEST", "--quotes is for collections, --golden for questions; give one of them"
+        )
+    kind: Kind = "golden" if golden else "quotes" if quotes else "ranking"
+    for option, (kinds, advice) in _BELONGS.items():
+        if given[option] is not None and kind not in kinds:
+            raise WinnowError("INVALID_REQUEST", f"{option} {advice}")
+    return kind
+
+
+@contextmanager
+def _settings(store: str | None, **chosen: str | None) -> Iterator[Settings]:
+    """The settings over the store that was asked for, or over a throw-away one; nothing confines a search."""
+    with tempfile.TemporaryDirectory(prefix="winnow-eval-") as scratch:
+        unconfined = {"projects": (), "doc_tags": (), "environment": "", "repositories": ()}
+        yield load_settings(store=store or scratch, project=_PROJECT, **unconfined, **chosen)
+
+
+def _measured(kind: Kind, folder: Path | None, settings: Settings, mode: str, only: str | None) -> dict[str, Any]:
+    from server.commands.eval import measurements  # brings engines and model runtimes along
+
+    if kind == "golden":
+        return measurements.golden(folder or _GOLDEN, settings, only)
+    if folder is None:
+        raise WinnowError("INVALID_REQUEST", "give the folder of a collection, or --golden; see --help")
+    return (
+        measurements.quotes(folder, settings) if kind == "quotes" else measurements.ranking(folder, settings, mode)
+    )
+
+
+# --- for people -------------------------------------------------------------------------------------------
+
+
+def _ranking_lines(figures: dict[str, Any]) -> Iterator[str]:
+    names = list(next(iter(figures["legs"].values())))
+    yield from (_collection_line(figures), "")
+    yield f"{'':<14}{''.join(f'{name:>12}' for name in names)}"
+    for leg, row in figures["legs"].items():
+        yield f"{leg:<14}{''.join(f'{row[name]:>12.4f}' for name in names)}"
+    latency = figures["latency_ms"]
+    yield f"\na query takes {latency['p50']} ms (p50), {latency['p95']} ms (p95)"
+
+
+def _quotes_lines(figures: dict[str, Any]) -> Iterator[str]:
+    yield from (f"{_collection_line(figures)}, quotes scored {figures['evidence']}", "")
+    yield f"{'':<14}{'recall':>10}{'all gold':>10}{'tokens p50':>12}{'p95':>8}"
+    for name, shown in (("quotes", "quotes"), ("full_chunks", "5 full chunks")):
+        row, tokens = figures[name], figures[name]["tokens"]
+        numbers = f"{row['recall']:>10.4f}{row['all_gold']:>10.4f}"
+        yield f"{shown:<14}{numbers}{tokens['p50']:>12,}{tokens['p95']:>8,}"
+
+
+def _collection_line(figures: dict[str, Any]) -> str:
+    return (
+        f"{figures['collection']}: {figures['documents']:,} documents, {figures['chunks']:,} chunks, "
+        f"{figures['queries']:,} queries"
+    )
+
+
+def _golden_lines(figures: dict[str, Any]) -> Iterator[str]:
+    shares, tokens = f"{'answered':>10}{'document':>10}{'on top':>8}", f"{'tokens p50':>12}{'p95':>8}{'max':>8}"
+    yield f"{'':<16}{'questions':>10}{shares}{tokens}"
+    for name, row in {**figures["sets"], "all": figures["all"]}.items():
+        shares = f"{row['answered']:>10.4f}{row['with_document']:>10.4f}{row['top_document']:>8.4f}"
+        tokens = f"{row['tokens']['p50']:>12,}{row['tokens']['p95']:>8,}{row['tokens']['max']:>8,}"
+        yield f"{name:<16}{row['questions']:>10}{shares}{tokens}"
+    for name, row in figures["sets"].items():
+        yield from ("", f"{name}, not answered by the quotes of one call:") if row["failed"] else ()
+        for failed in row["failed"]:
+            then = "a second call shows it" if failed["calls"] else "nor does a second call show it"
+            yield f"  {failed['id']}: {_LACKED[failed['lacked']]}; {then}"
+
+
+_LACKED = {
+    "document": "the document was not among the passages",
+    "chunk": "the document was, the passage was not",
+    "quote": "the passage was, the words were not quoted",
+}
+_LINES: Mapping[Kind, Callable[[dict[str, Any]], Iterator[str]]] = MappingProxyType(
+    {"ranking": _ranking_lines, "quotes": _quotes_lines, "golden": _golden_lines}
+)

@@ -1,0 +1,309 @@
+"""The three measurements of ``winnow eval``: rankings and quotes of a collection, and golden questions."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from server.app import knowledge_base
+from server.commands.ingest import progress_shown
+from server.commands.terminal.output import complain
+from server.demo.stdlib import corpus
+from server.errors import WinnowError
+from server.ingest.documents import RawDocument, Unreadable
+from server.ingest.pipeline import Progress, Report, Target, ingest_documents, ingest_paths
+from server.ingest.readers import Flaw, read
+from server.ingest.target import target_of
+from server.knowledge import KnowledgeBase
+from server.models import Filters, Hit
+from server.opening import Backends, open_backends
+from server.operations.base import Answer, Caller
+from server.retrieval.evaluation import (
+    DEEPEST,
+    Collection,
+    Retrieved,
+    by_document,
+    measure,
+    percentile,
+    read_collection,
+    recall_of,
+)
+from server.retrieval.golden import GoldenSet, Outcome, Question, Seen, figures, miss_of, read_golden, shortfall
+from server.retrieval.graph import Walk
+from server.retrieval.hybrid import Fusion, Mode
+from server.sessions.passage_store import Session
+from server.settings import Settings
+from server.tiers import measure as size_of
+
+_LEGS: dict[str, tuple[str, ...]] = {
+    "lexical": ("lexical",),
+    "dense": ("dense",),
+    "hybrid": ("fused",),
+    "graph": ("fused", "hybrid_local", "multi_hop"),
+    "all": ("lexical", "dense", "ranks", "fused", "hybrid_local", "multi_hop"),
+}
+_MODES: dict[str, tuple[Mode, Walk]] = {
+    "lexical": ("lexical", "none"),
+    "dense": ("dense", "none"),
+    "ranks": ("hybrid", "none"),
+    "fused": ("hybrid", "none"),
+    "hybrid_local": ("hybrid", "hybrid_local"),
+    "multi_hop": ("hybrid", "multi_hop"),
+}
+_TOP = 10  # what a user asks for: latency is measured with this limit
+# Documents are ranked by their best chunk, so enough chunks are fetched that 100 documents come out.
+_CHUNKS_PER_DOCUMENT_MARGIN = 2
+_FULL_CHUNKS = 5  # what quotes are compared with
+_WITHOUT_MODEL = "by words alone, with WINNOW_EMBEDDING=off"
+
+Ingest = Callable[[Target, Callable[[Progress], None]], Report]
+
+
+@contextmanager
+def _indexed(
+    settings: Settings, name: str, ingest: Ingest, instead: str
+) -> Iterator[tuple[Backends, dict[str, int]]]:
+    """The index once ``ingest`` has filled it. ``instead``: what to measure without a model, "" where all can."""
+    backends = open_backends(settings, wait_for_model=True)
+    try:
+        if instead and settings.embedding != "off" and backends.embedder.wait() is None:
+            raise WinnowError("MODEL_UNAVAILABLE", f"{backends.embedder.why}; or measure {instead}")
+        target = target_of(settings, backends, backends.embedder.ready())
+        with progress_shown(f"indexing {name}") as on_progress:
+            report = ingest(target, on_progress)
+        if report.failures:
+            first = report.failures[0]
+            raise WinnowError("INVALID_REQUEST", f"{name}: {first.name}: {first.reason}")
+        (info,) = (one for one in backends.catalogue.projects() if one.name == settings.project)
+        yield backends, {"documents": info.documents, "chunks": info.chunks}
+    finally:
+        backends.close()
+
+
+def _of_collection(collection: Collection) -> Ingest:
+    return lambda target, on_progress: ingest_paths(target, [collection.corpus], progress=on_progress)
+
+
+# --- rankings ---------------------------------------------------------------------------------------------
+
+
+def ranking(folder: Path, settings: Settings, mode: str) -> dict[str, Any]:
+    """How each leg ranks the documents of a collection, and how long a query takes."""
+    collection = read_collection(folder)
+    instead = "" if mode == "lexical" else "with --mode lexical"
+    with _indexed(settings, collection.name, _of_collection(collection), instead) as (backends, counts):
+        legs = [leg for leg in _LEGS[mode] if backends.graph or _MODES[leg][1] == "none"]
+        ranker = _Ranker(backends, settings.project, _documents(backends, settings.project))
+        depth = DEEPEST * _CHUNKS_PER_DOCUMENT_MARGIN * -(-counts["chunks"] // counts["documents"])
+        return {
+            "collection": collection.name,
+            **counts,
+            "queries": len(collection.queries),
+            "legs": {leg: ranker.leg(collection, depth, leg) for leg in legs},
+            "latency_ms": ranker.latency(collection, legs[-1]),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranker:
+    """Ranks documents; ``records`` is chunk id to the ``_id`` of its record."""
+
+    backends: Backends
+    project: str
+    records: Mapping[str, str]
+
+    def leg(self, collection: Collection, depth: int, leg: str) -> dict[str, float]:
+        run = {}
+        for query, text in collection.queries.items():
+            hits = self._hits(text, depth, leg)
+            run[query] = by_document((self.records[hit.chunk_id], hit.score) for hit in hits)
+        return measure(run, collection.judgements)
+
+    def latency(self, collection: Collection, leg: str) -> dict[str, float]:
+        taken = []
+        for text in collection.queries.values():
+            began = time.perf_counter()
+            self._hits(text, _TOP, leg)
+            taken.append((time.perf_counter() - began) * 1000)
+        shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+        return {name: round(percentile(taken, share), 2) for name, share in shares.items()}
+
+    def _hits(self, text: str, limit: int, leg: str) -> Sequence[Hit]:
+        mode, walk = _MODES[leg]
+        fusion: Fusion | None = "rrf" if leg == "ranks" else None
+        search = self.backends.retriever.search
+        return search(text, Filters(self.project), limit, mode=mode, walk=walk, fusion=fusion).hits
+
+
+def _documents(backends: Backends, project: str) -> dict[str, str]:
+    """Chunk id to the ``_id`` of its record."""
+    found = {}
+    for document in backends.catalogue.documents(project):
+        for chunk in backends.catalogue.chunks(document.id, project):
+            found[chunk.id] = _record(document.uri)
+    return found
+
+
+def _record(uri: str) -> str:
+    """The ``_id`` of a collection's record, from its uri."""
+    return uri.partition("#")[2]
+
+
+# --- quotes -----------------------------------------------------------------------------------------------
+
+
+def quotes(folder: Path, settings: Settings) -> dict[str, Any]:
+    """How many of the judged documents one evidence call quotes, against the best chunks in full."""
+    collection = read_collection(folder)
+    with _indexed(settings, collection.name, _of_collection(collection), _WITHOUT_MODEL) as (_, counts):
+        pass
+    _say(f"{collection.name}: {len(collection.queries):,} queries")
+    quoted, full = asyncio.run(_retrieved(settings, collection))
+    return {
+        "collection": collection.name,
+        **counts,
+        "queries": len(collection.queries),
+        "evidence": settings.evidence,
+        "quotes": recall_of(quoted, collection.judgements),
+        "full_chunks": recall_of(full, collection.judgements),
+    }
+
+
+async def _retrieved(
+    settings: Settings, collection: Collection
+) -> tuple[dict[str, Retrieved], dict[str, Retrieved]]:
+    quoted, full = {}, {}
+    async with _answering(settings) as kb:
+        for query, text in collection.queries.items():
+            caller = kb.caller(f"query {query}")
+            answer = await kb.call("kb.retrieve_evidence", {"question": text}, caller)
+            seen = _seen(kb.scratch.session(caller.connection), answer)
+            quoted[query] = Retrieved(frozenset(map(_record, seen.documents)), seen.tokens)
+            full[query] = await _full_chunks(kb, text, caller)
+    return quoted, full
+
+
+async def _full_chunks(kb: KnowledgeBase, query: str, caller: Caller) -> Retrieved:
+    arguments = {"query": query, "top_k": _FULL_CHUNKS, "response_mode": "full"}
+    rows = (await kb.call("semantic_search", arguments, caller)).payload["results"]
+    return Retrieved(frozenset(_record(row["metadata"]["file"]) for row in rows), size_of(rows).tokens)
+
+
+# --- golden questions -------------------------------------------------------------------------------------
+
+
+def golden(folder: Path, settings: Settings, only: str | None) -> dict[str, Any]:
+    """How many golden questions are answered by the quotes of one call, set by set and together."""
+    sets: dict[str, Any] = {}
+    outcomes: list[Outcome] = []
+    for one in read_golden(folder, only):
+        # A store of its own: how rare a word is depends on all that a store holds.
+        own = settings.model_copy(update={"store": settings.store / one.name})
+        with _indexed(own, one.name, _of_set(one), _WITHOUT_MODEL) as (backends, counts):
+            model = backends.catalogue.embedding(own.project)
+        _say(f"{one.name}: {len(one.questions)} questions")
+        asked, noted = asyncio.run(_asked(own, one.questions))
+        sets[one.name] = {**counts, "model": model, **figures(asked), **noted, **shortfall(asked)}
+        outcomes += asked
+    return {
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        "evidence": settings.evidence,
+        "all": figures(outcomes),
+        "sets": sets,
+    }
+
+
+def _of_set(golden: GoldenSet) -> Ingest:
+    def ingest(target: Target, on_progress: Callable[[Progress], None]) -> Report:
+        return ingest_documents(target, golden.name, documents_of(golden), progress=on_progress)
+
+    return ingest
+
+
+def documents_of(golden: GoldenSet) -> Iterator[RawDocument]:
+    """What is indexed before the questions of a set are asked. Raises ``Unreadable``."""
+    if golden.root is None:
+        for module in corpus():
+            yield RawDocument(f"{module.name}.md", "markdown", module.name, module.markdown())
+        return
+    for path in golden.files:
+        for document in read(path, path.relative_to(golden.root).as_posix()):
+            if isinstance(document, Flaw):
+                raise Unreadable(f"{document.name}: {document.reason}")
+            yield document
+
+
+async def _asked(settings: Settings, questions: Sequence[Question]) -> tuple[list[Outcome], dict[str, Any]]:
+    """Every question in a session of its own; and what the answers noted, all together."""
+    async with _answering(settings) as kb:
+        outcomes = [await _ask(kb, question) for question in questions]
+        noted = kb.figures.snapshot()
+        for name in ("answers", "calls", "scripts", "queue_waits"):  # of tools and scripts, and none was called
+            del noted[name]
+        return outcomes, noted
+
+
+@asynccontextmanager
+async def _answering(settings: Settings) -> AsyncIterator[KnowledgeBase]:
+    """A knowledge base in this process: what sessions hold is looked at from inside."""
+    kb = knowledge_base(settings, wait_for_model=True)
+    try:
+        await kb.open()
+        yield kb
+    finally:
+        await kb.aclose()
+
+
+async def _ask(kb: KnowledgeBase, question: Question) -> Outcome:
+    caller = kb.caller(f"golden {question.id}")
+    session = kb.scratch.session(caller.connection)
+    answer = await kb.call("kb.retrieve_evidence", {"question": question.question}, caller)
+    first = _seen(session, answer)
+    miss = miss_of(question, first, _searched(session))
+    if miss is None:
+        return Outcome(question, first, 1, first.bytes, None)
+    more = await _second_call(kb, caller, question, answer)
+    return Outcome(question, first, 2 if more else None, first.bytes + (more.bytes if more else 0), miss)
+
+
+async def _second_call(kb: KnowledgeBase, caller: Caller, question: Question, answer: Answer) -> Seen | None:
+    """The answer with the words in it, of those that one more call could get: around a quote, or the next page."""
+    for passage_id in dict.fromkeys(quote["passage_id"] for quote in answer.payload["quotes"]):
+        excerpt = (await kb.call("kb.expand_excerpt", {"passage_id": passage_id}, caller)).payload
+        if question.is_answered([excerpt["excerpt"]]):
+            size = size_of(excerpt)
+            return Seen((excerpt["excerpt"],), (), size.tokens, size.bytes)
+    cursor = answer.payload["next_cursor"]
+    if cursor is None:
+        return None
+    arguments = {"question": question.question, "cursor": cursor}
+    seen = _seen(kb.scratch.session(caller.connection), await kb.call("kb.retrieve_evidence", arguments, caller))
+    return seen if question.is_answered(seen.texts) else None
+
+
+def _seen(session: Session, answer: Answer) -> Seen:
+    rows, size = answer.payload["quotes"], size_of(answer.payload)
+    kept = [session.get(row["passage_id"]) for row in rows]
+    return Seen(
+        tuple(row["quote"] for row in rows),
+        tuple(one.passage.document.uri for one in kept if one is not None),
+        size.tokens,
+        size.bytes,
+        answer.payload["next_cursor"] is not None,
+    )
+
+
+def _searched(session: Session) -> list[tuple[str, str]]:
+    """The passages that quotes were looked for in: a session that has asked once holds no other."""
+    kept = [session.get(passage_id) for passage_id in session.ids()]
+    return [(one.passage.document.uri, one.passage.chunk.text) for one in kept if one is not None]
+
+
+def _say(line: str) -> None:
+    complain(line)

@@ -1,0 +1,287 @@
+"""``winnow graph``: the knowledge graph for people, and its way from one store to another."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from server.commands.terminal.output import Json, Project, Store, command, complain, errors_shown, print_json, tell
+from server.errors import WinnowError
+from server.settings import Settings, load_settings
+from server.text.printable import one_line
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+    from server.backends.catalogue import Catalogue
+    from server.commands.graph.portrait import Group, Portrait, Row
+    from server.graph.base import GraphStore
+
+app = command(
+    no_args_is_help=True,
+    help="Look at the knowledge graph, draw it again, move it elsewhere.",
+    epilog='Examples: winnow graph show "ConfigMap" | winnow graph show "ConfigMap" --html configmap.html | '
+    "winnow graph stats --json | winnow graph export graph.jsonl | winnow graph rebuild",
+)
+
+_AT_ONCE = 200  # documents in one change of the store
+_PIPED_COLUMNS = 160  # where nobody says how wide a line may be
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The graph of a project and the catalogue that it follows."""
+
+    settings: Settings
+    catalogue: Catalogue
+    graph: GraphStore
+
+    @property
+    def project(self) -> str:
+        return self.settings.project
+
+
+@app.command(
+    epilog='Examples: winnow graph show "ConfigMap" | winnow graph show "ConfigMap" --hops 2 --svg map.svg'
+)
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="what to look at: a name, a title or an id")],
+    hops: Annotated[int, typer.Option("--hops", min=1, max=2, help="how far to look, 1 or 2")] = 1,
+    rows: Annotated[int, typer.Option("--rows", min=1, max=50, help="how many of each kind of relation")] = 6,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="draw it to this file", show_default=False)
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="the drawing and its words as one page", show_default=False),
+    ] = None,
+    store: Store = None,
+    project: Project = None,
+    as_json: Json = False,
+) -> None:
+    """Show what is around a thing: the strongest of each kind of relation."""
+    with errors_shown(as_json=as_json), _opened(store, project) as opened:
+        from server.commands.graph.drawing import page
+        from server.commands.graph.drawing import svg as drawn
+        from server.commands.graph.portrait import Looking, portrait
+        from server.opening import scopes
+
+        scope = scopes(opened.catalogue)(_confined(opened.settings))
+        found = portrait(Looking(opened.graph, opened.project, scope, rows), name, hops)
+        for path, draw in ((svg, drawn), (html, page)):
+            if path is not None:
+                _write(path, draw(found))
+    if as_json:
+        print_json(asdict(found))
+    elif svg is None and html is None:
+        _print(_tree(found))
+
+
+@app.command(epilog="Examples: winnow graph stats | winnow graph stats --project notes --json")
+def stats(store: Store = None, project: Project = None, as_json: Json = False) -> None:
+    """Count nodes, entities and edges by type."""
+    with errors_shown(as_json=as_json), _opened(store, project) as opened:
+        counts = opened.graph.counts(opened.project)
+        figures = {
+            "project": opened.project,
+            "documents": len(opened.graph.documents(opened.project)),
+            "generation": opened.graph.generation(opened.project),
+            "nodes": dict(counts.labels),
+            "entities": dict(counts.entity_types),
+            "edges": dict(counts.edge_types),
+        }
+    if as_json:
+        print_json(figures)
+        return
+    from server.commands.ingest import count_lines
+
+    tell(
+        f"{figures['project']}: the graph of {figures['documents']:,} documents",
+        *count_lines(counts.labels, counts.entity_types, counts.edge_types),
+    )
+
+
+@app.command(
+    epilog="Examples: winnow graph export graph.jsonl | winnow graph export folder --format csv, then: "
+    "neo4j-admin database import full --nodes=folder/nodes.csv --relationships=folder/relationships.csv"
+)
+def export(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="a file for JSON lines, a folder for CSV")],
+    format: Annotated[
+        Literal["jsonl", "csv"],
+        typer.Option("--format", help="jsonl: all that is known; csv: as neo4j-admin reads it"),
+    ] = "jsonl",
+    store: Store = None,
+    project: Project = None,
+    as_json: Json = False,
+) -> None:
+    """Write the graph to files."""
+    with errors_shown(as_json=as_json), _opened(store, project) as opened:
+        from server.graph.exchange import write
+
+        try:
+            written = write(path, opened.graph.export(opened.project), format)
+        except OSError as error:
+            raise WinnowError("INVALID_REQUEST", f"{path} cannot be written: {error.strerror}") from None
+    _tell({"path": str(path), "format": format, **asdict(written)}, "written to", as_json=as_json)
+
+
+@app.command(
+    "import",
+    epilog="Examples: winnow graph import graph.jsonl | "
+    "WINNOW_NEO4J_URL=bolt://127.0.0.1:7687 winnow graph import folder --project notes",
+)
+def import_(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="what winnow graph export wrote")],
+    store: Store = None,
+    project: Project = None,
+    as_json: Json = False,
+) -> None:
+    """Put a graph from files in the place of the project's."""
+    with errors_shown(as_json=as_json), _opened(store, project, is_new=True) as opened:
+        from server.graph.exchange import read
+
+        with opened.catalogue.only_writer():
+            figures = _imported(opened, list(read(path)))
+    _tell({"path": str(path), **figures}, "read from", as_json=as_json)
+
+
+@app.command(epilog="Examples: winnow graph rebuild | winnow graph rebuild --project notes --json")
+def rebuild(store: Store = None, project: Project = None, as_json: Json = False) -> None:
+    """Draw the graph of every document again, from the catalogue; no file is read, nothing is embedded."""
+    with errors_shown(as_json=as_json), _opened(store, project) as opened:
+        from server.commands.ingest import graph_lines
+        from server.ingest.graph import GraphRun
+        from server.ingest.target import graphing_of
+
+        run = GraphRun(opened.project, opened.catalogue, graphing_of(opened.settings, opened.graph))
+        with opened.catalogue.only_writer():
+            run.forget()
+            report = run.bring_up()
+        if report is None:
+            raise WinnowError("INVALID_PROJECT", f"project {opened.project!r} has no documents to draw")
+    if as_json:
+        print_json({"project": opened.project, **asdict(report), "seconds": round(report.seconds, 3)})
+        return
+    tell(*graph_lines(report), *report.warnings)
+
+
+@contextmanager
+def _opened(store: str | None, project: str | None, *, is_new: bool = False) -> Iterator[_Opened]:
+    """The graph, beside a server that may be running; ``is_new``: there need not be anything yet."""
+    from server.backends.catalogue import Catalogue
+    from server.backends.files.store_folder import existing
+    from server.opening import catalogue_path, open_graph
+
+    settings = load_settings(store=store, project=project)
+    if not is_new:
+        existing(settings.store)
+    graph = open_graph(settings)
+    if graph is None:
+        raise WinnowError("GRAPH_UNAVAILABLE", "the graph is switched off (setting graph); set it to auto")
+    catalogue = Catalogue(catalogue_path(settings))
+    try:
+        yield _Opened(settings, catalogue, graph)
+    finally:
+        catalogue.close()
+        graph.close()
+
+
+def _confined(settings: Settings) -> Any:
+    from server.models import Filters
+
+    return Filters(
+        settings.project,
+        doc_tags=settings.doc_tags,
+        environment=settings.environment,
+        repositories=settings.repositories,
+    )
+
+
+def _imported(opened: _Opened, graphs: list[Any]) -> dict[str, int]:
+    """Put them in the place of what was there, if all of them can be; how much that is."""
+    from server.graph.records import check
+
+    for graph in graphs:
+        check(graph)
+    gone = opened.graph.documents(opened.project) - {graph.document_id for graph in graphs}
+    opened.graph.apply(opened.project, deleted=sorted(gone))
+    for start in range(0, len(graphs), _AT_ONCE):
+        opened.graph.apply(opened.project, graphs[start : start + _AT_ONCE])
+    opened.graph.derive(opened.project)
+    counts = opened.graph.counts(opened.project)
+    return {
+        "documents": len(graphs),
+        "nodes": sum(counts.labels.values()),
+        "edges": sum(counts.edge_types.values()),
+    }
+
+
+# --- for people -------------------------------------------------------------------------------------------
+
+
+def _tell(figures: dict[str, Any], how: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(figures)
+        return
+    tell(
+        f"{figures['documents']:,} documents, {figures['nodes']:,} nodes, {figures['edges']:,} edges "
+        f"{how} {figures['path']}"
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WinnowError("INVALID_REQUEST", f"{path} cannot be written: {error.strerror}") from None
+    complain(f"drawn to {path}")
+
+
+def _print(tree: Tree) -> None:
+    from server.commands.terminal.screen import Screen
+
+    width = None if sys.stdout.isatty() else _PIPED_COLUMNS
+    Screen(highlight=False, emoji=False, width=width).print(tree)
+
+
+def _tree(found: Portrait) -> Tree:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    tree = Tree(Text.assemble((one_line(found.node.title), "bold"), f" ({found.node.type})"))
+    for group in found.groups:
+        _add_group(tree, group)
+    if found.others:
+        others = ", ".join(f"{one_line(one.title)} ({one.type})" for one in found.others)
+        tree.add(Text(f"the name also finds: {others}", style="dim"))
+    return tree
+
+
+def _add_group(tree: Tree, group: Group) -> None:
+    from rich.text import Text
+
+    branch = tree.add(Text.assemble((group.phrase, "italic"), f" ({group.total:,})"))
+    for row in group.rows:
+        leaf = branch.add(Text(_line(row, group)))
+        for inner in row.groups:
+            _add_group(leaf, inner)
+    if group.total > len(group.rows):
+        branch.add(Text(f"… and {group.total - len(group.rows):,} more", style="dim"))
+
+
+def _line(row: Row, group: Group) -> str:
+    facts = [row.node.type if row.node.label == "Entity" else row.node.label.lower()]
+    if row.where:
+        facts.append(row.where)
+    if group.type == "MENTIONS" and row.passages > 1:
+        facts.append(f"{row.passages} passages")
+    if group.type == "CO_OCCURS":
+        facts.append(f"{row.weight:.1f} bits")
+    return f"{one_line(row.node.title)}  [{', '.join(map(one_line, facts))}]"

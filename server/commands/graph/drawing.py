@@ -1,0 +1,112 @@
+"""A portrait as a picture: an SVG without scripts, fonts or addresses, and a page with it and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from math import cos, pi, sin
+
+from server.commands.graph.portrait import Group, Portrait, Row
+
+_WIDTH, _HEIGHT = 1200, 900
+_ACROSS, _DOWN = 330, 360  # radii of the ring of neighbours
+_TITLE_CHARS = 34
+_COLOURS = {"Document": "#2f6fb3", "Section": "#4d8f8a", "Chunk": "#8a8a8a", "Entity": "#b3632f"}
+_STYLE = """
+text { font: 13px sans-serif; fill: currentColor; }
+.centre { font-weight: bold; font-size: 16px; }
+.kind { font-style: italic; font-size: 12px; opacity: .75; }
+line { stroke: currentColor; stroke-opacity: .35; }
+"""
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 15px/1.5 sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }}
+svg {{ width: 100%; height: auto; }}
+ul {{ columns: 2; }}
+</style></head><body>
+<h1>{title}</h1>
+{svg}
+{lists}
+</body></html>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoke:
+    """A neighbour and where it is drawn."""
+
+    group: Group
+    row: Row
+    x: float
+    y: float
+    is_left: bool
+
+
+def svg(portrait: Portrait) -> str:
+    """The portrait as an SVG document: the thing in the middle, what is around it in a ring, kind by kind."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">'
+        f"<title>{_text(portrait.node.title)}</title><style>{_STYLE}</style>"
+        f"{''.join(_parts(portrait))}</svg>\n"
+    )
+
+
+def page(portrait: Portrait) -> str:
+    """The same on a page of HTML, with everything that it shows as text below it."""
+    lists = "".join(_list(group) for group in portrait.groups)
+    return _PAGE.format(title=_text(portrait.node.title), svg=svg(portrait), lists=lists)
+
+
+def _parts(portrait: Portrait) -> Iterator[str]:
+    middle_x, middle_y = _WIDTH / 2, _HEIGHT / 2
+    spokes = list(_spokes(portrait))
+    for one in spokes:
+        yield f'<line x1="{middle_x:.0f}" y1="{middle_y:.0f}" x2="{one.x:.0f}" y2="{one.y:.0f}"/>'
+    labelled: set[tuple[str, str]] = set()
+    for one in spokes:
+        yield from _spoke(one, is_first=(one.group.type, one.group.direction) not in labelled)
+        labelled.add((one.group.type, one.group.direction))
+    yield f'<circle cx="{middle_x:.0f}" cy="{middle_y:.0f}" r="13" fill="{_COLOURS[portrait.node.label]}"/>'
+    title = _clipped(portrait.node.title)
+    yield f'<text class="centre" x="{middle_x:.0f}" y="{middle_y - 22:.0f}" text-anchor="middle">{title}</text>'
+
+
+def _spokes(portrait: Portrait) -> Iterator[_Spoke]:
+    rows = [(group, row) for group in portrait.groups for row in group.rows]
+    for at, (group, row) in enumerate(rows):
+        angle = 2 * pi * (at + 0.5) / len(rows) - pi / 2
+        x, y = _WIDTH / 2 + _ACROSS * cos(angle), _HEIGHT / 2 + _DOWN * sin(angle)
+        yield _Spoke(group, row, x, y, is_left=cos(angle) < 0)
+
+
+def _spoke(one: _Spoke, *, is_first: bool) -> Iterator[str]:
+    anchor, side = ("end", -11) if one.is_left else ("start", 11)
+    at = f'x="{one.x + side:.0f}" text-anchor="{anchor}"'
+    yield f"<g><title>{_text(_told(one.row))}</title>"
+    yield f'<circle cx="{one.x:.0f}" cy="{one.y:.0f}" r="6" fill="{_COLOURS[one.row.node.label]}"/>'
+    yield f'<text {at} y="{one.y + 4:.0f}">{_clipped(one.row.node.title)}</text></g>'
+    if is_first:
+        yield f'<text class="kind" {at} y="{one.y - 12:.0f}">{_text(one.group.phrase)}</text>'
+
+
+def _list(group: Group) -> str:
+    items = "".join(f"<li>{_text(_told(row))}</li>" for row in group.rows)
+    rest = group.total - len(group.rows)
+    more = f"<p>… and {rest:,} more</p>" if rest > 0 else ""
+    return f"<h2>{_text(group.phrase)} ({group.total:,})</h2><ul>{items}</ul>{more}"
+
+
+def _told(row: Row) -> str:
+    where = f", {row.where}" if row.where else ""
+    return f"{row.node.title} ({row.node.type}{where})"
+
+
+def _clipped(title: str) -> str:
+    return _text(title if len(title) <= _TITLE_CHARS else f"{title[: _TITLE_CHARS - 1]}…")
+
+
+def _text(text: str) -> str:
+    return escape(text, quote=True)

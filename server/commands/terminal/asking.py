@@ -1,0 +1,44 @@
+"""One operation of the knowledge base, asked from the shell and told there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from server.commands.terminal.output import complain, print_json, tell
+from server.settings import Settings
+from server.text.framing import told
+
+
+def asked(
+    settings: Settings,
+    operation: str,
+    arguments: Mapping[str, Any],
+    lines: Callable[[dict[str, Any]], list[str]],
+    *,
+    as_json: bool,
+) -> None:
+    """Ask, and print the payload as an agent would read it, or as JSON; warnings go to stderr."""
+    payload, warnings = asyncio.run(_answer(settings, operation, arguments))
+    if as_json:
+        print_json({**payload, "warnings": list(warnings)})
+        return
+    tell(*told(lines(payload), payload))
+    complain(*(f"warning: {warning}" for warning in warnings))
+
+
+async def _answer(
+    settings: Settings, operation: str, arguments: Mapping[str, Any]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    from server.app import knowledge
+    from server.backends.files.store_folder import existing
+
+    existing(settings.store)
+    kb = knowledge(settings, wait_for_model=True)
+    try:
+        await kb.open()
+        answer = await kb.call(operation, arguments, kb.caller("shell"))
+        return answer.payload, answer.warnings
+    finally:
+        await kb.aclose()

@@ -1,0 +1,147 @@
+"""Command-line flags made from the settings: one for each, of the same name, under its topic.
+
+``@with_settings`` gives a command every setting as a flag, and ``GroupedCommand`` prints the help by topic. The
+table of topics is in ``server.configuration.topics``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from pathlib import Path
+from types import MappingProxyType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+from pydantic_core import PydanticUndefined
+from typer.core import TyperCommand
+
+from server.configuration.addresses import Address
+from server.configuration.topics import TOPICS
+from server.settings import Settings
+
+# Settings of two values, "on" and "off", that are switches on the command line.
+SWITCHES = frozenset({"execute_code", "daemon"})
+# Settings of several values that are given as a flag each.
+REPEATED: Mapping[str, str] = MappingProxyType({"allow_weaker_sandbox": "WALL"})
+_NAMED: Mapping[str, str] = MappingProxyType({"embedder": "MODEL", **REPEATED})
+# What stands for the value in help; the name of the setting where there is none here.
+_METAVARS: Mapping[type, str] = MappingProxyType(
+    {Path: "PATH", int: "N", float: "X", tuple: "A,B", Address: "URL"}
+)
+# Settings with a shorter flag beside the usual one.
+SHORTER: Mapping[str, str] = MappingProxyType({"legacy_tools": "--legacy"})
+_SECRET = "; others on this machine can read flags: the variable {} is safer"
+
+
+def with_settings(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command one flag for each setting; it receives those that were given as the mapping ``flags``."""
+    own = inspect.signature(function, eval_str=True).parameters
+    settings = [_parameter(name) for names in TOPICS.values() for name in names]
+
+    @wraps(function)
+    def command(**arguments: Any) -> None:
+        flags = {name: _setting(name, arguments.pop(name)) for names in TOPICS.values() for name in names}
+        function(**arguments, flags=flags)
+
+    parameters = [one for one in own.values() if one.name != "flags"]
+    command.__signature__ = inspect.Signature([*parameters, *settings])  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in (*parameters, *settings)}
+    return command
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help lists its options by topic."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each topic, the command's own options first."""
+        topics: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                topics.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(record)
+        for topic, records in topics.items():
+            with formatter.section(topic):
+                formatter.write_dl(records)
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    kind = list[str] if name in REPEATED else bool if _is_switch(name) else str
+    option = typer.Option(
+        *_spellings(name),
+        metavar=None if _is_switch(name) else values_of(name),
+        help=_help(name),
+        show_default=False,
+        rich_help_panel=next(topic for topic, names in TOPICS.items() if name in names),
+    )
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )
+
+
+def _spellings(name: str) -> Iterator[str]:
+    flag = name.replace("_", "-")
+    yield f"--{flag}/--no-{flag}" if _is_switch(name) else f"--{flag}"
+    if name in SHORTER:
+        yield SHORTER[name]
+
+
+def _setting(name: str, given: Any) -> Any:
+    """What the flag says, as the setting takes it; None where it was not given."""
+    if given is None or given == []:
+        return None
+    if name in SWITCHES:
+        return "on" if given else "off"
+    return tuple(given) if name in REPEATED else given
+
+
+def _is_switch(name: str) -> bool:
+    return name in SWITCHES or Settings.model_fields[name].annotation is bool
+
+
+def _help(name: str) -> str:
+    field = Settings.model_fields[name]
+    beside = [bounds_of(name), f"default: {default}" if (default := default_of(name)) else ""]
+    words = " ".join([str(field.description), *(f"({each})" for each in beside if each)])
+    return words + (_SECRET.format(f"WINNOW_{name.upper()}") if "SecretStr" in str(field.annotation) else "")
+
+
+def bounds_of(name: str) -> str:
+    """The least and the greatest value of a number, such as "1 to 60"; "" for anything else."""
+    bounds = {
+        which: getattr(one, which)
+        for one in Settings.model_fields[name].metadata
+        for which in ("ge", "le")
+        if hasattr(one, which)
+    }
+    return f"{bounds['ge']:,} to {bounds['le']:,}" if len(bounds) == len(("ge", "le")) else ""
+
+
+def default_of(name: str) -> str:
+    """The default as it would be written; "" where there is none, or where it depends on the machine."""
+    default = Settings.model_fields[name].get_default(call_default_factory=False)
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    return "" if default in (None, (), "", PydanticUndefined) or name == "workers" else str(default)
+
+
+def values_of(name: str) -> str:
+    """What stands for the value of a setting: its words, or one for its kind."""
+    if name in _NAMED:
+        return _NAMED[name]
+    kind = _solid(Settings.model_fields[name].annotation)
+    if get_origin(kind) is Literal:
+        return "|".join(str(word) for word in get_args(kind) if word)
+    return _METAVARS.get(get_origin(kind) or kind, name.rpartition("_")[2].upper())
+
+
+def _solid(kind: Any) -> Any:
+    """The type without None, and of alternatives that are words one literal."""
+    if get_origin(kind) is Annotated:
+        return _solid(get_args(kind)[0])
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    options = [_solid(one) for one in get_args(kind) if one is not type(None)]
+    words = [word for one in options if get_origin(one) is Literal for word in get_args(one)]
+    return Literal[tuple(words)] if words else options[0]

@@ -1,0 +1,105 @@
+"""How every command speaks: rich text for people, one JSON document for programs, errors that say what next."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from server.errors import Code, WinnowError
+from server.text.printable import printable, visible_json
+
+Json = Annotated[bool, typer.Option("--json", help="print one JSON document instead of text")]
+Store = Annotated[
+    str | None, typer.Option("--store", metavar="DIR", help="folder of the index", show_default=False)
+]
+Project = Annotated[
+    str | None, typer.Option("--project", metavar="NAME", help="project in the store", show_default=False)
+]
+
+Embedder = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder",
+        metavar="MODEL",
+        help="embedding model: minilm (default), fastembed:MODEL, onnx:FOLDER or openai:URL#MODEL",
+        show_default=False,
+    ),
+]
+
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--sandbox",
+        metavar="NAME",
+        help="what runs scripts: auto (default, kernel walls), monty (a smaller language) or seatbelt (macOS)",
+        show_default=False,
+    ),
+]
+
+Allowed = Annotated[
+    str | None,
+    typer.Option(
+        "--limits",
+        metavar="NAME",
+        help="what one script may take: standard (default) or strict, about a tenth",
+        show_default=False,
+    ),
+]
+
+
+def command(**about: Any) -> typer.Typer:
+    """An empty command line: plain help, plain tracebacks, nothing installed into the shell."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **about)
+
+
+_BREAKS = re.compile(r"[\t\n]")
+USAGE, UNAVAILABLE, FAILED = 2, 4, 1
+_EXIT_CODES = {
+    Code.INVALID_ARGUMENT: USAGE,
+    Code.SCOPE_VIOLATION: USAGE,
+    Code.BACKEND_UNAVAILABLE: UNAVAILABLE,
+}
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout, UTF-8, newline at the end; what cannot be seen in it is escaped."""
+    sys.stdout.write(visible_json(json.dumps(value, ensure_ascii=False, indent=2)) + "\n")
+
+
+def tell(*lines: str) -> None:
+    """Each of ``lines`` as one printable line on stdout."""
+    sys.stdout.writelines(map(_line, lines))
+
+
+def complain(*lines: str) -> None:
+    """Each of ``lines`` as one printable line on stderr: errors, warnings, progress."""
+    sys.stderr.writelines(map(_line, lines))
+    sys.stderr.flush()
+
+
+def _line(text: str) -> str:
+    return _BREAKS.sub(" ", printable(text)) + "\n"
+
+
+def fail(error: WinnowError, *, as_json: bool) -> NoReturn:
+    """Print the error where its reader looks for it, and exit with its code."""
+    if as_json:
+        print_json({"error": error.envelope()})
+    else:
+        complain(f"winnow: {error.message}")
+    raise typer.Exit(_EXIT_CODES.get(error.code, FAILED))
+
+
+@contextmanager
+def errors_shown(*, as_json: bool) -> Iterator[None]:
+    """Turn a WinnowError into its message and exit code; anything else is a bug and keeps its traceback."""
+    try:
+        yield
+    except WinnowError as error:
+        fail(error, as_json=as_json)

@@ -1,0 +1,1 @@
+"""Where settings come from and who may set them; addresses of servers."""

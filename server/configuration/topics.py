@@ -1,0 +1,109 @@
+"""Every setting under its topic, and who may set it. Help, docs and ``winnow config`` follow this order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
+
+from server.configuration.sources import Rank
+
+
+class Setter(Enum):
+    """Who may set a setting, by the farthest source that is taken."""
+
+    OPERATOR = Rank.OPERATOR_FILE
+    """Who starts the process: by flag, variable, or the file that ``WINNOW_CONFIG`` names."""
+    USER = Rank.USER_FILE
+    """The operator, and the user's own configuration file."""
+    FOLDER = Rank.FOLDER_FILE
+    """Also the ``winnow.toml`` of the working folder: what can do no harm where the folder is somebody else's."""
+
+
+_OPERATOR, _USER, _FOLDER = Setter.OPERATOR, Setter.USER, Setter.FOLDER
+
+# Topic -> setting -> who may set it. A setting that sends text
+# or keys somewhere, widens what is in reach, loads code, lifts a limit or hides what happened is not the folder's.
+TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
+    {
+        "Store and scope": {
+            "store": _USER,
+            "models": _USER,
+            "project": _USER,
+            "projects": _USER,
+            "doc_tags": _FOLDER,
+            "environment": _FOLDER,
+            "repositories": _FOLDER,
+        },
+        "Models and ranking": {
+            "embedding": _USER,
+            "embedder": _USER,
+            "embedder_key": _USER,
+            "fusion": _FOLDER,
+            "boost_vendor": _FOLDER,
+            "boost_types": _FOLDER,
+            "boost_recency": _FOLDER,
+            "boost_recency_days": _FOLDER,
+            "boost_entity": _FOLDER,
+            "boost_topic": _FOLDER,
+            "reranker": _USER,
+            "rerank_top": _FOLDER,
+            "mmr": _FOLDER,
+            "evidence": _FOLDER,
+        },
+        "Index and graph": {
+            "index_memory_mb": _USER,
+            "qdrant_url": _USER,
+            "qdrant_api_key": _USER,
+            "qdrant_shards": _USER,
+            "qdrant_replicas": _USER,
+            "qdrant_on_disk": _USER,
+            "graph": _USER,
+            "neo4j_url": _USER,
+            "neo4j_user": _USER,
+            "neo4j_password": _USER,
+            "entities": _USER,
+        },
+        "Processes": {"daemon": _USER, "engine_idle_minutes": _USER},
+        "Tools and answers": {
+            "default_response_mode": _FOLDER,
+            "content": _FOLDER,
+            "structured_output_enabled": _USER,
+            "resource_links": _FOLDER,
+            "tools": _FOLDER,
+            "tool_names": _FOLDER,
+            "kb_v2_enabled": _USER,
+            "legacy_tools": _USER,
+            "scratch_mb": _USER,
+            "scratch_minutes": _USER,
+        },
+        "Scripts": {
+            "execute_code": _USER,
+            "sandbox": _USER,
+            # Said where the server is started, so that no file left behind takes a wall away.
+            "allow_weaker_sandbox": _OPERATOR,
+            "skills": _USER,
+            "limits": _FOLDER,
+            "script_calls": _USER,
+            "script_rows": _USER,
+            "script_previews": _USER,
+            "script_documents": _USER,
+            "result_kb": _USER,
+            "result_tokens": _USER,
+            "wall_seconds": _USER,
+            "memory_mb": _USER,
+            "workers": _USER,
+            "queue": _USER,
+            "queue_seconds": _USER,
+        },
+        "Limits on callers": {"calls_per_minute": _USER, "scripts_per_minute": _USER, "reads_per_minute": _USER},
+        "Audit and logs": {"audit": _USER, "audit_mb": _USER, "audit_days": _USER, "log_queries": _USER},
+    }
+)
+SETTERS: Mapping[str, Setter] = MappingProxyType(
+    {name: setter for settings in TOPICS.values() for name, setter in settings.items()}
+)
+# Key -> the address that it is for.
+KEYS: Mapping[str, str] = MappingProxyType(
+    {"embedder_key": "embedder", "qdrant_api_key": "qdrant_url", "neo4j_password": "neo4j_url"}
+)

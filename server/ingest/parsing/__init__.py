@@ -1,0 +1,1 @@
+"""Parsing of markup in a child process with limits."""

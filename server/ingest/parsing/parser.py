@@ -1,0 +1,181 @@
+"""Parsing in a child process that may die: no document stalls, crashes or fills an ingest.
+
+Theory of operation. Markup (HTML, reStructuredText) is parsed in the child, whatever its size. A text that is
+long, or has a very long line, is *rehearsed* there: the child cuts it into chunks and mines it for the graph, as
+the ingest does afterwards with the same result; what takes too long or too much does so in the child. One child
+serves all documents of an ingest, until a document kills it; the next document gets another.
+
+The child has 1 GiB of address space. For each document it has processor time by the document's size, and four
+times that on the clock. Its environment holds no secrets; its process group is killed at the end. What it answers
+is checked like any foreign data. To confine it further, change ``_COMMAND`` and ``apart_child._limit``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from server.ingest.documents import RawDocument, Unreadable
+from server.ingest.parsing import frames
+from server.ingest.readers import Read, parse
+from server.models import DocumentType
+
+# Processor seconds for a document, and for each MiB of it: several times what the slowest of real ones take.
+_SECONDS = {"parse": (10.0, 10.0), "rehearse": (20.0, 30.0)}
+# Others compute as well: on the clock it is so many times as long, and more for the start.
+_CLOCK, _START_SECONDS = 4, 30.0
+_MIB = 1024 * 1024
+# Parsers of these take time and memory that grow faster than the text, or recurse with its depth.
+_APART: frozenset[DocumentType] = frozenset({"html", "rst"})
+# What is longer, or has a longer line, is rehearsed: below that nothing takes more than a few seconds.
+_LONG_CHARS, _LONG_LINE_CHARS = 256 * 1024, 20_000
+_OUT_OF_TIME = frozenset(getattr(signal, name, -1) for name in ("SIGXCPU", "SIGALRM"))
+_STOPPED = "the ingest was stopped"
+# The modules of this process, whatever lies in the working folder.
+_HOME = str(Path(__file__).parents[3])
+_PROGRAM = f"import sys; sys.path.insert(0, {_HOME!r}); from server.ingest.parsing.child import main; main()"
+_COMMAND = (sys.executable, "-P", "-c", _PROGRAM)
+_KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "SYSTEMROOT", "LANG", "LC_ALL", "TMPDIR")
+# Libraries that start a thread for each core reserve address space for each.
+_VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+class Apart:
+    """The child of one ingest: started when it is first needed, killed at the end. For one thread at a time."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._is_closed = False
+
+    def __enter__(self) -> Apart:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kill the child; a document that is being read in another thread fails."""
+        self._is_closed = True
+        self._end()
+
+    @contextlib.contextmanager
+    def ended_by_errors(self) -> Iterator[None]:
+        """Around what another thread reads for: an exception closes, so that nothing waits for a document."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    def parse(self, kind: DocumentType, text: str, uri: str) -> Read:
+        """The documents in a text of this kind. Raises ``Unreadable``."""
+        if kind not in _APART:
+            yield from parse(kind, text, uri)
+            return
+        answer = self._ask({"do": "parse", "kind": kind, "uri": uri, "text": text}, text)
+        yield RawDocument(uri, kind, _text(answer, "title"), _text(answer, "text"))
+
+    def rehearse(self, raw: RawDocument) -> None:
+        """Raise ``Unreadable`` for a document that cannot be cut or mined within bounds."""
+        if len(raw.text) <= _LONG_CHARS and max(map(len, raw.text.split("\n"))) <= _LONG_LINE_CHARS:
+            return
+        request = {"do": "rehearse", "kind": raw.type, "uri": raw.uri, "title": raw.title, "text": raw.text}
+        self._ask({**request, "metadata": dict(raw.metadata)}, raw.text)
+
+    def _ask(self, request: dict[str, Any], text: str) -> dict[str, Any]:
+        once, each = _SECONDS[request["do"]]
+        seconds = once + each * len(text.encode("utf-8", "replace")) / _MIB
+        child = self._started()
+        late = threading.Timer(_CLOCK * seconds + _START_SECONDS, _kill, (child,))
+        late.daemon = True
+        late.start()
+        try:
+            assert child.stdin
+            assert child.stdout
+            frames.send(child.stdin, {**request, "seconds": seconds})
+            answer = frames.receive(child.stdout)
+        except (OSError, EOFError, frames.ProtocolError, ValueError):
+            raise Unreadable(self._why(seconds)) from None
+        finally:
+            late.cancel()
+        if (flaw := answer.get("flaw")) is not None:
+            raise Unreadable(str(flaw)[:200])
+        return answer
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._is_closed:
+            raise Unreadable(_STOPPED)
+        if self._child is None or self._child.poll() is not None:
+            self._end()
+            self._child = _start()
+        return self._child
+
+    def _why(self, seconds: float) -> str:
+        """How the child ended that did not answer; the next document gets another."""
+        child = self._child
+        self._end()
+        code = child.returncode if child else 0
+        if self._is_closed:
+            return _STOPPED
+        if -code in _OUT_OF_TIME or -code == getattr(signal, "SIGKILL", 9):
+            return f"takes longer than {seconds:.0f} s, or more memory than there is"
+        return f"its parser crashed ({_name_of(code)})"
+
+    def _end(self) -> None:
+        child, self._child = self._child, None
+        if child is None:
+            return
+        _kill(child)
+        child.wait()
+        for stream in (child.stdin, child.stdout):
+            with contextlib.suppress(OSError):  # what was not sent yet cannot be
+                if stream:
+                    stream.close()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    try:
+        return subprocess.Popen(
+            _COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment | _VARIABLES,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise Unreadable(f"no process to parse it in: {error.strerror}") from None
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    if child.poll() is None:
+        with contextlib.suppress(OSError):
+            if sys.platform == "win32":
+                child.kill()
+            else:
+                os.killpg(child.pid, signal.SIGKILL)
+
+
+def _text(answer: dict[str, Any], name: str) -> str:
+    found = answer.get(name)
+    if not isinstance(found, str):
+        raise Unreadable("its parser answered with something else")
+    return found
+
+
+def _name_of(code: int) -> str:
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"exit code {code}"

@@ -1,0 +1,348 @@
+"""Settings to open backends: catalogue, vector store, graph, model, and the retriever over them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from threading import Thread
+from types import MappingProxyType
+
+from server.backends.base import Reranker, VectorStore, admits
+from server.backends.catalogue import Binding, Catalogue
+from server.backends.files.lock import HOLDER, Lock
+from server.backends.files.store_folder import CATALOGUE, named, prepared
+from server.backends.graphs.ledger import LedgerFile
+from server.backends.graphs.sqlite_graph import SqliteGraph
+from server.backends.models.embedders import LazyEmbedder
+from server.backends.models.weights import DIMENSION
+from server.backends.sqlite import REPAIR
+from server.backends.vectors.current_store import BuildApart, CurrentVectors
+from server.backends.vectors.index_build import built_apart
+from server.backends.vectors.migration import check_whole
+from server.backends.vectors.replacement import sweep, vectors_of
+from server.errors import WinnowError
+from server.graph.base import GraphStore, Scope
+from server.models import Document, Filters, Labels
+from server.retrieval.hybrid import Retriever
+from server.retrieval.languages import is_mixed, load
+from server.runtime.waits import Waited
+from server.settings import Settings
+
+# Filters whose documents are remembered: ids of 100,000 documents are about 10 MB.
+_SCOPES = 16
+
+
+def _none() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """Everything that an index consists of, open. Close it to let another process in.
+
+    ``reranker`` loads the second stage when it is first asked for, and raises what that raises; None without one.
+    ``graph`` is None where none is kept. ``scope_of`` and ``labels_of`` are ``admitted`` and
+    ``labels`` as functions that remember.
+    """
+
+    catalogue: Catalogue
+    store: CurrentVectors
+    graph: GraphStore | None
+    embedder: LazyEmbedder
+    retriever: Retriever
+    scope_of: Callable[[Filters], Scope]
+    labels_of: Callable[[Filters], Labels]
+    reranker: Callable[[], Reranker | None] = _none
+
+    def admits(self, filters: Filters, document: Document) -> bool:
+        """Whether a search with these filters could return the document."""
+        return admits(filters, document)
+
+    def admitted(self, filters: Filters) -> Scope:
+        """The documents that a search with these filters could return, by id; None for all of the project."""
+        return self.scope_of(filters)
+
+    def labels(self, filters: Filters) -> Labels:
+        """The labels of the documents that these filters admit, whatever their dates."""
+        return self.labels_of(filters)
+
+    def has_path(self, filters: Filters, prefix: str) -> bool:
+        """Whether one of these documents is the file ``prefix``, or lies below it."""
+        return self.catalogue.has_path(filters, prefix)
+
+    def waits(self) -> Mapping[str, Waited]:
+        """How long searches waited for writers, by what they waited at. (Reads of the catalogue never wait.)"""
+        graph = {"graph": self.graph.waits.figures} if isinstance(self.graph, SqliteGraph) else {}
+        return {"vectors": self.store.waits.figures, **graph}
+
+    def close(self) -> None:
+        """Let go of the stores and the catalogue."""
+        self.store.close()
+        if self.graph:
+            self.graph.close()
+        self.catalogue.close()
+
+
+def open_backends(
+    settings: Settings, *, wait_for_model: bool, builds_apart: bool = False, mends: bool = False
+) -> Backends:
+    """Open what ``settings`` name; a store that does not exist is made, empty.
+
+    The model starts to load in the background; with ``wait_for_model`` this returns once it is loaded or
+    known to be missing. ``builds_apart``: others wait for this process, so nothing that holds it up is done in it.
+    ``mends``: the caller brings the vectors in line with the catalogue, so they need not be now.
+    Raises ``WinnowError``: "INDEX_HELD" where another process holds the index,
+    "INDEX_UNAVAILABLE" where it cannot be opened or reached.
+    """
+    prepared(settings.store)
+    with named(settings.store):
+        return _opened(settings, wait_for_model=wait_for_model, builds_apart=builds_apart, mends=mends)
+
+
+def _opened(settings: Settings, *, wait_for_model: bool, builds_apart: bool, mends: bool) -> Backends:
+    embedder = LazyEmbedder(settings)
+    embedder.start()
+    catalogue = Catalogue(catalogue_path(settings))
+    graph: GraphStore | None = None
+    try:
+        graph = open_graph(settings)
+        check_whole(settings.store, str(settings.qdrant_url or ""))
+        binding = _bound(settings, catalogue, embedder)
+        store = _current(settings, catalogue, binding, builds_apart=builds_apart)
+        if not settings.qdrant_url:
+            sweep(settings.store, catalogue)
+            if not mends:
+                _check_counts(settings.store, catalogue, store)
+    except BaseException:
+        catalogue.close()
+        if graph:
+            graph.close()
+        raise
+    if wait_for_model:
+        embedder.wait()
+    scope_of, languages_of = scopes(catalogue), languages(catalogue)
+    if any(is_mixed(languages_of(project)) for project in settings.reachable):
+        Thread(target=load, name="winnow-languages", daemon=True).start()
+    retriever = Retriever(
+        store,
+        embedder,
+        _embeddings(catalogue, store, embedder),
+        settings.fusion,
+        graph,
+        scope_of,
+        languages_of=languages_of,
+    )
+    return Backends(
+        catalogue, store, graph, embedder, retriever, scope_of, labels(catalogue), _reranker_of(settings)
+    )
+
+
+def _check_counts(store: Path, catalogue: Catalogue, vectors: CurrentVectors) -> None:
+    """An ingest writes points before chunks, and removes chunks before points: there are never fewer points."""
+    chunks, points = catalogue.chunk_count(), vectors.count()
+    if points >= chunks > 0 or points == chunks:
+        return
+    vectors.close()
+    missing = (
+        f"the vectors hold {points:,} of {chunks:,} chunks; make them anew from the text that the store keeps: "
+        "winnow reindex"
+        if chunks
+        else f"the catalogue is empty, the vectors hold {points:,} chunks; {REPAIR}"
+    )
+    raise WinnowError("INDEX_UNAVAILABLE", f"the index in {store} is not whole: {missing}")
+
+
+def catalogue_path(settings: Settings) -> Path:
+    """Where the catalogue lies, whether it exists or not."""
+    return settings.store / CATALOGUE
+
+
+def open_vectors(settings: Settings, catalogue: Catalogue) -> VectorStore:
+    """The vectors of this catalogue, in its folder or on the server of the settings; made where there are none.
+
+    Raises ``WinnowError`` as ``open_backends`` does.
+    """
+    return open_store(settings, catalogue.identity, catalogue.binding)
+
+
+def ledger_of(settings: Settings) -> LedgerFile:
+    """What the graph of these settings was drawn from."""
+    return LedgerFile(settings.store / "ledger.sqlite3", str(settings.neo4j_url or ""))
+
+
+def scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
+    """The documents of a catalogue that filters admit, by id; None for all of the project."""
+
+    @lru_cache(maxsize=_SCOPES)
+    def at(filters: Filters, generation: int) -> Scope:
+        return frozenset(one.id for one in catalogue.documents(filters.project) if admits(filters, one))
+
+    def admitted(filters: Filters) -> Scope:
+        is_whole = filters == Filters(filters.project)
+        return None if is_whole else at(filters, catalogue.generation(filters.project))
+
+    return admitted
+
+
+def labels(catalogue: Catalogue) -> Callable[[Filters], Labels]:
+    """The labels of the documents that filters admit, remembered until the project changes."""
+
+    @lru_cache(maxsize=_SCOPES)
+    def at(filters: Filters, generation: int) -> Labels:
+        return catalogue.labels(filters)
+
+    return lambda filters: at(filters, catalogue.generation(filters.project))
+
+
+def languages(catalogue: Catalogue) -> Callable[[str], Mapping[str, int]]:
+    """How many documents of a project are in each language, remembered until the project changes."""
+
+    @lru_cache(maxsize=_SCOPES)
+    def at(project: str, generation: int) -> Mapping[str, int]:
+        return MappingProxyType(catalogue.languages(project))
+
+    return lambda project: at(project, catalogue.generation(project))
+
+
+def open_graph(settings: Settings) -> GraphStore | None:
+    """The graph that ``settings`` name, made where there is none; None where it is switched off.
+
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where it cannot be opened or reached.
+    """
+    if settings.graph == "off":
+        return None
+    return open_neo4j(settings) if settings.neo4j_url else SqliteGraph(settings.store / "graph.sqlite3")
+
+
+def _reranker_of(settings: Settings) -> Callable[[], Reranker | None]:
+    folder = settings.reranker
+    if folder is None:
+        return _none
+
+    @cache
+    def loaded() -> Reranker:
+        from server.backends.models.cross_encoder import CrossEncoder
+
+        return CrossEncoder(folder)
+
+    return loaded
+
+
+def open_store(settings: Settings, identity: str, binding: Binding, *, is_apart: bool = False) -> VectorStore:
+    """The vectors of the catalogue ``identity`` that are bound so, made where there are none."""
+    if settings.qdrant_url:
+        return _open_server(settings, identity, binding)
+    return _open_embedded(settings, binding, is_apart=is_apart)
+
+
+def _bound(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedder) -> Binding:
+    """Where the vectors are; those of an empty catalogue get the dimension of the model."""
+    binding = catalogue.binding
+    if catalogue.chunk_count() or settings.embedding == "off":
+        return binding
+    model = None if settings.embedder.whole == "minilm" else embedder.wait()
+    dimension = model.dimension if model else DIMENSION
+    if dimension != binding.dimension:
+        binding = Binding(vectors_of(dimension), dimension)
+        catalogue.bind(binding)
+    return binding
+
+
+def _current(settings: Settings, catalogue: Catalogue, binding: Binding, *, builds_apart: bool) -> CurrentVectors:
+    """The vectors that count, and this process as their holder. Raises as ``open_backends`` does."""
+    if settings.qdrant_url:
+        return CurrentVectors(catalogue, binding, lambda bound: _open_server(settings, catalogue.identity, bound))
+    lock = Lock(settings.store, HOLDER)
+    try:
+        return CurrentVectors(
+            catalogue,
+            binding,
+            lambda bound: _open_embedded(settings, bound, is_apart=True, is_built_apart=builds_apart),
+            build_apart=_builder_of(settings) if builds_apart else None,
+            build_every=_points_at_once(settings),
+            discard=lambda former: shutil.rmtree(settings.store / former.vectors, ignore_errors=True),
+            on_close=lock.release,
+        )
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _builder_of(settings: Settings) -> BuildApart:
+    return lambda binding, count: built_apart(settings.store, binding, count, settings.index_memory_mb)
+
+
+def _embeddings(catalogue: Catalogue, vectors: CurrentVectors, embedder: LazyEmbedder) -> Callable[[str], str]:
+    """The fingerprint of a project's vectors in the open store.
+
+    Where others of the same model have taken their place those are opened; what is of another model stays closed,
+    for nobody here could ask it.
+    """
+    last: dict[str, str] = {}
+
+    def embedding_of(project: str) -> str:
+        if not vectors.is_current():
+            model = embedder.ready()
+            if model is None or model.fingerprint != catalogue.embedding(project) or not vectors.follow():
+                return last.get(project, "")
+        last[project] = catalogue.embedding(project)
+        return last[project]
+
+    return embedding_of
+
+
+# Each engine takes long to import, and only one is wanted.
+
+
+def open_neo4j(settings: Settings, *, space: str = "", query_seconds: float | None = None) -> GraphStore:
+    """The graph on the server at ``neo4j_url``; ``query_seconds`` is the store's own limit unless given."""
+    from server.backends.graphs.neo4j import QUERY_SECONDS, Neo4jGraph
+
+    assert settings.neo4j_url is not None
+    password = settings.neo4j_password
+    return Neo4jGraph(
+        settings.neo4j_url.whole,
+        settings.neo4j_user if password else "",
+        password.get_secret_value() if password else "",
+        space=space,
+        query_seconds=QUERY_SECONDS if query_seconds is None else query_seconds,
+    )
+
+
+def _points_at_once(settings: Settings) -> int:
+    from server.backends.vectors.edge import points_at_once
+
+    return points_at_once(settings.index_memory_mb)
+
+
+def _open_embedded(
+    settings: Settings, binding: Binding, *, is_apart: bool, is_built_apart: bool = False
+) -> VectorStore:
+    from server.backends.vectors.edge import EdgeStore
+
+    return EdgeStore(
+        settings.store,
+        binding.dimension,
+        settings.index_memory_mb,
+        vectors=binding.vectors,
+        is_apart=is_apart,
+        is_built_apart=is_built_apart,
+    )
+
+
+def _open_server(settings: Settings, identity: str, binding: Binding) -> VectorStore:
+    from server.backends.vectors.qdrant import Layout, QdrantStore
+
+    assert settings.qdrant_url is not None
+    key = settings.qdrant_api_key
+    return QdrantStore(
+        settings.qdrant_url.whole,
+        binding.dimension,
+        # What is in the collection but not in the catalogue counts as left over, so no two share one.
+        collection="-".join(["winnow", identity, *binding.vectors.split("-")[1:]]),
+        api_key=key.get_secret_value() if key else None,
+        layout=Layout(settings.qdrant_shards, settings.qdrant_replicas, settings.qdrant_on_disk),
+    )

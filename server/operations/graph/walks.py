@@ -1,0 +1,295 @@
+"""``graph.*``: from nodes to what is connected with them, each with the passages that show it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from server import tiers
+from server.contracts.graph import (
+    USUAL_PATHS,
+    EntitiesForSections,
+    GraphChildren,
+    GraphDescribe,
+    GraphExpand,
+    GraphParents,
+    GraphPaths,
+    SectionsForEntities,
+)
+from server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATHS, Direction, Neighbourhood, Path, Reached, Types
+from server.graph.records import DERIVED, Edge, Node
+from server.operations.base import Answer, Asking
+from server.operations.graph.nodes import (
+    Named,
+    View,
+    evidence,
+    kind,
+    most_frequent,
+    named,
+    paged,
+    passages_of,
+    short,
+    shown_node,
+    view_of,
+    weight_of,
+)
+from server.operations.paging import resume
+
+# How documents, sections and chunks speak of entities.
+SPEAKING = frozenset({"MENTIONS", "DEFINES", "TAGGED", "ABOUT"})
+_UP = frozenset({"PART_OF"})
+_EDGES = 2_000  # that are added up, the strongest: ten pages of a store
+_SAME_ENDS = "from_ids and to_ids are the same nodes, so there is nothing between them"
+_NO_PARENTS = (
+    "entities are in no document's outline; graph_sections_for_entities leads to where they are mentioned"
+)
+
+
+def graph_describe(asking: Asking, request: GraphDescribe) -> Answer:
+    """Nodes with the number of their relations by type; without ids, how much there is of what."""
+    view = view_of(asking, request.scope)
+    if not request.ids:
+        resume(request.cursor, request)
+        return _whole(view)
+    found = named(view, request.ids)
+
+    def row(node: Node) -> dict[str, Any]:
+        edges: dict[str, dict[str, int]] = {"out": {}, "in": {}}
+        for degree in view.store.degrees(view.project, node.id, view.scope):
+            edges[degree.direction][degree.type] = degree.count
+        counted = {f"edges_{way}": counts for way, counts in edges.items() if counts}
+        return {**shown_node(node), **counted, "section_ids": passages_of(view, node)}
+
+    return paged(view, request, request.page_size, found.nodes, row, found.facts, found.warnings)
+
+
+def graph_expand(asking: Asking, request: GraphExpand) -> Answer:
+    """What is within some hops of nodes, nearest first and the most strongly related among them."""
+    view = view_of(asking, request.scope)
+    return _reached(view, request, named(view, request.ids), frozenset(request.types) or None, request.direction)
+
+
+def graph_parents(asking: Asking, request: GraphParents) -> Answer:
+    """The sections and the document around a passage or section, innermost first."""
+    return _outline(asking, request, "out")
+
+
+def graph_children(asking: Asking, request: GraphChildren) -> Answer:
+    """The sections and passages of a document or section."""
+    return _outline(asking, request, "in")
+
+
+def graph_entities_for_sections(asking: Asking, request: EntitiesForSections) -> Answer:
+    """What sections speak of, all of them together, most strongly first."""
+    view = view_of(asking, request.scope)
+    found = named(view, request.section_ids)
+    below = view.around(found.ids, MAX_HOPS, _UP, "in")
+    sources = {one.node.id: one.node for one in below.nodes}
+    cut = (f"{below.cut} of the passages below were not looked at; name smaller sections",) if below.cut else ()
+    return _related(view, request, found, sources, "out", cut)
+
+
+def graph_sections_for_entities(asking: Asking, request: SectionsForEntities) -> Answer:
+    """Where entities are spoken of: first what speaks of most of them, then most strongly."""
+    view = view_of(asking, request.scope)
+    found = named(view, request.entity_ids)
+    return _related(view, request, found, {node.id: node for node in found.nodes}, "in")
+
+
+def graph_paths(asking: Asking, request: GraphPaths) -> Answer:
+    """How nodes are connected, shortest first, with the passages behind every step."""
+    view = view_of(asking, request.scope)
+    sources, targets = named(view, request.from_ids), named(view, request.to_ids)
+    types = frozenset(request.types) or None
+    found = view.store.paths(
+        view.project, sources.ids, targets.ids, request.max_hops, types, view.scope, request.limit
+    )
+    missing = Named((), (*sources.missing, *targets.missing)).facts
+    facts = {"total": len(found.paths), "complete": found.complete, **missing}
+    same = (_SAME_ENDS,) if set(targets.ids) <= set(sources.ids) else ()
+    warnings = (*sources.warnings, *targets.warnings, *same)
+    return paged(view, request, request.limit, found.paths, _path_row, facts, warnings, USUAL_PATHS)
+
+
+def _outline(asking: Asking, request: GraphParents | GraphChildren, direction: Direction) -> Answer:
+    view = view_of(asking, request.scope)
+    found = named(view, request.ids)
+    advice = (_NO_PARENTS,) if any(node.label == "Entity" for node in found.nodes) else ()
+    return _reached(view, request, found, _UP, direction, advice)
+
+
+def _whole(view: View) -> Answer:
+    counts = view.store.counts(view.project, view.scope)
+    payload: dict[str, Any] = {
+        "graph": {
+            "labels": dict(counts.labels),
+            "entity_types": most_frequent(counts.entity_types),
+            "relations": dict(counts.edge_types),
+        },
+        "results": [],
+        "next_cursor": None,
+        "partial": False,
+        "limit_reason": "none",
+    }
+    return Answer(payload, "metadata", 1, tiers.measure(payload).tokens)
+
+
+def _path_row(path: Path) -> dict[str, Any]:
+    nodes = [
+        {"id": node.id, "label": node.label, "title": short(node.title), "type": kind(node)} for node in path.nodes
+    ]
+    steps = zip(pairwise(path.nodes), path.edges, strict=True)
+    edges = [_step(here, there, edge) for (here, there), edge in steps]
+    return {"hops": len(path.edges), "nodes": nodes, "edges": edges}
+
+
+def _step(here: Node, there: Node, edge: Edge) -> dict[str, Any]:
+    return {
+        "relation": edge.type,
+        **_way(edge, is_out=edge.source == here.id),
+        "weight": weight_of(edge.weight),
+        "confidence": round(edge.confidence, 3),
+        "section_ids": evidence([(edge, here), (edge, there)]),
+    }
+
+
+def _way(edge: Edge, *, is_out: bool) -> dict[str, str]:
+    """Which way a relation points; what is derived points neither way."""
+    return {} if edge.type == DERIVED else {"direction": "out" if is_out else "in"}
+
+
+# --- from nodes to others ---------------------------------------------------------------------------------------
+
+
+def _reached(
+    view: View,
+    request: GraphExpand | GraphParents | GraphChildren,
+    found: Named,
+    types: Types,
+    direction: Direction,
+    warnings: tuple[str, ...] = (),
+) -> Answer:
+    around = view.around(found.ids, request.hops, types, direction)
+    links = nearer_links(around, direction)
+
+    def row(one: Reached) -> dict[str, Any]:
+        edges = links.get(one.node.id) or _link(view, around, one, types, direction)
+        facts = {"distance": one.distance, **_via(edges, one.node), "weight": weight_of(one.weight)}
+        if len(found.nodes) == 1 and one.distance == 1:
+            facts.pop("from_id", None)
+        shown = evidence((edge, one.node) for edge in edges) or passages_of(view, one.node)
+        return {**shown_node(one.node), **facts, "section_ids": shown}
+
+    others = [one for one in around.nodes if one.distance]
+    facts = {**_counted(around, found.nodes), "cut": around.cut, **found.facts}
+    return paged(view, request, request.page_size, others, row, facts, (*found.warnings, *warnings))
+
+
+def nearer_links(around: Neighbourhood, direction: Direction) -> Mapping[str, Sequence[Edge]]:
+    """For each node the relations through which it was reached, strongest first."""
+    distances = {one.node.id: one.distance for one in around.nodes}
+    links: dict[str, list[Edge]] = {}
+    for edge in around.edges:
+        step = distances[edge.target] - distances[edge.source]
+        if step == 1 and direction != "in":
+            links.setdefault(edge.target, []).append(edge)
+        elif step == -1 and direction != "out":
+            links.setdefault(edge.source, []).append(edge)
+    return links
+
+
+def _link(view: View, around: Neighbourhood, one: Reached, types: Types, direction: Direction) -> list[Edge]:
+    """The same for a node whose relations are not among the strongest of the neighbourhood."""
+    nearer = [other.node.id for other in around.nodes if other.distance == one.distance - 1]
+    found = view.store.paths(view.project, nearer, [one.node.id], 1, types, view.scope, MAX_PATHS)
+    edges = [path.edges[0] for path in found.paths]
+    points_here = {"out": (True,), "in": (False,), "both": (True, False)}[direction]
+    return sorted(
+        (edge for edge in edges if (edge.target == one.node.id) in points_here), key=lambda edge: -edge.weight
+    )
+
+
+def _via(edges: Sequence[Edge], node: Node) -> dict[str, Any]:
+    """The strongest of the relations through which a node was reached."""
+    if not edges:
+        return {}
+    is_target = edges[0].target == node.id
+    return {
+        "relation": edges[0].type,
+        **_way(edges[0], is_out=is_target),
+        "from_id": edges[0].source if is_target else edges[0].target,
+        "confidence": round(edges[0].confidence, 3),
+    }
+
+
+def _counted(around: Neighbourhood, seeds: Sequence[Node]) -> dict[str, Any]:
+    """Of all that was reached, without the nodes that were asked about."""
+    counts = dict(around.by_type)
+    for node in seeds:
+        counts[node.type] -= 1
+    there = {type: count for type, count in counts.items() if count}
+    return {"counts": most_frequent(there), "total": around.total - len(seeds)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Related:
+    """A node, and all its relations with the nodes that were asked about, strongest first."""
+
+    node: Node
+    edges: tuple[Edge, ...]
+
+    @property
+    def weight(self) -> float:
+        """The relations added up."""
+        return math.fsum(edge.weight for edge in self.edges)
+
+    @property
+    def targets(self) -> list[str]:
+        """What the relations point at."""
+        return sorted({edge.target for edge in self.edges})
+
+
+def _related(
+    view: View,
+    request: EntitiesForSections | SectionsForEntities,
+    found: Named,
+    sources: Mapping[str, Node],
+    direction: Direction,
+    warnings: tuple[str, ...] = (),
+) -> Answer:
+    """The nodes at the other ends of what speaks of what, the relations of each added up."""
+    related = _speaking(view, list(sources), direction)
+    has_several = direction == "in" and len(sources) > 1
+    if has_several:
+        related.sort(key=lambda one: -len(one.targets))
+
+    def row(one: _Related) -> dict[str, Any]:
+        shown = evidence((edge, sources.get(edge.source, one.node)) for edge in one.edges)
+        facts = {"relation": one.edges[0].type, "weight": weight_of(one.weight)}
+        asked = {"entity_ids": one.targets} if has_several else {}
+        return {**shown_node(one.node), **facts, **asked, "section_ids": shown or passages_of(view, one.node)}
+
+    around = view.around(list(sources), 1, SPEAKING, direction)
+    counted = _counted(around, list(sources.values()))
+    kept = related[:MAX_NODES]
+    facts = {**counted, "cut": counted["total"] - len(kept), **found.facts}
+    return paged(view, request, request.page_size, kept, row, facts, (*found.warnings, *warnings))
+
+
+def _speaking(view: View, sources: Sequence[str], direction: Direction) -> list[_Related]:
+    """Who speaks of these or what these speak of, most strongly first, over the strongest relations."""
+    nodes: dict[str, Node] = {}
+    edges: dict[str, list[Edge]] = {}
+    for offset in range(0, _EDGES, MAX_NODES):
+        part = view.store.neighbours(view.project, sources, direction, SPEAKING, view.scope, MAX_NODES, offset)
+        for row in part.rows:
+            nodes[row.node.id] = row.node
+            edges.setdefault(row.node.id, []).append(row.edge)
+        if offset + MAX_NODES >= part.total:
+            break
+    asked = set(sources)
+    related = [_Related(node, tuple(edges[id])) for id, node in nodes.items() if id not in asked]
+    return sorted(related, key=lambda one: (-one.weight, one.node.title, one.node.id))

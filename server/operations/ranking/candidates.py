@@ -1,0 +1,300 @@
+"""Questions to passages in order: ranked ids are kept, and every page and tier comes from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from server.contracts.base import MAX_TOP_K, Syntax
+from server.contracts.kb import SearchMode
+from server.ids import is_chunk_id
+from server.models import Filters, Hit, Legs, Passage, Ranking
+from server.operations.base import Asking
+from server.operations.ranking.reordering import arranged
+from server.retrieval.queries import Understood, undated_of, understood
+from server.retrieval.stages import Notes
+from server.runtime.deadlines import check
+
+if TYPE_CHECKING:  # it brings numerical libraries with it, which a handshake does not wait for
+    from server.retrieval.graph import Walk
+
+# How far down a ranking is read for passages of documents that were not seen yet, four times as far each time.
+_DEEPEST = 6_400
+_DEEPER = 4
+_AT_ONCE = 32
+
+BY_ID = "by-id"
+WALKED = "+graph"
+_WALKS: Mapping[SearchMode, Walk] = MappingProxyType(
+    {"auto": "auto", "vector_only": "none", "hybrid_local": "hybrid_local", "multi_hop": "multi_hop"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage and its place in the ranking; ``hit`` is None where it was fetched, not ranked."""
+
+    passage: Passage
+    hit: Hit | None
+
+    @property
+    def score(self) -> float | None:
+        """0 to 1, relative to the best hit."""
+        return self.hit.score if self.hit else None
+
+    @property
+    def prior(self) -> float:
+        """What the legs alone say of it, 0 to 1. The graph moves the scores of good hits closer together."""
+        if self.hit is None:
+            return 0.0
+        return self.hit.score if self.hit.before is None else self.hit.before
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Passages in order, and how they were found.
+
+    ``walked``: the graph had its part. ``duplicates`` is how many were left out on the way. ``stages`` are the
+    milliseconds of what was done for it now; a ranking that was known took none.
+    """
+
+    found: tuple[Found, ...]
+    legs: Legs | str
+    fusion: str
+    generation: int
+    warnings: tuple[str, ...] = ()
+    missing: tuple[str, ...] | None = None
+    duplicates: int = 0
+    cache_hit: bool = False
+    walked: bool = False
+    stages: Mapping[str, float] = field(default_factory=dict)
+    relevance: float | None = None
+
+    @property
+    def way(self) -> str:
+        """How this was ranked, as a cursor says it."""
+        return self.legs + WALKED if self.walked else self.legs
+
+
+def ranked(
+    asking: Asking,
+    query: str,
+    filters: Filters,
+    wanted: int = MAX_TOP_K,
+    way: str = "",
+    sparse_weight: float | None = None,
+    syntax: Syntax = "fields",
+) -> Ranked:
+    """The ``wanted`` best chunks by both legs. ``way``: how the page before was ranked, to go on so.
+
+    ``sparse_weight``: the share of words, 0 to 1, where it is not the usual one.
+    """
+    asked = _asked(asking, query, filters, syntax)
+    generation = generation_of(asking, filters)
+    ranking, cache_hit = _ranking(asking, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
+    kept: list[Found] = []
+    for some in _portions(ranking.hits, wanted):
+        kept += _passages(asking, some, asked.filters)
+        if len(kept) >= wanted:
+            break
+    return Ranked(
+        tuple(kept[:wanted]),
+        ranking.legs,
+        ranking.fusion,
+        generation,
+        (*_read(asking, asked), *ranking.warnings),
+        cache_hit=cache_hit,
+    )
+
+
+def distinct(
+    asking: Asking,
+    query: str,
+    filters: Filters,
+    wanted: int,
+    per_document: int,
+    way: str = "",
+    mode: SearchMode = "auto",
+    syntax: Syntax = "fields",
+) -> Ranked:
+    """The ``wanted`` best chunks, at most ``per_document`` of each document, however deep they lie.
+
+    The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
+    wanted, it begins in the same way, so that pages neither repeat nor lose a row.
+    """
+    asked = _asked(asking, query, filters, syntax)
+    generation = generation_of(asking, filters)
+    seen: dict[str, int] = {}
+    kept: list[Found] = []
+    ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
+    notes = Notes()
+    while len(kept) < wanted and depth <= _DEEPEST:
+        ranking, is_known = _ranking(asking, asked, generation, depth, way, mode)
+        cache_hit = cache_hit and is_known
+        notes.add({} if is_known else ranking.stages)
+        fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
+        with notes.stage("read"):
+            for some in _portions(fresh):
+                kept += _at_most(_passages(asking, some, asked.filters), per_document, seen)
+                if len(kept) >= wanted:
+                    break
+        read = frozenset(hit.chunk_id for hit in ranking.hits)
+        if len(ranking.hits) < depth:
+            break
+        depth *= _DEEPER
+    return Ranked(
+        tuple(kept[:wanted]),
+        ranking.legs,
+        ranking.fusion,
+        generation,
+        (*_read(asking, asked), *ranking.warnings),
+        duplicates=sum(seen.values()) - len(kept),
+        cache_hit=cache_hit,
+        walked=ranking.walked,
+        stages=notes.stages,
+        relevance=ranking.relevance,
+    )
+
+
+def by_id(
+    asking: Asking,
+    ids: Sequence[str],
+    filters: Filters,
+    query: str | None,
+    min_score: float,
+    syntax: Syntax = "fields",
+) -> Ranked:
+    """The chunks with these ids that the filters admit, in the order given; with a query, each with its score.
+
+    A score is what the chunk has in a search of everything that the filters admit, however deep it lies there.
+    A passage id of the caller's session stands for its chunk.
+    """
+    library = asking.index
+    generation = generation_of(asking, filters)
+    asked = _asked(asking, query, filters, syntax) if query else None
+    within = asked.filters if asked else filters
+    chunk_of = {one: _chunk_of(asking, one) for one in ids}
+    known = library.catalogue.passages(list(chunk_of.values()), filters.project)
+    admitted = {chunk: one for chunk, one in known.items() if library.admits(within, one.document)}
+    hits, warnings = _rated(asking, asked, list(admitted)) if asked else ({}, ())
+    named = [(one, chunk_of[one]) for one in ids]
+    found = [Found(admitted[chunk], hits.get(chunk)) for _, chunk in named if chunk in admitted]
+    kept = [one for one in found if not asked or (one.score or 0.0) >= min_score]
+    below = (_BELOW.format(below=len(found) - len(kept)),) if len(kept) < len(found) else ()
+    return Ranked(
+        tuple(kept),
+        BY_ID,
+        "none",
+        generation,
+        (*warnings, *below),
+        missing=tuple(one for one, chunk in named if chunk not in admitted),
+    )
+
+
+def _rated(asking: Asking, asked: Understood, chunks: Sequence[str]) -> tuple[dict[str, Hit], tuple[str, ...]]:
+    """The scores of these chunks, and what to say of them."""
+    ranking = asking.index.retriever.rate(asked.text, asked.filters, chunks, vectors=asking.rankings.vectors)
+    ranking = arranged(asking, asked, ranking)
+    return {hit.chunk_id: hit for hit in ranking.hits}, (*_read(asking, asked), *ranking.warnings)
+
+
+_FILTERS = "of the query, this was read as filters: {fields}"
+_UNKNOWN = (
+    "of the query, this was read as words, since no document in reach has it: {fields}; "
+    'syntax="plain" reads every query as words'
+)
+_UNDATED = "{undated} documents in reach state no date; a filter on dates leaves them out"
+_BELOW = "{below} of filter_ids score below min_score and are left out"
+_EMPTY = Ranking((), "lexical-only", "none")
+
+
+def generation_of(asking: Asking, filters: Filters) -> int:
+    """Grows with every change of what a ranking depends on: index or graph."""
+    project, library = filters.project, asking.index
+    if project not in asking.generations:
+        asking.generations[project] = library.catalogue.generation(project) + library.retriever.generation(project)
+    return asking.generations[project]
+
+
+def _ranking(
+    asking: Asking,
+    asked: Understood,
+    generation: int,
+    depth: int,
+    way: str,
+    mode: SearchMode,
+    sparse_weight: float | None = None,
+) -> tuple[Ranking, bool]:
+    """The ranking, and whether it was known."""
+    fusion, rankings = asking.settings.fusion if sparse_weight is None else "convex", asking.rankings
+    walk: Walk = "none" if way and not way.endswith(WALKED) else _WALKS[mode]
+    by_words = way.startswith("lexical-only")
+    key = (asked, fusion, generation, depth, walk, sparse_weight)
+    cached = rankings.get(key) if not by_words else None
+    if cached is not None:
+        return cached, True
+    ranking = asking.index.retriever.search(
+        asked.text,
+        asked.filters,
+        depth,
+        mode="lexical" if by_words else "hybrid",
+        walk=walk,
+        fusion=fusion,
+        vectors=rankings.vectors,
+        sparse_weight=sparse_weight,
+    )
+    ranking = arranged(asking, asked, ranking)
+    rankings.put(key, ranking)
+    return ranking, False
+
+
+def _asked(asking: Asking, query: str, filters: Filters, syntax: Syntax) -> Understood:
+    return understood(query, filters, asking.index if syntax == "fields" else None)
+
+
+def _read(asking: Asking, asked: Understood) -> tuple[str, ...]:
+    """What to say of a query that narrows its own search, or seems to; and of documents that a date leaves out."""
+    fields, unknown, filters = asked.fields, asked.unknown, asked.filters
+    is_dated = filters.updated_after or filters.updated_before
+    undated = asking.index.labels(undated_of(filters)).undated if is_dated else 0
+    return (
+        *((_FILTERS.format(fields=" ".join(fields)),) if fields else ()),
+        *((_UNKNOWN.format(fields=" ".join(unknown)),) if unknown else ()),
+        *((_UNDATED.format(undated=undated),) if undated else ()),
+    )
+
+
+def _passages(asking: Asking, hits: Sequence[Hit], filters: Filters) -> tuple[Found, ...]:
+    """What the catalogue, which is the truth, still knows and admits: an index may lag behind it by a moment."""
+    check()
+    known = asking.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
+    admits = asking.index.admits
+    found = (Found(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
+    return tuple(one for one in found if admits(filters, one.passage.document))
+
+
+def _chunk_of(asking: Asking, id: str) -> str:
+    kept = None if is_chunk_id(id) else asking.session.get(id)
+    return kept.passage.chunk.id if kept else id
+
+
+def _portions(hits: Sequence[Hit], first: int = _AT_ONCE) -> Iterator[Sequence[Hit]]:
+    """Most often the first few dozen have passages of enough documents, so no more are read.
+
+    ``first``: how many may be enough where every hit counts, whatever document it is of.
+    """
+    first = min(first, _AT_ONCE)
+    if hits:
+        yield hits[:first]
+    for start in range(first, len(hits), _AT_ONCE):
+        yield hits[start : start + _AT_ONCE]
+
+
+def _at_most(found: Sequence[Found], limit: int, seen: dict[str, int]) -> Iterator[Found]:
+    for one in found:
+        document = one.passage.document.id
+        seen[document] = seen.get(document, 0) + 1
+        if seen[document] <= limit:
+            yield one

@@ -1,0 +1,307 @@
+"""Spans of a text and how well each answers a question: pure, deterministic, shared by previews and quotes.
+
+A span is a fenced code block, closed or not; a row of a table; a heading; or a sentence of what is left, which
+blank lines and the items of lists divide first. The score of a span is the share of the question's terms that it
+says; ties go to the shorter span, then to the earlier one.
+
+Text can be anything, a megabyte on one line too, so no pattern here looks at a character more often than a fixed
+number of times: repeats are possessive, and nothing looks back without a bound.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from server.text.sentences import sentence_ends
+from server.text.tokens import halves_a_pair
+
+# Quotation and list marks may stand before a fence, which then belongs to that quotation or item.
+_FENCE = re.compile(
+    r"^[ \t>]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]++)?+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*+)", re.MULTILINE
+)
+_OWN_LINE = re.compile(r"^[ \t>]*+(?:\||#{1,6}[ \t]|([-=*_~+])\1{2,}+[ \t]*+$)[^\n]*+", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t>]*+(?:[-*+•◦‣▪·・–]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))[ \t]", re.MULTILINE)
+_BLANK = re.compile(r"\n[^\S\n]*+\n")
+
+# Marks belong to the letters they follow, but Python's \w leaves them out.
+_MARKS = r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
+_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])++")
+# Scripts without spaces between words, and Hangul, whose words carry their particles: there two characters have a
+# meaning, so terms are pairs.
+_PAIRED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    r"\U00020000-\U0003ffff]++"
+)
+_FOREIGN = re.compile(rf"[^\x00-\x7f\W]|[{_MARKS}]")  # part of a word, and none of ASCII
+_MIN_TERM_CHARS = 3
+_PREVIEW_SPANS = 3
+# A cut moves at most this far to fall between two words.
+_WORD_CHARS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters ``start`` to ``end`` of a text, and the score (0 to 1) of what stands there."""
+
+    start: int
+    end: int
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Characters ``start`` to ``end`` of a text say ``term``, alone or within a word."""
+
+    start: int
+    end: int
+    term: str
+
+
+def terms(text: str) -> frozenset[str]:
+    """The terms a question is compared by: lower case, split on non-alphanumerics, 3 characters or more.
+
+    Lower case is Unicode's case folding. Scripts that write no spaces, and Korean, give pairs of characters.
+
+    >>> sorted(terms("How do I open a file?"))
+    ['file', 'how', 'open']
+    >>> sorted(terms("資料庫"))
+    ['料庫', '資料']
+    """
+    return frozenset(word.term for word in _words(text) if word.is_pair or len(word.term) >= _MIN_TERM_CHARS)
+
+
+def matches(text: str, question: frozenset[str]) -> list[Match]:
+    """Where ``text`` says terms of ``question``, in order; once for each word and term.
+
+    A term is said by every word that it is part of: "encrypt" by "encrypted", "port" by "8443/tcp-port".
+    """
+    asked = sorted(question)
+    if _FOREIGN.search(text) is None:
+        lowered = text.lower()
+        found = [match for term in asked for match in _plainly(lowered, term)]
+    else:
+        found = [_match(word, term) for word in _words(text) for term in asked if term in word.term]
+    return sorted(found, key=lambda match: (match.start, match.end))
+
+
+def split_spans(text: str) -> list[Span]:
+    """Every span of ``text``, in order, without the white space around it: they hold all of it but white space."""
+    return [
+        span for start, end, is_whole in _blocks(text) for span in _within(text, start, end, is_whole=is_whole)
+    ]
+
+
+def scored_spans(text: str, question: frozenset[str]) -> list[Span]:
+    """Every span of ``text``, in order, with its score: the share of the question's terms that it says."""
+    return [span for span, _ in _said(text, question)]
+
+
+def preview(text: str, question: frozenset[str], max_chars: int) -> str:
+    """The one to three best spans of ``text``, in its order and at most ``max_chars`` long, cut marks included.
+
+    A second and third span are taken only where they say terms that are not said yet and fit whole. A span that is
+    too long is cut around its matches. Where nothing matches, the preview is how the text begins.
+    """
+    chosen = _covering(text, question, max_chars)
+    line = _joined(text, chosen)
+    return clip(line, matches(line, question), max_chars)
+
+
+def clip(text: str, found: Sequence[Match], max_chars: int) -> str:
+    """At most ``max_chars`` of ``text`` around the stretch with the most of its terms; "…" where it was cut.
+
+    ``found`` are the matches in ``text``; without any, the beginning stays.
+    """
+    if len(text) <= max_chars:
+        return text
+    width = max(0, max_chars - 2)
+    start, end = _densest(found, width)
+    left = max(0, min(start - (width - (end - start)) // 2, len(text) - width))
+    left, right = next_word(text, left, start), word_before(text, left + width, end)
+    body = text[left:right].strip()
+    return f"{'…' if left else ''}{body}{'…' if right < len(text) else ''}"[: max(0, max_chars)]
+
+
+def next_word(text: str, at: int, limit: int) -> int:
+    """``at``, or where the next word begins if ``at`` is within one and that is near and not behind ``limit``."""
+    if at == 0 or text[at - 1].isspace():
+        return at
+    spaces = (place + 1 for place in range(at, min(at + _WORD_CHARS, limit)) if text[place].isspace())
+    return next(spaces, at + halves_a_pair(text, at))
+
+
+def word_before(text: str, at: int, limit: int) -> int:
+    """``at``, or where the word that it cuts begins if that is near and not before ``limit``."""
+    if at >= len(text) or text[at].isspace():
+        return min(at, len(text))
+    spaces = (place for place in range(at - 1, max(at - _WORD_CHARS, limit) - 1, -1) if text[place].isspace())
+    return next(spaces, at - halves_a_pair(text, at))
+
+
+def _densest(found: Sequence[Match], width: int) -> tuple[int, int]:
+    """The stretch of at most ``width`` characters with the most different terms; then the shorter, the earlier."""
+    best, most = (0, 0), (0, 0)
+    held: dict[str, int] = {}  # term -> index of its last match
+    left = 0
+    for right, match in enumerate(found):
+        held[match.term] = right
+        while left <= right and (match.end - found[left].start > width or held[found[left].term] > left):
+            if held[found[left].term] == left:
+                del held[found[left].term]
+            left += 1
+        rank = (len(held), (found[left].start if held else match.end) - match.end)
+        if rank > most:
+            best, most = (found[left].start, match.end), rank
+    return best
+
+
+def _rank(span: Span) -> tuple[float, int, int]:
+    return (-span.score, span.end - span.start, span.start)
+
+
+def _said(text: str, question: frozenset[str]) -> list[tuple[Span, frozenset[str]]]:
+    """Every span of ``text``, scored, and what it says of ``question``."""
+    spans = split_spans(text)
+    said: list[set[str]] = [set() for _ in spans]
+    place = 0
+    for match in matches(text, question):
+        while match.start >= spans[place].end:
+            place += 1
+        said[place].add(match.term)
+    return [
+        (Span(span.start, span.end, len(says) / max(1, len(question))), frozenset(says))
+        for span, says in zip(spans, said, strict=True)
+    ]
+
+
+def _covering(text: str, question: frozenset[str], max_chars: int) -> list[Span]:
+    """The best span, and those after it that say more of the question, while all of them fit."""
+    spans = _said(text, question)
+    ranked = sorted(((span, says) for span, says in spans if says), key=lambda pair: _rank(pair[0]))
+    if not ranked:
+        return [Span(spans[0][0].start, spans[-1][0].end)] if spans else []
+    chosen, said = [ranked[0][0]], ranked[0][1]
+    for span, says in ranked[1:]:
+        if len(chosen) == _PREVIEW_SPANS:
+            break
+        if not says <= said and len(_joined(text, [*chosen, span])) <= max_chars:
+            chosen, said = [*chosen, span], said | says
+    return chosen
+
+
+def _joined(text: str, chosen: Sequence[Span]) -> str:
+    """The spans on one line, with a mark where the text between two of them is left out."""
+    ordered = sorted(chosen, key=lambda span: span.start)
+    lines = [" ".join(text[span.start : span.end].split()) for span in ordered]
+    gaps = [" … " if text[a.end : b.start].strip() else " " for a, b in pairwise(ordered)]
+    return "".join(part for pair in zip(lines, [*gaps, ""], strict=False) for part in pair)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """Characters from ``start`` on, folded; ``size`` of them."""
+
+    start: int
+    size: int
+    term: str
+    is_pair: bool = False
+
+
+def _plainly(lowered: str, term: str) -> Iterator[Match]:
+    """Where a text without letters beyond ASCII says a term: a search for it is faster than word after word."""
+    at = lowered.find(term)
+    while at >= 0:
+        end = at + len(term)
+        yield Match(at, end, term)
+        rest = _WORD.match(lowered, end)  # what follows within the same word
+        at = lowered.find(term, rest.end() if rest else end)
+
+
+def _match(word: _Word, term: str) -> Match:
+    """Where folding changed the length of a word, the whole word is the place."""
+    if len(word.term) != word.size:
+        return Match(word.start, word.start + word.size, term)
+    at = word.start + word.term.index(term)
+    return Match(at, at + len(term), term)
+
+
+def _words(text: str) -> Iterator[_Word]:
+    for found in _WORD.finditer(text):
+        word = found.group()
+        if word.isascii():
+            yield _Word(found.start(), len(word), word.lower())
+        else:
+            yield from _parts(word, found.start())
+
+
+def _parts(word: str, start: int) -> Iterator[_Word]:
+    """The pairs of a script without spaces, and what stands between such runs."""
+    last = 0
+    for run in _PAIRED.finditer(word):
+        yield from _folded(word[last : run.start()], start + last)
+        yield from _pairs(run.group(), start + run.start())
+        last = run.end()
+    yield from _folded(word[last:], start + last)
+
+
+def _folded(word: str, start: int) -> Iterator[_Word]:
+    if word:
+        yield _Word(start, len(word), unicodedata.normalize("NFKC", word).casefold())
+
+
+def _pairs(run: str, start: int) -> Iterator[_Word]:
+    for at in range(len(run) - 1):
+        yield _Word(start + at, 2, unicodedata.normalize("NFKC", run[at : at + 2]), is_pair=True)
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
+    """What is a span whole (code, rows, headings), and the stretches of text between them."""
+    position = 0
+    for start, end in _fences(text):
+        yield from _lines(text, position, start)
+        yield start, end, True
+        position = end
+    yield from _lines(text, position, len(text))
+
+
+def _fences(text: str) -> Iterator[tuple[int, int]]:
+    opened: re.Match[str] | None = None
+    for line in _FENCE.finditer(text):
+        if opened is None:
+            opened = line if "`" not in line["rest"] or line["marks"][0] == "~" else None
+        elif line["marks"].startswith(opened["marks"]) and not line["rest"].strip():
+            yield opened.start(), line.end()
+            opened = None
+    if opened:
+        yield opened.start(), len(text)
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
+    position = start
+    for line in _OWN_LINE.finditer(text, start, end):
+        yield position, line.start(), False
+        yield line.start(), line.end(), True
+        position = line.end()
+    yield position, end, False
+
+
+def _within(text: str, start: int, end: int, *, is_whole: bool) -> Iterator[Span]:
+    cuts = () if is_whole else sorted(_cuts(text, start, end))
+    for cut_from, cut_to in pairwise((start, *cuts, end)):
+        yield from _trimmed(text, cut_from, cut_to)
+
+
+def _cuts(text: str, start: int, end: int) -> set[int]:
+    cuts = {match.start() for pattern in (_BLANK, _ITEM) for match in pattern.finditer(text, start, end)}
+    return cuts.union(sentence_ends(text, start, end))
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+    piece = text[start:end]
+    begin, body = start + len(piece) - len(piece.lstrip()), piece.strip()
+    if body:
+        yield Span(begin, begin + len(body))
