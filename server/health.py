@@ -40,7 +40,7 @@ from server.scripts.skills import load
 from server.settings import MIB, Settings
 
 if TYPE_CHECKING:
-    from server.backends.files.seal import Flaw
+    from server.backends.files.seal import SealFlaw
 
 DISTRIBUTION = "winnow-mcp"
 PACKAGES = ("client_sdk", "sandbox", "security", "server")
@@ -217,9 +217,9 @@ def _integrity(settings: Settings) -> Iterator[Finding]:
         yield Finding("store", "integrity", is_sealed, detail, advice, essential=False)
 
 
-def _without_vectors(settings: Settings) -> Iterator[Flaw]:
+def _without_vectors(settings: Settings) -> Iterator[SealFlaw]:
     from server.backends.catalogue import Catalogue
-    from server.backends.files.seal import Flaw
+    from server.backends.files.seal import SealFlaw
     from server.opening import catalogue_path
 
     if settings.qdrant_url or not catalogue_path(settings).exists():
@@ -227,7 +227,7 @@ def _without_vectors(settings: Settings) -> Iterator[Flaw]:
     with suppress(WinnowError), closing(Catalogue(catalogue_path(settings))) as catalogue:
         folder = settings.store / catalogue.binding.vectors
         if catalogue.chunk_count() and not folder.is_dir():
-            yield Flaw(f"{folder.name}/", "it is missing")
+            yield SealFlaw(f"{folder.name}/", "it is missing")
 
 
 def _held(settings: Settings) -> Iterator[Finding]:

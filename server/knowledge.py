@@ -41,7 +41,17 @@ from server.contracts import (
 from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.contracts.scripts import ReadResult
 from server.errors import WinnowError
-from server.operations.base import DIRECT, SCRIPT, Answer, Asking, Budget, Caches, Caller, Library, counted
+from server.operations.base import (
+    DIRECT,
+    SCRIPT,
+    Answer,
+    Budget,
+    Caller,
+    Library,
+    RankingCaches,
+    RequestContext,
+    counted,
+)
 from server.operations.evidence import extract_evidence, retrieve_evidence
 from server.operations.excerpts import expand_excerpt, read_excerpt
 from server.operations.fetching import fetch
@@ -60,12 +70,12 @@ from server.operations.legacy import get_section_text, search_sections
 from server.operations.results import read_result
 from server.operations.scripting import hybrid_search, rerank, tokens
 from server.operations.search import semantic_search
-from server.runtime.caches import Counters as CacheCounters
-from server.runtime.call_threads import Calls
+from server.runtime.caches import CacheCounters
+from server.runtime.call_threads import CallThreads
 from server.runtime.deadlines import after
-from server.runtime.metrics import Figures
-from server.sessions.passage_store import Counters, Kept, Scratch
-from server.sessions.result_store import KeptResults
+from server.runtime.metrics import Metrics
+from server.sessions.passage_store import PassageStore, PassageStoreCounters, StoredPassage
+from server.sessions.result_store import ResultStore
 from server.settings import MIB, Settings
 from server.text.tokens import count_tokens, encoding_name, first_tokens
 
@@ -77,10 +87,10 @@ _SECONDS_PER_MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class KnowledgeCounters:
     """What became of the passages of all sessions, and of the lookups in what direct callers share, by cache."""
 
-    scratch: Counters
+    scratch: PassageStoreCounters
     caches: Mapping[str, CacheCounters]
 
 
@@ -92,10 +102,10 @@ class Knowledge(Protocol):
     """
 
     @property
-    def figures(self) -> Figures: ...
+    def figures(self) -> Metrics: ...
 
     @property
-    def results(self) -> KeptResults: ...
+    def results(self) -> ResultStore: ...
 
     async def open(self) -> None:
         """Return once the store is open, however long that takes; raises what opening raises.
@@ -115,7 +125,7 @@ class Knowledge(Protocol):
     async def call(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Validate and answer one operation of ``OPERATIONS``; ``WinnowError`` for all a caller can act on."""
 
-    async def passage(self, connection: str, passage_id: str) -> tuple[str, Kept | None]:
+    async def passage(self, connection: str, passage_id: str) -> tuple[str, StoredPassage | None]:
         """The id of the session that holds this passage for the connection, and the passage.
 
         Where there is none: the id of the connection's own session, and None.
@@ -124,7 +134,7 @@ class Knowledge(Protocol):
     async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
         """The id of the connection's session, and at most ``limit`` of its passage ids that begin so."""
 
-    async def counters(self) -> Counted:
+    async def counters(self) -> KnowledgeCounters:
         """What became of passages and lookups so far."""
 
     @property
@@ -153,18 +163,18 @@ class KnowledgeBase:
     """
 
     def __init__(
-        self, open_library: Callable[[], Library], settings: Settings, *, calls: Calls | None = None
+        self, open_library: Callable[[], Library], settings: Settings, *, calls: CallThreads | None = None
     ) -> None:
         self._open_library = open_library
         self._settings = settings
         self._is_borrowed = calls is not None
-        self._calls = calls or Calls()
+        self._calls = calls or CallThreads()
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="winnow-open")
         self._opening: Future[Library] | None = None
-        self._caches = Caches()
-        self.scratch = Scratch(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
-        self.results = KeptResults(settings.scratch_minutes * _SECONDS_PER_MINUTE)
-        self.figures = Figures()
+        self._caches = RankingCaches()
+        self.scratch = PassageStore(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
+        self.results = ResultStore(settings.scratch_minutes * _SECONDS_PER_MINUTE)
+        self.figures = Metrics()
 
     async def open(self) -> None:
         """See ``Knowledge.open``."""
@@ -203,7 +213,7 @@ class KnowledgeBase:
         """Whoever calls over this connection: the same connection has the same session."""
         return Caller(connection, budget, run)
 
-    async def passage(self, connection: str, passage_id: str) -> tuple[str, Kept | None]:
+    async def passage(self, connection: str, passage_id: str) -> tuple[str, StoredPassage | None]:
         """See ``Knowledge.passage``."""
         session = self.scratch.session(connection)
         kept = session.get(passage_id)
@@ -214,9 +224,9 @@ class KnowledgeBase:
         session = self.scratch.session(connection)
         return session.id, session.ids(prefix, limit)
 
-    async def counters(self) -> Counted:
+    async def counters(self) -> KnowledgeCounters:
         """See ``Knowledge.counters``."""
-        return Counted(self.scratch.counters, self._caches.shared.counters())
+        return KnowledgeCounters(self.scratch.counters, self._caches.shared.counters())
 
     @property
     def tokenizer(self) -> str:
@@ -248,7 +258,7 @@ class KnowledgeBase:
             async with asyncio.timeout(deadline.remaining()):
                 library = await self._opened()
             what_to_do = "try again with fewer results"
-            asking = Asking(
+            asking = RequestContext(
                 library,
                 self._settings,
                 caller,
@@ -286,16 +296,16 @@ class Operation:
     """
 
     request: type[BaseModel]
-    answer: Callable[[Asking, Any], Answer]
+    answer: Callable[[RequestContext, Any], Answer]
     in_scripts: bool = True
     seconds: float = SEARCH_SECONDS
 
 
-def _over_graph(request: type[BaseModel], answer: Callable[[Asking, Any], Answer]) -> Operation:
+def _over_graph(request: type[BaseModel], answer: Callable[[RequestContext, Any], Answer]) -> Operation:
     return Operation(request, answer, seconds=GRAPH_SECONDS)
 
 
-def _answered(known: Operation, asking: Asking, request: BaseModel) -> Answer:
+def _answered(known: Operation, asking: RequestContext, request: BaseModel) -> Answer:
     # Counted here: in a thread, and where the vocabulary is.
     return counted(asking, known.answer(asking, request))
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from server.backends.base import Reranker, VectorStore, admits
 from server.backends.catalogue import Binding, Catalogue
-from server.backends.files.lock import HOLDER, Lock
+from server.backends.files.lock import HOLDER, StoreLock
 from server.backends.files.store_folder import CATALOGUE, named, prepared
 from server.backends.graphs.ledger import LedgerFile
 from server.backends.graphs.sqlite_graph import SqliteGraph
@@ -28,7 +28,7 @@ from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters, Labels
 from server.retrieval.hybrid import Retriever
 from server.retrieval.languages import is_mixed, load
-from server.runtime.waits import Waited
+from server.runtime.waits import WaitSummary
 from server.settings import Settings
 
 # Filters whose documents are remembered: ids of 100,000 documents are about 10 MB.
@@ -73,7 +73,7 @@ class Backends:
         """Whether one of these documents is the file ``prefix``, or lies below it."""
         return self.catalogue.has_path(filters, prefix)
 
-    def waits(self) -> Mapping[str, Waited]:
+    def waits(self) -> Mapping[str, WaitSummary]:
         """How long searches waited for writers, by what they waited at. (Reads of the catalogue never wait.)"""
         graph = {"graph": self.graph.waits.figures} if isinstance(self.graph, SqliteGraph) else {}
         return {"vectors": self.store.waits.figures, **graph}
@@ -255,7 +255,7 @@ def _current(settings: Settings, catalogue: Catalogue, binding: Binding, *, buil
     """The vectors that count, and this process as their holder. Raises as ``open_backends`` does."""
     if settings.qdrant_url:
         return CurrentVectors(catalogue, binding, lambda bound: _open_server(settings, catalogue.identity, bound))
-    lock = Lock(settings.store, HOLDER)
+    lock = StoreLock(settings.store, HOLDER)
     try:
         return CurrentVectors(
             catalogue,
@@ -334,7 +334,7 @@ def _open_embedded(
 
 
 def _open_server(settings: Settings, identity: str, binding: Binding) -> VectorStore:
-    from server.backends.vectors.qdrant import Layout, QdrantStore
+    from server.backends.vectors.qdrant import CollectionLayout, QdrantStore
 
     assert settings.qdrant_url is not None
     key = settings.qdrant_api_key
@@ -344,5 +344,5 @@ def _open_server(settings: Settings, identity: str, binding: Binding) -> VectorS
         # What is in the collection but not in the catalogue counts as left over, so no two share one.
         collection="-".join(["winnow", identity, *binding.vectors.split("-")[1:]]),
         api_key=key.get_secret_value() if key else None,
-        layout=Layout(settings.qdrant_shards, settings.qdrant_replicas, settings.qdrant_on_disk),
+        layout=CollectionLayout(settings.qdrant_shards, settings.qdrant_replicas, settings.qdrant_on_disk),
     )

@@ -28,7 +28,7 @@ from pydantic import (
 )
 
 from server.configuration.addresses import Address, to_address
-from server.configuration.sources import Given, Ignored, Rank, Source, sources, user_file
+from server.configuration.sources import IgnoredValue, Source, SourcedValue, SourceRank, sources, user_file
 from server.configuration.topics import KEYS, SETTERS, Setter
 from server.errors import WinnowError
 from server.models import DocumentType, Environment
@@ -300,10 +300,10 @@ class Settings(BaseModel):
 _ALSO: Mapping[str, str] = MappingProxyType(
     {"kb_v2_enabled": "MCP_KB_V2_ENABLED", "structured_output_enabled": "MCP_STRUCTURED_OUTPUT_ENABLED"}
 )
-_MAY_NOT: Mapping[Rank, str] = MappingProxyType(
+_MAY_NOT: Mapping[SourceRank, str] = MappingProxyType(
     {
-        Rank.USER_FILE: "only a flag, a variable or the file that WINNOW_CONFIG names may set it",
-        Rank.FOLDER_FILE: "a file in the working folder may not set it",
+        SourceRank.USER_FILE: "only a flag, a variable or the file that WINNOW_CONFIG names may set it",
+        SourceRank.FOLDER_FILE: "a file in the working folder may not set it",
     }
 )
 _NO_FLAGS: Mapping[str, Any] = MappingProxyType({})
@@ -327,8 +327,8 @@ class Configuration:
     """
 
     settings: Settings
-    given: Mapping[str, Given]
-    ignored: tuple[Ignored, ...] = ()
+    given: Mapping[str, SourcedValue]
+    ignored: tuple[IgnoredValue, ...] = ()
     wider: tuple[str, ...] = ()
 
     def source_of(self, name: str) -> str:
@@ -363,30 +363,30 @@ def load(flags: Mapping[str, Any] = _NO_FLAGS) -> Configuration:
     settings, refused = _validate(given)
     _check_keys(settings, given, read)
     given = {name: one for name, one in given.items() if one not in refused}
-    left_out = [Ignored(one.name, one.place, why) for one, why in refused.items()]
+    left_out = [IgnoredValue(one.name, one.place, why) for one, why in refused.items()]
     return Configuration(settings, given, (*unreadable, *forbidden, *left_out), wider)
 
 
-def _allowed(read: Sequence[Source]) -> tuple[dict[str, Given], list[Ignored]]:
+def _allowed(read: Sequence[Source]) -> tuple[dict[str, SourcedValue], list[IgnoredValue]]:
     """Every value by the nearest source that gives it, and what sources gave that they may not."""
-    given: dict[str, Given] = {}
-    ignored: list[Ignored] = []
+    given: dict[str, SourcedValue] = {}
+    ignored: list[IgnoredValue] = []
     for one in (one for source in read for one in source):
         setter = SETTERS.get(one.name, Setter.USER)
         if one.rank > setter.value:
-            ignored.append(Ignored(one.name, one.place, _MAY_NOT[one.rank]))
+            ignored.append(IgnoredValue(one.name, one.place, _MAY_NOT[one.rank]))
         else:
             given.setdefault(one.name, one)
     return given, ignored
 
 
-def _validate(given: Mapping[str, Given]) -> tuple[Settings, dict[Given, str]]:
+def _validate(given: Mapping[str, SourcedValue]) -> tuple[Settings, dict[SourcedValue, str]]:
     """The settings, and the wrong values of the working folder's file, each with what is wrong."""
     try:
         return Settings.model_validate({name: one.value for name, one in given.items()}), {}
     except ValidationError as error:
         wrong = {str(item["loc"][0]): _lower(item["msg"]) for item in error.errors(include_url=False)}
-    refused = {given[name]: why for name, why in wrong.items() if given[name].rank is Rank.FOLDER_FILE}
+    refused = {given[name]: why for name, why in wrong.items() if given[name].rank is SourceRank.FOLDER_FILE}
     if not refused:
         complaints = "; ".join(f"{name}: {why} (from {given[name].place})" for name, why in wrong.items())
         raise WinnowError("INVALID_REQUEST", f"settings: {complaints}")
@@ -394,7 +394,7 @@ def _validate(given: Mapping[str, Given]) -> tuple[Settings, dict[Given, str]]:
     return settings, refused | more
 
 
-def _narrow(given: dict[str, Given]) -> tuple[dict[str, Given], tuple[str, ...]]:
+def _narrow(given: dict[str, SourcedValue]) -> tuple[dict[str, SourcedValue], tuple[str, ...]]:
     """Without ``projects`` where a nearer source names one ``project``: naming one never widens its reach."""
     one, several = given.get("project"), given.get("projects")
     if one is None or several is None or one.rank >= several.rank:
@@ -402,7 +402,7 @@ def _narrow(given: dict[str, Given]) -> tuple[dict[str, Given], tuple[str, ...]]
     return {name: each for name, each in given.items() if name != "projects"}, tuple(_split(several.value))
 
 
-def _check_keys(settings: Settings, given: Mapping[str, Given], read: Sequence[Source]) -> None:
+def _check_keys(settings: Settings, given: Mapping[str, SourcedValue], read: Sequence[Source]) -> None:
     """Raises ``WinnowError`` where a key would go to another server than the one that it was given with."""
     for name, address_name in KEYS.items():
         key, address = given.get(name), getattr(settings, address_name)

@@ -63,7 +63,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class TierPage:
     """The rows that fit, what they cost, and why the rest is missing ("none" if nothing is)."""
 
     rows: tuple[Row, ...]
@@ -76,7 +76,7 @@ def row(passage: Passage, tier: Mode, score: float | None, question: frozenset[s
     return _RENDERERS[tier](passage, score, question)
 
 
-def fit(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> Page:
+def fit(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> TierPage:
     """As many whole rows, from the first on, as the budget holds.
 
     A first row that does not fit alone is there all the same, its texts clipped, so that a page is never empty
@@ -84,10 +84,10 @@ def fit(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> Page:
     """
     whole = measure(list(rows))
     if whole.tokens <= max_tokens and whole.bytes <= max_bytes:
-        return Page(tuple(rows), whole.tokens, "none")
+        return TierPage(tuple(rows), whole.tokens, "none")
     kept, reason = _cut(rows, max_tokens, max_bytes)
     shown = list(rows[:kept]) or [_shrunk(rows[0], max_tokens, max_bytes)]
-    return Page(tuple(shown), measure(shown).tokens, reason)
+    return TierPage(tuple(shown), measure(shown).tokens, reason)
 
 
 def measure(value: Any) -> Size:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
-from server.graph.extraction.mining import Mined, mine
+from server.graph.extraction.mining import DocumentExtraction, mine
 from server.graph.extraction.resolving import Ledger, facts_of, resolve
 from server.graph.records import DocumentGraph, Edge, Node, check
 from server.ids import document_id
@@ -30,7 +30,7 @@ def read(uri: str, text: str) -> tuple[Document, str]:
     return document, raw.text
 
 
-def mined(uri: str, text: str, gazetteer: Gazetteer = NO_GAZETTEER) -> Mined:
+def mined(uri: str, text: str, gazetteer: Gazetteer = NO_GAZETTEER) -> DocumentExtraction:
     document, body = read(uri, text)
     return mine(document, body, chunk(document, body), gazetteer)
 

@@ -15,7 +15,7 @@ from sandbox.protocol import frames
 _READ_BYTES = 64 * 1024
 
 
-class Channel:
+class DescriptorChannel:
     """Frames over the one descriptor, as an executed child sees them."""
 
     def __init__(self, end: socket.socket) -> None:

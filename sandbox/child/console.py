@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from sandbox.protocol.frames import OUT_CHARS
 
 
-class Channel(Protocol):
+class OutputChannel(Protocol):
     """Where frames go."""
 
     def send(self, frame: dict[str, Any]) -> None:
@@ -29,7 +29,7 @@ class OutputLimitReached(BaseException):
 class Console(io.TextIOBase):
     """A text stream into frames. Stops the script when it has written more than ``limit`` bytes."""
 
-    def __init__(self, channel: Channel, limit: int) -> None:
+    def __init__(self, channel: OutputChannel, limit: int) -> None:
         super().__init__()
         self._channel = channel
         self._left = limit

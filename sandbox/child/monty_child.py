@@ -22,7 +22,7 @@ from sandbox.protocol.limits import MIB, Limits
 from sandbox.protocol.outcome import Outcome
 
 from . import monty_sdk, results
-from .channel import Channel
+from .channel import DescriptorChannel
 from .console import Console, OutputLimitReached
 
 _HEADROOM_BYTES = 64 * MIB  # what the allocator maps beside what the interpreter counts
@@ -68,7 +68,7 @@ _HINTS = (
 
 def main(descriptor: int, limits: Mapping[str, Any], binary: str, trial: bool = False) -> NoReturn:
     """Raise what can be raised, start the interpreter, serve one script, and wait to be killed."""
-    channel = Channel(socket.socket(fileno=descriptor))
+    channel = DescriptorChannel(socket.socket(fileno=descriptor))
     bounds = Limits(**limits)
     tried: dict[str, list[Any]] = {}
     program, prelude = _opened(binary), monty_sdk.prelude()
@@ -102,7 +102,7 @@ def _raise_walls(limits: Limits, tried: dict[str, list[Any]], *, trial: bool) ->
     from sandbox.walls import wall_table
 
     names = {name: os.readlink(f"/proc/self/ns/{name}") for name in ("user", "ipc", "uts")}
-    ground = wall_table.Ground(limits, host_namespaces=names)
+    ground = wall_table.WallResources(limits, host_namespaces=names)
     wanted = (*wall_table.SERVER_WALLS, *(w for w in wall_table.CHILD_WALLS if w.name in _INHERITED))
     raised = []
     for wall in wanted:
@@ -181,7 +181,9 @@ def _works(session: MontySession, code: str) -> bool:
 class _Run:
     """One script, from the job to its last frame."""
 
-    def __init__(self, session: MontySession, channel: Channel, job: Mapping[str, Any], limits: Limits) -> None:
+    def __init__(
+        self, session: MontySession, channel: DescriptorChannel, job: Mapping[str, Any], limits: Limits
+    ) -> None:
         self._session = session
         self._channel = channel
         self._job = job

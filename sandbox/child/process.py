@@ -18,7 +18,7 @@ from sandbox.language import guards
 from sandbox.protocol import frames
 from sandbox.protocol.limits import KIB
 from sandbox.walls.seccomp import RPC
-from sandbox.walls.wall_table import Ground, Wall
+from sandbox.walls.wall_table import Wall, WallResources
 
 from . import script
 
@@ -54,7 +54,7 @@ def warm_up(*, fence: bool) -> None:
     script.warm_up()
 
 
-def live(ground: Ground, raised: tuple[Wall, ...], *, fence: bool) -> NoReturn:
+def live(ground: WallResources, raised: tuple[Wall, ...], *, fence: bool) -> NoReturn:
     """Become a locked child, run one script, and wait to be killed. No finaliser runs, no exit hook."""
     try:
         os.dup2(ground.rpc, RPC)
@@ -63,7 +63,7 @@ def live(ground: Ground, raised: tuple[Wall, ...], *, fence: bool) -> NoReturn:
             wall.put_up(replace(ground, rpc=RPC))
         random.seed(os.urandom(32))  # no two children draw the same numbers
         guards.reseed()
-        channel = Channel(ears)
+        channel = ChildChannel(ears)
         script.rehearse()
         channel.send_body(script.run(channel.receive(), channel, fence=fence))
         channel.receive()  # never comes: the keeper measures us, and kills
@@ -71,7 +71,7 @@ def live(ground: Ground, raised: tuple[Wall, ...], *, fence: bool) -> NoReturn:
         os._exit(0)
 
 
-class Channel:
+class ChildChannel:
     """Frames over the one descriptor, as a child sees them."""
 
     def __init__(self, ears: socket.socket) -> None:

@@ -12,14 +12,14 @@ from client_sdk.awaitable import Nothing
 from sandbox.diagnosis import error_reports, help_text, precheck, unawaited
 from sandbox.language import guards, policy
 from sandbox.modules import asyncio_module, copy_module, facades, skills
-from sandbox.modules.output import Stage, Stream, target_of
+from sandbox.modules.output import OutputStreams, Stream, target_of
 from sandbox.protocol import frames
 
 from . import results
 from .console import Console, OutputLimitReached
 
 if TYPE_CHECKING:
-    from .process import Channel
+    from .process import ChildChannel
 
 Job = Mapping[str, Any]
 
@@ -71,7 +71,7 @@ def _forget() -> None:
     unawaited.end()
 
 
-def run(job: Job, channel: Channel, *, fence: bool) -> bytes:
+def run(job: Job, channel: ChildChannel, *, fence: bool) -> bytes:
     """The last frame of one script. Whatever the script does ends here."""
     console = Console(channel, job["stdout_bytes"])
     client_sdk.transport.connect(_Transport(channel, job["request_bytes"]))
@@ -149,9 +149,9 @@ def _result(job: Job, value: Any, *, implicit: bool, console: Console) -> bytes:
 def _fenced(job: Job, console: Console) -> Any:
     """Within the language's fence. The code compiled by the policy is the code that runs."""
     source, told = job["code"], job.get("skills")
-    names, stage = guards.script_names, Stage(console)
+    names, stage = guards.script_names, OutputStreams(console)
     builtin_names = guards.script_builtins(print=_printer(stage.out), help=_helper(stage.out))
-    shelf = None if told is None else skills.Shelf(told, builtin_names)
+    shelf = None if told is None else skills.ImportedSkills(told, builtin_names)
     builtin_names["__import__"] = facades.Importer(stage, shelf)
     compiled = policy.compile_script(source, precheck.check, skills=None if shelf is None else shelf.names)
     names.update(facades.globals_of_scripts(), __name__="__main__", __builtins__=builtin_names)
@@ -195,7 +195,7 @@ def _helper(out: Stream) -> Callable[..., None]:
 class _Transport:
     """SDK calls as frames."""
 
-    def __init__(self, channel: Channel, request_bytes: int) -> None:
+    def __init__(self, channel: ChildChannel, request_bytes: int) -> None:
         self._channel = channel
         self._request_bytes = request_bytes
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from sandbox.protocol.limits import Limits
 
 from . import process, script
-from .channel import Channel
+from .channel import DescriptorChannel
 
 RPC = 3
 _SYSTEM = "/usr/lib/libSystem.B.dylib"
@@ -40,7 +40,7 @@ def main(
     if descriptor != RPC:
         os.dup2(descriptor, RPC)
         os.close(descriptor)
-    channel = Channel(socket.socket(fileno=RPC))
+    channel = DescriptorChannel(socket.socket(fileno=RPC))
     channel.watch()
     refusals = {wall.name: _refusal(wall, bounds) for wall in WALLS if wall.name in raised}
     standing = [name for name, refusal in refusals.items() if not refusal]

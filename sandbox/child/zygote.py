@@ -29,7 +29,7 @@ from typing import Any, NoReturn
 
 from sandbox.protocol.limits import Layers, Limits
 from sandbox.walls import kernel, seccomp, wall_table
-from sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, PID_NAMESPACE, SERVER_WALLS, Ground, Wall
+from sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, PID_NAMESPACE, SERVER_WALLS, Wall, WallResources
 
 from . import process
 
@@ -44,11 +44,11 @@ def main(control_descriptor: int, keeper: int, limits: dict[str, int], fence: bo
     process.warm_up(fence=fence)
     _forget_start()
     ground = _survey(Limits(**limits))
-    report = Report()
+    report = WallsReport()
     if walled:
         for wall in SERVER_WALLS:
             report.raise_and_test(wall, ground)
-    nursery = _split(keeper, control, Nursery(ground, Layers(fence=fence, walls=walled)), report)
+    nursery = _split(keeper, control, ForkedChildren(ground, Layers(fence=fence, walls=walled)), report)
     if walled:
         report.raise_and_test(EMPTY_ROOT, ground)
         wall_table.bound_capabilities()
@@ -71,10 +71,10 @@ def _forget_start() -> None:
     os.environ.clear()
 
 
-def _survey(limits: Limits) -> Ground:
+def _survey(limits: Limits) -> WallResources:
     """Gather what needs /proc and /dev while they are there."""
     kernel.one_malloc_arena()
-    return Ground(
+    return WallResources(
         limits=limits,
         null=wall_table.null_device(),
         ruleset=wall_table.landlock_ruleset(),
@@ -89,7 +89,7 @@ def _address_space() -> int:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _split(keeper: int, control: socket.socket, nursery: Nursery, report: Report) -> Nursery:
+def _split(keeper: int, control: socket.socket, nursery: ForkedChildren, report: WallsReport) -> ForkedChildren:
     """Fork into the one that waits and the one that serves; returns in the second."""
     keeper_handle = os.pidfd_open(keeper)
     if os.getppid() != keeper:
@@ -117,7 +117,7 @@ def _wait(keeper: int, inner: int) -> NoReturn:
     os._exit(0)
 
 
-class Report:
+class WallsReport:
     """What the self-tests found: one record a wall, and what broke through all of them together."""
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ class Report:
         else:
             self.note(wall, stands=True, detail="what it forbids is refused here even without it")
 
-    def raise_and_test(self, wall: Wall, ground: Ground, *, test: bool = True) -> None:
+    def raise_and_test(self, wall: Wall, ground: WallResources, *, test: bool = True) -> None:
         """Raise a wall around this very process."""
         try:
             control = wall.breach(ground) if test else True
@@ -152,17 +152,17 @@ class Report:
         return any(record["name"] == name and record["stands"] for record in self.walls)
 
 
-class Nursery:
+class ForkedChildren:
     """Forks children, knows which are alive, and buries them."""
 
-    def __init__(self, ground: Ground, layers: Layers) -> None:
+    def __init__(self, ground: WallResources, layers: Layers) -> None:
         self.ground = ground
         self.layers = layers
         self._walls: tuple[Wall, ...] = CHILD_WALLS
         self._own_namespace = -1
         self._alive: dict[int, tuple[str, int]] = {}  # pidfd -> (the keeper's id, pid)
 
-    def settle(self, report: Report) -> None:
+    def settle(self, report: WallsReport) -> None:
         """In the serving process, while /proc is still there: hold on to our own process namespace."""
         if report.standing(PID_NAMESPACE.name):
             self._own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY)
@@ -178,7 +178,7 @@ class Nursery:
             kernel.setns(self._own_namespace, kernel.CLONE_NEWPID)
         return pid
 
-    def test_walls(self, report: Report) -> None:
+    def test_walls(self, report: WallsReport) -> None:
         """Each child's wall alone, against a child without it; then all together against every canary."""
         basis = tuple(wall for wall in CHILD_WALLS if wall.name in ("descriptors", "no_new_privileges"))
         if self._own_namespace >= 0:
@@ -195,7 +195,7 @@ class Nursery:
         tried = {name: self._try(self._walls, attempt) for name, attempt in wall_table.CANARIES.items()}
         report.breaches = [name for name, code in tried.items() if code != _REFUSED]
 
-    def _try(self, raised: tuple[Wall, ...], attempt: Callable[[Ground], bool]) -> int:
+    def _try(self, raised: tuple[Wall, ...], attempt: Callable[[WallResources], bool]) -> int:
         """The exit code of a throw-away child that tries something behind some walls."""
         pid = self.fork()
         if pid == 0:

@@ -26,7 +26,7 @@ from sandbox.protocol.limits import Limits
 from sandbox.protocol.outcome import Outcome
 
 from . import hints, unawaited
-from .unawaited import Forgotten
+from .unawaited import UnawaitedCall
 
 _MOST_CHARS = 2_000
 _MOST_FRAMES = 12
@@ -93,7 +93,7 @@ _WHAT_HAPPENED: Mapping[str, str] = types.MappingProxyType(
 _NO_LINE = 1 << 20
 
 
-def never_awaited(calls: Sequence[Forgotten]) -> dict[str, Any]:
+def never_awaited(calls: Sequence[UnawaitedCall]) -> dict[str, Any]:
     """Async functions were called, and what they return was dropped."""
     first = min(calls, key=lambda call: call.line or _NO_LINE)
     called = f"{first.function}()" + (f" in line {first.line}" if first.line else "")
@@ -102,7 +102,7 @@ def never_awaited(calls: Sequence[Forgotten]) -> dict[str, Any]:
     return _ending("error", "NeverAwaited", message, first.line, _column_of_call(first), _await(first, len(calls)))
 
 
-def _await(call: Forgotten, several: int) -> str:
+def _await(call: UnawaitedCall, several: int) -> str:
     if call.kind != "call":
         return f"keep it and await it: task = asyncio.create_task({call.function}(...)), later: await task"
     if several > 1:
@@ -110,7 +110,7 @@ def _await(call: Forgotten, several: int) -> str:
     return f"write: await {call.function}(...)"
 
 
-def _column_of_call(call: Forgotten) -> int | None:
+def _column_of_call(call: UnawaitedCall) -> int | None:
     name = call.function.rpartition(".")[2]
     found = re.search(rf"\b{re.escape(name)}\s*\(", _line(call.line) or "")
     return found.start() + 1 if found else None

@@ -21,7 +21,7 @@ _HARMLESS = frozenset({"sleep", "_awaiting"})
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class UnawaitedCall:
     """A call of an async function that did not do its work. ``line`` is where it was called."""
 
     function: str
@@ -35,8 +35,8 @@ class _Watch:
     def __init__(self) -> None:
         self.on = False
         self.files = ("", "")
-        self.seen: list[Forgotten] = []
-        self.unfinished: list[Forgotten] = []
+        self.seen: list[UnawaitedCall] = []
+        self.unfinished: list[UnawaitedCall] = []
         self.failed: list[BaseException] = []
 
 
@@ -82,7 +82,7 @@ def unseen_failures() -> list[BaseException]:
     return list(_watch.failed)
 
 
-def forgotten(*, nothing_to_show: bool = False) -> list[Forgotten]:
+def forgotten(*, nothing_to_show: bool = False) -> list[UnawaitedCall]:
     """Every call that was never awaited; where the script has nothing to show, tasks cut short as well."""
     if not _watch.on:
         return []
@@ -95,10 +95,10 @@ def _is_unstarted(coroutine: Any) -> bool:
     return coroutine.cr_frame is not None and not coroutine.cr_running and not coroutine.cr_suspended
 
 
-def _told(coroutine: Any, kind: Literal["call", "task", "cut short"] = "call") -> Iterator[Forgotten]:
+def _told(coroutine: Any, kind: Literal["call", "task", "cut short"] = "call") -> Iterator[UnawaitedCall]:
     code = coroutine.cr_code
     if code.co_filename in _watch.files and code.co_name not in _HARMLESS:
-        yield Forgotten(code.co_qualname.rpartition("<locals>.")[2], _line(coroutine), kind)
+        yield UnawaitedCall(code.co_qualname.rpartition("<locals>.")[2], _line(coroutine), kind)
 
 
 def _line(coroutine: Any) -> int | None:

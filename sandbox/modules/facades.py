@@ -29,7 +29,7 @@ from sandbox.language.freezing import freeze
 from sandbox.language.guards import Refused
 
 from . import asyncio_module, copy_module, generated_classes, logging_module, output, time_zones
-from .output import Stage
+from .output import OutputStreams
 from .single_dispatch import SingleDispatch
 
 _HERE = f"{__package__}."
@@ -145,7 +145,7 @@ _OWN: Mapping[str, Mapping[str, Any]] = {
     "zoneinfo": time_zones.OWN,
 }
 # What is made anew for each script, because it knows where the script's words go.
-_SPEAKING: Mapping[str, Callable[[Stage], Mapping[str, Any]]] = {
+_SPEAKING: Mapping[str, Callable[[OutputStreams], Mapping[str, Any]]] = {
     "contextlib": output.contextlib_module,
     "logging": logging_module.logging_module,
     "pprint": output.pprint_module,
@@ -164,7 +164,7 @@ def build() -> None:
         asyncio_module.Future, asyncio_module.EventLoop, output.Stream, SingleDispatch, struct.Struct
     )
     _forget_types()
-    silence = Stage(None)
+    silence = OutputStreams(None)
     for module in sorted(MENU, key=lambda name: -name.count(".")):
         spoken = _SPEAKING[module](silence) if module in _SPEAKING else {}
         _FACADES[module] = make_facade(module, _members(module, {**_OWN.get(module, {}), **spoken}))
@@ -206,7 +206,7 @@ _NOTHING = make_facade("nothing", {})
 class Importer:
     """The import statement of one script."""
 
-    def __init__(self, stage: Stage, skills: Shelved | None = None) -> None:
+    def __init__(self, stage: OutputStreams, skills: SkillProvider | None = None) -> None:
         self._stage = stage
         self._skills = skills
         self._speaking: dict[str, Facade] = {}
@@ -238,7 +238,7 @@ class Importer:
         return facade if fromlist else self._facade(name.partition(".")[0]) or facade
 
 
-class Shelved(Protocol):
+class SkillProvider(Protocol):
     """Where functions of skills come from."""
 
     def functions(self, wanted: tuple[str, ...]) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from sandbox.diagnosis import error_reports
 from sandbox.language import guards
 from sandbox.language.policy import FILE_NAME
 
-from .output import Stage
+from .output import OutputStreams
 
 _LEVELS: Mapping[str, int] = MappingProxyType(
     {"NOTSET": 0, "DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
@@ -101,7 +101,7 @@ class Handler:
 class Logger:
     """A logger that prints through its handlers, or its parent's."""
 
-    def __init__(self, name: str, logs: Logs, parent: Logger | None = None) -> None:
+    def __init__(self, name: str, logs: Loggers, parent: Logger | None = None) -> None:
         self.name = name
         self.level = 30 if parent is None else 0
         self.parent = parent
@@ -190,10 +190,10 @@ class Logger:
         return f"<Logger {self.name} ({_NAMES.get(self.getEffectiveLevel(), '?')})>"
 
 
-class Logs:
+class Loggers:
     """All loggers of one script."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: OutputStreams) -> None:
         self.disabled = -1
         self._stage = stage
         self._last_resort = Handler(stage.err)
@@ -244,9 +244,9 @@ class Logs:
         return say
 
 
-def logging_module(stage: Stage) -> dict[str, Any]:
+def logging_module(stage: OutputStreams) -> dict[str, Any]:
     """``logging``."""
-    logs = Logs(stage)
+    logs = Loggers(stage)
     spoken = ("debug", "info", "warning", "error", "critical", "exception", "log")
     return {
         **{name: logs.at_root(name) for name in spoken},

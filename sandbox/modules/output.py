@@ -59,7 +59,7 @@ def target_of(stream: Stream) -> Any:
     return stream._targets[-1]
 
 
-class Stage:
+class OutputStreams:
     """The two streams of one script."""
 
     def __init__(self, console: Console | None) -> None:
@@ -75,7 +75,7 @@ def _set_recursion_limit(limit: int, /) -> None:
     sys.setrecursionlimit(min(limit, DEEPEST))
 
 
-def sys_module(stage: Stage) -> dict[str, Any]:
+def sys_module(stage: OutputStreams) -> dict[str, Any]:
     """``sys``, as far as it tells nothing of this host and reaches nothing."""
     return {
         "stdout": stage.out,
@@ -90,7 +90,7 @@ def sys_module(stage: Stage) -> dict[str, Any]:
 # --- contextlib ------------------------------------------------------------------------------------------------
 
 
-def contextlib_module(stage: Stage) -> dict[str, Any]:
+def contextlib_module(stage: OutputStreams) -> dict[str, Any]:
     """``redirect_stdout`` and ``redirect_stderr``."""
 
     def redirection(stream: Stream) -> Callable[[Any], Any]:
@@ -127,7 +127,7 @@ class _Filters:
         return next(rules, "default")
 
 
-def warnings_module(stage: Stage) -> dict[str, Any]:
+def warnings_module(stage: OutputStreams) -> dict[str, Any]:
     """``warnings``: printed once each, unless a filter says otherwise."""
     filters = _Filters()
 
@@ -186,7 +186,7 @@ def warnings_module(stage: Stage) -> dict[str, Any]:
 # --- traceback and pprint --------------------------------------------------------------------------------------
 
 
-def traceback_module(stage: Stage) -> dict[str, Any]:
+def traceback_module(stage: OutputStreams) -> dict[str, Any]:
     """``traceback``, with the script's own frames."""
 
     def format_exc(limit: Any = None, chain: bool = True) -> str:
@@ -214,7 +214,7 @@ def traceback_module(stage: Stage) -> dict[str, Any]:
     }
 
 
-def pprint_module(stage: Stage) -> dict[str, Any]:
+def pprint_module(stage: OutputStreams) -> dict[str, Any]:
     """``pprint``."""
 
     def show(value: Any, stream: Any = None, *arguments: Any, **options: Any) -> None:

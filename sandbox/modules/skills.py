@@ -49,7 +49,7 @@ def _only_definitions(tree: Any, report: policy.Report) -> None:
             report("CodeRejected", "a file of skills only defines: imports, names, functions", node, None)
 
 
-class Shelf:
+class ImportedSkills:
     """The skills of one run; a file is executed when a function of it is first imported."""
 
     def __init__(self, told: Mapping[str, Any], builtins: Mapping[str, Any]) -> None:

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 from sandbox.protocol import frames, verdicts
 from sandbox.protocol.limits import KIB, MIB, WARM_BYTES, Limits
 from sandbox.protocol.outcome import CallError, CountTokens, HostCall, Left, Outcome, Reply, ScriptError, Usage
-from sandbox.runners.runner_table import Child, ChildGone, Death
+from sandbox.runners.runner_table import ChildDeath, ChildGone, RunnerChild
 
-from .progress import Progress, Teller
+from .progress import Progress, ProgressReporter
 
 log = logging.getLogger("sandbox")
 
@@ -31,7 +31,7 @@ _AHEAD = min(os.cpu_count() or 1, 3)
 CUT_MARK = "[... {} bytes of output cut here ...]\n"
 
 
-class Host:
+class CallHandler:
     """Answers the script's calls, and counts what they cost. Nothing in a call is trusted."""
 
     _ahead: ClassVar[int] = 0  # calls under way before their turn, of all hosts
@@ -51,7 +51,7 @@ class Host:
         self._asides = 0
         self._surplus = 0  # what the frame that is answered is longer than such frames are, in `_FREE_BYTES`
 
-    async def answer(self, request: frames.Call) -> bytes:
+    async def answer(self, request: frames.CallFrame) -> bytes:
         """The packed reply: a value, or an error that the script may catch; for a batch, a list of such replies.
 
         A batch is answered from its beginning until the replies fill a frame; the script asks again for the rest.
@@ -87,12 +87,12 @@ class Host:
         if self._call is None or method in _OF_THE_RUN:
             return
         for params in several[: max(left, 0)]:
-            if begun and Host._ahead >= _AHEAD:
+            if begun and CallHandler._ahead >= _AHEAD:
                 return
             call = asyncio.ensure_future(self._call(method, params))
             call.add_done_callback(_seen)
             if begun:
-                Host._ahead += 1
+                CallHandler._ahead += 1
                 call.add_done_callback(_landed)
             begun.append(call)
 
@@ -174,16 +174,16 @@ def _seen(done: asyncio.Future[Reply]) -> None:
 
 
 def _landed(done: asyncio.Future[Reply]) -> None:
-    Host._ahead -= 1
+    CallHandler._ahead -= 1
 
 
 async def _to_nobody(message: str) -> None:
     """Nobody waits."""
 
 
-_OF_THE_RUN: Mapping[str, Callable[[Host, dict[str, Any]], Awaitable[Any]]] = {
-    "budget": Host._budget,
-    "progress": Host._progress,
+_OF_THE_RUN: Mapping[str, Callable[[CallHandler, dict[str, Any]], Awaitable[Any]]] = {
+    "budget": CallHandler._budget,
+    "progress": CallHandler._progress,
 }
 _FEWER = "ask for fewer rows at a time, or for ids, metadata or previews before full texts"
 
@@ -195,7 +195,12 @@ class Execution:
     """The conversation with one child."""
 
     def __init__(
-        self, child: Child, limits: Limits, host: Host, started: float, skills: Mapping[str, Any] | None = None
+        self,
+        child: RunnerChild,
+        limits: Limits,
+        host: CallHandler,
+        started: float,
+        skills: Mapping[str, Any] | None = None,
     ) -> None:
         self._child = child
         self._skills = skills
@@ -209,7 +214,7 @@ class Execution:
         self, code: str, deadline: float, count_tokens: CountTokens | None, on_progress: Progress | None
     ) -> Outcome:
         """Hand over the script, serve it, kill the child, and tell how it went."""
-        teller = Teller(on_progress, self._usage)
+        teller = ProgressReporter(on_progress, self._usage)
         self._host.say = teller.say
         teller.start()
         try:
@@ -218,10 +223,10 @@ class Execution:
             teller.close()
 
     async def _completed(
-        self, code: str, deadline: float, count_tokens: CountTokens | None, teller: Teller
+        self, code: str, deadline: float, count_tokens: CountTokens | None, teller: ProgressReporter
     ) -> Outcome:
         watch = asyncio.get_running_loop().create_task(self._watch())
-        ending: Outcome | frames.Result | None
+        ending: Outcome | frames.ResultFrame | None
         try:
             async with asyncio.timeout_at(deadline):
                 ending = await self._converse(code)
@@ -241,28 +246,28 @@ class Execution:
         if ending is None:
             used = await self._child.death
             ending = self._explain(used)
-        elif isinstance(ending, frames.Result):
+        elif isinstance(ending, frames.ResultFrame):
             ending = await self._result(ending.value, ending.text, count_tokens)
         await teller.last_word()
         return await self._with_usage(ending, used or await self._child.death, count_tokens)
 
-    async def _converse(self, code: str) -> Outcome | frames.Result:
+    async def _converse(self, code: str) -> Outcome | frames.ResultFrame:
         child, limits = self._child, self._limits
         child.expect(frames.largest(limits))
         await child.send(frames.to_child(_job(code, limits, self._skills)))
         while True:
             match frames.decode(await child.receive(), limits):
-                case frames.Call() as request:
+                case frames.CallFrame() as request:
                     await child.send(await self._answered(request))
                     if self._host.refusals > _REFUSALS:
                         return verdicts.calls(limits)
-                case frames.Out(text):
+                case frames.OutputFrame(text):
                     self._printed.add(text.encode())
                     if self._printed.weight > limits.stdout_total_bytes:
                         return verdicts.output(limits)
-                case frames.Result() as result:
+                case frames.ResultFrame() as result:
                     return result
-                case frames.Failure(status, error):
+                case frames.FailureFrame(status, error):
                     return self._told(status, ScriptError(**error))
 
     def _told(self, status: str, error: ScriptError) -> Outcome:
@@ -273,13 +278,13 @@ class Execution:
             status = "error"
         return Outcome(status, error=error)  # type: ignore[arg-type]
 
-    async def _answered(self, request: frames.Call) -> bytes:
+    async def _answered(self, request: frames.CallFrame) -> bytes:
         """The reply. A child that dies meanwhile waits for none: its calls are cancelled. ChildGone then."""
         death = asyncio.ensure_future(self._child.death)
         try:
             async with asyncio.timeout(None) as waiting:
 
-                def end(_: asyncio.Future[Death]) -> None:
+                def end(_: asyncio.Future[ChildDeath]) -> None:
                     waiting.reschedule(0.0)
 
                 death.add_done_callback(end)
@@ -314,7 +319,7 @@ class Execution:
                 self._child.strike()
                 return
 
-    def _explain(self, death: Death) -> Outcome:
+    def _explain(self, death: ChildDeath) -> Outcome:
         if self._too_large or death.starved:
             return verdicts.memory(self._limits)
         if death.cpu_ms >= self._limits.cpu_seconds * 1000 - _CPU_GRAIN_MS:
@@ -332,7 +337,7 @@ class Execution:
             tokens_kept_out=self._host.tokens,
         )
 
-    async def _with_usage(self, ending: Outcome, death: Death, count_tokens: CountTokens | None) -> Outcome:
+    async def _with_usage(self, ending: Outcome, death: ChildDeath, count_tokens: CountTokens | None) -> Outcome:
         printed, result = self._printed.text(), ending.usage.result_tokens
         # What was printed leaves as well, unless it is the result and counted as that.
         is_counted = count_tokens is not None and printed not in ("", ending.result)

@@ -21,7 +21,7 @@ _SECONDS = 1.0
 _LAST_SECONDS = 0.5  # for words that are on their way when the script ends
 
 
-class Teller:
+class ProgressReporter:
     """Tells of one execution, from `start` to `close`."""
 
     def __init__(self, on_progress: Progress | None, usage: Callable[[], Usage]) -> None:

@@ -17,7 +17,7 @@ _SHORTEST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 1, 60
 _MEMORY = 0.9  # how much of the mean duration is the past: about the last ten scripts count
 
 
-class QueueFull(Exception):
+class ScriptQueueFull(Exception):
     """No place, and no room to wait or none came free in time. ``retry_after_s``: when it is worth another try."""
 
     def __init__(self, waiting: int, retry_after_s: int) -> None:
@@ -26,7 +26,7 @@ class QueueFull(Exception):
         self.retry_after_s = retry_after_s
 
 
-class Places:
+class ScriptQueue:
     """``places`` for scripts that run at once, ``room`` for those that wait, each at most ``patience`` seconds."""
 
     def __init__(self, places: int, room: int, patience: float) -> None:
@@ -120,9 +120,9 @@ class Places:
         if not last.done():
             last.set_exception(self._full())
 
-    def _full(self) -> QueueFull:
+    def _full(self) -> ScriptQueueFull:
         seconds = self._mean_seconds * (self.waiting + 1) / self._places
-        return QueueFull(
+        return ScriptQueueFull(
             self.waiting, min(_LONGEST_RETRY_SECONDS, max(_SHORTEST_RETRY_SECONDS, math.ceil(seconds)))
         )
 

@@ -23,11 +23,11 @@ from sandbox.protocol import verdicts
 from sandbox.protocol.limits import Layers, Limits
 from sandbox.protocol.outcome import CountTokens, HostCall, Left, Outcome, SandboxUnavailable, WallReport, Walls
 from sandbox.runners import runner_table
-from sandbox.runners.runner_table import Child, Engine
+from sandbox.runners.runner_table import Runner, RunnerChild
 
-from .execution import Execution, Host
+from .execution import CallHandler, Execution
 from .progress import Progress
-from .queue import Places, QueueFull
+from .queue import ScriptQueue, ScriptQueueFull
 
 log = logging.getLogger("sandbox")
 
@@ -62,10 +62,10 @@ class Sandbox:
         self._limits = limits
         self._accept_missing = frozenset(accept_missing)
         self._layers = layers
-        self._places = Places(workers, queue, queue_seconds)
+        self._places = ScriptQueue(workers, queue, queue_seconds)
         self._spares = spares
         self._children = workers + spares
-        self._server: Engine | None = None
+        self._server: Runner | None = None
         self._starting = asyncio.Lock()
         self._closed = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -131,12 +131,12 @@ class Sandbox:
             return self._sealed(verdicts.source_too_large(size, bounds.source_bytes))
         try:
             await self._places.enter(client)
-        except QueueFull as full:
+        except ScriptQueueFull as full:
             return self._sealed(verdicts.queue_full(full.waiting, full.retry_after_s))
         started = time.monotonic()
         try:
             return await self._run(
-                code, bounds, Host(call, bounds, started, left), count_tokens, on_progress, skills
+                code, bounds, CallHandler(call, bounds, started, left), count_tokens, on_progress, skills
             )
         finally:
             self._places.leave(client, time.monotonic() - started)
@@ -145,7 +145,7 @@ class Sandbox:
         self,
         code: str,
         limits: Limits,
-        host: Host,
+        host: CallHandler,
         count_tokens: CountTokens | None,
         on_progress: Progress | None,
         skills: Mapping[str, Any] | None,
@@ -175,7 +175,7 @@ class Sandbox:
 
     # --- children and their fork server ---
 
-    async def _take(self, limits: Limits) -> tuple[Engine, Child]:
+    async def _take(self, limits: Limits) -> tuple[Runner, RunnerChild]:
         """A locked child: a spare where the limits the kernel keeps are the usual ones."""
         server = await self._current()
         usual = (limits.memory_bytes, limits.cpu_seconds) == (self._limits.memory_bytes, self._limits.cpu_seconds)
@@ -189,7 +189,7 @@ class Sandbox:
         server = await self._current()  # it has died since it was last heard of; this is another one
         return server, await server.spawn(limits)
 
-    def _after(self, server: Engine) -> None:
+    def _after(self, server: Runner) -> None:
         """Keep the number of spares; part with a fork server that is used up."""
         server.served += 1
         if self._closed or server is not self._server:
@@ -198,7 +198,7 @@ class Sandbox:
         if server.served % _SCRIPTS_PER_SERVER == 0:
             self._spawn_task(self._succeed(server))
 
-    async def _succeed(self, server: Engine) -> None:
+    async def _succeed(self, server: Runner) -> None:
         """Part with a fork server that is used up, when the next one is ready."""
         try:
             successor = await self._start()
@@ -213,7 +213,7 @@ class Sandbox:
         self._spawn_task(server.close_when_idle())
         await self._refill(successor)
 
-    def _retire(self, server: Engine) -> None:
+    def _retire(self, server: Runner) -> None:
         """Part at once with a fork server that a script may know too much of; begin to start the next one."""
         if server is self._server:
             self._server = None
@@ -230,7 +230,7 @@ class Sandbox:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _refill(self, server: Engine) -> None:
+    async def _refill(self, server: Runner) -> None:
         while len(server.spares) + server.coming < self._spares and server is self._server:
             server.coming += 1
             try:
@@ -244,7 +244,7 @@ class Sandbox:
             else:  # its server was replaced meanwhile, and nobody will ask for it
                 spare.kill()
 
-    async def _current(self) -> Engine:
+    async def _current(self) -> Runner:
         """The fork server, started anew where there is none, or where it died."""
         async with self._starting:
             if self._closed:
@@ -258,7 +258,7 @@ class Sandbox:
                 await self._refill(self._server)
             return self._server
 
-    async def _start(self) -> Engine:
+    async def _start(self) -> Runner:
         server = await runner_table.start(self._engine, self._limits, self._layers, self._children)
         try:
             self._walls = server.walls
@@ -276,7 +276,7 @@ def _lowest(asked: Limits, ceiling: Limits) -> Limits:
     return Limits(**{name: min(value, bounds[name]) for name, value in asdict(asked).items()})
 
 
-def _insist(server: Engine, accepted: frozenset[str]) -> None:
+def _insist(server: Runner, accepted: frozenset[str]) -> None:
     """Fail closed: every wall stands, or an operator has named exactly those that do not."""
     missing = tuple(wall for wall in server.walls if not wall.stands and not wall.reinforces)
     names = frozenset(wall.name for wall in missing)

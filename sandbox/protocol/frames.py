@@ -58,7 +58,7 @@ class ProtocolError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallFrame:
     """The script calls the host: once, or once for each of these further parameters."""
 
     method: str
@@ -68,14 +68,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Out:
+class OutputFrame:
     """The script printed."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ResultFrame:
     """The script ended with this value; ``text`` is the JSON that leaves. No text: it ended without a value."""
 
     value: Any
@@ -83,14 +83,14 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailureFrame:
     """The script ended otherwise."""
 
     status: str
     error: dict[str, Any]
 
 
-Frame = Call | Out | Result | Failure
+Frame = CallFrame | OutputFrame | ResultFrame | FailureFrame
 
 
 def pack(body: bytes) -> bytes:
@@ -141,11 +141,11 @@ def decode(body: bytes, limits: Limits) -> Frame:
     if kind in (_CALL, _CALLS):
         return _call(frame, len(body), limits)
     if kind == _OUT:
-        return Out(_printed(frame, body))
+        return OutputFrame(_printed(frame, body))
     if kind == _RESULT:
         return _result(frame["result"], body, limits)
     if kind == _DONE and frame["done"] is True:
-        return Result(None, None)
+        return ResultFrame(None, None)
     if kind == _FAILURE:
         return _failure(frame)
     raise ProtocolError("no frame has these keys")
@@ -190,12 +190,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODE = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique).decode
 
 
-def _result(value: Any, body: bytes, limits: Limits) -> Result:
+def _result(value: Any, body: bytes, limits: Limits) -> ResultFrame:
     check_data(value, limits.nesting)
     if len(body) > limits.result_bytes + len(_RESULT_HEAD) + 1:
-        return Result(value, _own_text(body))  # too large, however it is written
+        return ResultFrame(value, _own_text(body))  # too large, however it is written
     # Not the child's own text: a number of four characters there may be one of twenty when it leaves.
-    return Result(value, _ENCODE(value))
+    return ResultFrame(value, _ENCODE(value))
 
 
 _RESULT_HEAD = b'{"result":'
@@ -208,7 +208,7 @@ def _own_text(body: bytes) -> str:
     return body[len(_RESULT_HEAD) : -1].decode()
 
 
-def _call(frame: dict[str, Any], size: int, limits: Limits) -> Call:
+def _call(frame: dict[str, Any], size: int, limits: Limits) -> CallFrame:
     if size > limits.request_bytes:
         raise ProtocolError("a call is larger than request_bytes")
     method, params = frame["call"], frame["params"]
@@ -216,7 +216,7 @@ def _call(frame: dict[str, Any], size: int, limits: Limits) -> Call:
         raise ProtocolError("the parameters of a call are an object")
     check_data(params, limits.nesting)
     each = _each(frame["each"], limits) if "each" in frame else ()
-    return Call(_text(method, METHOD_CHARS), params, each, size)
+    return CallFrame(_text(method, METHOD_CHARS), params, each, size)
 
 
 def _each(value: Any, limits: Limits) -> tuple[dict[str, Any], ...]:
@@ -244,7 +244,7 @@ def _text(value: Any, longest: int) -> str:
     return value
 
 
-def _failure(frame: dict[str, Any]) -> Failure:
+def _failure(frame: dict[str, Any]) -> FailureFrame:
     status, error = frame["status"], frame["error"]
     if not isinstance(status, str) or status not in FINAL_STATUSES or not isinstance(error, dict):
         raise ProtocolError("no such ending")
@@ -257,7 +257,7 @@ def _failure(frame: dict[str, Any]) -> Failure:
             _text(value, ERROR_CHARS)
         elif isinstance(value, int) and not 0 <= value <= _MOST_LINES:
             raise ProtocolError(f"{key} of an error is out of range")
-    return Failure(status, error)
+    return FailureFrame(status, error)
 
 
 def _check_text(text: str) -> None:

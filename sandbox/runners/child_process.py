@@ -34,7 +34,7 @@ from sandbox.protocol import frames
 from sandbox.protocol.limits import KIB, Limits
 from sandbox.protocol.outcome import SandboxUnavailable, WallReport
 
-from .runner_table import ChildGone, Death
+from .runner_table import ChildDeath, ChildGone
 
 _RECEIVE_BYTES = 64 * KIB
 _READY_BYTES = 64 * KIB
@@ -63,7 +63,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClaimedWall:
     """A wall that an engine's children say they raise."""
 
     name: str
@@ -79,7 +79,7 @@ class SpawnedChild:
 
     def __init__(self, process: subprocess.Popen[bytes], channel: socket.socket, cpu_seconds: int) -> None:
         self._loop = asyncio.get_running_loop()
-        self.death: asyncio.Future[Death] = self._loop.create_future()
+        self.death: asyncio.Future[ChildDeath] = self._loop.create_future()
         self._process = process
         self._channel = channel
         self._members = [psutil.Process(process.pid)]
@@ -120,7 +120,7 @@ class SpawnedChild:
         self._peak = max(self._peak, resident)
         return resident
 
-    def measure(self) -> Death | None:
+    def measure(self) -> ChildDeath | None:
         """What it has used so far; None when it is dead."""
         with contextlib.suppress(psutil.Error):
             if self._members[0].status() != psutil.STATUS_ZOMBIE:
@@ -128,8 +128,8 @@ class SpawnedChild:
                 return self._so_far(0)
         return None
 
-    def _so_far(self, number: int) -> Death:
-        return Death(number, (sum(self._used.values()) - self._spent) * 1000, self._peak)
+    def _so_far(self, number: int) -> ChildDeath:
+        return ChildDeath(number, (sum(self._used.values()) - self._spent) * 1000, self._peak)
 
     def strike(self) -> None:
         """Kill all its processes; whoever converses with it sees its end."""
@@ -243,7 +243,7 @@ async def trial(program: Program, limits: Limits, **options: Any) -> dict[str, A
     return told
 
 
-def reports(claims: Sequence[Claim], found: Mapping[str, Sequence[Any]]) -> tuple[WallReport, ...]:
+def reports(claims: Sequence[ClaimedWall], found: Mapping[str, Sequence[Any]]) -> tuple[WallReport, ...]:
     """One report for each wall that an engine claims, in that order; what nobody tried does not stand."""
     judged = [(claim, *found.get(claim.name, (False, "it was not raised"))) for claim in claims]
     return tuple(
@@ -281,7 +281,7 @@ class Spawner:
             raise SandboxUnavailable("a child is not behind the walls that were tried")
         return child
 
-    def _bury(self, child: SpawnedChild, death: asyncio.Future[Death]) -> None:
+    def _bury(self, child: SpawnedChild, death: asyncio.Future[ChildDeath]) -> None:
         self._children.discard(child)
         if not death.cancelled() and death.result().fault:
             self.on_fault(self)

@@ -30,7 +30,7 @@ from sandbox.protocol.outcome import SandboxUnavailable, WallReport
 from sandbox.walls import cgroups, wall_table
 from sandbox.walls.cgroups import MemoryGroup
 
-from .runner_table import ChildGone, Death
+from .runner_table import ChildDeath, ChildGone
 
 _RECEIVE_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
 _MESSAGE_BYTES = 64 * 1024
@@ -93,14 +93,14 @@ class _Wakefulness:
         return self._heard % _HEARD_PER_TURN == 0
 
 
-class Child:
+class ForkedChild:
     """One child: it is born locked, serves one script, and is killed."""
 
     look_seconds = 0.05  # the kernel's own limit needs no look
 
     def __init__(self, channel: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
         self.born: asyncio.Future[None] = loop.create_future()
-        self.death: asyncio.Future[Death] = loop.create_future()
+        self.death: asyncio.Future[ChildDeath] = loop.create_future()
         self._channel = channel
         self._loop = loop
         self._handle = -1
@@ -120,7 +120,7 @@ class Child:
         if not self.born.done():
             self.born.set_result(None)
 
-    def end(self, death: Death) -> None:
+    def end(self, death: ChildDeath) -> None:
         """It was reaped."""
         if not self.born.done():
             self.born.set_exception(SandboxUnavailable("the fork server died"))
@@ -162,7 +162,7 @@ class Child:
         except (OSError, IndexError):
             return 0
 
-    def measure(self) -> Death | None:
+    def measure(self) -> ChildDeath | None:
         """What it has used so far; None where /proc does not tell, or it is dead already."""
         try:
             pid = self._pid()
@@ -172,7 +172,7 @@ class Child:
                 peak_kib = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
         except (OSError, StopIteration, IndexError, ValueError):
             return None
-        return Death(0, on_cpu_ns / 1e6, peak_kib * 1024)
+        return ChildDeath(0, on_cpu_ns / 1e6, peak_kib * 1024)
 
     def _pid(self) -> int:
         with open(f"/proc/self/fdinfo/{self._handle}") as lines:
@@ -265,7 +265,7 @@ class ForkServer:
     ) -> None:
         self.walls: tuple[WallReport, ...] = ()
         self.breaches: tuple[str, ...] = ()
-        self.spares: deque[Child] = deque()
+        self.spares: deque[ForkedChild] = deque()
         self.coming = 0  # spares being forked
         self.served = 0
         self.gone = False
@@ -276,7 +276,7 @@ class ForkServer:
         self._control = control
         self._loop = asyncio.get_running_loop()
         self._names = itertools.count()
-        self._children: dict[int, Child] = {}
+        self._children: dict[int, ForkedChild] = {}
         self._hello: asyncio.Future[dict[str, Any]] = self._loop.create_future()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -336,14 +336,14 @@ class ForkServer:
             for record in sorted(hello["walls"], key=lambda record: order.index(record["name"]))
         )
 
-    async def spawn(self, limits: Limits) -> Child:
+    async def spawn(self, limits: Limits) -> ForkedChild:
         """A new locked child."""
         if self.gone:
             raise SandboxUnavailable("the fork server is gone")
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         name = next(self._names)
-        child = Child(ours, self._loop)
+        child = ForkedChild(ours, self._loop)
         self._children[name] = child
         self._idle.clear()
         order = {"spawn": name, "memory_bytes": limits.memory_bytes, "cpu_seconds": limits.cpu_seconds}
@@ -381,7 +381,7 @@ class ForkServer:
             self._children[record["spawned"]].begin(handles[0])
         else:
             child = self._children.pop(record.pop("gone"))
-            death = Death(**record, starved=self._has_starved(record["signal"]))
+            death = ChildDeath(**record, starved=self._has_starved(record["signal"]))
             child.end(death)
             if death.fault:
                 self.on_fault(self)
@@ -404,7 +404,7 @@ class ForkServer:
         if not self._hello.done():
             self._hello.set_exception(SandboxUnavailable("the fork server died"))
         for child in self._children.values():
-            child.end(Death(signal.SIGKILL, 0.0, 0))
+            child.end(ChildDeath(signal.SIGKILL, 0.0, 0))
         self._children.clear()
         self._idle.set()
 

@@ -20,7 +20,7 @@ from sandbox.protocol.limits import Limits
 from sandbox.protocol.outcome import SandboxUnavailable
 
 from . import child_process
-from .child_process import Claim, Program, Spawner
+from .child_process import ClaimedWall, Program, Spawner
 
 INSTALL = "pip install 'winnow-mcp[monty]'"
 MEASURED_FOR = "1.4.0"
@@ -28,31 +28,33 @@ MEASURED_FOR = "1.4.0"
 _LINUX = sys.platform == "linux"
 _REPORT = "please report this host: the interpreter let through what it has not"
 _INTERPRETER = (
-    Claim("interpreter_files", "the language has no files", _REPORT),
-    Claim("interpreter_network", "the language has no sockets", _REPORT),
-    Claim("interpreter_processes", "the language has no processes and no native code", _REPORT),
-    Claim("interpreter_memory", "the interpreter counts its memory", _REPORT),
+    ClaimedWall("interpreter_files", "the language has no files", _REPORT),
+    ClaimedWall("interpreter_network", "the language has no sockets", _REPORT),
+    ClaimedWall("interpreter_processes", "the language has no processes and no native code", _REPORT),
+    ClaimedWall("interpreter_memory", "the interpreter counts its memory", _REPORT),
 )
 _OTHER_SYSTEM = (
     "only Linux limits a process that runs already; on other systems the keeper watches memory and time"
 )
 _BOUNDS = (
-    Claim("memory_limit", "address space is bounded", _OTHER_SYSTEM, reinforces=not _LINUX),
-    Claim("cpu_limit", "CPU time is bounded", _OTHER_SYSTEM, reinforces=not _LINUX),
-    Claim("file_limits", "nothing is written or dumped", _OTHER_SYSTEM, reinforces=not _LINUX),
-    Claim("process_limit", "no further process or thread", _OTHER_SYSTEM, reinforces=not _LINUX),
-    Claim("descriptor_limit", "no further descriptor: no file, no socket", _OTHER_SYSTEM, reinforces=not _LINUX),
+    ClaimedWall("memory_limit", "address space is bounded", _OTHER_SYSTEM, reinforces=not _LINUX),
+    ClaimedWall("cpu_limit", "CPU time is bounded", _OTHER_SYSTEM, reinforces=not _LINUX),
+    ClaimedWall("file_limits", "nothing is written or dumped", _OTHER_SYSTEM, reinforces=not _LINUX),
+    ClaimedWall("process_limit", "no further process or thread", _OTHER_SYSTEM, reinforces=not _LINUX),
+    ClaimedWall(
+        "descriptor_limit", "no further descriptor: no file, no socket", _OTHER_SYSTEM, reinforces=not _LINUX
+    ),
 )
 # Raised where they can be had; see walls.py for what each is.
 _KERNEL_ADVICE = "the host refuses it; the language and the limits stand without it"
 _KERNEL = (
-    Claim("other_user", "the interpreter runs as a user that is not root", _KERNEL_ADVICE, reinforces=True),
-    Claim("user_namespace", "capabilities reach nothing outside", _KERNEL_ADVICE, reinforces=True),
-    Claim("network_namespace", "no network interface", _KERNEL_ADVICE, reinforces=True),
-    Claim("ipc_namespace", "no shared memory of others", _KERNEL_ADVICE, reinforces=True),
-    Claim("host_name_namespace", "no host name", _KERNEL_ADVICE, reinforces=True),
-    Claim("capabilities", "no privilege of root", _KERNEL_ADVICE, reinforces=True),
-    Claim("no_new_privileges", "nothing executed gains a privilege", _KERNEL_ADVICE, reinforces=True),
+    ClaimedWall("other_user", "the interpreter runs as a user that is not root", _KERNEL_ADVICE, reinforces=True),
+    ClaimedWall("user_namespace", "capabilities reach nothing outside", _KERNEL_ADVICE, reinforces=True),
+    ClaimedWall("network_namespace", "no network interface", _KERNEL_ADVICE, reinforces=True),
+    ClaimedWall("ipc_namespace", "no shared memory of others", _KERNEL_ADVICE, reinforces=True),
+    ClaimedWall("host_name_namespace", "no host name", _KERNEL_ADVICE, reinforces=True),
+    ClaimedWall("capabilities", "no privilege of root", _KERNEL_ADVICE, reinforces=True),
+    ClaimedWall("no_new_privileges", "nothing executed gains a privilege", _KERNEL_ADVICE, reinforces=True),
 )
 CLAIMS = (*_INTERPRETER, *_BOUNDS, *_KERNEL) if _LINUX else (*_INTERPRETER, *_BOUNDS)
 

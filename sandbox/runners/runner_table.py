@@ -30,7 +30,7 @@ _FAULTS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
+class ChildDeath:
     """How a child ended: the signal that killed it or 0, and what it used."""
 
     signal: int
@@ -44,13 +44,13 @@ class Death:
         return self.signal in _FAULTS
 
 
-class Child(Protocol):
+class RunnerChild(Protocol):
     """One child: it is born locked, serves one script, and is killed."""
 
     look_seconds: float  # between two looks at its memory
 
     @property
-    def death(self) -> Awaitable[Death]:
+    def death(self) -> Awaitable[ChildDeath]:
         """Set when it is dead and buried."""
 
     def expect(self, longest: int) -> None:
@@ -65,7 +65,7 @@ class Child(Protocol):
     def resident_bytes(self) -> int:
         """Its resident memory now, with all its processes; 0 where nothing tells."""
 
-    def measure(self) -> Death | None:
+    def measure(self) -> ChildDeath | None:
         """What it has used so far; None where nothing tells, or it is dead already."""
 
     def strike(self) -> None:
@@ -75,7 +75,7 @@ class Child(Protocol):
         """SIGKILL, and let go of every descriptor. Idempotent; `death` follows."""
 
 
-class Engine(Protocol):
+class Runner(Protocol):
     """What starts children."""
 
     walls: tuple[WallReport, ...]
@@ -86,7 +86,7 @@ class Engine(Protocol):
     gone: bool
     on_fault: Callable[[Any], None]
 
-    async def spawn(self, limits: Limits) -> Child:
+    async def spawn(self, limits: Limits) -> RunnerChild:
         """A new locked child. SandboxUnavailable when there is none to be had."""
 
     async def close_when_idle(self) -> None:
@@ -96,7 +96,7 @@ class Engine(Protocol):
         """End it and every child. Idempotent."""
 
 
-async def _kernel(limits: Limits, layers: Layers, children: int) -> Engine:
+async def _kernel(limits: Limits, layers: Layers, children: int) -> Runner:
     if not sys.platform.startswith("linux"):
         raise SandboxUnavailable(f"no kernel walls on {sys.platform}. {_ELSEWHERE.get(sys.platform, _ANYWHERE)}")
     from .fork_server import ForkServer
@@ -104,13 +104,13 @@ async def _kernel(limits: Limits, layers: Layers, children: int) -> Engine:
     return await ForkServer.start(limits, layers, children)
 
 
-async def _seatbelt(limits: Limits, layers: Layers, children: int) -> Engine:
+async def _seatbelt(limits: Limits, layers: Layers, children: int) -> Runner:
     from . import seatbelt
 
     return await seatbelt.start(limits, layers)
 
 
-async def _monty(limits: Limits, layers: Layers, children: int) -> Engine:
+async def _monty(limits: Limits, layers: Layers, children: int) -> Runner:
     from . import monty
 
     return await monty.start(limits)
@@ -129,7 +129,7 @@ _ELSEWHERE: Mapping[str, str] = MappingProxyType(
 # No opt-in goes without these.
 MANDATORY = frozenset({"seccomp", "seatbelt"})
 
-ENGINES: Mapping[str, Callable[[Limits, Layers, int], Awaitable[Engine]]] = MappingProxyType(
+RUNNERS: Mapping[str, Callable[[Limits, Layers, int], Awaitable[Runner]]] = MappingProxyType(
     {"auto": _kernel, "monty": _monty, "seatbelt": _seatbelt}
 )
 
@@ -148,12 +148,12 @@ def tier(name: str, found: tuple[WallReport, ...]) -> str:
     return "container" if name == "auto" and missing <= OF_CONTAINERS else "none"
 
 
-async def start(name: str, limits: Limits, layers: Layers, children: int) -> Engine:
+async def start(name: str, limits: Limits, layers: Layers, children: int) -> Runner:
     """Start the engine of this name, for so many children at once.
 
     SandboxUnavailable where it cannot be, and what to do instead.
     """
-    return await ENGINES[name](limits, layers, children)
+    return await RUNNERS[name](limits, layers, children)
 
 
 def unraised(name: str, why: str) -> tuple[WallReport, ...]:

@@ -17,17 +17,17 @@ import RestrictedPython  # the child's; here only to know where it lives
 from sandbox.protocol.limits import Layers, Limits
 
 from . import child_process
-from .child_process import Claim, Program, Spawner
+from .child_process import ClaimedWall, Program, Spawner
 
 _REPORT = "please report this host: macOS grants this everywhere"
 CLAIMS = (
-    Claim("ordinary_user", "the sandbox runs as a user that is not root", "run the server as an ordinary user"),
-    Claim("descriptors", "one descriptor to speak on", _REPORT),
-    Claim("cpu_limit", "CPU time is bounded", _REPORT),
-    Claim("file_limits", "nothing is written or dumped", _REPORT),
-    Claim("process_limit", "no further process", "run the server as an ordinary user: root's are not counted"),
-    Claim("descriptor_limit", "no further descriptor of any kind", _REPORT),
-    Claim("seatbelt", "no files, network, processes or services", "Seatbelt is part of macOS; elsewhere leave the "
+    ClaimedWall("ordinary_user", "the sandbox runs as an ordinary user", "run the server as an ordinary user"),
+    ClaimedWall("descriptors", "one descriptor to speak on", _REPORT),
+    ClaimedWall("cpu_limit", "CPU time is bounded", _REPORT),
+    ClaimedWall("file_limits", "nothing is written or dumped", _REPORT),
+    ClaimedWall("process_limit", "no further process", "run the server as an ordinary user"),
+    ClaimedWall("descriptor_limit", "no further descriptor of any kind", _REPORT),
+    ClaimedWall("seatbelt", "no files, network, processes or services", "Seatbelt is part of macOS; leave the "
           "setting `sandbox` at auto"),
 )  # fmt: skip
 NAMES = tuple(claim.name for claim in CLAIMS)

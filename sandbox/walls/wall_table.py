@@ -38,7 +38,7 @@ _HOST_NAME = "sandbox"
 
 
 @dataclass(slots=True)
-class Ground:
+class WallResources:
     """What the walls stand on: descriptors and numbers, gathered by the fork server before /proc is gone."""
 
     limits: Limits
@@ -49,7 +49,7 @@ class Ground:
     address_space: int = 0  # bytes the warm fork server itself has mapped
     host_namespaces: dict[str, str] = field(default_factory=dict)
 
-    def with_rpc(self, rpc: int, limits: Limits) -> Ground:
+    def with_rpc(self, rpc: int, limits: Limits) -> WallResources:
         """The same ground for one child."""
         return replace(self, rpc=rpc, limits=limits)
 
@@ -60,15 +60,15 @@ class Wall:
 
     name: str
     protects: str
-    put_up: Callable[[Ground], None]
-    breach: Callable[[Ground], bool]
+    put_up: Callable[[WallResources], None]
+    breach: Callable[[WallResources], bool]
     advice: str
 
 
 # --- raised once, by the fork server ---------------------------------------------------------------------------
 
 
-def other_user(ground: Ground) -> None:
+def other_user(ground: WallResources) -> None:
     """A server that runs as root gives its sandbox a user of its own; any other server's user is not root."""
     if os.geteuid() != 0:
         return
@@ -86,7 +86,7 @@ def _mapped(identity: int) -> bool:
     return any(inside <= identity < inside + count for inside, _, count in ranges)
 
 
-def user_namespace(ground: Ground) -> None:
+def user_namespace(ground: WallResources) -> None:
     """Capabilities from here on reach nothing outside."""
     uid, gid = os.getuid(), os.getgid()
     kernel.unshare(kernel.CLONE_NEWUSER)
@@ -95,28 +95,28 @@ def user_namespace(ground: Ground) -> None:
             file.write(text)
 
 
-def network_namespace(ground: Ground) -> None:
+def network_namespace(ground: WallResources) -> None:
     """A network without any interface that is up."""
     kernel.unshare(kernel.CLONE_NEWNET)
 
 
-def ipc_namespace(ground: Ground) -> None:
+def ipc_namespace(ground: WallResources) -> None:
     """System V shared memory, semaphores and queues of nobody else."""
     kernel.unshare(kernel.CLONE_NEWIPC)
 
 
-def host_name_namespace(ground: Ground) -> None:
+def host_name_namespace(ground: WallResources) -> None:
     """A host name that says nothing."""
     kernel.unshare(kernel.CLONE_NEWUTS)
     socket.sethostname(_HOST_NAME)
 
 
-def new_processes(ground: Ground) -> None:
+def new_processes(ground: WallResources) -> None:
     """The next process forked is the first of a namespace of its own."""
     kernel.unshare(kernel.CLONE_NEWPID)
 
 
-def empty_root(ground: Ground) -> None:
+def empty_root(ground: WallResources) -> None:
     """An empty, read-only file tree: no /proc, no /dev, nothing."""
     kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount(None, b"/", None, kernel.MS_REC | kernel.MS_PRIVATE)
@@ -131,12 +131,12 @@ def empty_root(ground: Ground) -> None:
 # --- raised by every child -------------------------------------------------------------------------------------
 
 
-def own_session(ground: Ground) -> None:
+def own_session(ground: WallResources) -> None:
     """No terminal, and no process group to signal."""
     os.setsid()
 
 
-def descriptors(ground: Ground) -> None:
+def descriptors(ground: WallResources) -> None:
     """One descriptor to speak on, /dev/null for the rest."""
     if ground.rpc != RPC:
         os.dup2(ground.rpc, RPC)
@@ -161,28 +161,28 @@ def bound_capabilities() -> None:
                 break  # past the kernel's last one
 
 
-def capabilities(ground: Ground) -> None:
+def capabilities(ground: WallResources) -> None:
     """None left."""
     kernel.prctl(kernel.PR_CAP_AMBIENT, kernel.PR_CAP_AMBIENT_CLEAR_ALL)
     kernel.clear_capabilities()
 
 
-def dies_with_parent(ground: Ground) -> None:
+def dies_with_parent(ground: WallResources) -> None:
     """The kernel kills this process when the one that started it is gone."""
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def no_new_privileges(ground: Ground) -> None:
+def no_new_privileges(ground: WallResources) -> None:
     """Nothing executed from here on gains anything."""
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
 
 
-def not_dumpable(ground: Ground) -> None:
+def not_dumpable(ground: WallResources) -> None:
     """Nobody but root reads or traces this process, and it leaves no core."""
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
 
 
-def landlock(ground: Ground) -> None:
+def landlock(ground: WallResources) -> None:
     """No file, no TCP port, no signal, no abstract socket, as far as this kernel's Landlock goes."""
     if ground.ruleset < 0:
         raise OSError("this kernel has no Landlock")
@@ -225,17 +225,17 @@ def _cap(kind: int, value: int) -> None:
     resource.setrlimit(kind, (bound, bound))
 
 
-def memory_limit(ground: Ground) -> None:
+def memory_limit(ground: WallResources) -> None:
     """Address space: what the warm interpreter has mapped, and the script's budget."""
     _cap(resource.RLIMIT_AS, ground.address_space + ground.limits.memory_bytes)
 
 
-def cpu_limit(ground: Ground) -> None:
+def cpu_limit(ground: WallResources) -> None:
     """Soft and hard at once: the kernel's SIGKILL, which no handler sees."""
     _cap(resource.RLIMIT_CPU, ground.limits.cpu_seconds)
 
 
-def file_limits(ground: Ground) -> None:
+def file_limits(ground: WallResources) -> None:
     """Nothing written, dumped, locked or queued; a stack of 8 MiB."""
     for kind in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE):
         _cap(kind, 0)
@@ -244,17 +244,17 @@ def file_limits(ground: Ground) -> None:
     _cap(resource.RLIMIT_STACK, 8 * MIB)
 
 
-def process_limit(ground: Ground) -> None:
+def process_limit(ground: WallResources) -> None:
     """No process and no thread more. The kernel does not count for its own root: see `other_user`."""
     _cap(resource.RLIMIT_NPROC, 0)
 
 
-def descriptor_limit(ground: Ground) -> None:
+def descriptor_limit(ground: WallResources) -> None:
     """Not one descriptor more, of whatever kind."""
     _cap(resource.RLIMIT_NOFILE, RPC + 1)
 
 
-def seccomp(ground: Ground) -> None:
+def seccomp(ground: WallResources) -> None:
     """Under thirty system calls, and reading and writing on one descriptor only."""
     if not ground.filter:
         raise OSError(f"no table of system calls for {kernel.MACHINE}")
@@ -272,15 +272,15 @@ def _works(attempt: Callable[[], object]) -> bool:
     return True
 
 
-def _is_root(ground: Ground) -> bool:
+def _is_root(ground: WallResources) -> bool:
     return 0 in os.getresuid()
 
 
-def _same_namespace(name: str) -> Callable[[Ground], bool]:
+def _same_namespace(name: str) -> Callable[[WallResources], bool]:
     return lambda ground: os.readlink(f"/proc/self/ns/{name}") == ground.host_namespaces[name]
 
 
-def _reaches_network(ground: Ground) -> bool:
+def _reaches_network(ground: WallResources) -> bool:
     def connect() -> None:
         # A datagram socket sends nothing when it connects; loopback is simply not there behind the wall.
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -289,58 +289,58 @@ def _reaches_network(ground: Ground) -> bool:
     return _works(connect)
 
 
-def _sees_files(ground: Ground) -> bool:
+def _sees_files(ground: WallResources) -> bool:
     return bool(os.listdir("/"))
 
 
-def _sees_parent(ground: Ground) -> bool:
+def _sees_parent(ground: WallResources) -> bool:
     return os.getppid() != 0
 
 
-def _in_old_session(ground: Ground) -> bool:
+def _in_old_session(ground: WallResources) -> bool:
     return os.getsid(0) != os.getpid()
 
 
-def _holds_descriptors(ground: Ground) -> bool:
+def _holds_descriptors(ground: WallResources) -> bool:
     others = (number for number in range(RPC + 1, 1024) if number != ground.ruleset)
     return any(_works(lambda number=number: os.fstat(number)) for number in others)  # type: ignore[misc]
 
 
-def _names_host(ground: Ground) -> bool:
+def _names_host(ground: WallResources) -> bool:
     return _works(lambda: socket.sethostname(_HOST_NAME))
 
 
-def _outlives_parent(ground: Ground) -> bool:
+def _outlives_parent(ground: WallResources) -> bool:
     return False  # PR_SET_PDEATHSIG raises when it fails; the tests kill a server to see it work
 
 
-def _may_gain(ground: Ground) -> bool:
+def _may_gain(ground: WallResources) -> bool:
     return kernel.prctl(kernel.PR_GET_NO_NEW_PRIVS) == 0
 
 
-def _may_be_traced(ground: Ground) -> bool:
+def _may_be_traced(ground: WallResources) -> bool:
     return kernel.prctl(kernel.PR_GET_DUMPABLE) != 0
 
 
-def _opens_directory(ground: Ground) -> bool:
+def _opens_directory(ground: WallResources) -> bool:
     return _works(lambda: os.open("/", os.O_RDONLY | os.O_DIRECTORY))
 
 
-def _takes_memory(ground: Ground) -> bool:
+def _takes_memory(ground: WallResources) -> bool:
     # Mapped, never touched: costs nothing.
     return _works(lambda: mmap.mmap(-1, ground.limits.memory_bytes + 256 * MIB, flags=mmap.MAP_PRIVATE | 0x20))
 
 
-def _keeps_cpu(ground: Ground) -> bool:
+def _keeps_cpu(ground: WallResources) -> bool:
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     return hard == resource.RLIM_INFINITY or hard > ground.limits.cpu_seconds
 
 
-def _writes_files(ground: Ground) -> bool:
+def _writes_files(ground: WallResources) -> bool:
     return resource.getrlimit(resource.RLIMIT_FSIZE) != (0, 0)
 
 
-def _forks(ground: Ground) -> bool:
+def _forks(ground: WallResources) -> bool:
     def fork() -> None:
         child = os.fork()
         if child == 0:
@@ -350,33 +350,33 @@ def _forks(ground: Ground) -> bool:
     return _works(fork)
 
 
-def _opens_descriptor(ground: Ground) -> bool:
+def _opens_descriptor(ground: WallResources) -> bool:
     return _works(lambda: os.dup(RPC))
 
 
-def _reaches_kernel(ground: Ground) -> bool:
+def _reaches_kernel(ground: WallResources) -> bool:
     # Neither Landlock nor a namespace minds stat.
     return _works(lambda: os.stat("/"))
 
 
-def _executes_memory(ground: Ground) -> bool:
+def _executes_memory(ground: WallResources) -> bool:
     return _works(lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC))
 
 
-def _opens_unix_socket(ground: Ground) -> bool:
+def _opens_unix_socket(ground: WallResources) -> bool:
     return _works(lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
 
 
-def _leaves_walls(ground: Ground) -> bool:
+def _leaves_walls(ground: WallResources) -> bool:
     return _works(lambda: kernel.unshare(kernel.CLONE_NEWUSER))
 
 
-def _signals_parent(ground: Ground) -> bool:
+def _signals_parent(ground: WallResources) -> bool:
     return _works(lambda: os.kill(os.getppid() or 1, 0))
 
 
 # Tried behind all walls together, each in a child of its own; not one may work.
-CANARIES: dict[str, Callable[[Ground], bool]] = {
+CANARIES: dict[str, Callable[[WallResources], bool]] = {
     "open a directory": _opens_directory,
     "stat a directory": _reaches_kernel,
     "open a datagram socket": _reaches_network,

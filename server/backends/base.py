@@ -295,7 +295,7 @@ class EmbedderSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogueEntry:
     """A document as the catalogue keeps it: record, whole text, chunks, and what tells whether to do it again.
 
     ``origin`` is the file (below the source) that it was read from, or "". ``embedding`` is the fingerprint of
@@ -313,7 +313,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class IndexedDocument:
     """What the catalogue knows of a document without its text: enough to decide whether it changed."""
 
     id: str
@@ -326,7 +326,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class CatalogueChanges:
     """One atomic change of the catalogue: entries that replace their predecessors, ids that go, files seen.
 
     ``stamps`` maps an origin to what its file looked like (size and modification time); None forgets it.
@@ -334,7 +334,7 @@ class Changes:
 
     project: str
     source: str
-    entries: Sequence[Entry] = ()
+    entries: Sequence[CatalogueEntry] = ()
     deleted: Sequence[str] = ()
     stamps: Mapping[str, str | None] = field(default_factory=dict)
 
@@ -375,7 +375,7 @@ class DocumentStore(Protocol):
     def chunks(self, document_id: str, project: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
 
-    def known(self, project: str) -> list[Known]: ...
+    def known(self, project: str) -> list[IndexedDocument]: ...
 
     def stamps(self, project: str, source: str) -> dict[str, str]: ...
 
@@ -384,7 +384,7 @@ class DocumentStore(Protocol):
     def chunk_count(self) -> int:
         """Chunks in all projects."""
 
-    def apply(self, changes: Changes) -> None:
+    def apply(self, changes: CatalogueChanges) -> None:
         """Make one change; the generation grows where entries or deletions are among it."""
 
     def doubt(self, document_ids: Sequence[str]) -> None:

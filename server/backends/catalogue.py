@@ -17,8 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from server.backends.base import AnyOf, Changes, Entry, Known, conditions, seconds_of
-from server.backends.files.lock import WRITER, Lock
+from server.backends.base import AnyOf, CatalogueChanges, CatalogueEntry, IndexedDocument, conditions, seconds_of
+from server.backends.files.lock import WRITER, StoreLock
 from server.backends.sqlite import Database, connect, mapped, seal_databases, unknown_layout
 from server.models import Chunk, Document, Filters, Labels, Passage, ProjectInfo
 
@@ -198,13 +198,13 @@ class Catalogue:
         query = f"SELECT {_CHUNK} FROM chunks WHERE document_id = ? AND project = ? ORDER BY ordinal"
         return self._chunks(query, document_id, project)
 
-    def known(self, project: str) -> list[Known]:
+    def known(self, project: str) -> list[IndexedDocument]:
         """What tells whether a document changed, for all documents of a project."""
         query = (
             "SELECT id, uri, source, origin, content_hash, context_hash, embedding"
             " FROM documents WHERE project = ?"
         )
-        return [Known(*row) for row in self._database.rows(query, project)]
+        return [IndexedDocument(*row) for row in self._database.rows(query, project)]
 
     def stamps(self, project: str, source: str) -> dict[str, str]:
         """What each file of a source looked like when it was read."""
@@ -221,7 +221,7 @@ class Catalogue:
         """Chunks in all projects."""
         return int(self._database.rows("SELECT count(*) FROM chunks")[0][0])
 
-    def apply(self, changes: Changes) -> None:
+    def apply(self, changes: CatalogueChanges) -> None:
         """Make one change, all of it or nothing; the generation grows if documents changed."""
         with self._database.writing() as connection:
             replaced = [entry.document.id for entry in changes.entries]
@@ -279,7 +279,7 @@ class Catalogue:
 
         Raises ``WinnowError("INDEX_HELD")``.
         """
-        lock = Lock(self._path.parent, WRITER)
+        lock = StoreLock(self._path.parent, WRITER)
         try:
             yield
         finally:
@@ -347,7 +347,7 @@ def _execute(connection: sqlite3.Connection, statements: str) -> None:
         connection.execute(statement)
 
 
-def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
+def _insert(connection: sqlite3.Connection, entry: CatalogueEntry) -> None:
     document = entry.document
     connection.execute(
         f"INSERT INTO documents ({_DOCUMENT}, origin, embedding, context_hash) VALUES ({_marks(range(18))})",
@@ -392,7 +392,7 @@ def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
     )
 
 
-def _stamp(connection: sqlite3.Connection, changes: Changes, origin: str, stamp: str | None) -> None:
+def _stamp(connection: sqlite3.Connection, changes: CatalogueChanges, origin: str, stamp: str | None) -> None:
     key = (changes.project, changes.source, origin)
     if stamp is None:
         connection.execute("DELETE FROM files WHERE project = ? AND source = ? AND origin = ?", key)

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from server.backends.files import seal
-from server.backends.files.descriptors import Use
+from server.backends.files.descriptors import DescriptorUse
 from server.backends.files.private_folder import make_private
 from server.backends.files.store_folder import free_mb, refused
 from server.errors import WinnowError
@@ -89,12 +89,12 @@ class Database:
         self._guard = threading.Lock()
         with mapped(path):
             make_private(path.parent)
-        self._watch = seal.Watch(path.parent, damaged, (path.name,))
+        self._watch = seal.SealCheck(path.parent, damaged, (path.name,))
         self._use = _use_of(path)
         try:
             prepare(self)
             with mapped(path):
-                self._use = self._use or Use(path)
+                self._use = self._use or DescriptorUse(path)
             self._watch.start()
         except BaseException:
             self.close()
@@ -190,10 +190,10 @@ def mapped(path: Path) -> Iterator[None]:
         raise refused(path.parent, error) from error
 
 
-def _use_of(path: Path) -> Use | None:
+def _use_of(path: Path) -> DescriptorUse | None:
     """None where there is no file yet, or it may not be read, which SQLite says better."""
     with suppress(OSError):
-        return Use(path)
+        return DescriptorUse(path)
     return None
 
 
@@ -229,7 +229,7 @@ def seal_databases(folder: Path) -> None:
 def _is_whole(path: Path) -> bool:
     """Move what is in the log into the file; whether nothing is left in the log."""
     with (
-        closing(Use(path)),
+        closing(DescriptorUse(path)),
         closing(sqlite3.connect(path, timeout=_SEAL_SECONDS, isolation_level=None)) as connection,
     ):
         ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -9,13 +9,21 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from server.backends.base import Changes, DocumentStore, Embedder, Entry, Point, VectorStore, payload_of
+from server.backends.base import (
+    CatalogueChanges,
+    CatalogueEntry,
+    DocumentStore,
+    Embedder,
+    Point,
+    VectorStore,
+    payload_of,
+)
 from server.errors import WinnowError
 from server.ids import document_id
 from server.ingest.chunking import chunk, indexed_text
 from server.ingest.documents import RawDocument
 from server.ingest.embedding import PORTION
-from server.ingest.pipeline import Report, Target, ingest_documents
+from server.ingest.pipeline import IngestReport, Target, ingest_documents
 from server.models import Chunk, Document
 from server.retrieval.lexical import document_vector
 
@@ -70,7 +78,7 @@ def workload(documents: Iterator[RawDocument], chunks: int) -> Workload:
 def end_to_end(work: Workload, place: Place, embedder: Embedder) -> dict[str, float]:
     """One ingest of the documents into an empty index: chunks a second, and processor time for each."""
     target = Target(PROJECT, place.catalogue, place.store, embedder)
-    made: list[Report] = []
+    made: list[IngestReport] = []
     row = _timed(
         sum(len(some) for _, _, some in work.rows),
         lambda: made.append(ingest_documents(target, "bench", work.documents)),
@@ -97,8 +105,8 @@ def stages(work: Workload, place: Place, embedder: Embedder) -> dict[str, dict[s
         place.catalogue.begin(PROJECT)
         place.store.upsert(points)
         place.store.flush()
-        entries = [Entry(document, text, some) for document, text, some in work.rows]
-        place.catalogue.apply(Changes(PROJECT, "bench", entries))
+        entries = [CatalogueEntry(document, text, some) for document, text, some in work.rows]
+        place.catalogue.apply(CatalogueChanges(PROJECT, "bench", entries))
 
     return {
         "cut": _timed(count, lambda: [chunk(document, text) for document, text, _ in work.rows]),

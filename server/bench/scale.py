@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from server.backends.base import Changes, Embedder, Vector
+from server.backends.base import CatalogueChanges, Embedder, Vector
 from server.bench.search import DEPTH, TOP, Stopwatch, fresh
 from server.bench.synthetic_corpus import (
     PROJECT,
@@ -45,7 +45,7 @@ from server.bench.synthetic_corpus import (
 from server.demo.stdlib import corpus
 from server.errors import WinnowError
 from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument, Unreadable, cleaned
+from server.ingest.documents import RawDocument, UnreadableFile, cleaned
 from server.ingest.files import find, roots
 from server.ingest.readers import read
 from server.knowledge import KnowledgeBase
@@ -253,7 +253,7 @@ def _tag(width: int) -> str:
 def _write(backends: Backends, some: Drawn, clock: _Clock) -> None:
     clock.timed("catalogue", lambda: backends.catalogue.begin(PROJECT))
     clock.timed("vectors", lambda: backends.store.upsert(some.points))
-    changes = Changes(PROJECT, SOURCE, some.entries)
+    changes = CatalogueChanges(PROJECT, SOURCE, some.entries)
     clock.timed("catalogue", lambda: backends.catalogue.apply(changes))
 
 
@@ -283,7 +283,7 @@ def _documents(source: str) -> Iterator[RawDocument]:
         for file in find(root).files:
             try:
                 yield from (cleaned(one) for one in read(file.path, file.uri) if isinstance(one, RawDocument))
-            except Unreadable:
+            except UnreadableFile:
                 continue
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from server.backends.base import Embedder, Entry, Point, Vector, payload_of
+from server.backends.base import CatalogueEntry, Embedder, Point, Vector, payload_of
 from server.ids import chunk_id, document_id
 from server.ingest.chunking import indexed_text
 from server.models import Chunk, Document, Passage
@@ -45,7 +45,7 @@ class Sample:
 class Drawn:
     """Some documents of the drawn corpus: entries of the catalogue and points of the index, in the same order."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CatalogueEntry, ...]
     points: tuple[Point, ...]
     vectors: Vector
 
@@ -117,7 +117,7 @@ def _sentences(text: str) -> tuple[str, ...]:
 def _batch(sample: Sample, generator: np.random.Generator, start: int, size: int, fingerprint: str) -> Drawn:
     whole, near, far = _parents(sample, generator, size)
     vectors = _mixed(sample.vectors, generator, whole, near, far)
-    entries: list[Entry] = []
+    entries: list[CatalogueEntry] = []
     points: list[Point] = []
     for first in range(0, size, CHUNKS_A_DOCUMENT):
         rows = range(first, min(first + CHUNKS_A_DOCUMENT, size))
@@ -159,7 +159,7 @@ def _text(sample: Sample, generator: np.random.Generator, whole: int, near: int,
 
 def _entry(
     number: int, title: str, headings: Sequence[tuple[str, ...]], texts: Sequence[str], fingerprint: str
-) -> Entry:
+) -> CatalogueEntry:
     uri = f"drawn/{number // 1000:04d}/{number:07d}.md"
     document = Document(
         document_id(PROJECT, uri),
@@ -177,10 +177,10 @@ def _entry(
         # About four characters a token: counting a million texts takes longer than writing them.
         chunks.append(Chunk(id, document.id, ordinal, heading, text, at, at + len(text), len(text) // 4))
         at += len(text) + 2
-    return Entry(document, "\n\n".join(texts), tuple(chunks), uri, fingerprint, str(number))
+    return CatalogueEntry(document, "\n\n".join(texts), tuple(chunks), uri, fingerprint, str(number))
 
 
-def _points(entry: Entry, vectors: Vector) -> Iterator[Point]:
+def _points(entry: CatalogueEntry, vectors: Vector) -> Iterator[Point]:
     payload, title = payload_of(entry.document), entry.document.title
     for chunk, vector in zip(entry.chunks, vectors, strict=True):
         text = indexed_text(title, chunk.heading_path, chunk.text)

@@ -27,7 +27,7 @@ from server.commands.terminal.screen import Screen
 from server.demo.client import Arm, connected, direct, offers_scripts, scripted, wait_for_model
 from server.demo.stdlib import ModuleDocs, corpus
 from server.demo.task import QUESTION, SCRIPT, Answer, truth
-from server.ingest.pipeline import RawDocument, Report
+from server.ingest.pipeline import IngestReport, RawDocument
 from server.settings import Settings, load_settings
 
 app = command()
@@ -46,7 +46,7 @@ The same over a folder of yours:
 class Demonstration:
     """What was indexed, what is true, and what each arm made of it. ``scripted`` is None where none can run."""
 
-    indexed: Report
+    indexed: IngestReport
     truth: Answer
     direct: Arm
     scripted: Arm | None
@@ -105,7 +105,7 @@ def _demonstrate(settings: Settings, console: Screen) -> Demonstration:
     return asyncio.run(_both_ways(settings, report, truth(documentation)))
 
 
-def _index(settings: Settings, documentation: Sequence[ModuleDocs]) -> Report:
+def _index(settings: Settings, documentation: Sequence[ModuleDocs]) -> IngestReport:
     # Engine and model runtime take seconds to import: people see the first lines before that.
     from server.ingest.pipeline import ingest_documents
     from server.ingest.target import target_of
@@ -124,14 +124,14 @@ def _index(settings: Settings, documentation: Sequence[ModuleDocs]) -> Report:
         backends.close()
 
 
-def _indexed(report: Report) -> str:
+def _indexed(report: IngestReport) -> str:
     if not report.chunks:
         return f"Nothing changed since the last run: {report.unchanged} documents ({report.seconds:.1f} s)."
     rate = report.chunks / max(report.seconds, 0.001)
     return f"{report.chunks:,} chunks in {report.seconds:.1f} s ({rate:.0f}/s)."
 
 
-async def _both_ways(settings: Settings, report: Report, answer: Answer) -> Demonstration:
+async def _both_ways(settings: Settings, report: IngestReport, answer: Answer) -> Demonstration:
     async with connected(settings.store, PROJECT, log=settings.store / "serve.log") as client:
         if settings.embedding != "off":
             await wait_for_model(client)

@@ -31,7 +31,7 @@ from server.settings import Settings, load_settings
 from server.text.printable import one_line
 
 if TYPE_CHECKING:
-    from server.ingest.pipeline import GraphReport, Progress, Report
+    from server.ingest.pipeline import GraphReport, IngestReport, Progress
 
 app = command()
 
@@ -108,7 +108,7 @@ def ingest(
 def _repair(settings: Settings) -> tuple[str, ...]:
     """Put aside what is damaged, make the vectors anew where the catalogue is as it was, and say what was done."""
     from server.backends.catalogue import Catalogue
-    from server.backends.files.lock import ENGINE, HOLDER, Lock, holder
+    from server.backends.files.lock import ENGINE, HOLDER, StoreLock, holder
     from server.backends.files.repair import are_whole, put_aside
     from server.commands.reindex import reindexed
     from server.opening import catalogue_path
@@ -117,7 +117,7 @@ def _repair(settings: Settings) -> tuple[str, ...]:
         raise WinnowError("INDEX_HELD", f"{settings.store} is shared by {there}; run: winnow engine stop")
     if not settings.store.is_dir():
         return ()
-    lock = Lock(settings.store, HOLDER)
+    lock = StoreLock(settings.store, HOLDER)
     try:
         aside = put_aside(settings.store)
         told = [f"{path.name} is what was damaged; remove it when you do not want it" for path in aside]
@@ -134,7 +134,7 @@ def _repair(settings: Settings) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) -> Report:
+def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) -> IngestReport:
     from server.app import has_engine
     from server.ingest.documents import labels_of
     from server.ingest.pipeline import ingest_paths
@@ -156,11 +156,11 @@ def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) ->
         backends.close()
 
 
-async def _through_engine(settings: Settings, paths: list[Path], labels: Mapping[str, str]) -> Report:
+async def _through_engine(settings: Settings, paths: list[Path], labels: Mapping[str, str]) -> IngestReport:
     """The engine that has the store does the work: it has the model, and its clients see each batch at once."""
     from server.engine.client import EngineKnowledge
     from server.ingest.files import check
-    from server.ingest.pipeline import Failure, GraphReport, Progress, Report
+    from server.ingest.pipeline import GraphReport, IngestFailure, IngestReport, Progress
 
     check(paths)
     kb = EngineKnowledge(settings, waits_for_model=False)
@@ -169,9 +169,9 @@ async def _through_engine(settings: Settings, paths: list[Path], labels: Mapping
             told = await kb.ingest(paths, labels, lambda facts: on_progress(Progress(**facts)))
     finally:
         await kb.aclose()
-    failures = tuple(Failure(**one) for one in told["failures"])
+    failures = tuple(IngestFailure(**one) for one in told["failures"])
     graph = told["graph"] and GraphReport(**{**told["graph"], "warnings": tuple(told["graph"]["warnings"])})
-    return Report(**{**told, "failures": failures, "warnings": tuple(told["warnings"]), "graph": graph})
+    return IngestReport(**{**told, "failures": failures, "warnings": tuple(told["warnings"]), "graph": graph})
 
 
 def _forced(stated: Mapping[str, str]) -> dict[str, str]:
@@ -250,7 +250,7 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _show(report: Report, settings: Settings, *, as_json: bool) -> None:
+def _show(report: IngestReport, settings: Settings, *, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(report, settings))
         return
@@ -286,7 +286,7 @@ def count_lines(nodes: Mapping[str, int], entities: Mapping[str, int], edges: Ma
         yield f"  {name}: {', '.join(f'{kind} {count:,}' for kind, count in most) or 'none'}"
 
 
-def _as_json(report: Report, settings: Settings) -> dict[str, Any]:
+def _as_json(report: IngestReport, settings: Settings) -> dict[str, Any]:
     facts = asdict(report)
     facts["seconds"] = round(report.seconds, 3)
     facts["chunks_per_second"] = round(report.chunks / report.seconds, 1) if report.seconds else 0.0

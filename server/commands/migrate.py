@@ -88,7 +88,7 @@ def _place(settings: Settings) -> tuple[Path, str]:
     return settings.store.resolve(), settings.qdrant_url.whole if settings.qdrant_url else ""
 
 
-def _move(source: Settings, target: Settings, step: migration.OnStep) -> migration.Moved:
+def _move(source: Settings, target: Settings, step: migration.OnStep) -> migration.MoveReport:
     migration.check_whole(source.store, str(source.qdrant_url or ""))
     for flaw in flaws(source.store):
         raise damaged(source.store / flaw.file, flaw.why)

@@ -52,7 +52,7 @@ _TAKES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ReindexReport:
     """What was done, and with which model; the fingerprint is "" for an index by words alone."""
 
     fingerprint: str
@@ -87,7 +87,7 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
     )
 
 
-def reindexed(settings: Settings) -> Done:
+def reindexed(settings: Settings) -> ReindexReport:
     """Embed every chunk of the store anew. Raises ``WinnowError`` where there is no store, or no model for it."""
     from server.backends.catalogue import Catalogue
     from server.backends.files.store_folder import existing
@@ -113,7 +113,7 @@ def reindexed(settings: Settings) -> Done:
             finally:
                 made.close()
             succeed(settings.store, catalogue, binding, fingerprint)
-            return Done(fingerprint, dimension, report)
+            return ReindexReport(fingerprint, dimension, report)
     finally:
         catalogue.close()
 

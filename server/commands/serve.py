@@ -19,7 +19,7 @@ from server.settings import Configuration, Settings, load
 
 if TYPE_CHECKING:
     from server.app import Application
-    from server.transports.statistics import Watch
+    from server.transports.statistics import StatisticsSocket
 
 app = command()
 
@@ -65,7 +65,7 @@ async def _serve(settings: Settings, http: str | None) -> None:
         from server.runtime.logs import set_up_logs
         from server.transports.dispatch import Dispatcher
         from server.transports.protocol import build_server
-        from server.transports.statistics import Watch
+        from server.transports.statistics import StatisticsSocket
 
     set_up_logs()
     listeners = None
@@ -77,7 +77,7 @@ async def _serve(settings: Settings, http: str | None) -> None:
         listeners = listen(*parse_address(http))  # a port that is in use is said before anything starts
     async with (
         running(settings, wait_for_model=False, starts_engine=True) as application,
-        Watch(application, "stdio" if http is None else "http") as watch,
+        StatisticsSocket(application, "stdio" if http is None else "http") as watch,
     ):
         server = build_server(Dispatcher(application.context, settings), application)
         # Each transport brings its own libraries; a desktop host waits for stdio only.
@@ -92,7 +92,7 @@ async def _serve(settings: Settings, http: str | None) -> None:
             await serve_http(server, listeners, health=application.health)
 
 
-def _leave_on_signals(application: Application, watch: Watch) -> None:
+def _leave_on_signals(application: Application, watch: StatisticsSocket) -> None:
     """Close and exit on Ctrl-C or SIGTERM: the thread that waits for stdin cannot be woken to end the loop."""
     loop = asyncio.get_running_loop()
 

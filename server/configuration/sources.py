@@ -27,7 +27,7 @@ FILE_NAME = "winnow.toml"
 MOST_BYTES = 256 * 1024  # a file with every setting and a thousand projects has less
 
 
-class Rank(IntEnum):
+class SourceRank(IntEnum):
     """How near a source is to the command: a smaller rank wins."""
 
     FLAG = 0
@@ -38,17 +38,17 @@ class Rank(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SourcedValue:
     """A value as one source gives it. ``place`` is shown: the flag, the variable or the path of the file."""
 
     name: str
     value: Any = field(hash=False)
-    rank: Rank
+    rank: SourceRank
     place: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
+class IgnoredValue:
     """A value, or a whole file (``name`` is ""), that a source gave in vain."""
 
     name: str
@@ -56,7 +56,7 @@ class Ignored:
     why: str
 
 
-Source = Sequence[Given]
+Source = Sequence[SourcedValue]
 
 
 def config_file() -> Path:
@@ -73,7 +73,7 @@ def user_file() -> Path:
 
 def sources(
     names: Iterable[str], flags: Mapping[str, Any], also: Mapping[str, str]
-) -> tuple[list[Source], list[Ignored]]:
+) -> tuple[list[Source], list[IgnoredValue]]:
     """What each source gives, the nearest first, and what could not be read. ``also``: a further variable of some.
 
     Raises ``WinnowError("INVALID_REQUEST")`` where the trusted file cannot be read.
@@ -84,13 +84,15 @@ def sources(
 
 def _flags(flags: Mapping[str, Any]) -> Source:
     given = {name: value for name, value in flags.items() if value is not None}
-    return [Given(name, value, Rank.FLAG, f"--{name.replace('_', '-')}") for name, value in given.items()]
+    return [
+        SourcedValue(name, value, SourceRank.FLAG, f"--{name.replace('_', '-')}") for name, value in given.items()
+    ]
 
 
 def _environment(names: Iterable[str], also: Mapping[str, str]) -> Source:
     variables = [*((name, f"WINNOW_{name.upper()}") for name in names), *also.items()]
     return [
-        Given(name, value, Rank.ENVIRONMENT, variable)
+        SourcedValue(name, value, SourceRank.ENVIRONMENT, variable)
         for name, variable in variables
         if (value := os.environ.get(variable))
     ]
@@ -98,17 +100,17 @@ def _environment(names: Iterable[str], also: Mapping[str, str]) -> Source:
 
 def _trusted_file() -> Source:
     path = config_file()
-    rank = Rank.OPERATOR_FILE if os.environ.get("WINNOW_CONFIG") else Rank.USER_FILE
+    rank = SourceRank.OPERATOR_FILE if os.environ.get("WINNOW_CONFIG") else SourceRank.USER_FILE
     try:
         values = _read(path)
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
         raise WinnowError("INVALID_REQUEST", f"settings: {path}: {error}") from None
-    return [Given(name, value, rank, str(path)) for name, value in values.items()]
+    return [SourcedValue(name, value, rank, str(path)) for name, value in values.items()]
 
 
-def _folder_file() -> tuple[Source, list[Ignored]]:
+def _folder_file() -> tuple[Source, list[IgnoredValue]]:
     path = Path(FILE_NAME)
     try:
         if path.exists() and config_file().exists() and path.samefile(config_file()):
@@ -117,8 +119,10 @@ def _folder_file() -> tuple[Source, list[Ignored]]:
     except FileNotFoundError:
         return [], []
     except (OSError, ValueError) as error:
-        return [], [Ignored("", str(path.absolute()), str(error))]
-    return [Given(name, value, Rank.FOLDER_FILE, str(path.absolute())) for name, value in values.items()], []
+        return [], [IgnoredValue("", str(path.absolute()), str(error))]
+    return [
+        SourcedValue(name, value, SourceRank.FOLDER_FILE, str(path.absolute())) for name, value in values.items()
+    ], []
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
 
-from server.configuration.sources import Rank
+from server.configuration.sources import SourceRank
 
 
 class Setter(Enum):
     """Who may set a setting, by the farthest source that is taken."""
 
-    OPERATOR = Rank.OPERATOR_FILE
+    OPERATOR = SourceRank.OPERATOR_FILE
     """Who starts the process: by flag, variable, or the file that ``WINNOW_CONFIG`` names."""
-    USER = Rank.USER_FILE
+    USER = SourceRank.USER_FILE
     """The operator, and the user's own configuration file."""
-    FOLDER = Rank.FOLDER_FILE
+    FOLDER = SourceRank.FOLDER_FILE
     """Also the ``winnow.toml`` of the working folder: what can do no harm where the folder is somebody else's."""
 
 

@@ -100,7 +100,7 @@ class RowMetadata(Payload):
     tags: list[Label] = Field(default_factory=list, max_length=100)
 
 
-class Row(Payload):
+class SearchRow(Payload):
     """One result. ``id`` is at every tier what the next tier takes."""
 
     id: ChunkId
@@ -126,7 +126,7 @@ class SearchAnswer(Payload):
     mode: Mode
     count: int = Field(ge=0, le=MAX_TOP_K)
     ids: list[ChunkId] | None = Field(default=None, max_length=MAX_TOP_K)
-    results: list[Row] | None = Field(default=None, max_length=MAX_TOP_K)
+    results: list[SearchRow] | None = Field(default=None, max_length=MAX_TOP_K)
     estimated_tokens: int = Field(ge=0, le=10_000_000)
     search_mode: Literal["hybrid", "lexical-only", "semantic-only", "by-id"]
     fusion: Literal["convex", "rrf", "none"]

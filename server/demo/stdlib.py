@@ -53,7 +53,7 @@ _STRUCTURE = re.compile(r"^ {0,3}(?=#|`{3}|~{3}|(?:=+|-+)\s*$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DocEntry:
     """One documented class, function or method. ``name`` is dotted from the module on."""
 
     name: str
@@ -81,7 +81,7 @@ class ModuleDocs:
 
     name: str
     doc: str
-    entries: tuple[Entry, ...]
+    entries: tuple[DocEntry, ...]
 
     def markdown(self) -> str:
         """The module as a document: ``# module``, ``## class``, ``### method(signature)``."""
@@ -182,7 +182,7 @@ def _origin(statement: ast.ImportFrom, module: str, sources: Mapping[str, Path])
     return ".".join([*package, *([statement.module] if statement.module else [])])
 
 
-def _entries(definition: Definition, owner: str, depth: int) -> Iterator[Entry]:
+def _entries(definition: Definition, owner: str, depth: int) -> Iterator[DocEntry]:
     """A definition and, for a class, what is inside. Private and undocumented names are passed over."""
     name = f"{owner}.{definition.name}"
     if definition.name.startswith("_"):
@@ -190,7 +190,7 @@ def _entries(definition: Definition, owner: str, depth: int) -> Iterator[Entry]:
     doc = ast.get_docstring(definition) or ""
     if not isinstance(definition, ast.ClassDef):
         if doc:
-            yield Entry(name, "function", _signature(definition, is_method=depth > 2), doc, depth)
+            yield DocEntry(name, "function", _signature(definition, is_method=depth > 2), doc, depth)
         return
     members: dict[str, Definition] = {}
     for member in definition.body:
@@ -198,7 +198,7 @@ def _entries(definition: Definition, owner: str, depth: int) -> Iterator[Entry]:
             members.setdefault(member.name, member)
     inner = [entry for member in members.values() for entry in _entries(member, name, min(depth + 1, 6))]
     if doc or inner:
-        yield Entry(name, "class", _constructor(members.get("__init__")), doc, depth)
+        yield DocEntry(name, "class", _constructor(members.get("__init__")), doc, depth)
     yield from inner
 
 
@@ -219,17 +219,17 @@ def _from_import(name: str) -> ModuleDocs:
     return ModuleDocs(name, inspect.getdoc(module) or "", tuple(_inspected(module, name, depth=2)))
 
 
-def _inspected(owner: object, owner_name: str, depth: int) -> Iterator[Entry]:
+def _inspected(owner: object, owner_name: str, depth: int) -> Iterator[DocEntry]:
     for called, value in vars(owner).items():
         doc = inspect.getdoc(value)
         name = f"{owner_name}.{called}"
         if called.startswith("_") or not doc:
             continue
         if inspect.isclass(value) and value.__name__ == called:  # not `IOError`, another name of `OSError`
-            yield Entry(name, "class", "", doc, depth)
+            yield DocEntry(name, "class", "", doc, depth)
             yield from _inspected(value, name, depth + 1)
         elif inspect.isroutine(value):
-            yield Entry(name, "function", _text_signature(value), doc, depth)
+            yield DocEntry(name, "function", _text_signature(value), doc, depth)
 
 
 def _text_signature(routine: object) -> str:

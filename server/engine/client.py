@@ -21,7 +21,7 @@ from server.engine.wire import (
     PROTOCOL,
     REPLIES,
     REQUESTS,
-    Channel,
+    Connection,
     Message,
     build,
     introduction,
@@ -30,14 +30,14 @@ from server.engine.wire import (
     to_kept,
 )
 from server.errors import WinnowError
-from server.knowledge import DIRECT, OPERATIONS, SEARCH_SECONDS, Answer, Caller, Counted
+from server.knowledge import DIRECT, OPERATIONS, SEARCH_SECONDS, Answer, Caller, KnowledgeCounters
 from server.operations.base import Budget
 from server.operations.results import portion
-from server.runtime.caches import Counters as CacheCounters
+from server.runtime.caches import CacheCounters
 from server.runtime.deadlines import NEVER, Deadline, after
-from server.runtime.metrics import Figures
-from server.sessions.passage_store import Counters, Kept
-from server.sessions.result_store import KeptResults
+from server.runtime.metrics import Metrics
+from server.sessions.passage_store import PassageStoreCounters, StoredPassage
+from server.sessions.result_store import ResultStore
 from server.settings import Settings
 from server.text.tokens import count_tokens, encoding_name, first_tokens
 
@@ -58,7 +58,7 @@ _SECONDS_PER_MINUTE = 60
 OnProgress = Callable[[Message], None]
 
 
-class Lost(Exception):
+class ConnectionLost(Exception):
     """The connection ended before the answer."""
 
 
@@ -70,7 +70,7 @@ class _Link:
     """One connection: requests out, answers back by their numbers. ``on_lost`` is called when it ends."""
 
     def __init__(self) -> None:
-        self.channel = Channel(REPLIES, REQUESTS, self._received, self._gone)
+        self.channel = Connection(REPLIES, REQUESTS, self._received, self._gone)
         self.on_lost: Callable[[], None] = _nothing
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
@@ -91,10 +91,10 @@ class _Link:
     ) -> Any:
         """The answer to one request; the engine is told what time is left for it, where that is bounded.
 
-        Raises ``Lost``, and the ``WinnowError`` that the engine answers with.
+        Raises ``ConnectionLost``, and the ``WinnowError`` that the engine answers with.
         """
         if not self.channel.is_open:
-            raise Lost
+            raise ConnectionLost
         number = next(self._numbers)
         if on_progress is not None:
             self._progress[number] = on_progress
@@ -119,7 +119,7 @@ class _Link:
     async def _interrupt(self, number: int) -> None:
         """Have the engine stop at the next safe point, and wait for that: the next run finds a quiet store."""
         ended = self._waiting[number] = asyncio.get_running_loop().create_future()
-        with suppress(WinnowError, Lost, TimeoutError):
+        with suppress(WinnowError, ConnectionLost, TimeoutError):
             async with asyncio.timeout(_INTERRUPT_SECONDS):
                 await self.ask("interrupt", of=number)
                 await ended
@@ -141,7 +141,7 @@ class _Link:
     def _gone(self) -> None:
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(Lost())
+                waiting.set_exception(ConnectionLost())
         self.on_lost()
 
 
@@ -161,8 +161,8 @@ class EngineKnowledge:
         self._returning: asyncio.Task[None] | None = None
         self._is_closed = False
         self._tokenizer = ""
-        self.results = KeptResults(settings.scratch_minutes * _SECONDS_PER_MINUTE)
-        self.figures = Figures()
+        self.results = ResultStore(settings.scratch_minutes * _SECONDS_PER_MINUTE)
+        self.figures = Metrics()
 
     async def open(self) -> None:
         """See ``Knowledge.open``."""
@@ -203,7 +203,7 @@ class EngineKnowledge:
         )
         return to_answer(told)
 
-    async def passage(self, connection: str, passage_id: str) -> tuple[str, Kept | None]:
+    async def passage(self, connection: str, passage_id: str) -> tuple[str, StoredPassage | None]:
         """See ``Knowledge.passage``."""
         told = await self._ask("passage", SEARCH_SECONDS, connection=connection, passage_id=passage_id)
         return told["session_id"], to_kept(told["kept"])
@@ -213,11 +213,11 @@ class EngineKnowledge:
         told = await self._ask("passage_ids", SEARCH_SECONDS, connection=connection, prefix=prefix, limit=limit)
         return told["session_id"], told["ids"]
 
-    async def counters(self) -> Counted:
+    async def counters(self) -> KnowledgeCounters:
         """See ``Knowledge.counters``."""
         told = await self._ask("counters", _SHORT_SECONDS)
         caches = {name: CacheCounters(**one) for name, one in told["caches"].items()}
-        return Counted(Counters(**told["scratch"]), caches)
+        return KnowledgeCounters(PassageStoreCounters(**told["scratch"]), caches)
 
     @property
     def tokenizer(self) -> str:
@@ -261,7 +261,7 @@ class EngineKnowledge:
             told = await link.ask(
                 "ingest", on_progress, paths=[str(path.absolute()) for path in paths], labels=dict(labels)
             )
-        except Lost:
+        except ConnectionLost:
             raise _went_away(
                 "the ingest; what was reported done is kept, run the same command again to go on"
             ) from None
@@ -299,9 +299,9 @@ class EngineKnowledge:
             async with asyncio.timeout(left + _SILENCE_SECONDS):
                 try:
                     answer = await (await self._connected()).ask(do, deadline=deadline, **told)
-                except Lost:
+                except ConnectionLost:
                     answer = await (await self._connected()).ask(do, deadline=deadline, **told)
-        except Lost:
+        except ConnectionLost:
             raise _went_away("the call, twice; try again") from None
         except TimeoutError:
             self._is_silent = True
@@ -352,7 +352,7 @@ class EngineKnowledge:
                     return link
                 if link is not None and is_new:
                     raise WinnowError("INDEX_HELD", "winnow was changed while this process ran; restart it")
-            except Lost:
+            except ConnectionLost:
                 losses += 1
                 if losses == _MOST_LOSSES:
                     raise failed(self._settings, "it dies as soon as it has started") from None
@@ -399,7 +399,7 @@ async def told_by_engine(store: Path, do: str) -> Mapping[str, Any] | None:
         async with asyncio.timeout(_SHORT_SECONDS):
             answer: Mapping[str, Any] = await link.ask(do)
             return answer
-    except Lost:
+    except ConnectionLost:
         return None
     except TimeoutError:
         raise WinnowError(

@@ -42,14 +42,14 @@ def is_possible() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Listener:
     """A socket that listens; ``file`` tells its file from one that another engine may put in its place."""
 
     socket: socket.socket
     file: tuple[int, int]
 
 
-def listening(store: Path, name: str = _SOCKET) -> Door:
+def listening(store: Path, name: str = _SOCKET) -> Listener:
     """A socket that the owner's processes can connect to; what a dead engine left is put away.
 
     Only for the holder of the store's engine lock, or for a server under its ``server_socket``. Raises
@@ -66,13 +66,13 @@ def listening(store: Path, name: str = _SOCKET) -> Door:
             finally:
                 os.umask(before)
             opened.listen(_BACKLOG)
-            return Door(opened, _file(address))
+            return Listener(opened, _file(address))
         except OSError as error:
             opened.close()
             raise _unusable(store, f"it can hold no socket ({error.strerror})") from None
 
 
-def shut(store: Path, door: Door, name: str = _SOCKET) -> None:
+def shut(store: Path, door: Listener, name: str = _SOCKET) -> None:
     """Nobody finds the door any more, and who stands before it is sent away, also where other processes have it.
 
     A store that was deleted and made again may have another door.

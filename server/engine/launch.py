@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import server
-from server.backends.files.lock import STARTER, Lock
+from server.backends.files.lock import STARTER, StoreLock
 from server.engine.endpoint import is_listening
 from server.engine.wire import SECRET_SETTINGS, plain
 from server.errors import WinnowError
@@ -39,7 +39,7 @@ def launch(settings: Settings) -> bool:
     cannot be used.
     """
     try:
-        lock = Lock(settings.store, STARTER)
+        lock = StoreLock(settings.store, STARTER)
     except WinnowError as error:
         if error.reason != "INDEX_HELD":
             raise

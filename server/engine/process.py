@@ -30,7 +30,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from server.backends.files.lock import ENGINE, Lock
+from server.backends.files.lock import ENGINE, StoreLock
 from server.engine import endpoint, heartbeat
 from server.engine.launch import READY, TAKEN
 from server.errors import WinnowError
@@ -39,7 +39,7 @@ from server.settings import MIB, Settings
 from server.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from server.engine.service import Work
+    from server.engine.service import IngestJob
     from server.opening import Backends
 
 # An ingest computes beside the queries. With the usual 5 ms a query waits that long wherever it needs the
@@ -59,7 +59,7 @@ def main() -> None:
     sys.argv = ["winnow", "engine"]  # what locks call this process
     settings = Settings(**json.loads(told))
     try:
-        lock = Lock(settings.store, ENGINE)
+        lock = StoreLock(settings.store, ENGINE)
     except WinnowError as error:
         _say(TAKEN if error.reason == "INDEX_HELD" else error.message)
         return
@@ -69,7 +69,7 @@ def main() -> None:
         lock.release()
 
 
-def _listen(settings: Settings, lock: Lock) -> None:
+def _listen(settings: Settings, lock: StoreLock) -> None:
     try:
         door = endpoint.listening(settings.store)
         set_up_logs(handler=_log_file(settings.store))
@@ -103,7 +103,7 @@ def _make_ready() -> None:
     count_tokens("warm")
 
 
-def _run(settings: Settings, door: endpoint.Door, pipe: int) -> NoReturn:
+def _run(settings: Settings, door: endpoint.Listener, pipe: int) -> NoReturn:
     """Be the engine. It ends here, whatever happens: what follows a fork is the keeper's."""
     log("engine started", pid=os.getpid())
     try:
@@ -118,12 +118,12 @@ def _run(settings: Settings, door: endpoint.Door, pipe: int) -> NoReturn:
     os._exit(0)
 
 
-async def _serve(settings: Settings, door: endpoint.Door, pipe: int) -> None:
-    from server.engine.service import Host
+async def _serve(settings: Settings, door: endpoint.Listener, pipe: int) -> None:
+    from server.engine.service import EngineService
 
     sys.setswitchinterval(_SWITCH_SECONDS)
     library = _Library(settings)
-    host = Host(settings, library.open, library.ingest)
+    host = EngineService(settings, library.open, library.ingest)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, host.leave)
@@ -150,7 +150,7 @@ class _Library:
         gc.freeze()  # what is open now stays: no look for garbage has to pass it
         return self._backends
 
-    def ingest(self, settings: Settings, work: Work, on_progress: Callable[[Any], None]) -> dict[str, Any]:
+    def ingest(self, settings: Settings, work: IngestJob, on_progress: Callable[[Any], None]) -> dict[str, Any]:
         """One ingest of a client's, under that client's settings; the report as JSON data."""
         from server.ingest.documents import labels_of
         from server.ingest.pipeline import ingest_paths

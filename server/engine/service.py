@@ -28,9 +28,9 @@ from server.engine.wire import (
     REPLIES,
     REQUESTS,
     SECRET_SETTINGS,
-    Channel,
+    Connection,
     Message,
-    ProtocolError,
+    WireError,
     build,
     disagreement,
     from_answer,
@@ -40,7 +40,7 @@ from server.engine.wire import (
 )
 from server.errors import WinnowError
 from server.knowledge import DIRECT, SCRIPT, KnowledgeBase, Library
-from server.runtime.call_threads import AT_ONCE, Calls
+from server.runtime.call_threads import AT_ONCE, CallThreads
 from server.runtime.deadlines import after, within
 from server.runtime.logs import log
 from server.settings import Settings
@@ -58,12 +58,12 @@ _MOST_PATHS = 100_000
 _FILE_IS_OURS: Mapping[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
 
 
-class Stopped(Exception):
+class WorkCancelled(Exception):
     """Whoever wanted this work does not want it any more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Work:
+class IngestJob:
     """An ingest as a client asks for it: absolute paths, labels by name; ``stopped`` once it shall end."""
 
     paths: tuple[str, ...]
@@ -71,13 +71,13 @@ class Work:
     stopped: threading.Event = field(default_factory=threading.Event)
 
     def go_on(self) -> None:
-        """Raise ``Stopped`` if it shall end."""
+        """Raise ``WorkCancelled`` if it shall end."""
         if self.stopped.is_set():
-            raise Stopped
+            raise WorkCancelled
 
 
 # Into the open library, under these settings: the report as JSON data. Called in a thread.
-Ingest = Callable[[Settings, Work, Callable[[Any], None]], dict[str, Any]]
+Ingest = Callable[[Settings, IngestJob, Callable[[Any], None]], dict[str, Any]]
 
 
 class _Shared:
@@ -111,27 +111,27 @@ class _Shared:
                 self._library.close()
 
 
-class Host:
+class EngineService:
     """Serves the clients of one store until it is told to leave, or nobody has been there for a while."""
 
     def __init__(self, settings: Settings, open_library: Callable[[], Library], ingest: Ingest) -> None:
         self.settings = settings
         self.shared = _Shared(open_library)
-        self.calls = Calls()
+        self.calls = CallThreads()
         self.ingest = ingest
-        self.clients: set[Visitor] = set()
-        self.works: set[Work] = set()
+        self.clients: set[ClientConnection] = set()
+        self.works: set[IngestJob] = set()
         self.under_way: set[asyncio.Task[None]] = set()
         self._idle_seconds = settings.engine_idle_minutes * _SECONDS_PER_MINUTE
         self._since = time.monotonic()
         self._leaving = asyncio.Event()
         self._alone: asyncio.TimerHandle | None = None
 
-    async def serve(self, door: endpoint.Door) -> None:
+    async def serve(self, door: endpoint.Listener) -> None:
         """Accept connections until it is time to leave; then nobody finds the socket any more."""
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(AT_ONCE, thread_name_prefix="winnow-work"))
-        server = await loop.create_unix_server(lambda: Visitor(self), sock=door.socket, **_FILE_IS_OURS)
+        server = await loop.create_unix_server(lambda: ClientConnection(self), sock=door.socket, **_FILE_IS_OURS)
         loop.run_in_executor(None, self.shared.open_early)
         self._wait_for_clients(max(self._idle_seconds, _FIRST_SECONDS))
         await self._leaving.wait()
@@ -167,14 +167,14 @@ class Host:
         ended = asyncio.get_running_loop().run_in_executor(None, self.calls.close)
         return bool((await asyncio.wait([ended], timeout=_LEAVE_SECONDS))[0])
 
-    def came(self, client: Visitor) -> None:
+    def came(self, client: ClientConnection) -> None:
         """Somebody is there."""
         self.clients.add(client)
         if self._alone is not None:
             self._alone.cancel()
             self._alone = None
 
-    def left(self, client: Visitor) -> None:
+    def left(self, client: ClientConnection) -> None:
         """Somebody is gone; if that was the last one, the clock runs."""
         self.clients.discard(client)
         if not self.clients:
@@ -231,10 +231,10 @@ class Host:
         )
 
 
-class Visitor(Channel):
+class ClientConnection(Connection):
     """One connection. It is a client from its hello on."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: EngineService) -> None:
         super().__init__(REQUESTS, REPLIES, self._received, self._gone)
         self.since = time.monotonic()
         self.kb: KnowledgeBase | None = None
@@ -244,7 +244,7 @@ class Visitor(Channel):
         self._calls = self._under_way = 0
         self._is_greeted = False
         self._asked: dict[int, asyncio.Task[None]] = {}
-        self._works: dict[int, Work] = {}
+        self._works: dict[int, IngestJob] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Who is not of this user is not listened to."""
@@ -267,7 +267,7 @@ class Visitor(Channel):
         what = message.get("do")
         request = _REQUESTS.get(what) if isinstance(what, str) else None
         if request is None or (self.kb is None and what not in _BEFORE_HELLO):
-            raise ProtocolError("no such request")
+            raise WireError("no such request")
         self._under_way += 1
         task = asyncio.get_running_loop().create_task(self._answer(request, message))
         self._host.under_way.add(task)
@@ -277,13 +277,15 @@ class Visitor(Channel):
             self._asked[number] = task
             task.add_done_callback(lambda done: self._asked.pop(number, None))
 
-    async def _answer(self, request: Callable[[Visitor, Message], Awaitable[Any]], message: Message) -> None:
+    async def _answer(
+        self, request: Callable[[ClientConnection, Message], Awaitable[Any]], message: Message
+    ) -> None:
         number = message["id"]
         try:
             if self._under_way > _MOST_UNDER_WAY:
                 raise WinnowError("QUEUE_FULL", "too many calls at once; wait for some answers", retryable=True)
             reply = {"id": number, "ok": await request(self, message)}
-        except ProtocolError as error:
+        except WireError as error:
             log("a client is cut off", level=30, pid=self._peer.pid, why=str(error))
             self.cut()
             return
@@ -313,7 +315,7 @@ class Visitor(Channel):
 
     async def hello(self, message: Message) -> Message:
         if self._is_greeted:
-            raise ProtocolError("hello twice")
+            raise WireError("hello twice")
         self._is_greeted = True
         waits = _of(message, "waits_for_model", bool)
         self.settings = await self._host.admit(
@@ -346,7 +348,7 @@ class Visitor(Channel):
         operation, arguments = _of(message, "operation", str), _of(message, "arguments", dict)
         seconds = _of(message, "seconds", float)
         if not math.isfinite(seconds):
-            raise ProtocolError("seconds are finite")
+            raise WireError("seconds are finite")
         with within(after(seconds)):
             return from_answer(await self._kb.call(operation, arguments, caller))
 
@@ -373,8 +375,8 @@ class Visitor(Channel):
         """The report, or None where the client stopped it."""
         paths, labels = _of(message, "paths", list), _of(message, "labels", dict)
         if len(paths) > _MOST_PATHS or not all(isinstance(one, str) for one in (*paths, *labels.values())):
-            raise ProtocolError("paths and labels are texts")
-        number, work = message["id"], Work(tuple(paths), labels)
+            raise WireError("paths and labels are texts")
+        number, work = message["id"], IngestJob(tuple(paths), labels)
         loop = asyncio.get_running_loop()
 
         def on_progress(progress: Any) -> None:
@@ -386,7 +388,7 @@ class Visitor(Channel):
                 work.go_on()
                 _stand_back()
                 return self._host.ingest(self.settings, work, on_progress)
-            except Stopped:
+            except WorkCancelled:
                 return None
 
         self._works[number] = work
@@ -425,21 +427,21 @@ class Visitor(Channel):
 
 
 _CALL = "call"
-_REQUESTS: Mapping[str, Callable[[Visitor, Message], Awaitable[Any]]] = MappingProxyType(
+_REQUESTS: Mapping[str, Callable[[ClientConnection, Message], Awaitable[Any]]] = MappingProxyType(
     {
-        "hello": Visitor.hello,
-        "status": Visitor.status,
-        "stop": Visitor.stop,
-        "open": Visitor.open,
-        "load": Visitor.load,
-        _CALL: Visitor.call,
-        "passage": Visitor.passage,
-        "passage_ids": Visitor.passage_ids,
-        "counters": Visitor.counters,
-        "count_tokens": Visitor.count_tokens,
-        "first_tokens": Visitor.first_tokens,
-        "ingest": Visitor.ingest,
-        "interrupt": Visitor.interrupt,
+        "hello": ClientConnection.hello,
+        "status": ClientConnection.status,
+        "stop": ClientConnection.stop,
+        "open": ClientConnection.open,
+        "load": ClientConnection.load,
+        _CALL: ClientConnection.call,
+        "passage": ClientConnection.passage,
+        "passage_ids": ClientConnection.passage_ids,
+        "counters": ClientConnection.counters,
+        "count_tokens": ClientConnection.count_tokens,
+        "first_tokens": ClientConnection.first_tokens,
+        "ingest": ClientConnection.ingest,
+        "interrupt": ClientConnection.interrupt,
     }
 )
 # What every build answers every other one.
@@ -449,7 +451,7 @@ _BEFORE_HELLO = frozenset({"hello", "status", "stop"})
 def _of(message: Message, name: str, kind: type) -> Any:
     value = message.get(name)
     if type(value) is not kind:
-        raise ProtocolError(f"{name} is no {kind.__name__}")
+        raise WireError(f"{name} is no {kind.__name__}")
     return value
 
 

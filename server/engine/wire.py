@@ -28,7 +28,7 @@ from server.backends.models.identity import embedder_of, reranker_of
 from server.errors import WinnowError, internal_error
 from server.models import Chunk, Document, Passage
 from server.operations.base import Answer
-from server.sessions.passage_store import Kept, Link
+from server.sessions.passage_store import PassageLink, StoredPassage
 from server.settings import MIB, Settings
 
 # Grows when frames change so that another build could not even say that it is another one.
@@ -38,7 +38,7 @@ _HEADER = struct.Struct(">I")
 Message = dict[str, Any]
 
 
-class ProtocolError(Exception):
+class WireError(Exception):
     """The other side sent something that is not a frame."""
 
 
@@ -100,7 +100,7 @@ def pack(message: Mapping[str, Any], frames: Frames) -> bytes:
     return _HEADER.pack(len(body)) + body
 
 
-class Splitter:
+class MessageSplitter:
     """Cuts a stream into messages; holds at most one frame."""
 
     def __init__(self, frames: Frames) -> None:
@@ -108,7 +108,7 @@ class Splitter:
         self._pending = bytearray()
 
     def feed(self, data: bytes) -> list[Message]:
-        """The messages that are whole now. ``ProtocolError`` for what is none."""
+        """The messages that are whole now. ``WireError`` for what is none."""
         self._pending += data
         found = []
         while (body := self._next()) is not None:
@@ -120,7 +120,7 @@ class Splitter:
             return None
         (size,) = _HEADER.unpack_from(self._pending)
         if size > self._frames.longest:
-            raise ProtocolError(f"a frame of {size:,} bytes")
+            raise WireError(f"a frame of {size:,} bytes")
         end = _HEADER.size + size
         if len(self._pending) < end:
             return None
@@ -133,15 +133,15 @@ def _message(body: bytes, frames: Frames) -> Message:
     try:
         value = frames.read(body)
     except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"not JSON: {type(error).__name__}") from None
+        raise WireError(f"not JSON: {type(error).__name__}") from None
     number = value.get("id") if isinstance(value, dict) else None
     if type(number) is not int or not 0 <= number < 2**53:
-        raise ProtocolError("no object with an id")
+        raise WireError("no object with an id")
     message: Message = value
     return message
 
 
-class Channel(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """One end of a connection: whole messages in, whole messages out.
 
     ``on_lost`` is called once, however the connection ends. A peer that does not read what it asked for, or sends
@@ -154,7 +154,7 @@ class Channel(asyncio.Protocol):
     def __init__(
         self, reads: Frames, writes: Frames, on_message: Callable[[Message], None], on_lost: Callable[[], None]
     ) -> None:
-        self._splitter = Splitter(reads)
+        self._splitter = MessageSplitter(reads)
         self._writes = writes
         self._on_message = on_message
         self._on_lost = on_lost
@@ -175,7 +175,7 @@ class Channel(asyncio.Protocol):
         try:
             for message in self._splitter.feed(data):
                 self._on_message(message)
-        except ProtocolError:
+        except WireError:
             self.cut()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -309,11 +309,11 @@ def from_answer(answer: Answer) -> Message:
 
 def to_answer(told: Mapping[str, Any]) -> Answer:
     """The same answer on the other side."""
-    links = tuple(Link(*link) for link in told["links"])
+    links = tuple(PassageLink(*link) for link in told["links"])
     return Answer(**{**told, "warnings": tuple(told["warnings"]), "links": links})
 
 
-def to_kept(told: Mapping[str, Any] | None) -> Kept | None:
+def to_kept(told: Mapping[str, Any] | None) -> StoredPassage | None:
     """A passage that was sent as ``asdict`` writes it."""
     if told is None:
         return None
@@ -322,4 +322,4 @@ def to_kept(told: Mapping[str, Any] | None) -> Kept | None:
         Chunk(**{**chunk, "heading_path": tuple(chunk["heading_path"])}),
         Document(**{**document, "tags": tuple(document["tags"])}),
     )
-    return Kept(**{**told, "passage": passage})
+    return StoredPassage(**{**told, "passage": passage})

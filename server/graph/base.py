@@ -59,7 +59,7 @@ def hold_limits(**asked: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class NodeMatch:
     """A node found by name, and how: it has the name, the name is an alias of it, or it begins with the name."""
 
     node: Node
@@ -93,7 +93,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class NodePage:
     """Some rows of ``total``."""
 
     rows: tuple[Neighbour, ...]
@@ -101,7 +101,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedNode:
     """A node at ``distance`` hops; ``weight`` is that of the strongest edge from the nodes one hop nearer."""
 
     node: Node
@@ -117,7 +117,7 @@ class Neighbourhood:
     ``edges`` are those among the nodes that are left, strongest first, of ``edges_total``.
     """
 
-    nodes: tuple[Reached, ...]
+    nodes: tuple[ReachedNode, ...]
     edges: tuple[Edge, ...]
     total: int
     by_type: Mapping[str, int]
@@ -145,7 +145,7 @@ class Paths:
     complete: bool
 
 
-class Rank(NamedTuple):
+class NodeRank(NamedTuple):
     """Where a walk is likely to be: a node that a document owns, and how likely. A tuple: a walk has hundreds."""
 
     id: str
@@ -191,7 +191,7 @@ class GraphStore(Protocol):
 
     def find(
         self, project: str, name: str, types: Types = None, scope: Scope = None, limit: int = PAGE_SIZE
-    ) -> list[Match]:
+    ) -> list[NodeMatch]:
         """Nodes by name: those that have it, those it is an alias of, those that begin with it.
 
         Names are compared as ``records.normalised`` has them; a node is found under every title that a document
@@ -213,7 +213,7 @@ class GraphStore(Protocol):
         scope: Scope = None,
         limit: int = PAGE_SIZE,
         offset: int = 0,
-    ) -> Page:
+    ) -> NodePage:
         """The edges of these nodes with the nodes at their other ends, by (-weight, title, id, type, source).
 
         ``limit`` is at most 200. An edge between two of ``ids`` is a row for each end; a loop is one row.
@@ -273,7 +273,7 @@ class GraphStore(Protocol):
         damping: float = 0.5,
         iterations: int = 12,
         limit: int = 1000,
-    ) -> list[Rank]:
+    ) -> list[NodeRank]:
         """Those of the ``ranks`` that a document owns (documents, sections, chunks), in their order.
 
         ``limit`` counts what is ranked, entities included. This is what a search asks: one question, few rows.

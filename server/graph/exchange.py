@@ -54,7 +54,7 @@ _FROM_CSV = MappingProxyType({**_NUMBERS, "evidence": lambda cell: tuple(filter(
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ExportCounts:
     """How much went into the files: nodes and edges as they stand there."""
 
     documents: int
@@ -62,7 +62,7 @@ class Written:
     edges: int
 
 
-def write(path: Path, graphs: Iterable[DocumentGraph], format: Format) -> Written:
+def write(path: Path, graphs: Iterable[DocumentGraph], format: Format) -> ExportCounts:
     """Write the graphs (by uri): to the folder ``path`` as CSV, or to the file ``path`` as JSON lines."""
     return _write_csv(path, graphs) if format == "csv" else _write_lines(path, graphs)
 
@@ -75,13 +75,13 @@ def read(path: Path) -> Iterator[DocumentGraph]:
     return _read_csv(path) if path.is_dir() else _read_lines(path)
 
 
-def _write_lines(path: Path, graphs: Iterable[DocumentGraph]) -> Written:
+def _write_lines(path: Path, graphs: Iterable[DocumentGraph]) -> ExportCounts:
     documents = nodes = edges = 0
     with path.open("w", encoding="utf-8") as file:
         for graph in graphs:
             file.write(json.dumps(asdict(graph), ensure_ascii=False, separators=(",", ":")) + "\n")
             documents, nodes, edges = documents + 1, nodes + len(graph.nodes), edges + len(graph.edges)
-    return Written(documents, nodes, edges)
+    return ExportCounts(documents, nodes, edges)
 
 
 def _read_lines(path: Path) -> Iterator[DocumentGraph]:
@@ -97,7 +97,7 @@ def _read_lines(path: Path) -> Iterator[DocumentGraph]:
             yield graph
 
 
-def _write_csv(folder: Path, graphs: Iterable[DocumentGraph]) -> Written:
+def _write_csv(folder: Path, graphs: Iterable[DocumentGraph]) -> ExportCounts:
     folder.mkdir(parents=True, exist_ok=True)
     entities: dict[str, Node] = {}
     documents = nodes = edges = 0
@@ -114,7 +114,7 @@ def _write_csv(folder: Path, graphs: Iterable[DocumentGraph]) -> Written:
                     node_rows.writerow(_cells(node, _NODE_COLUMNS))
             edge_rows.writerows(_cells(edge, _EDGE_COLUMNS) for edge in graph.edges)
         node_rows.writerows(_cells(node, _NODE_COLUMNS) for _, node in sorted(entities.items()))
-    return Written(documents, nodes + len(entities), edges)
+    return ExportCounts(documents, nodes + len(entities), edges)
 
 
 def _read_csv(folder: Path) -> Iterator[DocumentGraph]:

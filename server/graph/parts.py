@@ -34,7 +34,7 @@ _BY_ALL = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """What one document contributes: its own ``nodes``, the entities it names, its edges (as ``EDGE`` has them).
 
     ``names``, ``titles`` and ``types`` are parallel: an entity's id as a number, what the document calls it, and
@@ -51,7 +51,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class MergedGraph:
     """All parts of a project, by uri, one after the other, and the derived edges (which no document says) last.
 
     ``node_of``, ``name_of`` and ``edge_of`` say whose a row is, by place in ``documents``. ``title`` and ``kind``
@@ -73,7 +73,7 @@ class Whole:
     evidence: Ints
 
 
-def part(graph: DocumentGraph) -> Part:
+def part(graph: DocumentGraph) -> DocumentPart:
     """The graph in columns. Of edges that agree in source, target and type the heavier stays."""
     edges: dict[tuple[str, str, str], Edge] = {}
     for edge in graph.edges:
@@ -94,7 +94,7 @@ def part(graph: DocumentGraph) -> Part:
     ]
     evidence = [numbers[chunk] for edge in edges.values() for chunk in edge.evidence]
     entities = [node for node in graph.nodes if node.label == "Entity"]
-    return Part(
+    return DocumentPart(
         graph.document_id,
         tuple([node for node in graph.nodes if node.label != "Entity"]),
         np.array([numbers[node.id] for node in entities], np.int64),
@@ -126,7 +126,7 @@ def edge_records(edges: NDArray[np.void], evidence: Ints, document_id: str = "")
     return records
 
 
-def document_graph(part: Part) -> DocumentGraph:
+def document_graph(part: DocumentPart) -> DocumentGraph:
     """The inverse of ``part``: nodes by id, edges by (source, target, type)."""
     named = zip(part.names.tolist(), part.types, part.titles, strict=True)
     entities = [Node(chunk_of_point(number), "Entity", type, title) for number, type, title in named]
@@ -135,12 +135,12 @@ def document_graph(part: Part) -> DocumentGraph:
     return DocumentGraph(part.document_id, tuple(nodes), tuple(edges))
 
 
-def whole(parts: Sequence[Part], derived: NDArray[np.void], evidence: Ints) -> Whole:
+def whole(parts: Sequence[DocumentPart], derived: NDArray[np.void], evidence: Ints) -> MergedGraph:
     """Join the parts of a project, which come by uri."""
     nodes = [node for part in parts for node in part.nodes]
     titles, title = _coded([title for part in parts for title in part.titles])
     kinds, kind = _coded([type for part in parts for type in part.types], telling)
-    return Whole(
+    return MergedGraph(
         tuple(part.document_id for part in parts),
         nodes,
         np.array([point_id(node.id) for node in nodes], np.int64),
@@ -157,7 +157,7 @@ def whole(parts: Sequence[Part], derived: NDArray[np.void], evidence: Ints) -> W
     )
 
 
-def derived(all: Whole, edges: NDArray[np.void], evidence: Ints) -> Whole:
+def derived(all: MergedGraph, edges: NDArray[np.void], evidence: Ints) -> MergedGraph:
     """The same with these derived edges in the place of those that were there."""
     said = np.count_nonzero(all.edge_of != _BY_ALL)
     shown = int(all.edges["shown"][:said].sum(dtype=np.int64))
@@ -169,7 +169,7 @@ def derived(all: Whole, edges: NDArray[np.void], evidence: Ints) -> Whole:
     )
 
 
-def seen(all: Whole, scope: Scope) -> Graph:
+def seen(all: MergedGraph, scope: Scope) -> Graph:
     """The graph as a caller with this scope sees it: see ``server.graph.base`` for the rules."""
     admitted = np.array([scope is None or id in scope for id in all.documents], np.bool_)
     given = _contributed(all, admitted)
@@ -207,7 +207,7 @@ class _Contributed:
     chunk: Flags
 
 
-def _contributed(all: Whole, admitted: Flags) -> _Contributed:
+def _contributed(all: MergedGraph, admitted: Flags) -> _Contributed:
     own, named = _rows_of(admitted, all.node_of), _rows_of(admitted, all.name_of)
     rows = np.concatenate([all.numbers[own], all.names[named]])
     numbers, first, place = np.unique(rows, return_index=True, return_inverse=True)
@@ -216,7 +216,7 @@ def _contributed(all: Whole, admitted: Flags) -> _Contributed:
     return _Contributed(own, named, numbers, place, first, first >= len(own), chunk)
 
 
-def _nodes(all: Whole, given: _Contributed, there: Flags) -> list[Node]:
+def _nodes(all: MergedGraph, given: _Contributed, there: Flags) -> list[Node]:
     """Every node that is there; an entity as the first document calls it, and of the most telling kind of all."""
     kind = np.full(len(given.numbers), len(all.kinds))
     np.minimum.at(kind, given.place[len(given.own) :], all.kind[given.named])
@@ -231,7 +231,7 @@ def _nodes(all: Whole, given: _Contributed, there: Flags) -> list[Node]:
     return nodes
 
 
-def _other_titles(all: Whole, given: _Contributed, there: Flags, renumbered: Ints) -> list[tuple[str, int]]:
+def _other_titles(all: MergedGraph, given: _Contributed, there: Flags, renumbered: Ints) -> list[tuple[str, int]]:
     """What entities are called by documents that come later, with their positions."""
     place = given.place[len(given.own) :]
     title = all.title[given.named]
@@ -255,7 +255,7 @@ def _rows_of(admitted: Flags, owner: Ints) -> Ints:
     return np.flatnonzero(admitted[owner]) if len(owner) else np.zeros(0, np.int64)
 
 
-def _columns(all: Whole, admitted: Flags, given: _Contributed, everything: bool) -> EdgeColumns:
+def _columns(all: MergedGraph, admitted: Flags, given: _Contributed, everything: bool) -> EdgeColumns:
     """The edges in scope between nodes in scope, with the evidence that is; equal ones merged."""
     numbers = given.numbers
     shown = all.edges["shown"].astype(np.int64)
@@ -326,7 +326,7 @@ def _places(numbers: Ints, wanted: Ints) -> tuple[Ints, Flags]:
     return place, numbers[place] == wanted
 
 
-def mentions(all: Whole) -> tuple[Ints, Ints, Floats, int]:
+def mentions(all: MergedGraph) -> tuple[Ints, Ints, Floats, int]:
     """Every mention by a chunk, parallel: the chunk, the entity, the weight; and how many chunks there are."""
     chunks = np.unique(all.numbers[[node.label == "Chunk" for node in all.nodes]])
     said = all.edges[(all.edges["type"] == _CODES["MENTIONS"]) & np.isin(all.edges["source"], chunks)]

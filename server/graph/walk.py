@@ -23,14 +23,14 @@ from server.graph.base import (
     Counts,
     Degree,
     Direction,
-    Match,
     Neighbour,
     Neighbourhood,
-    Page,
+    NodeMatch,
+    NodePage,
+    NodeRank,
     Path,
     Paths,
-    Rank,
-    Reached,
+    ReachedNode,
     Types,
 )
 from server.graph.records import EDGE_TYPES, LABELS, TITLE_CHARS, Edge, Node, is_text, normalised
@@ -97,7 +97,7 @@ class Graph:
         return rank
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> EdgeRows:
         """The edges, row by row."""
         return _rows(self)
 
@@ -119,7 +119,7 @@ class Graph:
         """Which nodes a document owns: entities belong to all that name them."""
         return np.fromiter((bool(node.document_id) for node in self.nodes), np.bool_, len(self.nodes))
 
-    def steps(self, types: Types) -> Steps:
+    def steps(self, types: Types) -> Transitions:
         """How a walk over edges of these types goes on."""
         known = self._steps.get(types)
         if known is None:
@@ -129,7 +129,7 @@ class Graph:
         return known
 
     @cached_property
-    def _steps(self) -> dict[Types, Steps]:
+    def _steps(self) -> dict[Types, Transitions]:
         return {}
 
     def records(self, at: Ints) -> list[Edge]:
@@ -160,7 +160,7 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class EdgeRows:
     """Row i is ``[start[i], start[i + 1])`` of the rest: i, the other end, the edge, does it leave i, how heavy.
 
     ``heavy`` is the rank of the edge's weight among ``weights``, heaviest first; ``key`` orders entries of any
@@ -178,7 +178,7 @@ class Rows:
     key: Ints
 
 
-def _rows(graph: Graph) -> Rows:
+def _rows(graph: Graph) -> EdgeRows:
     edges, size = graph.edges, len(graph.nodes)
     heaviest, rank = np.unique(-edges.weight, return_inverse=True)
     back = np.flatnonzero(edges.source != edges.target)  # a loop has one end
@@ -193,7 +193,7 @@ def _rows(graph: Graph) -> Rows:
     start = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(here, minlength=size), out=start[1:])
     edge = edge[order]
-    return Rows(
+    return EdgeRows(
         -heaviest, start, here[order], other[order], edge, leaves[order], edges.type[edge], rank[edge], key[order]
     )
 
@@ -207,7 +207,7 @@ def _ordered(row: Ints, key: Ints, last: Ints, keys: int) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class Transitions:
     """Where a walk goes from each node: from i to ``other[start[i]:start[i + 1]]``, with the chances ``share``."""
 
     start: Ints
@@ -223,7 +223,7 @@ class Steps:
         return moved.astype(np.float64, copy=False)
 
 
-def _steps(graph: Graph, types: Types) -> Steps:
+def _steps(graph: Graph, types: Types) -> Transitions:
     rows, size = graph.rows, len(graph.nodes)
     entries = _entries(graph, np.arange(size), "both", types)
     here, weight = rows.here[entries], rows.weights[rows.heavy[entries]]
@@ -231,7 +231,7 @@ def _steps(graph: Graph, types: Types) -> Steps:
     np.cumsum(np.bincount(here, minlength=size), out=start[1:])
     out = np.bincount(here, weights=weight, minlength=size)[here]
     share = np.divide(weight, out, out=np.zeros(len(out)), where=out > 0)
-    return Steps(start, rows.other[entries], share)
+    return Transitions(start, rows.other[entries], share)
 
 
 def load(graph: Graph, types: Types) -> None:
@@ -243,11 +243,11 @@ def load(graph: Graph, types: Types) -> None:
 
 def neighbours(
     graph: Graph, ids: Sequence[str], direction: Direction, types: Types, limit: int, offset: int
-) -> Page:
+) -> NodePage:
     """See ``GraphStore.neighbours``."""
     at = graph.where(ids)
     if not len(at):
-        return Page((), 0)
+        return NodePage((), 0)
     entries = _entries(graph, at, direction, types)
     rows = graph.rows
     if len(at) > 1:
@@ -256,7 +256,7 @@ def neighbours(
         entries = entries[np.lexsort((target, source, rows.type[entries], rows.key[entries]))]
     shown = entries[offset : offset + limit]
     ends = zip(rows.other[shown].tolist(), graph.records(rows.edge[shown]), strict=True)
-    return Page(tuple([Neighbour(graph.nodes[other], edge) for other, edge in ends]), len(entries))
+    return NodePage(tuple([Neighbour(graph.nodes[other], edge) for other, edge in ends]), len(entries))
 
 
 def expand(
@@ -282,7 +282,7 @@ def expand(
     reached = np.concatenate([nodes for nodes, _ in levels])
     found = np.bincount(codes[reached], minlength=len(names))
     return Neighbourhood(
-        tuple(Reached(graph.nodes[at], distance, weight) for at, distance, weight in shown),
+        tuple(ReachedNode(graph.nodes[at], distance, weight) for at, distance, weight in shown),
         among,
         len(reached),
         {name: int(count) for name, count in zip(names, found, strict=True) if count},
@@ -449,13 +449,13 @@ def ranks(
 
 def owned_ranks(
     graph: Graph, seeds: Mapping[str, float], types: Types, damping: float, iterations: int, limit: int
-) -> list[Rank]:
+) -> list[NodeRank]:
     """See ``GraphStore.owned_ranks``."""
     best, scores = _ranked(graph, seeds, types, damping, iterations, limit)
     owned = graph.owned[best]
     nodes = map(graph.nodes.__getitem__, best[owned].tolist())
     return [
-        Rank(node.id, node.label, node.document_id, score)
+        NodeRank(node.id, node.label, node.document_id, score)
         for node, score in zip(nodes, scores[owned].tolist(), strict=True)
     ]
 
@@ -513,7 +513,7 @@ def _front(carried: Floats) -> Ints:
     return here
 
 
-def find(graph: Graph, name: str, types: Types, limit: int) -> list[Match]:
+def find(graph: Graph, name: str, types: Types, limit: int) -> list[NodeMatch]:
     """See ``GraphStore.find``."""
     wanted = normalised(name) if is_text(name, TITLE_CHARS) else ""
     if not wanted:
@@ -522,7 +522,7 @@ def find(graph: Graph, name: str, types: Types, limit: int) -> list[Match]:
     exact = [at for title, at in named if title == wanted]
     entries = _entries(graph, np.unique(np.array(exact, np.int64)), "out", frozenset({"ALIAS_OF"}))
     aliased = graph.rows.other[entries].tolist()
-    matches: dict[int, Match] = {}
+    matches: dict[int, NodeMatch] = {}
     kinds: Sequence[tuple[Literal["name", "alias", "prefix"], list[int]]] = (
         ("name", exact),
         ("alias", aliased),
@@ -531,7 +531,7 @@ def find(graph: Graph, name: str, types: Types, limit: int) -> list[Match]:
     for how, places in kinds:
         for at in sorted(places, key=graph.title_rank.__getitem__):
             if types is None or graph.nodes[at].type in types:
-                matches.setdefault(at, Match(graph.nodes[at], how))
+                matches.setdefault(at, NodeMatch(graph.nodes[at], how))
     return list(islice(matches.values(), limit))
 
 

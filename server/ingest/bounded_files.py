@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from server.ingest.documents import Unreadable
+from server.ingest.documents import UnreadableFile
 
 _FLAGS = os.O_RDONLY
 for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):  # each where the system has it
@@ -40,27 +40,27 @@ def what_it_is(mode: int) -> str:
 def open_file(path: Path) -> BinaryIO:
     """The regular file at ``path``, for reading.
 
-    Raises ``Unreadable`` for anything else that has this name, ``OSError`` where it cannot be opened.
+    Raises ``UnreadableFile`` for anything else that has this name, ``OSError`` where it cannot be opened.
     """
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise Unreadable(_LINK) from None
+            raise UnreadableFile(_LINK) from None
         raise
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise Unreadable(what_it_is(mode))
+        raise UnreadableFile(what_it_is(mode))
     return open(descriptor, "rb")
 
 
 def read_whole(path: Path, most: int) -> bytes:
-    """All of a file of at most ``most`` bytes. Raises as ``open_file``, and ``Unreadable`` for a larger one."""
+    """All of a file of at most ``most`` bytes. Raises as ``open_file``; ``UnreadableFile`` if it is larger."""
     with open_file(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise Unreadable(f"larger than {most // _MIB} MiB")
+        raise UnreadableFile(f"larger than {most // _MIB} MiB")
     return data
 
 

@@ -24,7 +24,7 @@ from markdown_it.tree import SyntaxTreeNode
 from semantic_text_splitter import TextSplitter
 
 from server.ids import chunk_id
-from server.ingest.documents import Unreadable
+from server.ingest.documents import UnreadableFile
 from server.models import Chunk, Document, DocumentType
 from server.text.definitions import DEFINITION
 from server.text.tokens import count_tokens
@@ -88,11 +88,11 @@ class _Piece:
 def chunk(document: Document, text: str) -> tuple[Chunk, ...]:
     """The chunks of a document in reading order; none of a document without words.
 
-    For each of them ``text[chunk.start:chunk.end] == chunk.text``. Raises ``Unreadable`` where they are too many.
+    For each of them ``text[chunk.start:chunk.end] == chunk.text``. Raises ``UnreadableFile`` for too many.
     """
     pieces = list(islice(_pieces(text, _sections(document.type, text)), MOST_CHUNKS + 1))
     if len(pieces) > MOST_CHUNKS:
-        raise Unreadable(f"makes more than {MOST_CHUNKS:,} passages; divide it")
+        raise UnreadableFile(f"makes more than {MOST_CHUNKS:,} passages; divide it")
     if not pieces:  # headings and nothing else
         pieces = [_Piece(block.start, block.end, ()) for block in _cut(text, 0, len(text), is_prose=True)]
     return _chunks(document, text, pieces)

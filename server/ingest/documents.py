@@ -37,7 +37,7 @@ class RawDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class DefaultLabels:
     """What an ingest says of documents that do not say it themselves; "" says nothing.
 
     ``forced``: of all documents, whatever they say themselves.
@@ -49,14 +49,14 @@ class Labels:
     forced: bool = False
 
 
-def labels_of(said: Mapping[str, str]) -> Labels:
+def labels_of(said: Mapping[str, str]) -> DefaultLabels:
     """Labels as texts by name, as a command sends them to an engine; ``forced`` is "" or anything."""
-    return Labels(
+    return DefaultLabels(
         said.get("doc_tag", ""), said.get("environment", ""), said.get("repository", ""), bool(said.get("forced"))
     )
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """A file or a part of it cannot be read; the message is the reason, for people."""
 
 
@@ -81,7 +81,7 @@ def described(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
     )
 
 
-def labelled(raw: RawDocument, labels: Labels) -> RawDocument:
+def labelled(raw: RawDocument, labels: DefaultLabels) -> RawDocument:
     """``raw`` with these labels: where it has none of its own, or, where they are forced, in place of its own."""
     first, second = (labels, raw) if labels.forced else (raw, labels)
     return replace(

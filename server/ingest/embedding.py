@@ -24,7 +24,7 @@ _PIECES_AHEAD = 8
 _WRITTEN_AT_ONCE = 512
 
 
-class Embedded:
+class EmbeddedBatch:
     """The points of one batch, in the making: a bounded number of pieces ahead of the one that is taken."""
 
     def __init__(self, threads: ThreadPoolExecutor, embedder: Embedder | None, rows: Rows) -> None:
@@ -50,14 +50,14 @@ class Embedded:
             self._begun += len(rows)
 
 
-class Embedding:
+class EmbeddingStage:
     """Computes points in threads of its own. Leaving it drops what has not begun."""
 
     def __init__(self, embedder: Embedder | None) -> None:
         self._embedder = embedder
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="winnow-points")
 
-    def __enter__(self) -> Embedding:
+    def __enter__(self) -> EmbeddingStage:
         return self
 
     def __exit__(
@@ -65,9 +65,9 @@ class Embedding:
     ) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def begin(self, rows: Rows) -> Embedded:
+    def begin(self, rows: Rows) -> EmbeddedBatch:
         """The points of these chunks, some time later, in their order."""
-        return Embedded(self._threads, self._embedder, rows)
+        return EmbeddedBatch(self._threads, self._embedder, rows)
 
 
 def points(rows: Rows, embedder: Embedder | None) -> list[Point]:

@@ -27,12 +27,12 @@ class NotFrontMatter(Exception):
     """The text does not begin with front matter, though it may look like it."""
 
 
-class Refused(Exception):
+class FrontMatterRefused(Exception):
     """What stands there is front matter, and beyond its bounds; the message is the reason."""
 
 
 def facts_in(text: str) -> tuple[Mapping[str, Any], str]:
-    """What stands between the fences, and the text after it. Raises ``NotFrontMatter`` or ``Refused``."""
+    """The facts between the fences, and the text after. Raises ``NotFrontMatter`` or ``FrontMatterRefused``."""
     match = _FRONT_MATTER.match(text)
     if match is None or len(match["facts"]) > _LARGEST_CHARS[match["fence"]]:
         raise NotFrontMatter
@@ -46,8 +46,8 @@ def _yaml(text: str) -> Any:
     try:
         return yaml.load(text, Loader=_Loader)
     except RecursionError:
-        raise Refused("nested too deeply") from None
-    except Refused:
+        raise FrontMatterRefused("nested too deeply") from None
+    except FrontMatterRefused:
         raise
     # A tag that does not fit its value (``!!bool x``) raises whatever the constructor stumbles over.
     except Exception:
@@ -58,7 +58,7 @@ def _toml(text: str) -> Any:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise Refused("nested too deeply") from None
+        raise FrontMatterRefused("nested too deeply") from None
     except ValueError:
         raise NotFrontMatter from None
 
@@ -76,11 +76,11 @@ class _Loader(yaml.SafeLoader):
 
     def _check(self, depth: int) -> None:
         if depth > _DEEPEST:
-            raise Refused("nested too deeply")
+            raise FrontMatterRefused("nested too deeply")
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
-            raise Refused("merge keys (<<) are not read")
+            raise FrontMatterRefused("merge keys (<<) are not read")
         super().flatten_mapping(node)
 
 

@@ -26,8 +26,8 @@ from typing import Protocol
 from server.backends.base import DocumentStore
 from server.graph.base import GraphStore
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
-from server.graph.extraction.mining import Mined, Page, mine
-from server.graph.extraction.resolving import Facts, Ledger, facts_of, resolve
+from server.graph.extraction.mining import DocumentExtraction, PageIdentity, mine
+from server.graph.extraction.resolving import DocumentFacts, Ledger, facts_of, resolve
 from server.graph.records import DocumentGraph
 from server.models import Chunk, Document
 
@@ -40,7 +40,7 @@ _KEPT = 300_000
 _FAST = 1
 
 
-class Book(Protocol):
+class FactStore(Protocol):
     """Where the ledger is kept: a stamp and facts for each document. See ``server.backends.graphs.ledger``."""
 
     def stamps(self, project: str) -> dict[str, str]: ...
@@ -53,11 +53,11 @@ class Book(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Graphing:
+class GraphTarget:
     """Where graphs go, the book beside them, the user's own names and a digest of the file that has them."""
 
     store: GraphStore
-    book: Book
+    book: FactStore
     gazetteer: Gazetteer = NO_GAZETTEER
     digest: str = ""
 
@@ -84,8 +84,8 @@ class GraphRun:
 
     project: str
     catalogue: DocumentStore
-    graphing: Graphing
-    _kept: dict[str, tuple[str, Mined]] = field(default_factory=dict)
+    graphing: GraphTarget
+    _kept: dict[str, tuple[str, DocumentExtraction]] = field(default_factory=dict)
     _size: int = 0
 
     def mine(self, document: Document, text: str, chunks: Sequence[Chunk]) -> None:
@@ -158,11 +158,11 @@ class _Reader:
     catalogue: DocumentStore
     gazetteer: Gazetteer
     stamps: Mapping[str, str]
-    kept: Mapping[str, tuple[str, Mined]]
+    kept: Mapping[str, tuple[str, DocumentExtraction]]
     warnings: dict[str, None] = field(default_factory=dict)
     _documents: dict[str, Document] = field(default_factory=dict)
 
-    def mined(self, id: str) -> Mined:
+    def mined(self, id: str) -> DocumentExtraction:
         """What the document says, as the catalogue has it now."""
         stamp, mined = self.kept.get(id, ("", None))
         if mined is None or stamp != self.stamps[id]:
@@ -198,12 +198,12 @@ def _entered(ledger: Ledger, gone: Sequence[str], changed: Sequence[str], reader
     return set(ledger.concerned(answers))
 
 
-def _encoded(facts: Facts) -> bytes:
+def _encoded(facts: DocumentFacts) -> bytes:
     page = facts.page
     row = [page.id, page.uri, page.name, page.keys, page.anchors, sorted(facts.votes), sorted(facts.wants)]
     return zlib.compress(json.dumps(row, separators=(",", ":")).encode(), _FAST)
 
 
-def _decoded(data: bytes) -> Facts:
+def _decoded(data: bytes) -> DocumentFacts:
     id, uri, name, keys, anchors, votes, wants = json.loads(zlib.decompress(data))
-    return Facts(Page(id, uri, name, tuple(keys), anchors), frozenset(votes), frozenset(wants))
+    return DocumentFacts(PageIdentity(id, uri, name, tuple(keys), anchors), frozenset(votes), frozenset(wants))

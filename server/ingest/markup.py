@@ -9,7 +9,7 @@ from docutils import nodes
 from docutils.core import publish_doctree
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from server.ingest.documents import Unreadable
+from server.ingest.documents import UnreadableFile
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SPACE = re.compile(r"[ \t\r\f\v\n]+")
@@ -38,7 +38,7 @@ _GROWTH, _GROWTH_CHARS = 4, 64 * 1024
 def html_to_markdown(text: str) -> tuple[str, str]:
     """The title of a page and its body as Markdown.
 
-    Raises ``Unreadable`` for a page that is nested too deeply, or becomes too long.
+    Raises ``UnreadableFile`` for a page that is nested too deeply, or becomes too long.
     """
     tree = LexborHTMLParser(text)
     title = tree.css_first("title")
@@ -49,12 +49,12 @@ def html_to_markdown(text: str) -> tuple[str, str]:
 
 
 def _joined(parts: Iterable[str], length: int, between: str = "") -> str:
-    """The parts in one text. Raises ``Unreadable`` where it is far longer than the ``length`` it was made of."""
+    """The parts as one text. Raises ``UnreadableFile`` if it is far longer than ``length``, that of its source."""
     kept, left = [], _GROWTH * length + _GROWTH_CHARS
     for part in parts:
         left -= len(part)
         if left < 0:
-            raise Unreadable("becomes many times as long when it is converted")
+            raise UnreadableFile("becomes many times as long when it is converted")
         kept.append(part)
     return between.join(kept)
 
@@ -91,9 +91,9 @@ def _children(node: LexborNode, depth: int) -> Iterator[str]:
 
 
 def _within(node: LexborNode, depth: int) -> Iterator[LexborNode]:
-    """The children of a node. Raises ``Unreadable`` where they are too deep."""
+    """The children of a node. Raises ``UnreadableFile`` where they are too deep."""
     if depth >= _DEEPEST_ELEMENT:
-        raise Unreadable("nested too deeply")
+        raise UnreadableFile("nested too deeply")
     return node.iter(include_text=True)
 
 
@@ -164,20 +164,20 @@ _DEEPEST_HEADING = 6
 def rst_to_markdown(text: str) -> tuple[str, str]:
     """The title of a page and its body as Markdown. What only Sphinx understands stays as it was written.
 
-    Raises ``Unreadable``.
+    Raises ``UnreadableFile``.
     """
     if any(len(line) > _LONGEST_LINE for line in text.splitlines()):  # docutils makes an empty page of it
-        raise Unreadable(f"a line is longer than {_LONGEST_LINE:,} characters")
+        raise UnreadableFile(f"a line is longer than {_LONGEST_LINE:,} characters")
     try:
         tree = publish_doctree(text, settings_overrides=dict(_SAFE))
     except RecursionError:
-        raise Unreadable("nested too deeply") from None
+        raise UnreadableFile("nested too deeply") from None
     except Exception as error:  # docutils raises whatever a directive raises
-        raise Unreadable(f"not reStructuredText: {type(error).__name__}") from error
+        raise UnreadableFile(f"not reStructuredText: {type(error).__name__}") from error
     try:
         body = _joined((part for part in _rst(tree, 1) if part.strip()), len(text), "\n\n")
     except RecursionError:
-        raise Unreadable("nested too deeply") from None
+        raise UnreadableFile("nested too deeply") from None
     return str(tree.get("title", "")), body
 
 

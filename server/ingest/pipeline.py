@@ -38,37 +38,37 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from server.backends.base import (
-    Changes,
+    CatalogueChanges,
+    CatalogueEntry,
     DocumentStore,
     Embedder,
-    Entry,
-    Known,
+    IndexedDocument,
     VectorStore,
     payload_of,
 )
 from server.errors import WinnowError
 from server.ids import document_id
 from server.ingest.chunking import chunk
-from server.ingest.documents import Labels, RawDocument, Unreadable, cleaned, labelled
-from server.ingest.embedding import Embedded, Embedding, points
+from server.ingest.documents import DefaultLabels, RawDocument, UnreadableFile, cleaned, labelled
+from server.ingest.embedding import EmbeddedBatch, EmbeddingStage, points
 from server.ingest.files import File, Listing, Root, find, roots
-from server.ingest.graph import Graphing, GraphReport, GraphRun
-from server.ingest.parsing.parser import Apart
+from server.ingest.graph import GraphReport, GraphRun, GraphTarget
+from server.ingest.parsing.parser import ParserProcess
 from server.ingest.read_ahead import ahead
-from server.ingest.readers import Flaw, kind_of, read
+from server.ingest.readers import ReadFlaw, kind_of, read
 from server.models import Chunk, Document, Environment
 from server.retrieval.languages import language_of
 from server.retrieval.lexical import is_stemmed_alike
 from server.text.printable import one_line
 
 __all__ = [
-    "Failure",
+    "DefaultLabels",
     "GraphReport",
-    "Graphing",
-    "Labels",
+    "GraphTarget",
+    "IngestFailure",
+    "IngestReport",
     "Progress",
     "RawDocument",
-    "Report",
     "Target",
     "ingest_documents",
     "ingest_paths",
@@ -85,7 +85,7 @@ _BATCH_CHUNKS = 128
 _CHARS_OF_WEIGHT = 8_192
 # Batches in memory: one that is written, and those that are read, and embedded or about to be.
 _BATCHES_HELD = 3
-_UNLABELLED = Labels()
+_UNLABELLED = DefaultLabels()
 _ENVIRONMENTS = frozenset(get_args(Environment))
 _TAKEN = "{source} has a document of this name already; ingest this one into another --project"
 _SHOWN_CHARS = 40
@@ -99,7 +99,7 @@ _NOT_DRAWN = "the graph is not up to date, the next ingest tries again: {why}"
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class IngestFailure:
     """Something that could not be ingested: what, and why."""
 
     name: str
@@ -123,7 +123,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class IngestReport:
     """What an ingest did.
 
     ``documents`` were written (new or changed), ``unchanged`` were not, ``deleted`` went; ``chunks`` counts
@@ -138,7 +138,7 @@ class Report:
     chunks: int = 0
     seconds: float = 0.0
     skipped: int = 0
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[IngestFailure, ...] = ()
     warnings: tuple[str, ...] = ()
     graph: GraphReport | None = None
 
@@ -154,7 +154,7 @@ class Target:
     catalogue: DocumentStore
     store: VectorStore
     embedder: Embedder | None
-    graph: Graphing | None = None
+    graph: GraphTarget | None = None
 
 
 OnProgress = Callable[[Progress], None]
@@ -168,22 +168,26 @@ def ingest_documents(
     *,
     total: int = 0,
     progress: OnProgress | None = None,
-) -> Report:
+) -> IngestReport:
     """Make the index hold exactly these documents for the source of this name.
 
     ``documents`` is consumed once, lazily, in another thread; ``total`` is their number, if it is known.
     Raises ``WinnowError``: "EMBEDDING_MISMATCH" where the project's vectors come from another model,
     "INDEX_HELD" where another ingest is running.
     """
-    with target.catalogue.only_writer(), Apart() as apart:
+    with target.catalogue.only_writer(), ParserProcess() as apart:
         run = _Run(target, _Meter(progress, documents_total=total), apart)
         run.take(source, [_Origin("", documents)])
         return run.end()
 
 
 def ingest_paths(
-    target: Target, paths: Sequence[Path], *, labels: Labels = _UNLABELLED, progress: OnProgress | None = None
-) -> Report:
+    target: Target,
+    paths: Sequence[Path],
+    *,
+    labels: DefaultLabels = _UNLABELLED,
+    progress: OnProgress | None = None,
+) -> IngestReport:
     """Make the index hold what lies in these files and folders now.
 
     A folder is a source of its own; a path inside a folder that was ingested before refreshes that part of
@@ -192,7 +196,7 @@ def ingest_paths(
     path that does not exist.
     """
     meter = _Meter(progress)
-    with target.catalogue.only_writer(), Apart() as apart:
+    with target.catalogue.only_writer(), ParserProcess() as apart:
         run = _Run(target, meter, apart, labels)
         parts = [_Part(root, find(root)) for root in roots(paths, run.sources())]
         todo = [run.changed(part) for part in parts]
@@ -219,7 +223,7 @@ class _Origin:
     """A part of a source that is read as a whole; ``file`` where it is one."""
 
     name: str
-    documents: Iterable[RawDocument | Flaw]
+    documents: Iterable[RawDocument | ReadFlaw]
     file: File | None = None
 
 
@@ -230,7 +234,7 @@ class _Prepared:
     ``is_relabelled``: chunks that have points get others.
     """
 
-    entry: Entry
+    entry: CatalogueEntry
     fresh: tuple[Chunk, ...]
     stale: tuple[str, ...]
     is_relabelled: bool
@@ -265,7 +269,7 @@ class _Batch:
     deleted: list[str] = field(default_factory=list)
     stamps: dict[str, str | None] = field(default_factory=dict)
     bytes: int = 0
-    points: Embedded | None = None
+    points: EmbeddedBatch | None = None
 
     @property
     def chunks(self) -> int:
@@ -319,7 +323,9 @@ class _Meter:
 class _Run:
     """One ingest into one project."""
 
-    def __init__(self, target: Target, meter: _Meter, apart: Apart, labels: Labels = _UNLABELLED) -> None:
+    def __init__(
+        self, target: Target, meter: _Meter, apart: ParserProcess, labels: DefaultLabels = _UNLABELLED
+    ) -> None:
         self._target = target
         self._meter = meter
         self._apart = apart
@@ -327,12 +333,12 @@ class _Run:
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._is_marked = False
         self._unchanged = self._deleted = self._skipped = 0
-        self._failures: list[Failure] = []
+        self._failures: list[IngestFailure] = []
         self._unheard_of: list[tuple[str, str]] = []
         _check_model(target, self._fingerprint)
         self._graph = GraphRun(target.project, target.catalogue, target.graph) if target.graph else None
-        self._by_uri: dict[str, Known] = {}
-        self._by_origin: dict[tuple[str, str], list[Known]] = {}
+        self._by_uri: dict[str, IndexedDocument] = {}
+        self._by_origin: dict[tuple[str, str], list[IndexedDocument]] = {}
         for known in target.catalogue.known(target.project):
             self._by_uri[known.uri] = known
             self._by_origin.setdefault((known.source, known.origin), []).append(known)
@@ -365,7 +371,7 @@ class _Run:
     def take(self, source: str, origins: Iterable[_Origin]) -> None:
         """Read the origins of a source and write what changed."""
         with (
-            Embedding(self._target.embedder) as embedding,
+            EmbeddingStage(self._target.embedder) as embedding,
             closing(self._ahead(source, origins, embedding)) as batches,
             self._apart.ended_by_errors(),  # or the reader would be waited for until its document is read
         ):
@@ -383,14 +389,14 @@ class _Run:
         documents = [one.id for name in gone for one in self._by_origin.get((source, name), [])]
         self._write(_Batch(source, deleted=documents, stamps=dict.fromkeys(sorted(gone))))
 
-    def end(self) -> Report:
+    def end(self) -> IngestReport:
         """Bring the stores to rest and say what was done."""
         if self._is_marked:
             self._target.store.optimize()
             self._target.store.flush()
             self._target.catalogue.finish(self._target.project)
         graph, warnings = self._bring_up()
-        return Report(
+        return IngestReport(
             project=self._target.project,
             documents=self._meter.documents,
             unchanged=self._unchanged,
@@ -421,12 +427,12 @@ class _Run:
     # --- reading: in the reader's thread
 
     def _ahead(
-        self, source: str, origins: Iterable[_Origin], embedding: Embedding
+        self, source: str, origins: Iterable[_Origin], embedding: EmbeddingStage
     ) -> Generator[_Batch, None, None]:
         batches = self._batches(source, origins, embedding)
         return ahead(batches, _BATCHES_HELD * _BATCH_CHUNKS, lambda batch: batch.weight)
 
-    def _batches(self, source: str, origins: Iterable[_Origin], embedding: Embedding) -> Iterator[_Batch]:
+    def _batches(self, source: str, origins: Iterable[_Origin], embedding: EmbeddingStage) -> Iterator[_Batch]:
         """What changed, in portions that are being embedded."""
         batch = _Batch(source)
         for event in self._read(source, origins):
@@ -452,7 +458,7 @@ class _Run:
         """The documents of an origin; what is wrong with it goes into the report."""
         documents = iter(origin.documents)
         while found := self._tried(origin, origin.name or source, lambda: next(documents, None)):
-            if isinstance(found, Flaw):
+            if isinstance(found, ReadFlaw):
                 self._fail(found.name, found.reason)
             else:
                 yield labelled(cleaned(found), self._labels)
@@ -477,7 +483,7 @@ class _Run:
                 yield self._compared(document, raw.text, chunks, now, known)
 
     def _cut(self, document: Document, raw: RawDocument) -> tuple[Chunk, ...]:
-        """The document in chunks, mined for the graph. Raises ``Unreadable``."""
+        """The document in chunks, mined for the graph. Raises ``UnreadableFile``."""
         self._apart.rehearse(raw)
         chunks = chunk(document, raw.text)
         if self._graph:
@@ -485,10 +491,15 @@ class _Run:
         return chunks
 
     def _compared(
-        self, document: Document, text: str, chunks: tuple[Chunk, ...], now: Known, known: Known | None
+        self,
+        document: Document,
+        text: str,
+        chunks: tuple[Chunk, ...],
+        now: IndexedDocument,
+        known: IndexedDocument | None,
     ) -> _Prepared:
         """Which of the document's chunks are not in the store as they should be."""
-        entry = Entry(document, text, chunks, now.origin, now.embedding, now.context_hash)
+        entry = CatalogueEntry(document, text, chunks, now.origin, now.embedding, now.context_hash)
         former = self._chunk_ids(known.id) if known else set()
         is_alike = known and (known.context_hash, known.embedding) == (now.context_hash, now.embedding)
         fresh = tuple(one for one in chunks if not (is_alike and one.id in former))
@@ -499,7 +510,7 @@ class _Run:
         """What ``work`` returns; None where this file or this document fails, which goes into the report."""
         try:
             return work()
-        except (OSError, Unreadable) as error:
+        except (OSError, UnreadableFile) as error:
             self._fail(name, _reason(error))
         except Exception as error:
             if origin.file is None:  # a source of our own has an error, which is not for its reader to mend
@@ -508,7 +519,7 @@ class _Run:
         return None
 
     def _fail(self, name: str, reason: str) -> None:
-        self._failures.append(Failure(one_line(name, _NAME_CHARS), one_line(reason, _REASON_CHARS)))
+        self._failures.append(IngestFailure(one_line(name, _NAME_CHARS), one_line(reason, _REASON_CHARS)))
 
     # --- writing
 
@@ -526,7 +537,9 @@ class _Run:
             target.store.flush()
         if batch.is_change or batch.stamps:
             entries = [one.entry for one in batch.prepared]
-            target.catalogue.apply(Changes(target.project, batch.source, entries, batch.deleted, batch.stamps))
+            target.catalogue.apply(
+                CatalogueChanges(target.project, batch.source, entries, batch.deleted, batch.stamps)
+            )
         target.store.delete(stale)
         self._deleted += len(batch.deleted)
         self._meter.add(batch)
@@ -579,12 +592,12 @@ def _check_model(target: Target, fingerprint: str) -> None:
         )
 
 
-def _begun(batch: _Batch, embedding: Embedding) -> _Batch:
+def _begun(batch: _Batch, embedding: EmbeddingStage) -> _Batch:
     batch.points = embedding.begin([(one.entry.document, chunk) for one in batch.prepared for chunk in one.fresh])
     return batch
 
 
-def _put(batch: _Batch, event: _Prepared | _Completed, labels: Labels) -> None:
+def _put(batch: _Batch, event: _Prepared | _Completed, labels: DefaultLabels) -> None:
     if isinstance(event, _Prepared):
         batch.prepared.append(event)
         batch.bytes += event.size
@@ -622,8 +635,8 @@ def _content_hash(raw: RawDocument) -> str:
     return _hash(INDEX_VERSION, facts)
 
 
-def _known(document: Document, origin: str, fingerprint: str) -> Known:
-    return Known(
+def _known(document: Document, origin: str, fingerprint: str) -> IndexedDocument:
+    return IndexedDocument(
         id=document.id,
         uri=document.uri,
         source=document.source,
@@ -645,7 +658,7 @@ def _hash(*values: Any) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def _stamp(file: File, labels: Labels) -> str:
+def _stamp(file: File, labels: DefaultLabels) -> str:
     return f"{INDEX_VERSION}.{READERS_VERSION}:{file.size}:{file.modified_ns}:{_hash(asdict(labels))}"
 
 

@@ -1,7 +1,7 @@
 """Files to documents: one function per kind of file, and the table that says which file is of which kind.
 
-A reader gets a file's text and its uri and yields documents. It raises ``Unreadable`` where it cannot; what a
-person should know about one part of a file (a broken line) it yields as a ``Flaw`` and goes on. HTML and
+A reader gets a file's text and its uri and yields documents. It raises ``UnreadableFile`` where it cannot; what a
+person should know about one part of a file (a broken line) it yields as a ``ReadFlaw`` and goes on. HTML and
 reStructuredText are re-written as Markdown, which is then their text: headings, lists, tables and code
 survive, navigation and markup do not.
 """
@@ -18,8 +18,8 @@ from types import MappingProxyType
 from typing import Any
 
 from server.ingest.bounded_files import lines_of, read_whole
-from server.ingest.documents import RawDocument, Unreadable, described
-from server.ingest.frontmatter import NotFrontMatter, Refused, facts_in
+from server.ingest.documents import RawDocument, UnreadableFile, described
+from server.ingest.frontmatter import FrontMatterRefused, NotFrontMatter, facts_in
 from server.ingest.markup import html_to_markdown, rst_to_markdown
 from server.models import DocumentType
 
@@ -66,21 +66,21 @@ _BYTE_ORDER_MARKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class ReadFlaw:
     """A part of a file that could not be read, and why; the rest of the file was."""
 
     name: str
     reason: str
 
 
-Read = Iterator[RawDocument | Flaw]
+Read = Iterator[RawDocument | ReadFlaw]
 Reader = Callable[[str, str], Read]
 # Reads the text of a file of a kind.
 Parse = Callable[[DocumentType, str, str], Read]
 
 
 def parse(kind: DocumentType, text: str, uri: str) -> Read:
-    """The documents in a text of this kind. Raises ``Unreadable``."""
+    """The documents in a text of this kind. Raises ``UnreadableFile``."""
     return READERS[kind](text, uri)
 
 
@@ -88,7 +88,7 @@ def read(path: Path, uri: str, parse: Parse = parse) -> Read:
     """The documents in the file at ``path``, which is called ``uri``.
 
     ``parse`` reads what is not a collection; an ingest gives the one of ``ingest/parsing``, which survives
-    hostile markup. Raises ``Unreadable`` with the reason, or ``OSError``.
+    hostile markup. Raises ``UnreadableFile`` with the reason, or ``OSError``.
     """
     kind = kind_of(path)
     if kind == "record":
@@ -110,7 +110,7 @@ def is_known(path: Path) -> bool:
 def decoded(data: bytes) -> str:
     """The text in ``data``: by byte order mark, else UTF-8, else Windows-1252, which old files are in.
 
-    Raises ``Unreadable`` for binary data.
+    Raises ``UnreadableFile`` for binary data.
     """
     _refuse_signed(data)
     for mark, encoding, most in _BYTE_ORDER_MARKS:
@@ -118,7 +118,7 @@ def decoded(data: bytes) -> str:
             text = data.decode(encoding, "replace")
             return _readable(text, _CONTROLS + _UNDECODABLE, most)
     if b"\0" in data[:_BINARY_SAMPLE_BYTES]:
-        raise Unreadable(_BINARY)
+        raise UnreadableFile(_BINARY)
     try:
         return _readable(data.decode("utf-8"), _CONTROLS, _MOST_IN_UTF_8)
     except UnicodeDecodeError:
@@ -127,17 +127,17 @@ def decoded(data: bytes) -> str:
 
 
 def _refuse_signed(data: bytes) -> None:
-    """Raise ``Unreadable`` for what begins as a binary format does."""
+    """Raise ``UnreadableFile`` for what begins as a binary format does."""
     for signature, name in _SIGNATURES:
         if signature.match(data):
-            raise Unreadable(f"not text (looks like {name})")
+            raise UnreadableFile(f"not text (looks like {name})")
 
 
 def _readable(text: str, marks: str, most: float) -> str:
-    """The text. Raises ``Unreadable`` where more than a few of its characters, and this share, are ``marks``."""
+    """The text. Raises ``UnreadableFile`` if more than a few characters, and this share, are ``marks``."""
     count = sum(map(text.count, marks))
     if count > max(_FEW, most * len(text)):
-        raise Unreadable(_BINARY)
+        raise UnreadableFile(_BINARY)
     return text
 
 
@@ -147,8 +147,8 @@ def _markdown(text: str, uri: str) -> Read:
     body = text
     try:
         facts, body = facts_in(text)
-    except Refused as refused:
-        yield Flaw(uri, f"front matter is read as text: {refused}")
+    except FrontMatterRefused as refused:
+        yield ReadFlaw(uri, f"front matter is read as text: {refused}")
     except NotFrontMatter:
         pass
     yield described(RawDocument(uri, "markdown", _first_heading(body) or _stem(uri), body), facts)
@@ -208,27 +208,27 @@ def _records(path: Path, uri: str) -> Read:
         if line is not None and not line.strip():
             continue
         found = _record(line, uri, number)
-        flaws += isinstance(found, Flaw)
+        flaws += isinstance(found, ReadFlaw)
         if isinstance(found, RawDocument) or flaws <= _FLAWS_NAMED:
             yield found
     if flaws > _FLAWS_NAMED:
-        yield Flaw(uri, f"{flaws - _FLAWS_NAMED:,} more lines are not records")
+        yield ReadFlaw(uri, f"{flaws - _FLAWS_NAMED:,} more lines are not records")
 
 
-def _record(line: bytes | None, uri: str, number: int) -> RawDocument | Flaw:
+def _record(line: bytes | None, uri: str, number: int) -> RawDocument | ReadFlaw:
     name = f"{uri}:{number}"
     if line is None:
-        return Flaw(name, f"larger than {LARGEST_RECORD_BYTES // 1024 // 1024} MiB")
+        return ReadFlaw(name, f"larger than {LARGEST_RECORD_BYTES // 1024 // 1024} MiB")
     try:
         record = json.loads(line)
     except RecursionError:
-        return Flaw(name, "not JSON: nested too deeply")
+        return ReadFlaw(name, "not JSON: nested too deeply")
     except ValueError as error:
-        return Flaw(name, f"not JSON: {error}")
+        return ReadFlaw(name, f"not JSON: {error}")
     if not isinstance(record, dict) or not isinstance(record.get("text"), str) or "_id" not in record:
-        return Flaw(name, "not a record: it needs _id and text")
+        return ReadFlaw(name, "not a record: it needs _id and text")
     if not _is_id(record["_id"]):
-        return Flaw(name, f"not a record: _id is no text or number of at most {_LONGEST_ID_CHARS} characters")
+        return ReadFlaw(name, f"not a record: _id is no text or number of at most {_LONGEST_ID_CHARS} characters")
     title, metadata = record.get("title"), record.get("metadata")
     raw = RawDocument(f"{uri}#{record['_id']}", "record", title if isinstance(title, str) else "", record["text"])
     return described(raw, metadata) if isinstance(metadata, dict) else raw

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from server.backends.base import DocumentStore, Embedder, VectorStore
 from server.errors import WinnowError
-from server.ingest.embedding import Embedded, Embedding
+from server.ingest.embedding import EmbeddedBatch, EmbeddingStage
 from server.ingest.pipeline import Progress
 from server.ingest.read_ahead import ahead
 from server.models import Chunk, Document
@@ -37,7 +37,7 @@ class Reindexed:
 class _Batch:
     documents: int
     chunks: int
-    points: Embedded
+    points: EmbeddedBatch
 
 
 def embed_anew(
@@ -56,7 +56,7 @@ def embed_anew(
     total, chunks = sum(project.chunks for project in projects), 0
     documents, all_documents = 0, sum(project.documents for project in projects)
     with (
-        Embedding(embedder) as embedding,
+        EmbeddingStage(embedder) as embedding,
         closing(
             ahead(
                 _batches(catalogue, present, embedding), _BATCHES_HELD * _BATCH_CHUNKS, lambda batch: batch.chunks
@@ -83,7 +83,7 @@ def embed_anew(
     return Reindexed(documents, chunks, len(present), time.monotonic() - began)
 
 
-def _batches(catalogue: DocumentStore, present: set[str], embedding: Embedding) -> Iterator[_Batch]:
+def _batches(catalogue: DocumentStore, present: set[str], embedding: EmbeddingStage) -> Iterator[_Batch]:
     documents, rows = 0, list[tuple[Document, Chunk]]()
     for document in _documents(catalogue):
         documents += 1

@@ -9,7 +9,7 @@ from server.backends.base import Embedder
 from server.errors import WinnowError
 from server.graph.base import GraphStore
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer, read_gazetteer
-from server.ingest.pipeline import Graphing, Target
+from server.ingest.pipeline import GraphTarget, Target
 from server.opening import Backends, ledger_of
 from server.settings import Settings
 
@@ -44,10 +44,10 @@ def _followed(backends: Backends, embedder: Embedder | None) -> bool:
     return (embedder is None or made_with <= {embedder.fingerprint}) and backends.store.follow()
 
 
-def graphing_of(settings: Settings, graph: GraphStore) -> Graphing:
+def graphing_of(settings: Settings, graph: GraphStore) -> GraphTarget:
     """How the graph is written to. Raises as ``target_of`` does."""
     gazetteer, digest = _own_names(settings.entities) if settings.entities else (NO_GAZETTEER, "")
-    return Graphing(graph, ledger_of(settings), gazetteer, digest)
+    return GraphTarget(graph, ledger_of(settings), gazetteer, digest)
 
 
 def _own_names(path: Path) -> tuple[Gazetteer, str]:

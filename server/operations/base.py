@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from server import tiers
 from server.contracts.base import Mode, Tier
 from server.models import Document, Filters, Labels, Ranking
-from server.runtime.caches import Cache, Counters
-from server.runtime.waits import Waited
-from server.sessions.passage_store import Link, Session
-from server.sessions.result_store import KeptResults
+from server.runtime.caches import Cache, CacheCounters
+from server.runtime.waits import WaitSummary
+from server.sessions.passage_store import PassageLink, Session
+from server.sessions.result_store import ResultStore
 from server.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
@@ -65,7 +65,7 @@ class Library(Protocol):
     def has_path(self, filters: Filters, prefix: str) -> bool:
         """Whether one of these documents is the file ``prefix``, or lies below it."""
 
-    def waits(self) -> Mapping[str, Waited]:
+    def waits(self) -> Mapping[str, WaitSummary]:
         """How long reads waited for writers, by what they waited at."""
 
     def close(self) -> None: ...
@@ -91,7 +91,7 @@ SCRIPT = Budget(
 )
 
 
-class Rankings:
+class RankingCache:
     """Ranked ids, kept per question and index generation, and what goes into them and comes out of them.
 
     ``vectors``: of queries, by model and text. ``views``: answers rendered from a ranking, by tier. ``most``
@@ -114,28 +114,28 @@ class Rankings:
         if ranking.legs == "hybrid":
             self._rankings.put(key, ranking)
 
-    def counters(self) -> dict[str, Counters]:
+    def counters(self) -> dict[str, CacheCounters]:
         """What became of the lookups, by cache."""
         views = {f"views.{tier}": cache.counters for tier, cache in self.views.items()}
         return {"rankings": self._rankings.counters, "query_vectors": self.vectors.counters, **views}
 
 
-class Caches:
+class RankingCaches:
     """The rankings of one knowledge base: one cache for all direct callers, one for each of the latest runs.
 
     A script has a cache of its own, or the time that its searches take would tell what others searched for.
     """
 
     def __init__(self) -> None:
-        self.shared = Rankings()
-        self._of_runs: OrderedDict[str, Rankings] = OrderedDict()
+        self.shared = RankingCache()
+        self._of_runs: OrderedDict[str, RankingCache] = OrderedDict()
 
-    def of(self, run: str) -> Rankings:
+    def of(self, run: str) -> RankingCache:
         """The cache of this run; "" is nobody's and everybody's. Called from one thread."""
         if not run:
             return self.shared
         if run not in self._of_runs:
-            self._of_runs[run] = Rankings(_ENTRIES_OF_RUN)
+            self._of_runs[run] = RankingCache(_ENTRIES_OF_RUN)
         self._of_runs.move_to_end(run)
         if len(self._of_runs) > _CACHED_RUNS:
             self._of_runs.popitem(last=False)
@@ -147,7 +147,7 @@ class Caller:
     """Who asks, as far as an answer depends on it: plain data, so that it can be said over a wire.
 
     ``connection`` names the session; it comes from the transport, never from an argument. ``run`` names the run of
-    a script, "" for a direct call (see ``Caches``).
+    a script, "" for a direct call (see ``RankingCaches``).
     """
 
     connection: str
@@ -156,7 +156,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RequestContext:
     """One question: who asks, of which open index, under which settings; the caller's session and its rankings.
 
     ``results``: where the large results of scripts are kept, by connection. ``generations``: of projects, as this
@@ -167,8 +167,8 @@ class Asking:
     settings: Settings
     caller: Caller
     session: Session
-    rankings: Rankings
-    results: KeptResults
+    rankings: RankingCache
+    results: ResultStore
     generations: dict[str, int] = field(default_factory=dict)
 
 
@@ -188,11 +188,11 @@ class Answer:
     warnings: tuple[str, ...] = ()
     cache_hit: bool = False
     noted: Mapping[str, int] = field(default_factory=dict)
-    links: tuple[Link, ...] = ()
+    links: tuple[PassageLink, ...] = ()
     counted: int | None = None
 
 
-def counted(asking: Asking, answer: Answer) -> Answer:
+def counted(asking: RequestContext, answer: Answer) -> Answer:
     """The answer with the tokens of its payload, where it lands in a model's context and is held to a size."""
     if answer.counted is not None or not asking.caller.budget.is_direct:
         return answer

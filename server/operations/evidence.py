@@ -8,14 +8,14 @@ from typing import Any
 
 from server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from server.evidence import Quote, quotes
-from server.operations.base import Answer, Asking
+from server.operations.base import Answer, RequestContext
 from server.operations.kb import title_of
 from server.operations.paging import Cursor, fingerprint, page, resume
 from server.operations.passages import find, not_found
 from server.operations.ranking.candidates import BY_ID, distinct
 from server.operations.ranking.scope import filters_of, unlabelled
 from server.retrieval.languages import is_covered
-from server.sessions.passage_store import Kept
+from server.sessions.passage_store import StoredPassage
 from server.text.printable import printable
 from server.tiers import Size
 
@@ -35,7 +35,7 @@ _UNREAD = "the embedding model does not read the language of this question"
 class _Looked:
     """The passages to quote from, and how they were found; ``priors``: what the legs say of them, if ranked."""
 
-    kept: Sequence[Kept]
+    kept: Sequence[StoredPassage]
     here: Cursor
     legs: str
     priors: Sequence[float] | None = None
@@ -53,7 +53,7 @@ class _Near:
     why_not: str = ""
 
 
-def extract_evidence(asking: Asking, request: ExtractEvidence) -> Answer:
+def extract_evidence(asking: RequestContext, request: ExtractEvidence) -> Answer:
     """Quotes from these passages."""
     at = resume(request.cursor, request)
     wanted = list(dict.fromkeys(request.passage_ids))
@@ -66,7 +66,7 @@ def extract_evidence(asking: Asking, request: ExtractEvidence) -> Answer:
     return _answer(asking, request, looked, _similarity(asking, request.question, [one.project for one in kept]))
 
 
-def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
+def retrieve_evidence(asking: RequestContext, request: RetrieveEvidence) -> Answer:
     """A search, and quotes from what it finds."""
     at = resume(request.cursor, request)
     filters = filters_of(asking, request.scope, request.filters)
@@ -89,7 +89,9 @@ def retrieve_evidence(asking: Asking, request: RetrieveEvidence) -> Answer:
     return _answer(asking, request, looked, near)
 
 
-def _answer(asking: Asking, request: ExtractEvidence | RetrieveEvidence, looked: _Looked, near: _Near) -> Answer:
+def _answer(
+    asking: RequestContext, request: ExtractEvidence | RetrieveEvidence, looked: _Looked, near: _Near
+) -> Answer:
     is_said = not near.why_not or looked.legs == "lexical-only"  # by the search, in its own words
     offset, end = looked.here.offset, looked.here.offset + request.max_quotes
     best = quotes(
@@ -117,14 +119,14 @@ def _answer(asking: Asking, request: ExtractEvidence | RetrieveEvidence, looked:
     )
 
 
-def _allowed(asking: Asking, request: ExtractEvidence | RetrieveEvidence) -> Size:
+def _allowed(asking: RequestContext, request: ExtractEvidence | RetrieveEvidence) -> Size:
     """A thousand tokens, unless more or longer quotes were asked for."""
     budget = asking.caller.budget.of("quotes")
     asked = request.max_quotes * (request.max_quote_tokens + _AROUND_A_QUOTE)
     return Size(min(budget.tokens, max(_USUAL_TOKENS, asked)), budget.bytes)
 
 
-def _row(kept: Kept, quote: Quote) -> dict[str, Any]:
+def _row(kept: StoredPassage, quote: Quote) -> dict[str, Any]:
     likeness = {} if quote.likeness is None else {"likeness": round(quote.likeness, _SCORE_DIGITS)}
     return {
         "quote": quote.text,
@@ -137,7 +139,7 @@ def _row(kept: Kept, quote: Quote) -> dict[str, Any]:
     }
 
 
-def _similarity(asking: Asking, question: str, projects: Sequence[str]) -> _Near:
+def _similarity(asking: RequestContext, question: str, projects: Sequence[str]) -> _Near:
     """How near spans of these projects are to the question."""
     if asking.settings.evidence == "lexical":
         return _Near()

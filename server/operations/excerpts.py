@@ -19,10 +19,10 @@ from server.contracts.kb import (
     ReadExcerpt,
 )
 from server.errors import WinnowError
-from server.operations.base import Answer, Asking
+from server.operations.base import Answer, RequestContext
 from server.operations.kb import title_of
 from server.operations.passages import passage_of
-from server.sessions.passage_store import Kept
+from server.sessions.passage_store import StoredPassage
 from server.text.printable import beginning, ending, one_line, printable
 from server.text.spans import split_spans
 from server.text.tokens import count_tokens, first_tokens, last_tokens
@@ -41,8 +41,8 @@ _LAST_WORD = re.compile(r"\s\S*\Z")
 class _Surroundings:
     """A passage in its document, as it is shown."""
 
-    asking: Asking
-    kept: Kept
+    asking: RequestContext
+    kept: StoredPassage
 
     @cached_property
     def text(self) -> str:
@@ -75,7 +75,7 @@ class _Surroundings:
         return text, len(text) < most
 
 
-def read_excerpt(asking: Asking, request: ReadExcerpt) -> Answer:
+def read_excerpt(asking: RequestContext, request: ReadExcerpt) -> Answer:
     """A bounded excerpt of a passage, from ``start_char`` on."""
     here = _Surroundings(asking, passage_of(asking, request.passage_id, request.scope))
     text, start, is_whole = _readable(here, request.start_char)
@@ -91,7 +91,7 @@ def read_excerpt(asking: Asking, request: ReadExcerpt) -> Answer:
     return _answer(payload)
 
 
-def expand_excerpt(asking: Asking, request: ExpandExcerpt) -> Answer:
+def expand_excerpt(asking: RequestContext, request: ExpandExcerpt) -> Answer:
     """A passage with what stands before and after it, within the caps of an excerpt."""
     here = _Surroundings(asking, passage_of(asking, request.passage_id, request.scope))
     own = _first(here.text, MAX_EXCERPT_TOKENS)
@@ -187,7 +187,7 @@ def _exceeds(text: str, max_tokens: int) -> bool:
     return count_tokens(text) > max_tokens or len(text.encode("utf-8", "replace")) > MAX_EXCERPT_BYTES
 
 
-def _payload(kept: Kept, excerpt: str, start: int, following: int | None) -> dict[str, Any]:
+def _payload(kept: StoredPassage, excerpt: str, start: int, following: int | None) -> dict[str, Any]:
     return {
         "passage_id": kept.passage_id,
         "excerpt": excerpt,
@@ -197,7 +197,7 @@ def _payload(kept: Kept, excerpt: str, start: int, following: int | None) -> dic
     }
 
 
-def _citation(kept: Kept) -> dict[str, str]:
+def _citation(kept: StoredPassage) -> dict[str, str]:
     return {
         "section_id": kept.passage.chunk.id,
         "doc_tag": one_line(kept.passage.document.doc_tag, 200),

@@ -10,7 +10,7 @@ from server.contracts.base import MAX_TOP_K, Mode
 from server.contracts.search import Fetch, SemanticSearch
 from server.errors import WinnowError
 from server.models import Filters
-from server.operations.base import Answer, Asking
+from server.operations.base import Answer, RequestContext
 from server.operations.paging import Cursor, fingerprint, resume
 from server.operations.ranking.candidates import BY_ID, by_id, generation_of
 from server.operations.ranking.scope import filters_of
@@ -36,7 +36,7 @@ class _Wanted:
     missing: tuple[str, ...]
 
 
-def fetch(asking: Asking, request: Fetch) -> Answer:
+def fetch(asking: RequestContext, request: Fetch) -> Answer:
     """Passages by id, in the given order; a document stands for all of its passages, in reading order.
 
     With ``max_tokens``, a page is at the highest level at which all of its rows fit.
@@ -64,7 +64,7 @@ def fetch(asking: Asking, request: Fetch) -> Answer:
     )
 
 
-def _wanted(asking: Asking, request: Fetch, filters: Filters) -> _Wanted:
+def _wanted(asking: RequestContext, request: Fetch, filters: Filters) -> _Wanted:
     unknown = frozenset(by_id(asking, request.ids, filters, None, 0.0).missing or ())
     passages_of = dict(_documents(asking, [one for one in request.ids if one in unknown], filters))
     missing = tuple(one for one in dict.fromkeys(request.ids) if one in unknown and one not in passages_of)
@@ -76,7 +76,9 @@ def _wanted(asking: Asking, request: Fetch, filters: Filters) -> _Wanted:
     return _Wanted(tuple(ids), PAGE_OF_TEXTS if passages_of and has_texts else MAX_TOP_K, missing)
 
 
-def _documents(asking: Asking, ids: Sequence[str], filters: Filters) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _documents(
+    asking: RequestContext, ids: Sequence[str], filters: Filters
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The passages of each of these that is a document in scope. Of one out of scope nothing is read."""
     if not ids:
         return
@@ -88,7 +90,7 @@ def _documents(asking: Asking, ids: Sequence[str], filters: Filters) -> Iterator
             yield one, tuple(chunk.id for chunk in chunks)
 
 
-def _at_a_level(asking: Asking, request: Fetch, ids: Sequence[str]) -> Answer:
+def _at_a_level(asking: RequestContext, request: Fetch, ids: Sequence[str]) -> Answer:
     """These passages at the level asked for, or at the highest one below it at which they fit."""
     bound = request.max_tokens or (_AUTO_TOKENS if request.level == "auto" else None)
     highest = _LEVELS.index(_highest(request))

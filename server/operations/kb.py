@@ -11,9 +11,9 @@ from typing import Any
 from server import tiers
 from server.contracts.kb import KbSearch, KbSearchOptions
 from server.models import Hit, Passage
-from server.operations.base import Answer, Asking
+from server.operations.base import Answer, RequestContext
 from server.operations.paging import Cursor, fingerprint, page, resume
-from server.operations.ranking.candidates import Found, Ranked, distinct
+from server.operations.ranking.candidates import Candidate, CandidateList, distinct
 from server.operations.ranking.scope import filters_of, unlabelled
 from server.text.printable import one_line, printable
 from server.text.spans import preview, terms
@@ -27,10 +27,10 @@ _SOURCES = {"lexical-only": "bm25", "semantic-only": "vector", "convex": "hybrid
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 
 # One row: of which question, among what was found, at which rank.
-Render = Callable[[Asking, KbSearch, Ranked, int, Found], dict[str, Any]]
+Render = Callable[[RequestContext, KbSearch, CandidateList, int, Candidate], dict[str, Any]]
 
 
-def kb_search(asking: Asking, request: KbSearch) -> Answer:
+def kb_search(asking: RequestContext, request: KbSearch) -> Answer:
     """A page of previews, at most ``max_per_doc`` of each document."""
     answer = searched(asking, request, kb_row)
     if not asking.caller.budget.is_direct:
@@ -40,7 +40,7 @@ def kb_search(asking: Asking, request: KbSearch) -> Answer:
 
 
 def searched(
-    asking: Asking, request: KbSearch, row: Render, beside: Mapping[str, Any] = MappingProxyType({})
+    asking: RequestContext, request: KbSearch, row: Render, beside: Mapping[str, Any] = MappingProxyType({})
 ) -> Answer:
     """The same with rows of another shape, and what else its payload is to hold ``beside`` them."""
     at, options = resume(request.cursor, request), request.options
@@ -75,7 +75,7 @@ def title_of(passage: Passage) -> str:
     return one_line(" > ".join(parts), _TITLE_CHARS)
 
 
-def source_of(found: Ranked, one: Found) -> str:
+def source_of(found: CandidateList, one: Candidate) -> str:
     """How a row came about, in the words of the contract."""
     if one.hit and one.hit.reranked is not None:
         return "reranked"
@@ -89,11 +89,13 @@ def _snippet_chars(text: str, most: int) -> int:
     return most if len(text) <= _SHORT_CHARS else min(most, int(len(text) * _SHOWN_OF_PASSAGE))
 
 
-def _warnings(request: KbSearch, found: Ranked, at: Cursor) -> tuple[str, ...]:
+def _warnings(request: KbSearch, found: CandidateList, at: Cursor) -> tuple[str, ...]:
     return (*at.moved(found.generation, found.way), *found.warnings)
 
 
-def kb_row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found) -> dict[str, Any]:
+def kb_row(
+    asking: RequestContext, request: KbSearch, found: CandidateList, rank: int, one: Candidate
+) -> dict[str, Any]:
     passage, options = one.passage, request.options
     text = printable(passage.chunk.text).strip()
     kept = asking.session.keep(passage, passage.document.project)
@@ -113,7 +115,7 @@ def kb_row(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Fou
     return row | _extras(asking, options, one)
 
 
-def _extras(asking: Asking, options: KbSearchOptions, one: Found) -> dict[str, Any]:
+def _extras(asking: RequestContext, options: KbSearchOptions, one: Candidate) -> dict[str, Any]:
     """What is there on request; scripts, whose rows cost no tokens, also get what ``semantic_search`` shows."""
     passage = one.passage
     extras: dict[str, Any] = {}
@@ -138,7 +140,7 @@ def _scores(hit: Hit) -> dict[str, float]:
     return {name: round(score, _SCORE_DIGITS) for name, score in legs.items() if score is not None}
 
 
-def _how(found: Ranked) -> dict[str, Any]:
+def _how(found: CandidateList) -> dict[str, Any]:
     return {
         "search_mode": found.legs,
         "fusion": found.fusion,

@@ -15,10 +15,10 @@ from server.contracts.base import MAX_TOP_K, SearchFilters
 from server.contracts.kb import MAX_PAGE_SIZE, KbSearch, KbSearchOptions
 from server.contracts.legacy import MAX_SECTION_BYTES, GetSectionText, LegacyFilters, SearchSections
 from server.models import Passage
-from server.operations.base import Answer, Asking
+from server.operations.base import Answer, RequestContext
 from server.operations.kb import kb_row, searched, source_of, title_of
 from server.operations.paging import START, page
-from server.operations.ranking.candidates import Found, Ranked, by_id
+from server.operations.ranking.candidates import Candidate, CandidateList, by_id
 from server.operations.ranking.scope import filters_of
 from server.settings import Settings
 from server.text.printable import one_line, printable
@@ -41,7 +41,7 @@ _NO_COUNTERPART = {
 }
 
 
-def search_sections(asking: Asking, request: SearchSections) -> Answer:
+def search_sections(asking: RequestContext, request: SearchSections) -> Answer:
     """A page of ``page_size`` rows; all pages together have ``top_k``, as in ``kb.search``."""
     size, page_warnings = _capped("page_size", request.page_size, MAX_PAGE_SIZE)
     most, top_warnings = _capped("top_k", request.top_k, MAX_TOP_K)
@@ -61,7 +61,7 @@ def search_sections(asking: Asking, request: SearchSections) -> Answer:
     return replace(answer, warnings=(*warnings, *answer.warnings))
 
 
-def get_section_text(asking: Asking, request: GetSectionText) -> Answer:
+def get_section_text(asking: RequestContext, request: GetSectionText) -> Answer:
     """The text of these sections in the order given, each up to ``max_bytes_per``, as many as fit."""
     limit, warnings = _capped("max_bytes_per", request.max_bytes_per, MAX_SECTION_BYTES)
     found = by_id(asking, list(dict.fromkeys(request.section_ids)), filters_of(asking, None), None, 0.0)
@@ -105,7 +105,9 @@ def _known(filters: LegacyFilters | None) -> tuple[SearchFilters | None, tuple[s
     return known, (f"filters: {ignored} ignored; filters here are {', '.join(names)}",)
 
 
-def _section(asking: Asking, request: KbSearch, found: Ranked, rank: int, one: Found) -> dict[str, Any]:
+def _section(
+    asking: RequestContext, request: KbSearch, found: CandidateList, rank: int, one: Candidate
+) -> dict[str, Any]:
     passage, hit = one.passage, one.hit
     fused = found.fusion != "none"
     return {

@@ -69,7 +69,7 @@ def fingerprint(request: BaseModel) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class AnswerPage:
     """The rows that an answer has room for. ``next_cursor`` is None where nothing follows."""
 
     rows: tuple[tiers.Row, ...]
@@ -85,7 +85,7 @@ class Page:
 
 def page(
     rows: Sequence[tiers.Row], envelope: dict[str, Any], allowed: tiers.Size, here: Cursor, *, more: bool
-) -> Page:
+) -> AnswerPage:
     """As many of the rows, from the first on, as fit into what is allowed, beside the rest of the payload.
 
     ``here``: the cursor of the first row. ``more``: whether rows follow these that were not handed in.
@@ -96,7 +96,7 @@ def page(
     if reason == "none" and more:
         reason = "page_size"
     after = Cursor(here.offset + len(fitted.rows), here.asked, here.generation, here.legs)
-    return Page(fitted.rows, fitted.tokens, reason, after.encode() if left else None)
+    return AnswerPage(fitted.rows, fitted.tokens, reason, after.encode() if left else None)
 
 
 def _decode(text: str) -> Cursor:

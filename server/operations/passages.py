@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from server.contracts.base import Scope
 from server.errors import WinnowError
 from server.ids import is_chunk_id
-from server.operations.base import Asking
+from server.operations.base import RequestContext
 from server.operations.ranking.scope import check_kept, filters_of
-from server.sessions.passage_store import Kept
+from server.sessions.passage_store import StoredPassage
 
 
-def passage_of(asking: Asking, passage_id: str, scope: Scope | None) -> Kept:
+def passage_of(asking: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage:
     """The passage that a session was shown under this id; a chunk's id is as good.
 
     Raises:
@@ -24,7 +24,7 @@ def passage_of(asking: Asking, passage_id: str, scope: Scope | None) -> Kept:
     return kept
 
 
-def find(asking: Asking, passage_id: str, scope: Scope | None) -> Kept | None:
+def find(asking: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage | None:
     """The same, or None for an id that this session does not know."""
     kept = asking.session.get(passage_id)
     if kept is not None:

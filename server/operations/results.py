@@ -6,18 +6,18 @@ from typing import Any
 
 from server.contracts.scripts import ReadResult
 from server.errors import WinnowError
-from server.operations.base import Answer, Asking, Caller
-from server.sessions.result_store import KeptResults
+from server.operations.base import Answer, Caller, RequestContext
+from server.sessions.result_store import ResultStore
 from server.text.printable import printable
 from server.text.tokens import count_tokens, first_tokens
 
 
-def read_result(asking: Asking, request: ReadResult) -> Answer:
+def read_result(asking: RequestContext, request: ReadResult) -> Answer:
     """A portion of a kept result's JSON, from ``start_char`` on; for a script, all that follows there."""
     return portion(asking.results, asking.caller, request)
 
 
-def portion(results: KeptResults, caller: Caller, request: ReadResult) -> Answer:
+def portion(results: ResultStore, caller: Caller, request: ReadResult) -> Answer:
     """The same from any such store: the process that runs scripts has it, whether it has the index or not."""
     whole = results.get(caller.connection, request.execution_id)
     if whole is None:

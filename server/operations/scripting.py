@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.contracts.search import SemanticSearch
-from server.operations.base import Answer, Asking
+from server.operations.base import Answer, RequestContext
 from server.operations.paging import resume
 from server.operations.ranking.candidates import by_id, ranked
 from server.operations.ranking.reranking import reranked
@@ -15,7 +15,7 @@ from server.text.tokens import count_tokens
 _SCORE_DIGITS = 4
 
 
-def hybrid_search(asking: Asking, request: HybridSearch) -> Answer:
+def hybrid_search(asking: RequestContext, request: HybridSearch) -> Answer:
     """Ranked chunks with the script's own weights for words and for meaning."""
     at = resume(request.cursor, request)
     filters = filters_of(asking, request.scope, request.filters)
@@ -24,7 +24,7 @@ def hybrid_search(asking: Asking, request: HybridSearch) -> Answer:
     return answer(asking, asked, best(found, request.min_score), at, request)
 
 
-def rerank(asking: Asking, request: Rerank) -> Answer:
+def rerank(asking: RequestContext, request: Rerank) -> Answer:
     """Known chunks in the order in which they answer a question; scores relative to the best of them."""
     filters = filters_of(asking, request.scope)
     known = by_id(asking, request.ids, filters, None, 0.0)
@@ -45,6 +45,6 @@ def rerank(asking: Asking, request: Rerank) -> Answer:
     return Answer(payload, "ids_only", len(rated), 0, (*known.warnings, *again.warnings))
 
 
-def tokens(asking: Asking, request: CountTokens) -> Answer:
+def tokens(asking: RequestContext, request: CountTokens) -> Answer:
     """Tokens of each text, as results are counted."""
     return Answer({"counts": [count_tokens(text) for text in request.texts]}, "ids_only", 0, 0)

@@ -12,15 +12,15 @@ from server.contracts.base import Mode
 from server.contracts.search import SemanticSearch
 from server.ids import is_chunk_id
 from server.models import Filters
-from server.operations.base import Answer, Asking, counted
+from server.operations.base import Answer, RequestContext, counted
 from server.operations.graph.relationships import with_relationships
 from server.operations.paging import Cursor, fingerprint, page, resume
-from server.operations.ranking.candidates import Ranked, by_id, generation_of, ranked
+from server.operations.ranking.candidates import CandidateList, by_id, generation_of, ranked
 from server.operations.ranking.scope import filters_of, unlabelled
 from server.text.spans import terms
 
 
-def semantic_search(asking: Asking, request: SemanticSearch) -> Answer:
+def semantic_search(asking: RequestContext, request: SemanticSearch) -> Answer:
     """Ranked chunks, or chunks by id, at the tier that was asked for."""
     filters = filters_of(asking, request.scope, request.filters, request.vendor_filter)
     mode = _mode(asking, request)
@@ -47,7 +47,7 @@ def _is_lasting(request: SemanticSearch, answer: Answer) -> bool:
     return bool(answer.payload["search_mode"] == "hybrid")
 
 
-def _rendered(asking: Asking, request: SemanticSearch, filters: Filters) -> Answer:
+def _rendered(asking: RequestContext, request: SemanticSearch, filters: Filters) -> Answer:
     at = resume(request.cursor, request)
     if request.filter_ids:
         found = by_id(asking, request.filter_ids, filters, request.query, request.min_score, request.syntax)
@@ -59,17 +59,19 @@ def _rendered(asking: Asking, request: SemanticSearch, filters: Filters) -> Answ
     return answer(asking, request, found, at, request)
 
 
-def best(found: Ranked, min_score: float) -> Ranked:
+def best(found: CandidateList, min_score: float) -> CandidateList:
     """A ranking without what scores too low."""
     return replace(found, found=tuple(one for one in found.found if (one.score or 0.0) >= min_score))
 
 
-def _mode(asking: Asking, request: SemanticSearch) -> Mode:
+def _mode(asking: RequestContext, request: SemanticSearch) -> Mode:
     asked = request.response_mode or asking.settings.default_response_mode
     return "ids_only" if asked == "ids" else asked
 
 
-def answer(asking: Asking, request: SemanticSearch, found: Ranked, at: Cursor, asked: BaseModel) -> Answer:
+def answer(
+    asking: RequestContext, request: SemanticSearch, found: CandidateList, at: Cursor, asked: BaseModel
+) -> Answer:
     """A ranking at the tier of ``request``. ``asked``: what a cursor goes on with."""
     mode, budget, question = _mode(asking, request), asking.caller.budget, terms(request.query or "")
     rest = found.found[at.offset :]
@@ -98,6 +100,6 @@ def answer(asking: Asking, request: SemanticSearch, found: Ranked, at: Cursor, a
     )
 
 
-def _envelope(found: Ranked, mode: Mode) -> dict[str, Any]:
+def _envelope(found: CandidateList, mode: Mode) -> dict[str, Any]:
     missing = {} if found.missing is None else {"missing_ids": list(found.missing)}
     return {"search_mode": found.legs, "fusion": found.fusion, **missing}

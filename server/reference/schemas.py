@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-Row = tuple[str, ...]
+TableRow = tuple[str, ...]
 
 # Pairs of keywords that bound a value, and what they count.
 _BOUNDS = (
@@ -27,7 +27,7 @@ def answer_table(schema: Mapping[str, Any]) -> str:
     )
 
 
-def table(head: Row, rows: Iterable[Row]) -> str:
+def table(head: TableRow, rows: Iterable[TableRow]) -> str:
     """A Markdown table."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join(f"| {' | '.join(map(_cell, cells))} |" for cells in lines)
@@ -37,7 +37,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _fields(schema: Mapping[str, Any], prefix: str = "") -> Iterator[Row]:
+def _fields(schema: Mapping[str, Any], prefix: str = "") -> Iterator[TableRow]:
     required = schema.get("required", ())
     for name, value in schema.get("properties", {}).items():
         default = "required" if name in required else _default(value)

@@ -23,7 +23,7 @@ _DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class EvaluationCollection:
     """``corpus`` is a JSONL file to index; only queries that somebody judged are kept."""
 
     name: str
@@ -32,7 +32,7 @@ class Collection:
     judgements: Judgements
 
 
-def read_collection(folder: Path) -> Collection:
+def read_collection(folder: Path) -> EvaluationCollection:
     """``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv`` (query-id, corpus-id, score; with a header).
 
     Raises ``WinnowError("INVALID_REQUEST")`` that names what is missing or malformed.
@@ -49,7 +49,7 @@ def read_collection(folder: Path) -> Collection:
     asked = {query: text for query, text in queries.items() if query in judgements}
     if not asked:
         raise WinnowError("INVALID_REQUEST", f"{folder} has no query with a judgement")
-    return Collection(folder.resolve().name, folder / "corpus.jsonl", asked, judgements)
+    return EvaluationCollection(folder.resolve().name, folder / "corpus.jsonl", asked, judgements)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max
 Miss = Literal["document", "chunk", "quote"]
 
 
-class Answer(BaseModel):
+class GoldenAnswer(BaseModel):
     """Words that answer, verbatim but for white space in ``document``, a uri of the set's corpus."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -45,7 +45,7 @@ class Answer(BaseModel):
     document: Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
-class Question(Answer):
+class Question(GoldenAnswer):
     """One question, and where it is answered; ``also``: other places that answer it as well.
 
     ``max_calls`` and ``max_bytes`` bound what it may take to see the answer: calls, and bytes of their answers.
@@ -53,12 +53,12 @@ class Question(Answer):
 
     id: Name
     question: Annotated[str, StringConstraints(min_length=2, max_length=1000)]
-    also: tuple[Answer, ...] = Field(default=(), max_length=5)
+    also: tuple[GoldenAnswer, ...] = Field(default=(), max_length=5)
     max_calls: int = Field(ge=1, le=2)
     max_bytes: int = Field(ge=1, le=256 * 1024)
 
     @property
-    def answers(self) -> tuple[Answer, ...]:
+    def answers(self) -> tuple[GoldenAnswer, ...]:
         """All that answers it; this one first."""
         return (self, *self.also)
 
@@ -92,7 +92,7 @@ class GoldenSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ShownAnswer:
     """An answer as far as it is counted: its texts, the documents they are of (best first), and its size."""
 
     texts: tuple[str, ...]
@@ -103,7 +103,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class QuestionOutcome:
     """What became of a question.
 
     ``first`` is the answer to one call. ``calls`` is the fewest calls after which the words had been seen, None
@@ -111,7 +111,7 @@ class Outcome:
     """
 
     question: Question
-    first: Seen
+    first: ShownAnswer
     calls: int | None
     bytes: int
     miss: Miss | None
@@ -149,7 +149,7 @@ def holds(texts: Iterable[str], answer: str) -> bool:
     return any(_plain(answer) in _plain(text) for text in texts)
 
 
-def miss_of(question: Question, first: Seen, searched: Sequence[tuple[str, str]]) -> Miss | None:
+def miss_of(question: Question, first: ShownAnswer, searched: Sequence[tuple[str, str]]) -> Miss | None:
     """What the first answer lacked; ``searched`` are the passages it quoted from, as (document, text)."""
     if question.is_answered(first.texts):
         return None
@@ -159,7 +159,7 @@ def miss_of(question: Question, first: Seen, searched: Sequence[tuple[str, str]]
     return "quote" if question.is_answered(theirs) else "chunk"
 
 
-def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def figures(outcomes: Sequence[QuestionOutcome]) -> dict[str, Any]:
     """The shares of some questions, the sizes of the answers to one call, and how many calls it took.
 
     ``answered`` is the share with the words in the quotes of one call, ``with_document`` with a quote of a
@@ -182,7 +182,7 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     }
 
 
-def shortfall(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def shortfall(outcomes: Sequence[QuestionOutcome]) -> dict[str, Any]:
     """Which questions took more calls or bytes than they may, and which the quotes of one call did not answer."""
     failed = [outcome for outcome in outcomes if outcome.miss is not None]
     return {

@@ -31,7 +31,7 @@ Walk = Literal["none", "auto", "hybrid_local", "multi_hop"]
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class WalkMode:
     """At how many documents a walk starts, and the weight of what it says."""
 
     seeds: int
@@ -39,9 +39,9 @@ class Manner:
 
 
 # docs/decisions/0009-graph-in-search.md has what was measured.
-_LOCAL = Manner(seeds=5, weight=0.5)
-MANNERS: Mapping[Walk, Manner] = MappingProxyType(
-    {"auto": _LOCAL, "hybrid_local": _LOCAL, "multi_hop": Manner(seeds=3, weight=2.0)}
+_LOCAL = WalkMode(seeds=5, weight=0.5)
+MANNERS: Mapping[Walk, WalkMode] = MappingProxyType(
+    {"auto": _LOCAL, "hybrid_local": _LOCAL, "multi_hop": WalkMode(seeds=3, weight=2.0)}
 )
 # The order of reading is no relation, and what is named together is what the mentions say already: with it, fewer
 # questions of several steps are answered.
@@ -59,7 +59,7 @@ _BROUGHT_PER_DOCUMENT = 3
 _REST_SECONDS = 10.0
 
 
-class Patient:
+class GraphCircuitBreaker:
     """A graph store that is not asked again for ``_REST_SECONDS`` after it did not answer."""
 
     def __init__(self, store: GraphStore) -> None:
@@ -79,7 +79,7 @@ class Patient:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class WalkResult:
     """Where the walk ended: worth by chunk, worth of document and sections by document, document by chunk.
 
     ``first``: the hits down to the last seed; ``seeds`` are the documents that the walk started from.
@@ -128,7 +128,7 @@ def load(store: GraphStore, project: str) -> None:
 
 def reached(
     store: GraphStore, project: str, fused: Mapping[str, float], scope: Scope, seeds_wanted: int
-) -> Reached | None:
+) -> WalkResult | None:
     """Where the walk from the best of these chunks (best first) ends; None where none is in the graph."""
     among = [chunk for chunk, _ in zip(fused, range(_SEEDS_AMONG), strict=False)]
     seeds: dict[str, str] = {}
@@ -152,7 +152,7 @@ def reached(
             documents[document] = documents.get(document, 0.0) + score
     chunks |= {id: max(chunks[id], 0.0) for id in starts}
     last = max(among.index(id) for id in starts)
-    return Reached(chunks, documents, document_of, frozenset(among[: last + 1]), frozenset(seeds))
+    return WalkResult(chunks, documents, document_of, frozenset(among[: last + 1]), frozenset(seeds))
 
 
 def joined(fused: float, worth: float, weight: float) -> float:

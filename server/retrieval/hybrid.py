@@ -20,12 +20,12 @@ from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Filters, Hit, Legs, Ranking
 from server.retrieval import fusion as fuse
-from server.retrieval.graph import MANNERS, Patient, Reached, Walk, load, reached
+from server.retrieval.graph import MANNERS, GraphCircuitBreaker, Walk, WalkResult, load, reached
 from server.retrieval.graph import joined as with_graph
 from server.retrieval.languages import is_covered, is_english
 from server.retrieval.lexical import query_vector
 from server.retrieval.relevance import NOTHING, is_nothing, relevance
-from server.retrieval.stages import Notes
+from server.retrieval.stages import SearchNotes
 from server.runtime.caches import Cache
 from server.runtime.deadlines import check
 
@@ -129,7 +129,7 @@ class Retriever:
         self._embedder = embedder
         self._embedding_of = embedding_of
         self._fusion = fusion
-        self._graph = Patient(graph) if graph else None
+        self._graph = GraphCircuitBreaker(graph) if graph else None
         self._admitted = admitted
         self._languages_of = languages_of
 
@@ -171,7 +171,7 @@ class Retriever:
         store raises where no leg can answer, and ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
         """
         conditions(filters)
-        notes = Notes()
+        notes = SearchNotes()
         fusion = fusion or self._fusion
         check()
         legs = self._legs(query, filters, max(DEPTH, limit), mode, fusion, vectors, notes)
@@ -206,7 +206,7 @@ class Retriever:
         Scores are convex where ranks are added otherwise: what no leg returned has no rank.
         """
         conditions(filters)
-        notes = Notes()
+        notes = SearchNotes()
         legs = self._legs(query, filters, DEPTH, "hybrid", "convex", vectors, notes)
         joined = _joined(legs, "convex", chunks)
         wanted = frozenset(chunks)
@@ -219,7 +219,7 @@ class Retriever:
 
         By words alone where the model cannot answer, which ``legs`` and ``warnings`` say.
         """
-        notes, ids, documents = Notes(), list(chunks), self._languages_of(project)
+        notes, ids, documents = SearchNotes(), list(chunks), self._languages_of(project)
         words = query_vector(query, documents, is_english=is_english(query, documents))
         near = _Leg(self._store.score_sparse(words, ids), lambda _: {})
         far = None
@@ -239,7 +239,7 @@ class Retriever:
         mode: Mode,
         fusion: Fusion,
         vectors: Cache[Vector] | None,
-        notes: Notes,
+        notes: SearchNotes,
     ) -> _Legs:
         """What the legs return; at least one of them."""
         is_mixed = mode == "hybrid" and fusion == "convex"
@@ -267,7 +267,7 @@ class Retriever:
             warnings.append(NOTHING)
         return relevance(best)
 
-    def _reached(self, walk: Walk, filters: Filters, joined: _Joined, warnings: list[str]) -> Reached | None:
+    def _reached(self, walk: Walk, filters: Filters, joined: _Joined, warnings: list[str]) -> WalkResult | None:
         """Where the graph leads from the best hits; None where it was not asked, or has nothing to say."""
         if walk == "none":
             return None
@@ -288,7 +288,7 @@ class Retriever:
             warnings.append(f"the graph is down, so this is ranked without it: {error.message}")
             return None
 
-    def _lexical(self, query: str, filters: Filters, depth: int, notes: Notes) -> _Leg:
+    def _lexical(self, query: str, filters: Filters, depth: int, notes: SearchNotes) -> _Leg:
         def score(chunks: list[str]) -> dict[str, float]:
             with notes.stage("fill"):
                 return self._store.score_sparse(vector, chunks)
@@ -306,7 +306,7 @@ class Retriever:
         filters: Filters,
         depth: int,
         vectors: Cache[Vector] | None,
-        notes: Notes,
+        notes: SearchNotes,
         *,
         is_mixed: bool,
     ) -> _Leg | None:
@@ -336,7 +336,7 @@ class Retriever:
             return None
         return _Leg(dict(found), score, is_foreign=not reads)
 
-    def _usable(self, project: str, notes: Notes) -> Embedder | None:
+    def _usable(self, project: str, notes: SearchNotes) -> Embedder | None:
         """The model, if it is there and made the project's vectors."""
         embedder = self._embedder.ready()
         if embedder is None:
@@ -402,7 +402,9 @@ def _alone(legs: _Legs, more: Sequence[str]) -> _Joined:
     return _Joined([(chunk, min(score, 1.0)) for chunk, score in near], {}, dict(near), "lexical-only", "none")
 
 
-def _walked(legs: _Legs, before: _Joined, found: Reached, fusion: Fusion, weight: float, limit: int) -> list[Hit]:
+def _walked(
+    legs: _Legs, before: _Joined, found: WalkResult, fusion: Fusion, weight: float, limit: int
+) -> list[Hit]:
     """The best hits with what the graph brings and says, best first."""
     known = {chunk for chunk, _ in before.scores}
     brought = found.candidates(known)

@@ -29,10 +29,10 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 # Words that a query needs where its fields are taken away; with fewer they are searched for as well.
 _FEWEST_CHARS = 2
 # A value and the filters so far -> the filters with it, or None where no document has it.
-_Narrow = Callable[[str, Filters, "Labelled"], Filters | None]
+_Narrow = Callable[[str, Filters, "KnownLabels"], Filters | None]
 
 
-class Labelled(Protocol):
+class KnownLabels(Protocol):
     """What is known of the labels of documents."""
 
     def labels(self, filters: Filters) -> Labels:
@@ -43,7 +43,7 @@ class Labelled(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class ParsedQuery:
     """The words to rank by, the phrases that come first, the filters, and what was read as one (``type:code``).
 
     ``unknown``: what has the form of a filter and was read as words, since no document has the value.
@@ -56,7 +56,7 @@ class Understood:
     unknown: tuple[str, ...] = ()
 
 
-def understood(query: str, filters: Filters, known: Labelled | None) -> Understood:
+def understood(query: str, filters: Filters, known: KnownLabels | None) -> ParsedQuery:
     """What ``query`` asks for within ``filters``. Without ``known`` labels nothing in it is a filter."""
     fields: list[str] = []
     unknown: list[str] = []
@@ -75,7 +75,7 @@ def understood(query: str, filters: Filters, known: Labelled | None) -> Understo
     phrases = tuple(" ".join(phrase.split()) for phrase in _PHRASE.findall(rest))
     text = " ".join(rest.replace('"', " ").split())
     text = text if len(text) >= _FEWEST_CHARS else query
-    return Understood(text, phrases, filters, tuple(fields), tuple(unknown))
+    return ParsedQuery(text, phrases, filters, tuple(fields), tuple(unknown))
 
 
 def holds(phrases: tuple[str, ...], text: str) -> bool:
@@ -98,43 +98,43 @@ def _forms(query: str) -> Iterator[tuple[re.Match[str], _Narrow]]:
             yield match, narrow
 
 
-def _doc_tag(value: str, filters: Filters, known: Labelled) -> Filters | None:
+def _doc_tag(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
     found = known.labels(filters).spellings("doc_tag", value)
     return replace(filters, doc_tags=found) if found else None
 
 
-def _vendor(value: str, filters: Filters, known: Labelled) -> Filters | None:
+def _vendor(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
     found = known.labels(filters).spellings("vendor", value)
     return replace(spelt(filters, "vendor", found), vendor=filters.vendor or found[0]) if found else None
 
 
-def _type(value: str, filters: Filters, known: Labelled) -> Filters | None:
+def _type(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
     found = known.labels(filters).spellings("type", value)
     return replace(filters, types=found) if found else None
 
 
-def _tag(value: str, filters: Filters, known: Labelled) -> Filters | None:
+def _tag(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
     found = known.labels(filters).spellings("tags", value)
     return replace(spelt(filters, "tags", found), tags=(*filters.tags, found[0])) if found else None
 
 
-def _path(value: str, filters: Filters, known: Labelled) -> Filters | None:
+def _path(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
     outer, inner = filters.path_prefix.strip("/"), value.strip("/")
     is_within = not outer or inner == outer or inner.startswith(f"{outer}/")
     return replace(filters, path_prefix=value) if inner and is_within and known.has_path(filters, inner) else None
 
 
-def _after(value: str, filters: Filters, known: Labelled) -> Filters | None:
+def _after(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
     day = _day(value)
     return _dated(replace(filters, updated_after=day), known) if day and not filters.updated_after else None
 
 
-def _before(value: str, filters: Filters, known: Labelled) -> Filters | None:
+def _before(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
     day = _day(value)
     return _dated(replace(filters, updated_before=day), known) if day and not filters.updated_before else None
 
 
-def _dated(filters: Filters, known: Labelled) -> Filters | None:
+def _dated(filters: Filters, known: KnownLabels) -> Filters | None:
     """The filters, if a document's date lies within them."""
     first, end = seconds_of(filters.updated_after), seconds_of(filters.updated_before)
     dates = known.labels(undated_of(filters)).dates

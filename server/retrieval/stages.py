@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Notes:
+class SearchNotes:
     """Warnings in order, and milliseconds by stage. A stage within another one counts only once, as itself."""
 
     warnings: list[str] = field(default_factory=list)

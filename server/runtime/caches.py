@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Counters:
+class CacheCounters:
     """What became of the lookups of a cache so far, and how many entries it holds now."""
 
     hits: int
@@ -48,7 +48,7 @@ class Cache(Generic[V]):
             self._entries[key] = value
 
     @property
-    def counters(self) -> Counters:
+    def counters(self) -> CacheCounters:
         """The counts since the cache was made."""
         with self._lock:
-            return Counters(self._hits, self._misses, len(self._entries))
+            return CacheCounters(self._hits, self._misses, len(self._entries))

@@ -22,7 +22,7 @@ T = TypeVar("T")
 AT_ONCE, STUCK = 16, 48
 
 
-class Calls:
+class CallThreads:
     """Runs the calls of one process, from one event loop."""
 
     def __init__(self, at_once: int = AT_ONCE, stuck: int = STUCK) -> None:

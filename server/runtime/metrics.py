@@ -26,7 +26,7 @@ class _Calls:
         return {"verdicts": dict(self.verdicts), "seconds": round(self.seconds, 3), "within": list(self.within)}
 
 
-class Figures:
+class Metrics:
     """Counts since the start; threads may use it at the same time.
 
     Answers are counted by tool: how many, their bytes and tokens in all, and the largest. ``noted`` adds up

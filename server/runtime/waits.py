@@ -14,7 +14,7 @@ _MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Waited:
+class WaitSummary:
     """Reads since the start, and of the latest ``_KEPT`` the median, 95th percentile and longest wait in ms."""
 
     reads: int
@@ -23,7 +23,7 @@ class Waited:
     longest_ms: float
 
 
-class Waits:
+class WaitCounter:
     """Counts waits; threads may use it at the same time."""
 
     def __init__(self) -> None:
@@ -38,14 +38,14 @@ class Waits:
             self._latest.append(seconds)
 
     @property
-    def figures(self) -> Waited:
+    def figures(self) -> WaitSummary:
         """What was counted so far."""
         with self._lock:
             reads, latest = self._reads, sorted(self._latest)
         if not latest:
-            return Waited(reads, 0.0, 0.0, 0.0)
+            return WaitSummary(reads, 0.0, 0.0, 0.0)
         at = [latest[int(part * (len(latest) - 1))] for part in (0.5, 0.95, 1.0)]
-        return Waited(reads, *(round(one * _MS, 3) for one in at))
+        return WaitSummary(reads, *(round(one * _MS, 3) for one in at))
 
 
 class WriterClock:

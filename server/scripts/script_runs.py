@@ -23,7 +23,7 @@ from server.errors import WinnowError
 from server.knowledge import SCRIPT, Answer, Caller, Knowledge
 from server.runtime.audit import fingerprint, hash_of, opened
 from server.runtime.logs import hushed, log
-from server.scripts.skills import Shelf, load
+from server.scripts.skills import SkillSet, load
 from server.sessions.identities import place_in_queue
 from server.sessions.result_store import new_execution_id
 from server.settings import Settings
@@ -172,7 +172,7 @@ class Scripts:
         self._is_settled = False
         self._audit = opened(settings, "executions")
         self.why_not = "the sandbox has not been started"
-        self.shelf = Shelf()
+        self.shelf = SkillSet()
 
     @property
     def available(self) -> bool:

@@ -40,7 +40,7 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedSkill:
     """A file, or a function of one, that scripts do not get; and why."""
 
     what: str
@@ -48,23 +48,23 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class SkillSet:
     """What scripts may import, and what was left out."""
 
     skills: Mapping[str, Skill] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[SkippedSkill, ...] = ()
 
     def for_scripts(self) -> Skills:
         """As the sandbox takes them."""
         return Skills(self.sources, {name: skill.file for name, skill in self.skills.items()})
 
 
-def load(folders: Sequence[Path]) -> Shelf:
+def load(folders: Sequence[Path]) -> SkillSet:
     """The skills of these folders, and the shipped ones after them."""
     skills: dict[str, Skill] = {}
     sources: dict[str, str] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[SkippedSkill] = []
     for folder in (*folders, SHIPPED):
         is_ours = folder == SHIPPED  # who may write there writes the code of this process, too
         for path in _files(folder, left_out, is_ours=is_ours):
@@ -74,25 +74,27 @@ def load(folders: Sequence[Path]) -> Shelf:
                 found = list(_skills_in(source, file))
             except Rejected as error:
                 where = f"line {error.line}: " if error.line else ""
-                left_out.append(LeftOut(str(path), f"{where}{error.message}"))
+                left_out.append(SkippedSkill(str(path), f"{where}{error.message}"))
                 continue
             except (OSError, UnicodeDecodeError, PermissionError) as error:
-                left_out.append(LeftOut(str(path), str(error)))
+                left_out.append(SkippedSkill(str(path), str(error)))
                 continue
             taken = [skill for skill in found if skill.name in skills]
-            left_out += [LeftOut(f"{path}: {skill.name}", "there is one of this name already") for skill in taken]
+            left_out += [
+                SkippedSkill(f"{path}: {skill.name}", "there is one of this name already") for skill in taken
+            ]
             sources[file] = source
             skills.update({skill.name: skill for skill in found if skill not in taken})
-    return Shelf(skills, sources, tuple(left_out))
+    return SkillSet(skills, sources, tuple(left_out))
 
 
-def _files(folder: Path, left_out: list[LeftOut], *, is_ours: bool) -> Sequence[Path]:
+def _files(folder: Path, left_out: list[SkippedSkill], *, is_ours: bool) -> Sequence[Path]:
     try:
         if not is_ours:
             _check_writers(folder, folder.stat())
         return sorted(path for path in folder.iterdir() if path.suffix == ".py")[:_MOST_FILES]
     except OSError as error:
-        left_out.append(LeftOut(str(folder), str(error)))
+        left_out.append(SkippedSkill(str(folder), str(error)))
         return []
 
 
@@ -135,7 +137,7 @@ def _skills_in(source: str, file: str) -> Iterator[Skill]:
 WITHOUT_SKILLS = frozenset({"monty"})
 
 
-def explained(shelf: Shelf) -> str:
+def explained(shelf: SkillSet) -> str:
     """Every skill by one line, then each with its parameters; Markdown."""
     lines = [f"- `{skill.name}{skill.parameters}`: {skill.line}" for skill in shelf.skills.values()]
     whole = [

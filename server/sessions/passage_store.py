@@ -57,8 +57,8 @@ _SessionKey = tuple[bool, str]  # whether it is shared, and the key of its ident
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """Where a client finds a passage of its session, and what it is; fields as ``Kept`` has them."""
+class PassageLink:
+    """Where a client finds a passage of its session, and what it is; fields as ``StoredPassage`` has them."""
 
     passage_id: str
     uri: str
@@ -68,7 +68,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredPassage:
     """A passage as a session holds it.
 
     ``passage_id`` is 10 or 16 characters of ``0-9a-v``, ``created_at`` is ISO-8601 UTC in seconds, ``size_bytes``
@@ -88,13 +88,15 @@ class Kept:
         return URI_TEMPLATE.format(session_id=self.session_id, passage_id=self.passage_id)
 
     @property
-    def link(self) -> Link:
+    def link(self) -> PassageLink:
         """The way to it, without its text."""
-        return Link(self.passage_id, self.uri, self.passage.document.title, self.size_bytes, self.created_at)
+        return PassageLink(
+            self.passage_id, self.uri, self.passage.document.title, self.size_bytes, self.created_at
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Counters:
+class PassageStoreCounters:
     """What has happened since the start (``kept`` to ``expirations``), and what is there now.
 
     ``evictions`` are passages that left before their time, for want of room or with their session.
@@ -128,19 +130,19 @@ class Session:
 
     __slots__ = ("_scratch", "_secret", "id", "is_proven", "is_shared")
 
-    def __init__(self, scratch: Scratch, *, is_shared: bool = False) -> None:
+    def __init__(self, scratch: PassageStore, *, is_shared: bool = False) -> None:
         self.id = _letters(secrets.token_bytes(_SESSION_ID_LENGTH))
         self.is_shared = is_shared
         self.is_proven = not is_shared
         self._secret = secrets.token_bytes(32)
         self._scratch = scratch
 
-    def keep(self, passage: Passage, project: str) -> Kept:
+    def keep(self, passage: Passage, project: str) -> StoredPassage:
         """Keep a passage, or renew its time; the same passage always has the same ``passage_id``.
 
         A passage that is larger than the whole store is not kept: its id is good, and unknown when it is read.
         """
-        kept = Kept(
+        kept = StoredPassage(
             passage_id=self._name(passage, project),
             session_id=self.id,
             project=project,
@@ -151,7 +153,7 @@ class Session:
         self._scratch.put(kept, self)
         return kept
 
-    def get(self, passage_id: str) -> Kept | None:
+    def get(self, passage_id: str) -> StoredPassage | None:
         """The passage, which counts as a use; None where this session may not read it, for whatever reason.
 
         A shared session reads its own, and those of unproven sessions.
@@ -168,7 +170,7 @@ class Session:
         return _letters(blake2b(named, key=self._secret, digest_size=length).digest())
 
 
-class Scratch:
+class PassageStore:
     """The store of one process, for all its sessions; threads may use it at the same time.
 
     ``max_bytes`` bounds what its entries take in memory, ``ttl_seconds`` how long one is kept after it was last
@@ -204,11 +206,11 @@ class Scratch:
             return session
 
     @property
-    def counters(self) -> Counters:
+    def counters(self) -> PassageStoreCounters:
         """What an operator wants to know."""
         with self._lock:
             self._entries.expire()
-            return Counters(
+            return PassageStoreCounters(
                 self._kept,
                 self._hits,
                 self._misses,
@@ -219,7 +221,7 @@ class Scratch:
                 len(self._sessions),
             )
 
-    def put(self, kept: Kept, session: Session) -> None:
+    def put(self, kept: StoredPassage, session: Session) -> None:
         """Keep it for its session, if that still stands and there can be room."""
         entry = _Entry(kept, _footprint(kept.passage))
         with self._lock:
@@ -236,7 +238,7 @@ class Scratch:
                 evictions_in_a_minute=alarming,
             )
 
-    def get(self, session_id: str, passage_id: str, *, shared: bool = False) -> Kept | None:
+    def get(self, session_id: str, passage_id: str, *, shared: bool = False) -> StoredPassage | None:
         """What this session holds under this id; with ``shared``, what another unproven session holds, too."""
         with self._lock:
             self._entries.expire()
@@ -256,7 +258,7 @@ class Scratch:
 
     # Called with the lock held.
 
-    def _replace(self, kept: Kept, entry: _Entry) -> None:
+    def _replace(self, kept: StoredPassage, entry: _Entry) -> None:
         self._remove((kept.session_id, kept.passage_id))
         if entry.bytes > self._entries.maxsize:
             return
@@ -270,7 +272,7 @@ class Scratch:
         with suppress(KeyError):  # raised for an entry that has just expired, too, which is removed all the same
             del self._entries[key]
 
-    def _left(self, kept: Kept, *, expired: bool) -> None:
+    def _left(self, kept: StoredPassage, *, expired: bool) -> None:
         self._ids[kept.session_id].pop(kept.passage_id, None)
         self._shared.pop(kept.passage_id, None)
         self._expirations += expired
@@ -285,7 +287,7 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    kept: Kept
+    kept: StoredPassage
     bytes: int
 
 

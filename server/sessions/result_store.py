@@ -45,7 +45,7 @@ def parse_uri(uri: str) -> str | None:
     return match[1] if match else None
 
 
-class KeptResults:
+class ResultStore:
     """The store of one process, for all its connections; threads may use it at the same time.
 
     ``max_bytes`` bounds what its texts take in memory, ``ttl_seconds`` how long one is kept; ``now`` tells seconds

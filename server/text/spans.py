@@ -53,7 +53,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class TermMatch:
     """Characters ``start`` to ``end`` of a text say ``term``, alone or within a word."""
 
     start: int
@@ -74,7 +74,7 @@ def terms(text: str) -> frozenset[str]:
     return frozenset(word.term for word in _words(text) if word.is_pair or len(word.term) >= _MIN_TERM_CHARS)
 
 
-def matches(text: str, question: frozenset[str]) -> list[Match]:
+def matches(text: str, question: frozenset[str]) -> list[TermMatch]:
     """Where ``text`` says terms of ``question``, in order; once for each word and term.
 
     A term is said by every word that it is part of: "encrypt" by "encrypted", "port" by "8443/tcp-port".
@@ -111,7 +111,7 @@ def preview(text: str, question: frozenset[str], max_chars: int) -> str:
     return clip(line, matches(line, question), max_chars)
 
 
-def clip(text: str, found: Sequence[Match], max_chars: int) -> str:
+def clip(text: str, found: Sequence[TermMatch], max_chars: int) -> str:
     """At most ``max_chars`` of ``text`` around the stretch with the most of its terms; "…" where it was cut.
 
     ``found`` are the matches in ``text``; without any, the beginning stays.
@@ -142,7 +142,7 @@ def word_before(text: str, at: int, limit: int) -> int:
     return next(spaces, at - halves_a_pair(text, at))
 
 
-def _densest(found: Sequence[Match], width: int) -> tuple[int, int]:
+def _densest(found: Sequence[TermMatch], width: int) -> tuple[int, int]:
     """The stretch of at most ``width`` characters with the most different terms; then the shorter, the earlier."""
     best, most = (0, 0), (0, 0)
     held: dict[str, int] = {}  # term -> index of its last match
@@ -211,22 +211,22 @@ class _Word:
     is_pair: bool = False
 
 
-def _plainly(lowered: str, term: str) -> Iterator[Match]:
+def _plainly(lowered: str, term: str) -> Iterator[TermMatch]:
     """Where a text without letters beyond ASCII says a term: a search for it is faster than word after word."""
     at = lowered.find(term)
     while at >= 0:
         end = at + len(term)
-        yield Match(at, end, term)
+        yield TermMatch(at, end, term)
         rest = _WORD.match(lowered, end)  # what follows within the same word
         at = lowered.find(term, rest.end() if rest else end)
 
 
-def _match(word: _Word, term: str) -> Match:
+def _match(word: _Word, term: str) -> TermMatch:
     """Where folding changed the length of a word, the whole word is the place."""
     if len(word.term) != word.size:
-        return Match(word.start, word.start + word.size, term)
+        return TermMatch(word.start, word.start + word.size, term)
     at = word.start + word.term.index(term)
-    return Match(at, at + len(term), term)
+    return TermMatch(at, at + len(term), term)
 
 
 def _words(text: str) -> Iterator[_Word]:

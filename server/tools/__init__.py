@@ -26,7 +26,7 @@ from server.tools import (
     search_sections,
     semantic_search,
 )
-from server.tools.base import Context, Result, Tool
+from server.tools.base import Context, Tool, ToolResult
 
 _TOOLS: tuple[Tool, ...] = (
     kb_retrieve_evidence.TOOL,
@@ -59,4 +59,4 @@ EARLIER: Mapping[str, str] = MappingProxyType(
 )
 TOOLS = (*_TOOLS, help.tool_over(_TOOLS))
 
-__all__ = ["EARLIER", "TOOLS", "Context", "Result", "Tool"]
+__all__ = ["EARLIER", "TOOLS", "Context", "Tool", "ToolResult"]

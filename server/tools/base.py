@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from server.knowledge import Caller, Knowledge
 from server.scripts.script_runs import Scripts
-from server.sessions.passage_store import Link
+from server.sessions.passage_store import PassageLink
 from server.settings import Settings
 from server.text.framing import told
 from server.tiers import Size
@@ -38,7 +38,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolResult:
     """What a handler answers: the structured payload (without meta) and the same as one dense text.
 
     ``summary`` is its first line alone. ``links`` are passages to offer as resources. ``failed`` marks a
@@ -50,7 +50,7 @@ class Result:
     summary: str
     warnings: tuple[str, ...] = ()
     cache_hit: bool = False
-    links: tuple[Link, ...] = ()
+    links: tuple[PassageLink, ...] = ()
     failed: bool = False
     counted: int | None = None
 
@@ -76,7 +76,7 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     answer: type[BaseModel]
-    handler: Callable[[Context, dict[str, Any]], Awaitable[Result]]
+    handler: Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]
     most: Size
     read_only: bool = True
     open_world: bool = False
@@ -114,11 +114,11 @@ def without_scripts(*phrases: str) -> Callable[[str, Settings], str]:
 
 async def ask(
     context: Context, operation: str, arguments: Mapping[str, Any], lines: Callable[[dict[str, Any]], list[str]]
-) -> Result:
+) -> ToolResult:
     """One operation of the knowledge base as a result. ``lines`` tells the payload as text, its summary first."""
     answer = await context.kb.call(operation, arguments, context.caller)
     shown = told(lines(answer.payload), answer.payload)
-    return Result(
+    return ToolResult(
         answer.payload,
         "\n".join(shown),
         shown[0],

@@ -17,7 +17,7 @@ from server.text.columns import columned
 from server.text.framing import framed
 from server.text.printable import caret, one_line, printable_data
 from server.tiers import Size, dumps
-from server.tools.base import Context, Result, Tool
+from server.tools.base import Context, Tool, ToolResult
 
 _TEMPLATE = """\
 Run a Python script over the user's knowledge base. Only its result returns: what it reads costs no tokens.
@@ -125,7 +125,7 @@ _ERROR_CHARS: Mapping[str, int] = MappingProxyType(
 _RETRYABLE = frozenset({"TIMEOUT", "SANDBOX_CRASH", "QUEUE_FULL"})
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     request, warnings = parse(ExecuteCode, arguments)
 
     async def report(usage: Usage, message: str) -> None:
@@ -140,7 +140,7 @@ async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
         description=request.description or "",
     )
     payload = to_payload(outcome)
-    return Result(
+    return ToolResult(
         payload, render(payload), summary=_headline(payload), warnings=warnings, failed=outcome.status != "ok"
     )
 

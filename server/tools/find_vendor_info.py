@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import FindVendorInfo, VendorAnswer
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Tool, ToolResult, ask
 from server.tools.graph import MOST, counted, endings, node_lines
 from server.tools.kb import paged
 
@@ -23,7 +23,7 @@ def _offered(context: Context) -> bool:
     return context.settings.graph != "off"
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "find_vendor_info", arguments, lines_of)
 
 

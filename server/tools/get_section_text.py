@@ -8,7 +8,7 @@ from server.contracts import GetSectionText, SectionTextsAnswer
 from server.settings import Settings
 from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Tool, ToolResult, ask
 from server.tools.kb import paged
 from server.tools.search_sections import offered
 
@@ -28,7 +28,7 @@ def _worded(description: str, settings: Settings) -> str:
     return description if settings.kb_v2_enabled else description.replace(_WITH_KB, _WITHOUT_KB)
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "get_section_text", arguments, _lines)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import DescribeAnswer, GraphDescribe
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Tool, ToolResult, ask
 from server.tools.graph import MOST, RULES, counted, endings, node_lines, offered
 from server.tools.kb import paged
 
@@ -19,7 +19,7 @@ If you need more, call: this with cursor.
 Defaults: page_size 25. Max: 50 ids."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "graph.describe", arguments, lines_of)
 
 

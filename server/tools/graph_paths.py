@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from server.contracts import GraphPaths, PathsAnswer
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Tool, ToolResult, ask
 from server.tools.graph import MOST, RULES, endings, offered
 from server.tools.kb import paged
 
@@ -20,7 +20,7 @@ If you need more, call: this with cursor.
 Defaults: max_hops 3. Max: 6."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "graph.paths", arguments, lines_of)
 
 

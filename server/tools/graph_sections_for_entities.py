@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import ReachedAnswer, SectionsForEntities
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Tool, ToolResult, ask
 from server.tools.graph import MOST, RULES, offered, reached_lines
 
 DESCRIPTION = f"""\
@@ -18,7 +18,7 @@ If you need more, call: this with cursor.
 Defaults: page_size 25. Max: 50 entity_ids."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "graph.sections_for_entities", arguments, reached_lines)
 
 

@@ -16,7 +16,7 @@ from server.reference.sdk import at_hand, explained, sdk_reference
 from server.scripts.skills import WITHOUT_SKILLS
 from server.scripts.skills import explained as skills_explained
 from server.tiers import Size
-from server.tools.base import Context, Result, Tool
+from server.tools.base import Context, Tool, ToolResult
 
 DESCRIPTION = """\
 How to use this server: playbook, script SDK, each tool's arguments.
@@ -45,7 +45,7 @@ def tool_over(tools: Sequence[Tool]) -> Tool:
     )
 
 
-async def _handle(tools: Sequence[Tool], context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(tools: Sequence[Tool], context: Context, arguments: dict[str, Any]) -> ToolResult:
     request, warnings = parse(Help, arguments)
     topics = _topics([tool for tool in tools if tool.stands(context)], context)
     topic, text = _found(request.topic, topics)
@@ -63,7 +63,7 @@ async def _handle(tools: Sequence[Tool], context: Context, arguments: dict[str, 
         lines.append(f"next_start_char: {end}")
     else:
         lines.append(f"topics: {', '.join(topics)}")
-    return Result(payload, "\n".join(lines), headline, warnings=warnings)
+    return ToolResult(payload, "\n".join(lines), headline, warnings=warnings)
 
 
 def _topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[[], str]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.contracts import ExcerptAnswer, ExpandExcerpt
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Tool, ToolResult, ask
 from server.tools.kb import excerpt_lines, offered
 
 DESCRIPTION = """\
@@ -18,7 +18,7 @@ If you need more, call: kb_read_excerpt with next_start_char as start_char.
 Defaults: 150, 150. Max: 800."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "kb.expand_excerpt", arguments, excerpt_lines)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.contracts import EvidenceAnswer, ExtractEvidence
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Tool, ToolResult, ask
 from server.tools.kb import offered, quote_lines
 
 DESCRIPTION = """\
@@ -18,7 +18,7 @@ If you need more, call: kb_expand_excerpt, or this with cursor.
 Defaults: max_quotes 6. Max: 50 passage_ids."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "kb.extract_evidence", arguments, quote_lines)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.contracts import ExcerptAnswer, ReadExcerpt
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Result, Tool, ask, without_scripts
+from server.tools.base import Context, Tool, ToolResult, ask, without_scripts
 from server.tools.kb import excerpt_lines, offered
 
 DESCRIPTION = """\
@@ -18,7 +18,7 @@ If you need more, call: this with next_start_char as start_char.
 Defaults: max_tokens 300. Max: 800."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "kb.read_excerpt", arguments, excerpt_lines)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from server.contracts import KbSearch, KbSearchAnswer
 from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Result, Tool, ask, without_scripts
+from server.tools.base import Context, Tool, ToolResult, ask, without_scripts
 from server.tools.kb import offered, paged
 
 DESCRIPTION = """\
@@ -19,7 +19,7 @@ If you need more, call: kb_read_excerpt, or this with a larger top_k.
 Defaults: top_k 5. Max: 100."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "kb.search", arguments, lines_of)
 
 

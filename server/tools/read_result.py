@@ -7,7 +7,7 @@ from typing import Any
 from server.contracts.scripts import ReadResult, ResultAnswer
 from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Tool, ToolResult, ask
 
 DESCRIPTION = """\
 Read on, as JSON text, in a script's result that was too large.
@@ -18,7 +18,7 @@ If you need more, call: this with next_start_char as start_char.
 Defaults: max_tokens 1000. Max: 8000."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "read_result", arguments, _lines)
 
 

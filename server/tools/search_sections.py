@@ -8,7 +8,7 @@ from server.contracts import SearchSections, SectionsAnswer
 from server.settings import Settings
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools import kb_search
-from server.tools.base import Context, Result, Tool, ask
+from server.tools.base import Context, Tool, ToolResult, ask
 from server.tools.kb import paged
 
 DESCRIPTION = """\
@@ -38,7 +38,7 @@ def _worded(description: str, settings: Settings) -> str:
     return description
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "search_sections", arguments, _lines)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from server.contracts import SearchAnswer, SemanticSearch
 from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Result, Tool, ask, without_scripts
+from server.tools.base import Context, Tool, ToolResult, ask, without_scripts
 
 DESCRIPTION = """\
 Search by meaning and words: ids, metadata, preview or full text of each result.
@@ -18,7 +18,7 @@ If you need more, call: this with cursor, or a higher response_mode.
 Defaults: top_k 10, response_mode metadata. Max: 100."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> Result:
+async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
     return await ask(context, "semantic_search", arguments, lines)
 
 

@@ -17,11 +17,11 @@ from server.knowledge import Knowledge
 from server.reference.guides import spelled
 from server.runtime.audit import fingerprint, opened
 from server.runtime.logs import hushed, log
-from server.sessions.passage_store import Link
+from server.sessions.passage_store import PassageLink
 from server.settings import Settings
 from server.text.printable import one_line
 from server.tiers import Size, dumps
-from server.tools import EARLIER, TOOLS, Context, Result, Tool
+from server.tools import EARLIER, TOOLS, Context, Tool, ToolResult
 from server.transports.limits import RateLimit
 
 _KIND_OF_LIMIT = {"execute_code": "script"}
@@ -105,7 +105,7 @@ class Dispatcher:
     def _kb(self) -> Knowledge:
         return self._context("", _silent).kb
 
-    async def _size(self, result: Result) -> Size:
+    async def _size(self, result: ToolResult) -> Size:
         """Of the payload alone."""
         text = dumps(result.payload)
         tokens = await self._kb.count_tokens(text) if result.counted is None else result.counted
@@ -115,7 +115,7 @@ class Dispatcher:
         return name if self._settings.tool_names == "dotted" else _plain(name)
 
     async def _sealed(
-        self, tool: Tool, result: Result, size: Size, trace_id: str, duration_ms: float
+        self, tool: Tool, result: ToolResult, size: Size, trace_id: str, duration_ms: float
     ) -> tuple[CallToolResult, Size]:
         """What is sent, and what it takes in both channels. ``size``: of the payload alone."""
         meta: dict[str, Any] = {
@@ -134,7 +134,9 @@ class Dispatcher:
             return CallToolResult(content=[_text(dumps(payload))], is_error=result.failed), size
         return CallToolResult(content=[*blocks], structured_content=payload, is_error=result.failed), size
 
-    def _blocks(self, result: Result, warnings: Sequence[str], trace_id: str) -> list[TextContent | ResourceLink]:
+    def _blocks(
+        self, result: ToolResult, warnings: Sequence[str], trace_id: str
+    ) -> list[TextContent | ResourceLink]:
         """What stands beside the structure; nothing where that is sent as text."""
         if not self._settings.structured_output_enabled:
             return []
@@ -158,7 +160,7 @@ class Dispatcher:
         client: str,
         trace_id: str,
         duration_ms: float,
-        result: Result,
+        result: ToolResult,
         error: WinnowError | None,
         size: Size,
     ) -> None:
@@ -205,7 +207,7 @@ def _plain(name: str) -> str:
     return name.replace(".", "_")
 
 
-def _hold(tool: Tool, result: Result, size: Size) -> None:
+def _hold(tool: Tool, result: ToolResult, size: Size) -> None:
     """Hold a result to the shape and the size that its tool promises: handlers see to both.
 
     Raises:
@@ -254,7 +256,7 @@ def _text(text: str) -> TextContent:
     return TextContent(type="text", text=text)
 
 
-def _link(link: Link) -> ResourceLink:
+def _link(link: PassageLink) -> ResourceLink:
     """Where a host finds the passage, should it want it: meant for the model, and not for every context."""
     return ResourceLink(
         type="resource_link",
@@ -267,7 +269,7 @@ def _link(link: Link) -> ResourceLink:
     )
 
 
-def _failed(tool: Tool, error: WinnowError) -> Result:
+def _failed(tool: Tool, error: WinnowError) -> ToolResult:
     """An error as an answer of its tool: beside it stands what such an answer always has, empty."""
     envelope = error.envelope()
     text = f"{envelope['code']}/{error.reason}: {error.message}"
@@ -278,7 +280,7 @@ def _failed(tool: Tool, error: WinnowError) -> Result:
         "error": {**envelope, "message": one_line(error.message, _ERROR_CHARS)},
         **empty_answer(tool.answer),
     }
-    return Result(payload, text, text, failed=True)
+    return ToolResult(payload, text, text, failed=True)
 
 
 def _input_schema(tool: Tool, settings: Settings) -> dict[str, Any]:

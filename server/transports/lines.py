@@ -36,7 +36,7 @@ _ID_FIRST = re.compile(rf"\s*\{{\s*(?:{_OTHER}\s*,\s*){{0,2}}{_ID}\s*[,}}]")
 _ID_LAST = re.compile(rf"{_ID}(?:\s*,\s*{_OTHER}){{0,2}}\s*\}}\s*\Z")
 
 
-class Unreadable(Exception):
+class UnreadableLine(Exception):
     """A line that is no message. ``answer`` is what its sender gets."""
 
     def __init__(self, code: int, why: str, request_id: RequestId | None = None) -> None:
@@ -57,32 +57,34 @@ def message_of(line: bytes) -> JSONRPCMessage:
         raise _explained(text) from None
     # A request whose id is null, a fraction or a truth value would be taken for a notification, and not answered.
     if isinstance(message, JSONRPCNotification) and '"id"' in text and "id" in json.loads(text):
-        raise Unreadable(INVALID_REQUEST, "Invalid Request: an id is a string or a whole number")
+        raise UnreadableLine(INVALID_REQUEST, "Invalid Request: an id is a string or a whole number")
     return message
 
 
-def too_long(head: bytes, tail: bytes) -> Unreadable:
+def too_long(head: bytes, tail: bytes) -> UnreadableLine:
     """What to say of a line of more than ``LONGEST_LINE_BYTES``; these are its ends."""
     why = f"Invalid Request: a line may have {LONGEST_LINE_BYTES:,} bytes; send less at once"
-    return Unreadable(
+    return UnreadableLine(
         INVALID_REQUEST, why, _id_in(head.decode("utf-8", "replace"), tail.decode("utf-8", "replace"))
     )
 
 
-def _explained(text: str) -> Unreadable:
+def _explained(text: str) -> UnreadableLine:
     """Why a line is no message, and whose answer that is."""
     try:
         value = json.loads(text)
     except RecursionError:
-        return Unreadable(PARSE_ERROR, "Parse error: the JSON is nested too deep", _id_in(text, text))
+        return UnreadableLine(PARSE_ERROR, "Parse error: the JSON is nested too deep", _id_in(text, text))
     except json.JSONDecodeError as error:
-        return Unreadable(PARSE_ERROR, f"Parse error: {error.msg} at character {error.pos}", _id_in(text, text))
+        return UnreadableLine(
+            PARSE_ERROR, f"Parse error: {error.msg} at character {error.pos}", _id_in(text, text)
+        )
     except ValueError:
-        return Unreadable(PARSE_ERROR, "Parse error: a number has too many digits", _id_in(text, text))
+        return UnreadableLine(PARSE_ERROR, "Parse error: a number has too many digits", _id_in(text, text))
     if not isinstance(value, dict):
-        return Unreadable(INVALID_REQUEST, "Invalid Request: a message is one JSON object")
+        return UnreadableLine(INVALID_REQUEST, "Invalid Request: a message is one JSON object")
     code, why = _reason(value)
-    return Unreadable(code, why, _request_id(value))
+    return UnreadableLine(code, why, _request_id(value))
 
 
 def _reason(value: Mapping[str, Any]) -> tuple[int, str]:

@@ -62,7 +62,7 @@ _NOT_FOUND_BEFORE_2026 = -32002
 _MAX_URI_CHARS = 2_000
 
 
-class Application(Protocol):
+class ApplicationServices(Protocol):
     """What the server needs of a winnow beside its tools."""
 
     @property
@@ -84,7 +84,7 @@ class Application(Protocol):
         """Wait until it is settled which tools can be offered."""
 
 
-def build_server(dispatcher: Dispatcher, application: Application) -> Server[str]:
+def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Server[str]:
     """The server of one process: it answers a handshake before anything has been loaded."""
     handlers = _Handlers(dispatcher, application)
     server: Server[str] = Server(
@@ -126,7 +126,7 @@ async def no_leaks(ctx: Connection, call_next: CallNext) -> HandlerResult:
 class _Handlers:
     """One method for each request of the protocol. Those about resources and prompts may raise WinnowError."""
 
-    def __init__(self, dispatcher: Dispatcher, application: Application) -> None:
+    def __init__(self, dispatcher: Dispatcher, application: ApplicationServices) -> None:
         self._dispatcher = dispatcher
         self._application = application
         self._reads = RateLimit(application.settings)
@@ -190,7 +190,7 @@ class _Handlers:
         parsed, kb = parse_uri(params.uri), self._application.kb
         result = kb.results.get(client, parse_result(params.uri) or "")
         session_id, kept = await kb.passage(client, parsed[1]) if parsed else ("", None)
-        held = resources.Held(session_id, kept, result)
+        held = resources.ResourceContent(session_id, kept, result)
         # Cleaning text takes milliseconds: not on the loop that answers everybody.
         return await asyncio.to_thread(resources.read, params.uri, held, tools, self._application.settings)
 

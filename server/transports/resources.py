@@ -23,7 +23,7 @@ from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
 from server.reference.guides import playbook, spelled
 from server.reference.sdk import sdk_reference
-from server.sessions.passage_store import URI_TEMPLATE, Kept, parse_uri
+from server.sessions.passage_store import URI_TEMPLATE, StoredPassage, parse_uri
 from server.sessions.result_store import URI_TEMPLATE as RESULT_TEMPLATE
 from server.sessions.result_store import parse_uri as parse_result
 from server.settings import Settings
@@ -57,7 +57,7 @@ TEMPLATES = (TEMPLATE, RESULTS)
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HelpPage:
     """A help page. ``needs`` names the tool without which there is none.
 
     ``text`` takes the tools listed, and the settings of the server.
@@ -74,12 +74,12 @@ def _playbook(tools: Collection[str], settings: Settings) -> str:
     return playbook(tools)
 
 
-PAGES: Mapping[str, Page] = MappingProxyType(
+PAGES: Mapping[str, HelpPage] = MappingProxyType(
     {
-        "winnow://help/playbook": Page(
+        "winnow://help/playbook": HelpPage(
             "playbook", "Playbook", "How to answer from the knowledge base with few calls.", "", _playbook
         ),
-        "winnow://help/sdk": Page(
+        "winnow://help/sdk": HelpPage(
             "sdk",
             "Script SDK",
             "What an execute_code script may call, use and import.",
@@ -91,14 +91,14 @@ PAGES: Mapping[str, Page] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ResourceContent:
     """What a URI may name of the session ``session_id``: a passage, or the JSON of a script's large result.
 
     Each is None where the session holds none under that URI's id.
     """
 
     session_id: str = ""
-    passage: Kept | None = None
+    passage: StoredPassage | None = None
     result: str | None = None
 
 
@@ -117,7 +117,7 @@ def listed_pages(tools: Collection[str], settings: Settings) -> list[Resource]:
     ]
 
 
-def read(uri: str, held: Held, tools: Collection[str], settings: Settings) -> ReadResourceResult:
+def read(uri: str, held: ResourceContent, tools: Collection[str], settings: Settings) -> ReadResourceResult:
     """A help page, a passage of this session, or a large result of its scripts; ``held`` is what the URI names.
 
     Raises:
@@ -155,11 +155,11 @@ def _contents(uri: str, text: str, mime_type: str) -> ReadResourceResult:
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=mime_type, text=text)])
 
 
-def _rendered(page: Page, tools: Collection[str], settings: Settings) -> str:
+def _rendered(page: HelpPage, tools: Collection[str], settings: Settings) -> str:
     return spelled(page.text(tools, settings), settings)
 
 
-def _pages(tools: Collection[str]) -> Mapping[str, Page]:
+def _pages(tools: Collection[str]) -> Mapping[str, HelpPage]:
     return {uri: page for uri, page in PAGES.items() if page.needs in ("", *tools)}
 
 

@@ -39,7 +39,7 @@ _TOKEN = re.compile(r"([0-9a-f]{32})([0-9a-f]{32})")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class SessionClaim:
     """The name of a request's connection, and the token that leads to it again; "" where the client has that."""
 
     name: str
@@ -52,17 +52,17 @@ class Tokens:
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
 
-    def new_claim(self) -> Claim:
+    def new_claim(self) -> SessionClaim:
         """The claim of a request that returned no token of ours."""
         key = secrets.token_hex(_KEY_BYTES)
-        return Claim(unproven(key), key + self._code(key))
+        return SessionClaim(unproven(key), key + self._code(key))
 
-    def claim_of(self, token: object) -> Claim | None:
+    def claim_of(self, token: object) -> SessionClaim | None:
         """The claim of a request that returned this; None where it is no token of this process."""
         match = _TOKEN.fullmatch(token) if isinstance(token, str) else None
         if match is None or not hmac.compare_digest(match[2], self._code(match[1])):
             return None
-        return Claim(proven(match[1]))
+        return SessionClaim(proven(match[1]))
 
     def _code(self, key: str) -> str:
         return hmac.digest(self._secret, key.encode("ascii"), "sha256")[:_KEY_BYTES].hex()
@@ -79,7 +79,7 @@ class Tokens:
             return {**result, "_meta": {**meta, TOKEN_META_KEY: claim.new_token}}
         return result
 
-    def _claim(self, ctx: Connection) -> Claim:
+    def _claim(self, ctx: Connection) -> SessionClaim:
         meta = (ctx.params or {}).get("_meta")
         told = meta.get(TOKEN_META_KEY) if isinstance(meta, Mapping) else None
         for token in (told, ctx.request.cookies.get(COOKIE) if ctx.request else None):
@@ -91,7 +91,7 @@ class Tokens:
 
 def new_cookie(scope: Mapping[str, Any]) -> str | None:
     """The value of the ``Set-Cookie`` header for the answer to this request; None where it needs none."""
-    claim: Claim | None = scope.get(_CLAIM)
+    claim: SessionClaim | None = scope.get(_CLAIM)
     if claim is None or not claim.new_token:
         return None
     return f"{COOKIE}={claim.new_token}; Path=/mcp; HttpOnly; SameSite=Strict"
@@ -110,7 +110,7 @@ def client_of(context: Connection) -> str:
     if is_handshake_era(context):
         return str(context.request.headers.get(_HEADER) or context.lifespan_context)
     # In the 2026 protocol nobody checks that header; a client could write another's into it.
-    claim: Claim = context.request.scope[_CLAIM]
+    claim: SessionClaim = context.request.scope[_CLAIM]
     return claim.name
 
 

@@ -34,7 +34,7 @@ _ASK_SECONDS = 3.0
 _MOST_BYTES = 4 * 1024 * 1024
 
 
-class Watch:
+class StatisticsSocket:
     """One server's socket and its lines in the log, while it is entered or until ``close``."""
 
     def __init__(self, application: Application, transport: str, every: float = _EVERY_SECONDS) -> None:
@@ -43,12 +43,12 @@ class Watch:
         self._every = every
         self._started = time.monotonic()
         self._store = application.settings.store
-        self._door: endpoint.Door | None = None
+        self._door: endpoint.Listener | None = None
         self._server: asyncio.Server | None = None
         self._task: asyncio.Task[None] | None = None
         self._told: Mapping[str, Any] = {}
 
-    async def __aenter__(self) -> Watch:
+    async def __aenter__(self) -> StatisticsSocket:
         # Nothing is opened before the server has something to tell: a host's handshake is answered first.
         self._task = asyncio.get_running_loop().create_task(self._watch())
         return self

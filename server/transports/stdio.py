@@ -35,7 +35,7 @@ from mcp_types import (
 )
 
 from server.runtime.logs import log
-from server.transports.lines import END_BYTES, LONGEST_LINE_BYTES, Unreadable, message_of, too_long
+from server.transports.lines import END_BYTES, LONGEST_LINE_BYTES, UnreadableLine, message_of, too_long
 
 # Answered at once by the SDK itself. The next line is read when that is done, so that a client which sends its
 # requests and closes its end gets these answers.
@@ -91,11 +91,11 @@ class Pipe:
         loop = asyncio.get_running_loop()
         while (line := await loop.run_in_executor(self._reader, self._line)) is not None:
             try:
-                if isinstance(line, Unreadable):
+                if isinstance(line, UnreadableLine):
                     raise line
                 if line.strip():
                     return message_of(line)
-            except Unreadable as unreadable:
+            except UnreadableLine as unreadable:
                 await self.send(unreadable.answer)
         self._is_open = False
         return None
@@ -121,7 +121,7 @@ class Pipe:
             self._is_open = False
             log("the client does not read its answers", error=type(error).__name__)
 
-    def _line(self) -> bytes | Unreadable | None:
+    def _line(self) -> bytes | UnreadableLine | None:
         """One line; what to say of it where it is too long; None at the end."""
         line = self._incoming.readline(LONGEST_LINE_BYTES + 1)
         if not line:

@@ -15,13 +15,13 @@ from server.graph.base import (
     Counts,
     Degree,
     Direction,
-    Match,
     Neighbour,
     Neighbourhood,
-    Page,
+    NodeMatch,
+    NodePage,
     Path,
     Paths,
-    Reached,
+    ReachedNode,
     Scope,
     Types,
 )
@@ -65,7 +65,7 @@ class Oracle:
             {type: types[type] for type in EDGE_TYPES if types[type]},
         )
 
-    def find(self, name: str, types: Types, limit: int) -> list[Match]:
+    def find(self, name: str, types: Types, limit: int) -> list[NodeMatch]:
         wanted = normalised(name)
         if not wanted:
             return []
@@ -74,10 +74,12 @@ class Oracle:
         aliased = {e.target for e in self.edges.values() if e.type == "ALIAS_OF" and e.source in exact} - exact
         prefix = named.keys() - exact - aliased
         kinds: Sequence[tuple[Any, Iterable[str]]] = (("name", exact), ("alias", aliased), ("prefix", prefix))
-        matches = [Match(self.nodes[id], how) for how, ids in kinds for id in self._by_title(ids)]
+        matches = [NodeMatch(self.nodes[id], how) for how, ids in kinds for id in self._by_title(ids)]
         return [match for match in matches if types is None or match.node.type in types][:limit]
 
-    def neighbours(self, ids: Sequence[str], direction: Direction, types: Types, limit: int, offset: int) -> Page:
+    def neighbours(
+        self, ids: Sequence[str], direction: Direction, types: Types, limit: int, offset: int
+    ) -> NodePage:
         rows = []
         for id in {id for id in ids if id in self.nodes}:
             for edge in self._touching(id, direction, types):
@@ -93,7 +95,7 @@ class Oracle:
                 row.edge.target,
             )
         )
-        return Page(tuple(rows[offset : offset + limit]), len(rows))
+        return NodePage(tuple(rows[offset : offset + limit]), len(rows))
 
     def expand(
         self, ids: Sequence[str], hops: int, types: Types, direction: Direction, limit: int
@@ -105,7 +107,8 @@ class Oracle:
         distances = nx.single_source_shortest_path_length(graph, "start", hops + 1)
         reached = {id: distance - 1 for id, distance in distances.items() if id != "start"}
         found = [
-            Reached(self.nodes[id], at, self._weight(id, reached, direction, types)) for id, at in reached.items()
+            ReachedNode(self.nodes[id], at, self._weight(id, reached, direction, types))
+            for id, at in reached.items()
         ]
         found.sort(key=lambda each: (each.distance, -each.weight, each.node.title, each.node.id))
         shown = {each.node.id for each in found[:limit]}

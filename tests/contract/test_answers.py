@@ -13,7 +13,7 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from server.app import Application, running
-from server.errors import Code
+from server.errors import ErrorCode
 from server.knowledge import KnowledgeBase, Library
 from server.settings import Settings, load_settings
 from server.tools import TOOLS
@@ -295,11 +295,11 @@ def _faulty() -> Library:
 
 @pytest.mark.parametrize(
     ("broken", "code"),
-    [("store", Code.BACKEND_UNAVAILABLE), ("fault", Code.INTERNAL_ERROR)],
+    [("store", ErrorCode.BACKEND_UNAVAILABLE), ("fault", ErrorCode.INTERNAL_ERROR)],
     indirect=["broken"],
 )
 async def test_what_is_broken_behind_the_tools_is_an_answer_as_the_schema_says(
-    broken: Application, era: Any, code: Code
+    broken: Application, era: Any, code: ErrorCode
 ) -> None:
     asked = {"query": QUESTION, "question": QUESTION, "passage_id": "a" * 12, "vendor_name": "acme"}
     async with Client(_server(broken), mode=era) as client:

@@ -20,7 +20,7 @@ from server.opening import open_backends
 from server.settings import load_settings
 from server.text.tokens import count_tokens
 from server.tiers import measure
-from server.tools import TOOLS, Context, Result
+from server.tools import TOOLS, Context, ToolResult
 from server.transports.dispatch import Dispatcher
 
 pytestmark = pytest.mark.anyio
@@ -136,9 +136,9 @@ async def test_a_text_that_is_much_longer_than_its_structure_is_refused(
     found = dispatcher.find("help")
     assert found is not None
 
-    async def long(context: Context, arguments: dict[str, Any]) -> Result:
+    async def long(context: Context, arguments: dict[str, Any]) -> ToolResult:
         payload = {"topic": "playbook", "text": "short", "topics": ["playbook"], "truncated": False}
-        return Result(payload, shown, "short")
+        return ToolResult(payload, shown, "short")
 
     result = await dispatcher.call(replace(found, handler=long), {}, f"client {next(_clients)}", _silent)
     assert result.is_error is not is_sent

@@ -21,7 +21,7 @@ from server.knowledge import OPERATIONS, KnowledgeBase, Library
 from server.models import Filters
 from server.opening import open_backends
 from server.retrieval.hybrid import Retriever
-from server.runtime.call_threads import Calls
+from server.runtime.call_threads import CallThreads
 from server.runtime.deadlines import CallEnded, after, check, current, within
 from server.settings import Settings
 from server.transports.dispatch import Dispatcher
@@ -187,7 +187,7 @@ async def test_opening_is_in_the_time_of_the_call_that_waits_for_it_and_goes_on(
 
 
 async def test_a_call_that_waits_for_its_place_waits_within_its_time() -> None:
-    calls, go_on, begun = Calls(at_once=2, stuck=1), threading.Event(), threading.Semaphore(0)
+    calls, go_on, begun = CallThreads(at_once=2, stuck=1), threading.Event(), threading.Semaphore(0)
 
     def block() -> None:
         begun.release()

@@ -19,7 +19,7 @@ from server.backends.graphs import cypher
 from server.backends.graphs.neo4j import Neo4jGraph
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.errors import WinnowError
-from server.graph.base import Degree, GraphStore, Rank
+from server.graph.base import Degree, GraphStore, NodeRank
 from server.graph.records import DocumentGraph, Edge, Node, by_document, normalised
 from server.ids import chunk_id, document_id, entity_id
 from tests.contract import graph_worlds as worlds
@@ -126,7 +126,7 @@ def _answers_like(store: GraphStore, expected: Oracle, scope: Any, data: st.Data
     assert found == pytest.approx(expected.ranks(seeds, types, 0.5), abs=1e-4)
     assert ranks == sorted(ranks, key=lambda rank: (-rank[1], expected.nodes[rank[0]].title, rank[0]))
     first = [(expected.nodes[id], score) for id, score in ranks[:limit]]
-    owned = [Rank(node.id, node.label, node.document_id, score) for node, score in first if node.document_id]
+    owned = [NodeRank(node.id, node.label, node.document_id, score) for node, score in first if node.document_id]
     assert store.owned_ranks(P, seeds, types, scope, iterations=60, limit=limit) == owned
 
 

@@ -19,7 +19,7 @@ from mcp_types import TextContent
 
 from server.app import running
 from server.backends.files.seal import unseal
-from server.ingest.pipeline import Report, ingest_paths
+from server.ingest.pipeline import IngestReport, ingest_paths
 from server.ingest.target import target_of
 from server.opening import catalogue_path, open_backends
 from server.settings import Settings, load_settings
@@ -67,7 +67,7 @@ def written(folder: Path, stated: list[dict[str, Any]]) -> Path:
     return folder
 
 
-def ingested(own: Settings, folder: Path) -> Report:
+def ingested(own: Settings, folder: Path) -> IngestReport:
     backends = open_backends(own, wait_for_model=True)
     try:
         return ingest_paths(target_of(own, backends, backends.embedder.ready()), [folder])

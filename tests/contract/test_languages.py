@@ -13,7 +13,7 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.models import Filters
 from server.opening import Backends, open_backends
-from server.retrieval.evaluation import Collection, by_document, measure, read_collection
+from server.retrieval.evaluation import EvaluationCollection, by_document, measure, read_collection
 from server.retrieval.hybrid import Fusion, Mode
 from server.retrieval.languages import language_of
 from server.retrieval.relevance import NOTHING
@@ -27,12 +27,12 @@ pytestmark = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.C
 
 
 @pytest.fixture(scope="module")
-def collection() -> Collection:
+def collection() -> EvaluationCollection:
     return read_collection(FOLDER)
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory, collection: Collection) -> Iterator[Backends]:
+def index(tmp_path_factory: pytest.TempPathFactory, collection: EvaluationCollection) -> Iterator[Backends]:
     settings = load_settings(store=str(tmp_path_factory.mktemp("languages")), project="all", graph="off")
     backends = open_backends(settings, wait_for_model=True)
     ingest_paths(target_of(settings, backends, backends.embedder.ready()), [collection.corpus])
@@ -40,7 +40,9 @@ def index(tmp_path_factory: pytest.TempPathFactory, collection: Collection) -> I
     backends.close()
 
 
-def ndcg(index: Backends, collection: Collection, language: str, mode: Mode, fusion: Fusion, words: int) -> float:
+def ndcg(
+    index: Backends, collection: EvaluationCollection, language: str, mode: Mode, fusion: Fusion, words: int
+) -> float:
     """Of the language's questions, or of every ``words`` of them in a row."""
     records = {
         chunk.id: document.uri.partition("#")[2]
@@ -63,7 +65,7 @@ def parts(text: str, words: int) -> list[str]:
     return [space.join(units[at : at + size]) for at in range(0, len(units) - size + 1, size)] if words else [text]
 
 
-def test_every_document_is_known_to_be_in_its_language(index: Backends, collection: Collection) -> None:
+def test_every_document_is_known_to_be_in_its_language(index: Backends, collection: EvaluationCollection) -> None:
     found = {one.uri.partition("#")[2][:2]: one.language for one in index.catalogue.documents("all")}
     assert found == {language: language for language in LANGUAGES}
     assert sum(index.catalogue.languages("all").values()) == len(collection.queries)
@@ -76,7 +78,7 @@ def test_every_document_is_known_to_be_in_its_language(index: Backends, collecti
 @pytest.mark.parametrize("fusion", ["convex", "rrf"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_both_legs_are_never_worse_than_words_alone(
-    index: Backends, collection: Collection, language: str, fusion: Fusion, words: int
+    index: Backends, collection: EvaluationCollection, language: str, fusion: Fusion, words: int
 ) -> None:
     """Whole questions, and three words of them, which leave more to the ranking; by one point at most."""
     alone = ndcg(index, collection, language, "lexical", fusion, words)

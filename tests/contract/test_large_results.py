@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from server.app import Application
-from server.sessions.result_store import KeptResults
+from server.sessions.result_store import ResultStore
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 
@@ -100,7 +100,7 @@ async def test_records_are_told_as_columns_and_what_was_printed_is_not_told_agai
 
 def test_the_least_used_leaves_first_and_everything_in_time() -> None:
     now = [0.0]
-    kept = KeptResults(60.0, max_bytes=8_000, now=lambda: now[0])
+    kept = ResultStore(60.0, max_bytes=8_000, now=lambda: now[0])
     text = "x" * 2_000
     assert [kept.put("s", name, text) for name in "abc"] == [True] * 3
     assert kept.get("s", "a") == text

@@ -28,12 +28,12 @@ from server.app import Application, running
 from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage
-from server.sessions.passage_store import URI_TEMPLATE, Scratch
+from server.sessions.passage_store import URI_TEMPLATE, PassageStore
 from server.settings import Settings, load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.http import PATH
 from server.transports.protocol import build_server
-from server.transports.resources import PAGES, Held, read
+from server.transports.resources import PAGES, ResourceContent, read
 from tests.serving import served
 
 pytestmark = pytest.mark.anyio
@@ -189,12 +189,12 @@ async def test_hostile_uris_are_refused_by_their_form(client: Client, era: Era) 
 
 @given(st.text(max_size=60) | st.text(alphabet="winow:/scrath0123456789abv{}._%", max_size=60))
 def test_any_text_is_a_page_or_is_refused(uri: str) -> None:
-    session = Scratch(10**6, 60).session("a")
+    session = PassageStore(10**6, 60).session("a")
     if uri in PAGES:
-        assert read(uri, Held(session.id), TOOLS, Settings()).contents
+        assert read(uri, ResourceContent(session.id), TOOLS, Settings()).contents
         return
     with pytest.raises(WinnowError) as caught:
-        read(uri, Held(session.id), TOOLS, Settings())
+        read(uri, ResourceContent(session.id), TOOLS, Settings())
     assert caught.value.reason in ("SCOPE_VIOLATION", "NOT_FOUND")
 
 
@@ -204,15 +204,15 @@ def passage(text: str) -> Passage:
 
 
 def test_a_passage_leaves_without_escapes_and_within_its_bound() -> None:
-    session = Scratch(10**7, 60).session("a")
+    session = PassageStore(10**7, 60).session("a")
     coloured = session.keep(passage("\x1b[31mred\x1b[0m\x07 and \ud800"), "handbook")
-    (contents,) = read(coloured.uri, Held(session.id, coloured), TOOLS, Settings()).contents
+    (contents,) = read(coloured.uri, ResourceContent(session.id, coloured), TOOLS, Settings()).contents
     assert isinstance(contents, TextResourceContents)
     assert contents.text == "red and \ufffd"
     long = session.keep(
         replace(passage(""), chunk=replace(passage("日本語" * 20_000).chunk, id="two")), "handbook"
     )
-    (contents,) = read(long.uri, Held(session.id, long), TOOLS, Settings()).contents
+    (contents,) = read(long.uri, ResourceContent(session.id, long), TOOLS, Settings()).contents
     assert isinstance(contents, TextResourceContents)
     assert MAX_EXCERPT_BYTES - 3 < len(contents.text.encode()) <= MAX_EXCERPT_BYTES
     assert ("日本語" * 20_000).startswith(contents.text)

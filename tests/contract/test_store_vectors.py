@@ -30,7 +30,7 @@ from server.backends.base import (
 )
 from server.backends.vectors import edge
 from server.backends.vectors.edge import EdgeStore
-from server.backends.vectors.qdrant import MEMORY, Layout, QdrantStore, _wait
+from server.backends.vectors.qdrant import MEMORY, CollectionLayout, QdrantStore, _wait
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Document, DocumentType, Filters
@@ -444,7 +444,9 @@ def test_a_collection_from_before_a_filter_gets_its_index(tmp_path: Path) -> Non
 @pytest.mark.skipif(not SERVER, reason="WINNOW_TEST_QDRANT_URL names no server")
 def test_a_new_collection_is_laid_out_as_the_settings_say() -> None:
     name = f"winnow-test-{secrets.token_hex(4)}"
-    store = QdrantStore(SERVER, DIMENSION, collection=name, layout=Layout(shards=2, replicas=1, on_disk=False))
+    store = QdrantStore(
+        SERVER, DIMENSION, collection=name, layout=CollectionLayout(shards=2, replicas=1, on_disk=False)
+    )
     config = store._client.get_collection(name).config
     store.close()
     assert (config.params.shard_number, config.params.replication_factor) == (2, 1)

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from server.bench.tokens import report
-from server.bench.tokens.collection import Collection
+from server.bench.tokens.collection import TaskCollection
 from server.bench.tokens.measuring import Trial, asked, figures, measure
 from server.bench.tokens.task import load
 from server.commands.bench.tokens import _index, run
@@ -82,7 +82,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str,
     for name, text in PAGES.items():
         (folder / "k8s_docs" / "md" / name).write_text(text, encoding="utf-8")
     (folder / "tasks.toml").write_text(TASKS, encoding="utf-8")
-    collection = Collection("k8s_docs", folder / "k8s_docs")
+    collection = TaskCollection("k8s_docs", folder / "k8s_docs")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("WINNOW_EMBEDDING", "off")
         settings = load_settings(store=folder / "store", project=collection.project)
@@ -140,7 +140,7 @@ def test_a_transcript_that_knows_the_answer_is_refused(tmp_path: Path) -> None:
     )
     tasks = {task.id: task for task in load(tmp_path)}
     with pytest.raises(WinnowError, match="'needle': a transcript already says forty jobs"):
-        asked(tasks["needle"], Collection("k8s_docs", tmp_path))
+        asked(tasks["needle"], TaskCollection("k8s_docs", tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ def test_a_store_that_a_killed_ingest_left_is_opened_and_told(copied: Settings, 
     assert (finding.ok, finding.essential, "winnow ingest" in finding.advice) == (False, False, True)
 
 
-def _held_on(watch: seal.Watch) -> None:
+def _held_on(watch: seal.SealCheck) -> None:
     until = time.monotonic() + 120
     while time.monotonic() < until:
         watch.hold()
@@ -251,7 +251,7 @@ def test_large_files_are_compared_while_searches_go_on(copied: Settings, monkeyp
     monkeypatch.setattr(seal, "AT_ONCE", 0)
     monkeypatch.setattr(seal, "_LATER_SECONDS", 0.0)
     file = _harmed(copied, "catalogue.sqlite3")
-    watch = seal.Watch(copied.store, damaged)
+    watch = seal.SealCheck(copied.store, damaged)
     watch.start()
     with pytest.raises(WinnowError, match=re.escape(str(file))):
         _held_on(watch)

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.commands.graph import app
 from server.commands.graph.drawing import page, svg
-from server.commands.graph.portrait import Group, Portrait, Row
+from server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
 from server.commands.ingest import app as ingest
 from server.graph.exchange import NODES, read, write
 from server.graph.records import EDGE_TYPES, LABELS, Node
@@ -213,7 +213,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
 @given(title=st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=200))
 def test_a_drawing_is_well_formed_whatever_things_are_called(title: str) -> None:
     id = chunk_id("p", "a", (), "", 0)
-    rows = tuple(Row(Node(id, label, "type", title, anchor=title), title, 1.0, 1) for label in LABELS)
-    portrait = Portrait(Node(id, "Entity", "term", title), (Group("MENTIONS", "in", "in", rows, 9),), ())
+    rows = tuple(NeighbourRow(Node(id, label, "type", title, anchor=title), title, 1.0, 1) for label in LABELS)
+    portrait = Portrait(Node(id, "Entity", "term", title), (RelationGroup("MENTIONS", "in", "in", rows, 9),), ())
     assert ElementTree.fromstring(svg(portrait)).tag == f"{SVG}svg"
     assert page(portrait).count("<script") == 0

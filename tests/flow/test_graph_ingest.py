@@ -13,7 +13,7 @@ from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.errors import WinnowError
 from server.graph.records import DocumentGraph
 from server.ingest.graph import GraphReport, GraphRun
-from server.ingest.pipeline import Graphing, Target, ingest_paths
+from server.ingest.pipeline import GraphTarget, Target, ingest_paths
 from server.ingest.target import target_of
 from server.opening import Backends, open_backends
 from server.settings import Settings, load_settings
@@ -111,7 +111,7 @@ def graph(target: Target) -> list[DocumentGraph]:
 def fresh(target: Target, tmp_path: Path) -> list[DocumentGraph]:
     """The same documents drawn into a store of its own."""
     store = SqliteGraph(tmp_path / "fresh.sqlite3")
-    graphing = Graphing(store, LedgerFile(tmp_path / "ledger.sqlite3", ""))
+    graphing = GraphTarget(store, LedgerFile(tmp_path / "ledger.sqlite3", ""))
     GraphRun(target.project, target.catalogue, graphing).bring_up()
     found = list(store.export(target.project))
     store.close()
@@ -266,7 +266,7 @@ def test_what_one_graph_store_holds_says_nothing_of_another(
     """Whoever moves to a server and back finds each graph as it was left, and brought up to date."""
     drawn(target, docs)
     assert target.graph
-    other = Graphing(SqliteGraph(tmp_path / "other.sqlite3"), LedgerFile(store / "ledger.sqlite3", "bolt:"))
+    other = GraphTarget(SqliteGraph(tmp_path / "other.sqlite3"), LedgerFile(store / "ledger.sqlite3", "bolt:"))
     report = drawn(replace(target, graph=other), docs)
     assert report
     assert (report.documents, list(other.store.export(target.project))) == (4, graph(target))

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from server.app import Application
-from server.backends.files.lock import ENGINE, Lock
+from server.backends.files.lock import ENGINE, StoreLock
 from server.engine import client as engine_client
 from server.engine import endpoint
 from server.engine.client import EngineKnowledge
-from server.engine.service import Host
+from server.engine.service import EngineService
 from server.errors import WinnowError
 from server.knowledge import OPERATIONS
 from server.runtime.call_threads import AT_ONCE
@@ -97,9 +97,9 @@ async def answers(kb: EngineKnowledge) -> bool:
 
 
 @asynccontextmanager
-async def mute(store: Path) -> AsyncIterator[endpoint.Door]:
+async def mute(store: Path) -> AsyncIterator[endpoint.Listener]:
     """A socket where connections are taken by the kernel and nobody answers."""
-    lock, door = Lock(store, ENGINE), endpoint.listening(store)
+    lock, door = StoreLock(store, ENGINE), endpoint.listening(store)
     try:
         yield door
     finally:
@@ -136,11 +136,11 @@ async def _silent(seconds: float, message: str) -> None:
 
 
 @asynccontextmanager
-async def hosted(world: World) -> AsyncIterator[tuple[Host, EngineKnowledge]]:
+async def hosted(world: World) -> AsyncIterator[tuple[EngineService, EngineKnowledge]]:
     """The library of the world behind a host in this process, and a client of it."""
     store = world.settings.store
-    lock, door = Lock(store, ENGINE), endpoint.listening(store)
-    host = Host(world.settings, world.library, lambda *_: {})
+    lock, door = StoreLock(store, ENGINE), endpoint.listening(store)
+    host = EngineService(world.settings, world.library, lambda *_: {})
     serving = asyncio.create_task(host.serve(door))
     kb = EngineKnowledge(world.settings, waits_for_model=False)
     try:

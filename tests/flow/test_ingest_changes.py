@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 from server.commands.ingest import app
 from server.errors import WinnowError
-from server.ingest.pipeline import Progress, RawDocument, Report, Target, ingest_documents, ingest_paths
+from server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents, ingest_paths
 from server.models import Filters
 from server.opening import Backends, open_backends
 from server.settings import load_settings
 
-Ingest = Callable[..., Report]
+Ingest = Callable[..., IngestReport]
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
-def counts(report: Report) -> tuple[int, int, int]:
+def counts(report: IngestReport) -> tuple[int, int, int]:
     return report.documents, report.unchanged, report.deleted
 
 

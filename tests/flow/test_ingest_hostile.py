@@ -23,9 +23,9 @@ from server.backends.graphs.ledger import LedgerFile
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.commands.ingest import app
 from server.graph.records import DocumentGraph
-from server.ingest.embedding import Embedding, points
-from server.ingest.graph import Graphing, GraphRun
-from server.ingest.pipeline import Progress, RawDocument, Report, Target, ingest_documents, ingest_paths
+from server.ingest.embedding import EmbeddingStage, points
+from server.ingest.graph import GraphRun, GraphTarget
+from server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents, ingest_paths
 from server.models import Chunk, Document
 from tests.hostile_files import FILES, MIB, write
 
@@ -45,7 +45,7 @@ def uris(target: Target) -> set[str]:
     return {each.uri for each in target.catalogue.documents("p")}
 
 
-def reasons(report: Report) -> dict[str, str]:
+def reasons(report: IngestReport) -> dict[str, str]:
     return {failure.name.partition(":")[0]: failure.reason for failure in report.failures}
 
 
@@ -110,13 +110,13 @@ def test_links_lead_nowhere(target: Target, folder: Path, tmp_path: Path) -> Non
 
 def test_a_file_that_became_a_link_or_a_pipe_or_went_is_named(target: Target, folder: Path) -> None:
     """What stands there when it is opened counts, not what the walk saw."""
-    from server.ingest.documents import Unreadable
+    from server.ingest.documents import UnreadableFile
     from server.ingest.readers import read
 
     (folder / "link.md").symlink_to(folder / "a_good.md")
     os.mkfifo(folder / "pipe.md")
     for name, reason in (("link.md", "a link, not a file"), ("pipe.md", "a named pipe, not a file")):
-        with pytest.raises(Unreadable, match=reason):
+        with pytest.raises(UnreadableFile, match=reason):
             list(read(folder / name, name))
     with pytest.raises(FileNotFoundError):
         list(read(folder / "gone.md", "gone.md"))
@@ -172,10 +172,10 @@ def test_markup_that_would_stall_the_ingest_dies_alone(
 
 
 def test_what_parses_markup_has_no_secrets_and_bounds(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    from server.ingest.parsing.parser import Apart
+    from server.ingest.parsing.parser import ParserProcess
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    with Apart() as apart:
+    with ParserProcess() as apart:
         assert [one.title for one in apart.parse("html", "<title>A</title>", "a") if isinstance(one, RawDocument)]
         assert apart._child is not None
         pid = apart._child.pid
@@ -237,7 +237,7 @@ def test_the_points_of_a_huge_document_are_computed_and_written_in_portions() ->
     document = Document("0" * 12, "p", "a.md", "/d", "", "text", "")
     rows = [(document, Chunk(f"c{at}", document.id, at, (), f"word {at}", 0, 1, 1)) for at in range(3_000)]
     embedder = Counting()
-    with Embedding(embedder) as embedding:
+    with EmbeddingStage(embedder) as embedding:
         portions = embedding.begin(rows).portions()
         first = next(portions)
         assert (len(first), embedder.texts < 1_000) == (512, True)
@@ -268,7 +268,7 @@ def test_graphs_of_large_documents_are_written_a_few_at_a_time(
 
     pages = [RawDocument(f"{at}.md", "markdown", "", "# a\n\nb\n\n" * 60) for at in range(6)]
     assert ingest_documents(target, "lib", pages).failures == ()
-    graphing = Graphing(Noting(tmp_path / "graph.sqlite3"), LedgerFile(tmp_path / "ledger.sqlite3", ""))
+    graphing = GraphTarget(Noting(tmp_path / "graph.sqlite3"), LedgerFile(tmp_path / "ledger.sqlite3", ""))
     report = GraphRun("p", target.catalogue, graphing).bring_up()
     assert (report and report.documents, sum(sizes), max(sizes)) == (6, 6, 1)
 

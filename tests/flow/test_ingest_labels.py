@@ -1,4 +1,4 @@
-"""Labels of documents: their own words first, then what the ingest says, and the index always agrees."""
+"""DefaultLabels of documents: their own words first, then what the ingest says, and the index always agrees."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.backends.base import Changes
+from server.backends.base import CatalogueChanges
 from server.backends.catalogue import Catalogue
 from server.commands.ingest import app
-from server.ingest.pipeline import Labels, RawDocument, Report, Target, ingest_documents, ingest_paths
+from server.ingest.pipeline import DefaultLabels, IngestReport, RawDocument, Target, ingest_documents, ingest_paths
 from server.models import Document, Filters
 from server.opening import Backends, catalogue_path
 from server.settings import load_settings
@@ -37,7 +37,7 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
-def counts(report: Report) -> tuple[int, int, int]:
+def counts(report: IngestReport) -> tuple[int, int, int]:
     return report.documents, report.unchanged, report.chunks
 
 
@@ -73,7 +73,7 @@ def assert_index_agrees(backends: Backends) -> None:
 def test_an_ingest_labels_what_states_no_label_and_leaves_the_rest(
     target: Target, backends: Backends, docs: Path
 ) -> None:
-    ingest_paths(target, [docs], labels=Labels("v2", "prod", "acme/web"))
+    ingest_paths(target, [docs], labels=DefaultLabels("v2", "prod", "acme/web"))
     assert in_catalogue(target) == {
         "c.jsonl#1": ("v2", "scratch", "acme/web"),
         "c.jsonl#2": ("v2", "prod", "acme/web"),
@@ -94,26 +94,26 @@ def test_without_labels_a_document_is_in_no_scope(target: Target, backends: Back
 def test_the_same_files_with_another_flag_change_the_documents_concerned_and_no_others(
     target: Target, backends: Backends, docs: Path
 ) -> None:
-    ingest_paths(target, [docs], labels=Labels(environment="prod"))
+    ingest_paths(target, [docs], labels=DefaultLabels(environment="prod"))
     generation = target.catalogue.generation("p")
-    again = ingest_paths(target, [docs], labels=Labels(environment="prod"))
+    again = ingest_paths(target, [docs], labels=DefaultLabels(environment="prod"))
     assert (counts(again), target.catalogue.generation("p")) == ((0, 5, 0), generation)
     # Two documents take the environment of the ingest, each is one chunk, and each point is written again.
-    assert counts(ingest_paths(target, [docs], labels=Labels(environment="dev"))) == (2, 3, 2)
+    assert counts(ingest_paths(target, [docs], labels=DefaultLabels(environment="dev"))) == (2, 3, 2)
     assert in_index(backends, environment="dev") == {"half.md", "plain.md", "c.jsonl#2"}
     assert_index_agrees(backends)
 
 
 def test_labels_hold_for_one_run_and_none_means_none(target: Target, backends: Backends, docs: Path) -> None:
-    ingest_paths(target, [docs], labels=Labels("v2", "prod", "acme/web"))
+    ingest_paths(target, [docs], labels=DefaultLabels("v2", "prod", "acme/web"))
     ingest_paths(target, [docs])
     assert in_catalogue(target)["plain.md"] == ("", "", "")
     assert_index_agrees(backends)
 
 
 def test_a_part_of_a_source_may_have_labels_of_its_own(target: Target, backends: Backends, docs: Path) -> None:
-    ingest_paths(target, [docs], labels=Labels(environment="prod"))
-    ingest_paths(target, [docs / "plain.md"], labels=Labels(environment="scratch"))
+    ingest_paths(target, [docs], labels=DefaultLabels(environment="prod"))
+    ingest_paths(target, [docs / "plain.md"], labels=DefaultLabels(environment="scratch"))
     assert in_catalogue(target)["plain.md"] == ("", "scratch", "")
     assert in_catalogue(target)["c.jsonl#2"] == ("", "prod", "")
     assert_index_agrees(backends)
@@ -133,7 +133,7 @@ def test_an_environment_that_no_scope_can_name_is_kept_and_told(
     target: Target, backends: Backends, docs: Path
 ) -> None:
     (docs / "half.md").write_text(PAGES["half.md"].replace("dev", "production"))
-    (warning,) = ingest_paths(target, [docs], labels=Labels(environment="prod")).warnings
+    (warning,) = ingest_paths(target, [docs], labels=DefaultLabels(environment="prod")).warnings
     assert warning == (
         "documents whose environment is none of dev, prod and scratch: 1 (first: 'half.md', 'production'); "
         "no scope can name it, so every scope with an environment leaves them out"
@@ -150,7 +150,7 @@ class Stopped(BaseException):
 class StoppingCatalogue(Catalogue):
     """A catalogue whose process dies before its next change: what was to be written then never is."""
 
-    def apply(self, changes: Changes) -> None:
+    def apply(self, changes: CatalogueChanges) -> None:
         if changes.entries:
             raise Stopped
         super().apply(changes)
@@ -160,7 +160,7 @@ class StoppingCatalogue(Catalogue):
 def test_an_ingest_that_dies_between_the_stores_leaves_no_document_in_a_scope_it_is_not_in(
     target: Target, backends: Backends, docs: Path, tmp_path: Path, after: str
 ) -> None:
-    before, during = Labels(environment="dev"), Labels(environment="prod")
+    before, during = DefaultLabels(environment="dev"), DefaultLabels(environment="prod")
     ingest_paths(target, [docs], labels=before)
     stopping = StoppingCatalogue(catalogue_path(load_settings(store=tmp_path / "store")))
     with pytest.raises(Stopped):
@@ -239,10 +239,10 @@ def test_a_label_that_no_scope_could_name_is_refused_before_anything_is_read(
 def test_forced_labels_win_over_what_documents_claim(target: Target, backends: Backends, docs: Path) -> None:
     """In the catalogue and in every filter; a label that is not given stays the document's own."""
     (docs / "claims.md").write_text("---\ndoc_tag: public\nenvironment: prod\n---\nThe proxy is open.\n")
-    ingest_paths(target, [docs], labels=Labels("v2", "scratch"))
+    ingest_paths(target, [docs], labels=DefaultLabels("v2", "scratch"))
     assert in_catalogue(target)["claims.md"] == ("public", "prod", "")
     assert in_index(backends, environment="scratch") == {"plain.md", "c.jsonl#1", "c.jsonl#2"}
-    forced = Labels("v2", "scratch", forced=True)
+    forced = DefaultLabels("v2", "scratch", forced=True)
     assert ingest_paths(target, [docs], labels=forced).documents == 3  # those that claim something else
     assert {labels[:2] for labels in in_catalogue(target).values()} == {("v2", "scratch")}
     assert in_catalogue(target)["stated.md"] == ("v2", "scratch", "acme/app")

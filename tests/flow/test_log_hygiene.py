@@ -23,7 +23,7 @@ from server.engine import endpoint
 from server.runtime.logs import log, set_up_logs
 from server.settings import load_settings
 from server.tools import TOOLS
-from server.tools.base import Context, Result
+from server.tools.base import Context, ToolResult
 from server.transports.dispatch import Dispatcher
 from tests.flow.test_stdio import MODERN, Pipe
 
@@ -151,11 +151,11 @@ async def test_a_fault_of_ours_is_logged_with_its_place_and_none_of_its_words(
     """A handler that raises, and one whose answer has another shape than it promises, each with foreign words."""
     settings = load_settings(store=store, project="handbook", execute_code="off", embedding="off")
 
-    async def raises(context: Context, arguments: dict[str, Any]) -> Result:
+    async def raises(context: Context, arguments: dict[str, Any]) -> ToolResult:
         raise KeyError(f"no {arguments['query']}") from ValueError(CANARY)
 
-    async def answers(context: Context, arguments: dict[str, Any]) -> Result:
-        return Result({"results": CANARY, "count": CANARY, "mode": CANARY}, CANARY, CANARY)
+    async def answers(context: Context, arguments: dict[str, Any]) -> ToolResult:
+        return ToolResult({"results": CANARY, "count": CANARY, "mode": CANARY}, CANARY, CANARY)
 
     known = next(tool for tool in TOOLS if tool.name == "semantic_search")
     async with running(settings, wait_for_model=False) as application:

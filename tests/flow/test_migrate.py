@@ -189,7 +189,7 @@ def held(store: VectorStore) -> dict[str, Point]:
     return {one.chunk_id: one for page in store.points() for one in page}
 
 
-def moved(source: VectorStore, target: VectorStore, folder: Path, origin: str = "one") -> migration.Moved:
+def moved(source: VectorStore, target: VectorStore, folder: Path, origin: str = "one") -> migration.MoveReport:
     mark = migration.begin(folder, "", origin)
     return migration.move_vectors(source, target, folder, mark, quiet)
 

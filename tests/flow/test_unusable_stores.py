@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from server.app import Application, knowledge
-from server.backends.files.lock import ENGINE, HOLDER, STARTER, WRITER, Lock
+from server.backends.files.lock import ENGINE, HOLDER, STARTER, WRITER, StoreLock
 from server.backends.files.store_folder import FILES, existing, prepared, refused
 from server.engine import endpoint
 from server.errors import WinnowError
@@ -203,7 +203,7 @@ def opened(tmp_path: Path) -> Iterator[Path]:
     before = os.umask(0o022)
     open_backends(settings_of(store, graph="auto"), wait_for_model=False).close()
     for kind in LOCKS:
-        Lock(store, kind).release()
+        StoreLock(store, kind).release()
     os.umask(before)
     return store
 

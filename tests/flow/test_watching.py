@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from server.engine import endpoint
-from server.runtime.metrics import BUCKETS, Figures
+from server.runtime.metrics import BUCKETS, Metrics
 from server.runtime.openmetrics import open_metrics
 from server.transports.statistics import asked, brief
 from tests.flow.test_stdio import Pipe
@@ -121,7 +121,7 @@ def test_a_socket_that_a_dead_server_left_is_put_away(tmp_path: Path) -> None:
 
 
 def test_metrics_say_calls_times_and_tokens_in_the_form_that_collectors_read() -> None:
-    figures = Figures()
+    figures = Metrics()
     figures.answered("kb.search", 120, 480, failed=False)
     for verdict, seconds in (("ok", 0.004), ("ok", 0.3), ("TIMEOUT", 60.0)):
         figures.called("kb.search", verdict, seconds)
@@ -151,7 +151,7 @@ def test_metrics_say_calls_times_and_tokens_in_the_form_that_collectors_read() -
 
 
 def test_the_line_of_the_log_sums_the_figures_up() -> None:
-    figures = Figures()
+    figures = Metrics()
     figures.answered("help", 10, 40, failed=False)
     figures.answered("kb.search", 30, 90, failed=True)
     figures.called("help", "ok", 0.1)

@@ -24,20 +24,20 @@ def decoded(data: bytes, limits: Limits = LIMITS) -> frames.Frame | None:
     except frames.ProtocolError:
         return None
     match frame:
-        case frames.Call(method, params, each):
+        case frames.CallFrame(method, params, each):
             assert len(data) <= limits.request_bytes
             assert (type(method), len(method) <= frames.METHOD_CHARS, type(params)) == (str, True, dict)
             assert len(each) <= frames.BATCH_CALLS
             for value in (method, params, *each):
                 is_plain(value, limits.nesting)
-        case frames.Out(text):
+        case frames.OutputFrame(text):
             assert 0 < len(text) <= frames.OUT_CHARS
             text.encode()
-        case frames.Result(value, text):
+        case frames.ResultFrame(value, text):
             is_plain(value, limits.nesting)
             if text is not None and len(data) <= limits.result_bytes:
                 assert text == frames.dump(value).decode()
-        case frames.Failure(status, error):
+        case frames.FailureFrame(status, error):
             assert status in frames.FINAL_STATUSES
             assert all(len(text) <= frames.ERROR_CHARS for text in error.values() if isinstance(text, str))
             is_plain(error, 1)
@@ -84,7 +84,7 @@ def encoded(value: Any) -> tuple[Any, results.NotData | None]:
         return None, None  # the object's own: raised by its methods, or by builtins that it lied to
     is_plain(data, LIMITS.nesting)
     arrived = frames.decode(frames.dump({"result": data}), replace(LIMITS, result_bytes=64 * MIB))
-    assert arrived == frames.Result(data, frames.dump(data).decode())
+    assert arrived == frames.ResultFrame(data, frames.dump(data).decode())
     return data, None
 
 

@@ -67,7 +67,7 @@ class _Keeper:
         except frames.ProtocolError as error:
             self.broken.append(f"a child that nobody broke into breaks the protocol: {error}")
         else:
-            self.printed += [said.text] if isinstance(said, frames.Out) else []
+            self.printed += [said.text] if isinstance(said, frames.OutputFrame) else []
 
     def receive(self) -> Any:
         return {"ok": _PAGE}
@@ -133,7 +133,7 @@ class Worker:
         _watching[:], self._listener.heard = [watch], heard
         try:
             ending = frames.decode(script.run(_job(source), keeper, fence=True), LIMITS)
-            word = ending.status if isinstance(ending, frames.Failure) else "ok"
+            word = ending.status if isinstance(ending, frames.FailureFrame) else "ok"
         except BaseException as error:
             word = "escaped"
             heard.append(f"script.run raised {_told(error)}")
@@ -214,7 +214,7 @@ def _instrument() -> None:
 
 
 def _error_of(ending: frames.Frame) -> list[Any]:
-    if not isinstance(ending, frames.Failure):
+    if not isinstance(ending, frames.FailureFrame):
         return [None, None, None]
     return [ending.error["type"], ending.error["message"], ending.error.get("line")]
 

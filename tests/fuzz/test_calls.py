@@ -114,7 +114,7 @@ def _item(choices: Choices) -> Any:
     return choices.one([choices.one(_SCALARS), ["handbook"], [choices.one(_SCALARS)], [[]], {}, ["a"] * 60])
 
 
-def call(choices: Choices) -> frames.Call:
+def call(choices: Choices) -> frames.CallFrame:
     """A call as the keeper decoded it: near to what an operation takes, or anything that passes the decoder."""
     method = choices.one(_METHODS)
     if choices.chance(5):
@@ -124,12 +124,12 @@ def call(choices: Choices) -> frames.Call:
                 b'{"call":' + json.dumps(method).encode() + b',"params":' + params + b"}", LIMITS
             )
         except frames.ProtocolError:
-            return frames.Call(method, {})
-        assert isinstance(decoded, frames.Call)
+            return frames.CallFrame(method, {})
+        assert isinstance(decoded, frames.CallFrame)
         return decoded
     known = [*_FIELDS] if choices.chance(4) else _TAKES.get(method, ["query"])
     names = [*(_NEEDS.get(method) or ["query"]), *(choices.one(known) for _ in range(choices.below(5)))]
-    return frames.Call(method, {name: _FIELDS.get(name, _item)(choices) for name in names})
+    return frames.CallFrame(method, {name: _FIELDS.get(name, _item)(choices) for name in names})
 
 
 def _known_as(passage_id: str, value: Any) -> Any:

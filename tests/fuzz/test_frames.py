@@ -90,7 +90,7 @@ def test_a_frame_of_eight_megabytes_takes_forty_at_most(unit: bytes) -> None:
 def test_as_many_values_as_are_parsed_take_forty_megabytes_at_most(unit: bytes) -> None:
     starts = sum(map(unit.count, (b",", b":", b"[", b"{")))
     data = _filled(unit, (frames.RESULT_NODES // starts - 3) * len(unit))
-    assert isinstance(frames.decode(data, WIDE), frames.Result)
+    assert isinstance(frames.decode(data, WIDE), frames.ResultFrame)
     assert _peak(data, WIDE) <= 40 * MIB
 
 
@@ -107,7 +107,7 @@ def test_counting_takes_time_in_proportion(unit: bytes, size: int) -> None:
 def test_commas_in_a_text_are_no_values() -> None:
     text = ',[{:"' * 100_000
     data = frames.dump({"result": text})
-    assert frames.decode(data, WIDE) == frames.Result(text, json.dumps(text))
+    assert frames.decode(data, WIDE) == frames.ResultFrame(text, json.dumps(text))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_commas_in_a_text_are_no_values() -> None:
 )
 def test_the_text_of_a_result_is_the_keepers_own(data: bytes, value: Any, text: str) -> None:
     """What is counted is what leaves, whatever the child wrote."""
-    assert frames.decode(data, LIMITS) == frames.Result(value, text)
+    assert frames.decode(data, LIMITS) == frames.ResultFrame(value, text)
 
 
 @pytest.mark.parametrize("data", [b'{"out":""}', b'{"call":"\\ud800","params":{}}', b'{"call":"","params":[]}'])

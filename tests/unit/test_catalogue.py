@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.base import Changes, Entry, Known
+from server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
 from server.backends.catalogue import SCHEMA_VERSION, Catalogue
 from server.backends.sqlite import connect
 from server.errors import WinnowError
@@ -28,7 +28,7 @@ def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
     opened.close()
 
 
-def entry(uri: str, *texts: str, project: str = "p", embedding: str = "m/1") -> Entry:
+def entry(uri: str, *texts: str, project: str = "p", embedding: str = "m/1") -> CatalogueEntry:
     id = document_id(project, uri)
     document = Document(
         id,
@@ -45,14 +45,14 @@ def entry(uri: str, *texts: str, project: str = "p", embedding: str = "m/1") -> 
         Chunk(chunk_id(project, uri, ("H",), text, 0), id, n, ("H",), text, 0, len(text), 1)
         for n, text in enumerate(texts)
     )
-    return Entry(document, " ".join(texts), chunks, uri, embedding, "context")
+    return CatalogueEntry(document, " ".join(texts), chunks, uri, embedding, "context")
 
 
-def changes(*entries: Entry, project: str = "p", deleted: tuple[str, ...] = ()) -> Changes:
-    return Changes(project, "/docs", entries, deleted)
+def changes(*entries: CatalogueEntry, project: str = "p", deleted: tuple[str, ...] = ()) -> CatalogueChanges:
+    return CatalogueChanges(project, "/docs", entries, deleted)
 
 
-def begun(catalogue: Catalogue, *entries: Entry, project: str = "p") -> None:
+def begun(catalogue: Catalogue, *entries: CatalogueEntry, project: str = "p") -> None:
     catalogue.begin(project)
     catalogue.apply(changes(*entries, project=project))
 
@@ -67,7 +67,7 @@ def test_what_went_in_comes_out(catalogue: Catalogue) -> None:
         one.chunks[1].id: Passage(one.chunks[1], one.document)
     }
     assert catalogue.known("p") == [
-        Known(one.document.id, "a.md", "/docs", "a.md", one.document.content_hash, "context", "m/1")
+        IndexedDocument(one.document.id, "a.md", "/docs", "a.md", one.document.content_hash, "context", "m/1")
     ]
     assert (catalogue.chunk_ids("p"), catalogue.chunk_count()) == (sorted(c.id for c in one.chunks), 2)
 
@@ -92,7 +92,7 @@ def test_the_generation_grows_with_every_change_and_with_nothing_else(catalogue:
     seen = [catalogue.generation("p")]
     begun(catalogue, entry("a.md", "x"))
     seen.append(catalogue.generation("p"))
-    catalogue.apply(Changes("p", "/docs", stamps={"a.md": "1:2"}))
+    catalogue.apply(CatalogueChanges("p", "/docs", stamps={"a.md": "1:2"}))
     catalogue.finish("p")
     seen.append(catalogue.generation("p"))
     catalogue.apply(changes(deleted=(document_id("p", "a.md"),)))
@@ -124,9 +124,9 @@ def test_a_change_that_fails_leaves_nothing_behind(catalogue: Catalogue) -> None
 
 
 def test_stamps_are_kept_per_source_and_can_be_forgotten(catalogue: Catalogue) -> None:
-    catalogue.apply(Changes("p", "/docs", stamps={"a.md": "1", "b.md": "2"}))
-    catalogue.apply(Changes("p", "/other", stamps={"a.md": "3"}))
-    catalogue.apply(Changes("p", "/docs", stamps={"a.md": None}))
+    catalogue.apply(CatalogueChanges("p", "/docs", stamps={"a.md": "1", "b.md": "2"}))
+    catalogue.apply(CatalogueChanges("p", "/other", stamps={"a.md": "3"}))
+    catalogue.apply(CatalogueChanges("p", "/docs", stamps={"a.md": None}))
     assert (catalogue.stamps("p", "/docs"), catalogue.stamps("p", "/other")) == ({"b.md": "2"}, {"a.md": "3"})
 
 
@@ -281,7 +281,7 @@ def test_a_catalogue_of_the_first_layout_is_brought_up_to_date_and_keeps_everyth
         assert opened.passages(["c1"], "p") == {
             "c1": Passage(Chunk("c1", "d1", 0, ("H",), "words", 0, 5, 1), document)
         }
-        assert opened.known("p") == [Known("d1", "a.md", "/docs", "a.md", "hash", "context", "m/1")]
+        assert opened.known("p") == [IndexedDocument("d1", "a.md", "/docs", "a.md", "hash", "context", "m/1")]
         assert (opened.identity, opened.generation("p"), opened.stamps("p", "/docs")) == (
             "0123abcd",
             7,

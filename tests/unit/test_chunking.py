@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from server.ingest.chunking import LARGEST, chunk, indexed_text
-from server.ingest.documents import Unreadable
+from server.ingest.documents import UnreadableFile
 from server.models import Chunk, Document, DocumentType
 from server.text.tokens import count_tokens
 
@@ -155,5 +155,5 @@ def test_a_document_of_too_many_chunks_is_refused(
 ) -> None:
     monkeypatch.setattr("server.ingest.chunking.MOST_CHUNKS", 40)
     assert len(chunks(text, type)) <= 40
-    with pytest.raises(Unreadable, match="makes more than 40 passages"):
+    with pytest.raises(UnreadableFile, match="makes more than 40 passages"):
         chunks(text * 50, type)

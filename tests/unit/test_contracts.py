@@ -22,7 +22,7 @@ from server.contracts import (
     parse,
     wire_schema,
 )
-from server.errors import Code, WinnowError
+from server.errors import ErrorCode, WinnowError
 from server.knowledge import OPERATIONS
 from server.tools import TOOLS
 
@@ -119,7 +119,7 @@ def test_a_wrong_argument_is_refused_with_its_name_and_what_it_takes(
 ) -> None:
     with pytest.raises(WinnowError) as caught:
         parse(SemanticSearch, arguments)
-    assert caught.value.code is Code.INVALID_ARGUMENT
+    assert caught.value.code is ErrorCode.INVALID_ARGUMENT
     assert caught.value.message.startswith(message)
     assert len(caught.value.message) < 1000
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from server.backends import sqlite
-from server.backends.base import Changes, Entry
+from server.backends.base import CatalogueChanges, CatalogueEntry
 from server.backends.catalogue import Binding, Catalogue
 from server.backends.files import seal
 from server.backends.graphs.ledger import LedgerFile
@@ -32,9 +32,9 @@ Call = Callable[[Any], object]
 SIZES = count(20_000, 20_000)
 
 
-def _entry() -> Entry:
+def _entry() -> CatalogueEntry:
     document = Document(ID, P, URI, "/docs", "A", "markdown", "hash", tags=("a",), metadata={"n": 1})
-    return Entry(
+    return CatalogueEntry(
         document, "x" * next(SIZES), (Chunk(CHUNK, ID, 0, ("H",), "words", 0, 5, 1),), URI, "m/1", "context"
     )
 
@@ -52,7 +52,7 @@ def _within(catalogue: Catalogue) -> None:
 
 # How each public method is called; a method without a row here fails the first test.
 CATALOGUE: Mapping[str, Call] = {
-    "apply": lambda one: one.apply(Changes(P, "/docs", [_entry()], (), {URI: "1"})),
+    "apply": lambda one: one.apply(CatalogueChanges(P, "/docs", [_entry()], (), {URI: "1"})),
     "begin": lambda one: one.begin(P),
     "bind": lambda one: one.bind(Binding("vectors", 384)),
     "binding": lambda one: one.binding,

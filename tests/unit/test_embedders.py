@@ -17,7 +17,7 @@ import pytest
 from server.backends.models.embedders import LazyEmbedder, install_model, load_embedder
 from server.backends.models.onnx_folder import OnnxFolder, languages_of
 from server.backends.models.openai_api import AT_ONCE, OpenAIEndpoint
-from server.backends.models.scheduler import FEW, RightOfWay, Turns
+from server.backends.models.scheduler import FEW, EmbeddingScheduler, PriorityGate
 from server.errors import WinnowError
 from server.settings import load_settings
 from tests.patience import LIMIT
@@ -274,7 +274,7 @@ def test_an_ingest_lets_a_question_go_first() -> None:
         began.append(text)
         return np.zeros(1, dtype=np.float32)
 
-    turns = Turns(embed_one)
+    turns = EmbeddingScheduler(embed_one)
     asking = threading.Thread(target=turns.rows, args=(["question"],))
     asking.start()
     assert question_began.wait(LIMIT)
@@ -288,7 +288,7 @@ def test_an_ingest_lets_a_question_go_first() -> None:
 
 
 def test_who_has_the_right_of_way_does_not_wait_for_another_who_has_it() -> None:
-    way = RightOfWay()
+    way = PriorityGate()
     with way.taken(), way.taken():
         assert not way.give(0.0)
     assert way.give(0.0)

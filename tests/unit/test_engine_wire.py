@@ -22,8 +22,8 @@ from server.engine.wire import (
     REQUESTS,
     SECRET_SETTINGS,
     Frames,
-    ProtocolError,
-    Splitter,
+    MessageSplitter,
+    WireError,
     disagreement,
     from_answer,
     from_error,
@@ -37,7 +37,7 @@ from server.engine.wire import (
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage
 from server.operations.base import Answer
-from server.sessions.passage_store import Scratch
+from server.sessions.passage_store import PassageStore
 from server.settings import Settings, load_settings
 from tests.tiny_models import TABLE, write_model
 
@@ -62,7 +62,7 @@ def test_messages_arrive_whole_and_in_order_however_the_stream_is_cut(
 ) -> None:
     stream = b"".join(pack(message, way) for message in messages)
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
-    splitter = Splitter(way)
+    splitter = MessageSplitter(way)
     parts = [stream[start:end] for start, end in pairwise(places)]
     assert [message for part in parts for message in splitter.feed(part)] == messages
 
@@ -70,8 +70,8 @@ def test_messages_arrive_whole_and_in_order_however_the_stream_is_cut(
 @given(WAYS, st.binary(max_size=200) | MESSAGES.map(lambda message: pack(message, REQUESTS)[4:]))
 def test_a_body_is_an_object_with_a_number_or_a_protocol_error(way: Frames, body: bytes) -> None:
     try:
-        (message,) = Splitter(way).feed(struct.pack(">I", len(body)) + body)
-    except ProtocolError:
+        (message,) = MessageSplitter(way).feed(struct.pack(">I", len(body)) + body)
+    except WireError:
         return
     assert (message, type(message["id"])) == (json.loads(body), int)
 
@@ -80,8 +80,8 @@ def test_what_is_longer_than_agreed_is_neither_sent_nor_awaited() -> None:
     short = replace(REPLIES, longest=LONGEST)
     with pytest.raises(WinnowError, match="ask for less"):
         pack({"id": 1, "text": "x" * LONGEST}, short)
-    with pytest.raises(ProtocolError):
-        Splitter(short).feed(struct.pack(">I", LONGEST + 1))
+    with pytest.raises(WireError):
+        MessageSplitter(short).feed(struct.pack(">I", LONGEST + 1))
 
 
 def test_a_question_with_a_number_that_is_none_is_not_sent() -> None:
@@ -96,14 +96,14 @@ def test_errors_and_answers_are_the_same_at_both_ends() -> None:
 
     document = Document("d", "p", "d.md", "notes", "D", "markdown", "", tags=("a",), metadata={"n": [1, "x"]})
     passage = Passage(Chunk("c", "d", 0, ("D", "E"), "text \ud800", 0, 6, 2), document)
-    kept = Scratch(10**6, 60).session("a").keep(passage, "p")
+    kept = PassageStore(10**6, 60).session("a").keep(passage, "p")
     assert to_kept(_over_the_wire({"kept": asdict(kept)})["kept"]) == kept
     answer = Answer({"a": [1]}, "preview", 1, 2, ("careful",), True, {"cursors": 1}, (kept.link,))
     assert to_answer(_over_the_wire(from_answer(answer))) == answer
 
 
 def _over_the_wire(message: dict[str, Any]) -> dict[str, Any]:
-    (received,) = Splitter(REPLIES).feed(pack({**message, "id": 1}, REPLIES))
+    (received,) = MessageSplitter(REPLIES).feed(pack({**message, "id": 1}, REPLIES))
     del received["id"]
     return received
 

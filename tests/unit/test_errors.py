@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from server.errors import REASONS, Code, WinnowError, internal_error
+from server.errors import REASONS, ErrorCode, WinnowError, internal_error
 
 
 def test_exactly_six_codes_travel_and_each_has_a_reason() -> None:
-    assert {code.value for code in Code} == {
+    assert {code.value for code in ErrorCode} == {
         "INVALID_ARGUMENT",
         "SCOPE_VIOLATION",
         "BACKEND_UNAVAILABLE",
@@ -16,7 +16,7 @@ def test_exactly_six_codes_travel_and_each_has_a_reason() -> None:
         "BUDGET_EXCEEDED",
         "INTERNAL_ERROR",
     }
-    assert set(REASONS.values()) == set(Code)
+    assert set(REASONS.values()) == set(ErrorCode)
 
 
 def test_an_envelope_carries_code_message_reason_and_when_to_try_again() -> None:
@@ -34,4 +34,4 @@ def test_a_reason_that_is_not_in_the_table_is_a_bug() -> None:
 
 
 def test_our_own_fault_says_nothing_of_itself() -> None:
-    assert internal_error().code is Code.INTERNAL_ERROR
+    assert internal_error().code is ErrorCode.INTERNAL_ERROR

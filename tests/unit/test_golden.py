@@ -15,9 +15,9 @@ from server.commands.eval.measurements import documents_of
 from server.errors import WinnowError
 from server.retrieval.golden import (
     GoldenSet,
-    Outcome,
     Question,
-    Seen,
+    QuestionOutcome,
+    ShownAnswer,
     figures,
     holds,
     miss_of,
@@ -111,8 +111,11 @@ def test_a_question_is_answered_wherever_the_answer_stands() -> None:
     question = Question.model_validate({**LINE, "also": also})
     assert question.documents == {"net.md", "faq.md"}
     assert question.is_answered(["By default the port is  8443."])
-    assert miss_of(question, Seen(("on port 80",), ("faq.md",), 1, 1), [("faq.md", "The port.")]) == "chunk"
-    assert miss_of(question, Seen(("on port 80",), ("x.md",), 1, 1), [("x.md", "the port is 8443")]) == "document"
+    assert miss_of(question, ShownAnswer(("on port 80",), ("faq.md",), 1, 1), [("faq.md", "The port.")]) == "chunk"
+    assert (
+        miss_of(question, ShownAnswer(("on port 80",), ("x.md",), 1, 1), [("x.md", "the port is 8443")])
+        == "document"
+    )
 
 
 # --- reading ----------------------------------------------------------------------------------------------
@@ -175,8 +178,10 @@ QUESTION = Question.model_validate(LINE)
 RIGHT = "It listens on\n  port 8443 by default."
 
 
-def _seen(*texts: str, documents: tuple[str, ...] = ("net.md",), tokens: int = 100, size: int = 400) -> Seen:
-    return Seen(texts, documents, tokens, size)
+def _seen(
+    *texts: str, documents: tuple[str, ...] = ("net.md",), tokens: int = 100, size: int = 400
+) -> ShownAnswer:
+    return ShownAnswer(texts, documents, tokens, size)
 
 
 @given(st.lists(st.sampled_from(["on", "port", "8443", "\n", "  ", "8080"]), max_size=12))
@@ -205,10 +210,10 @@ def test_what_an_answer_lacked_is_told(quoted: str, searched: list[tuple[str, st
 
 def test_figures_are_shares_and_sizes_of_the_first_answers() -> None:
     outcomes = [
-        Outcome(QUESTION, _seen(RIGHT, tokens=100, size=400), 1, 400, None),
-        Outcome(QUESTION, _seen("", documents=("a.md", "net.md"), tokens=300, size=900), 2, 5000, "quote"),
-        Outcome(QUESTION, _seen("", documents=(), tokens=200, size=500), None, 500, "document"),
-        Outcome(QUESTION, Seen((RIGHT,), ("net.md",), 200, 500, has_more=True), 1, 500, None),
+        QuestionOutcome(QUESTION, _seen(RIGHT, tokens=100, size=400), 1, 400, None),
+        QuestionOutcome(QUESTION, _seen("", documents=("a.md", "net.md"), tokens=300, size=900), 2, 5000, "quote"),
+        QuestionOutcome(QUESTION, _seen("", documents=(), tokens=200, size=500), None, 500, "document"),
+        QuestionOutcome(QUESTION, ShownAnswer((RIGHT,), ("net.md",), 200, 500, has_more=True), 1, 500, None),
     ]
     assert figures(outcomes) == {
         "questions": 4,
@@ -227,5 +232,5 @@ def test_figures_are_shares_and_sizes_of_the_first_answers() -> None:
     ("calls", "size", "is_over"), [(1, 6000, False), (1, 6001, True), (2, 400, True), (None, 400, True)]
 )
 def test_a_question_has_a_limit_of_calls_and_of_bytes(calls: int | None, size: int, is_over: bool) -> None:
-    over = shortfall([Outcome(QUESTION, _seen(RIGHT), calls, size, None)])["over_their_limits"]
+    over = shortfall([QuestionOutcome(QUESTION, _seen(RIGHT), calls, size, None)])["over_their_limits"]
     assert over == (["port"] if is_over else [])

@@ -15,7 +15,7 @@ from server.graph.extraction.gazetteer import NO_GAZETTEER
 from server.graph.extraction.mining import mine
 from server.graph.extraction.names import normal
 from server.graph.extraction.prose import GAP, taken_apart
-from server.graph.extraction.resolving import Known, Ledger, extract, facts_of, resolve
+from server.graph.extraction.resolving import Ledger, ProjectFacts, extract, facts_of, resolve
 from server.graph.extraction.rules import CONFIDENCE, Rule
 from server.graph.extraction.spans import candidates
 from server.graph.records import DocumentGraph, check
@@ -55,7 +55,7 @@ def test_a_section_within_a_larger_chunk_is_a_node_and_shows_that_chunk() -> Non
 def test_chunks_follow_each_other_in_reading_order() -> None:
     document, text = read("guide.md", f"# Guide\n\n{LONG}\n\n## Setup\n\n{LONG}")
     chunks = chunk(document, text)
-    graph = extract(document, text, chunks, Known())
+    graph = extract(document, text, chunks, ProjectFacts())
     assert [(edge.source, edge.target) for edge in graph.edges if edge.type == "NEXT"] == [
         (one.id, other.id) for one, other in pairwise(chunks)
     ]
@@ -142,7 +142,7 @@ TYPES = st.sampled_from(["markdown", "text", "html", "rst", "code", "record"])
 
 def graph_of(text: str, type: DocumentType, uri: str = "a.py") -> DocumentGraph:
     document = Document("0" * 12, "p", uri, "/docs", "Title", type, "")
-    return extract(document, text, chunk(document, text), Known())
+    return extract(document, text, chunk(document, text), ProjectFacts())
 
 
 @example("\0[a](\0)\0`\0`", "markdown")

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from sandbox import looks_possible
-from sandbox.runners.runner_table import ENGINES
+from sandbox.runners.runner_table import RUNNERS
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", RUNNERS)
 def test_every_engine_is_looked_at(engine: str) -> None:
     assert looks_possible(engine) in (True, False)
 

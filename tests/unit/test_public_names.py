@@ -114,13 +114,13 @@ PUBLIC: Mapping[str, list[str]] = {
         "wire_schema",
     ],
     "server.ingest.pipeline": [
-        "Failure",
+        "DefaultLabels",
         "GraphReport",
-        "Graphing",
-        "Labels",
+        "GraphTarget",
+        "IngestFailure",
+        "IngestReport",
         "Progress",
         "RawDocument",
-        "Report",
         "Target",
         "ingest_documents",
         "ingest_paths",
@@ -135,7 +135,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "OPERATIONS",
         "SCRIPT",
     ],
-    "server.tools": ["EARLIER", "TOOLS", "Context", "Result", "Tool"],
+    "server.tools": ["EARLIER", "TOOLS", "Context", "Tool", "ToolResult"],
 }
 
 

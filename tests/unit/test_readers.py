@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.ingest.documents import Labels, RawDocument, Unreadable, clean, cleaned, labelled
+from server.ingest.documents import DefaultLabels, RawDocument, UnreadableFile, clean, cleaned, labelled
 from server.ingest.files import find, roots
-from server.ingest.readers import LARGEST_FILE_BYTES, Flaw, decoded, kind_of, read
+from server.ingest.readers import LARGEST_FILE_BYTES, ReadFlaw, decoded, kind_of, read
 
 
 def only(path: Path) -> RawDocument:
@@ -139,9 +139,9 @@ def test_a_collection_is_one_document_a_line_and_a_broken_line_does_not_stop_it(
     lines += 'broken\n{"_id": "2"}\n{"_id": "3", "text": "third"}\n'
     first, broken, no_text, third = read(written(tmp_path, "c.jsonl", lines), "c.jsonl")
     assert first == RawDocument("c.jsonl#1", "record", "One", "first", vendor="acme", metadata={"vendor": "acme"})
-    assert isinstance(broken, Flaw)
+    assert isinstance(broken, ReadFlaw)
     assert (broken.name, broken.reason.partition(":")[0]) == ("c.jsonl:3", "not JSON")
-    assert no_text == Flaw("c.jsonl:4", "not a record: it needs _id and text")
+    assert no_text == ReadFlaw("c.jsonl:4", "not a record: it needs _id and text")
     assert third == RawDocument("c.jsonl#3", "record", "", "third")
 
 
@@ -156,7 +156,7 @@ def test_text_is_read_in_the_encoding_it_is_in(data: bytes) -> None:
 def test_binary_data_is_refused_with_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(b"MZ\0\0")
-    with pytest.raises(Unreadable, match="binary, not text"):
+    with pytest.raises(UnreadableFile, match="binary, not text"):
         list(read(path, "a.md"))
 
 
@@ -181,7 +181,7 @@ def test_a_binary_format_is_named_whatever_the_file_is_called(
 ) -> None:
     path = tmp_path / name
     path.write_bytes(data)
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(UnreadableFile) as refused:
         list(read(path, name))
     assert str(refused.value) == f"not text (looks like {looks})"
 
@@ -222,7 +222,7 @@ _NOISE = Random(7).randbytes(40_000).replace(b"\0", b"\xfe")
     "data", [_NOISE, b"\xef\xbb\xbf" + _NOISE, b"\xff\xfe" + _NOISE, b"\x01\x02" * 5_000, b"%PDF\n" + _NOISE]
 )
 def test_bytes_of_no_known_format_that_are_no_text_are_refused(data: bytes) -> None:
-    with pytest.raises(Unreadable, match="binary, not text"):
+    with pytest.raises(UnreadableFile, match="binary, not text"):
         decoded(data)
 
 
@@ -230,13 +230,13 @@ def test_a_file_that_is_too_large_is_refused_with_the_limit(tmp_path: Path) -> N
     path = tmp_path / "a.txt"
     with path.open("wb") as file:
         file.truncate(LARGEST_FILE_BYTES + 1)
-    with pytest.raises(Unreadable, match="larger than 16 MiB"):
+    with pytest.raises(UnreadableFile, match="larger than 16 MiB"):
         list(read(path, "a.txt"))
 
 
 def test_deep_html_is_refused_and_not_a_crash(tmp_path: Path) -> None:
     path = written(tmp_path, "a.html", "<div>" * 5000 + "x")
-    with pytest.raises(Unreadable, match="nested too deeply"):
+    with pytest.raises(UnreadableFile, match="nested too deeply"):
         list(read(path, "a.html"))
 
 
@@ -316,18 +316,18 @@ def test_a_records_metadata_states_labels(tmp_path: Path) -> None:
 
 
 def test_a_document_keeps_its_own_labels_and_gets_the_others() -> None:
-    labels = Labels(doc_tag="d", environment="prod", repository="r")
+    labels = DefaultLabels(doc_tag="d", environment="prod", repository="r")
     assert labels_of(labelled(RawDocument("a", "text", "", ""), labels)) == ("d", "prod", "r")
     own = RawDocument("a", "text", "", "", environment="dev")
     assert labels_of(labelled(own, labels)) == ("d", "dev", "r")
-    assert labelled(own, Labels()) == own
+    assert labelled(own, DefaultLabels()) == own
 
 
 @pytest.mark.parametrize("stated", ["[dev, prod]", "{name: dev}", "{}", "[{name: dev}]", "[[dev]]", ".nan"])
 def test_what_is_no_single_label_is_not_taken_for_none(tmp_path: Path, stated: str) -> None:
     facts = f"doc_tag: {stated}\nenvironment: {stated}\nrepository: {stated}"
     read_ = only(written(tmp_path, "a.md", f"---\n{facts}\n---\nBody"))
-    found = labels_of(labelled(read_, Labels(doc_tag="dev", environment="dev", repository="dev")))
+    found = labels_of(labelled(read_, DefaultLabels(doc_tag="dev", environment="dev", repository="dev")))
     assert "dev" not in found
 
 

@@ -18,7 +18,7 @@ from server.graph.base import GraphStore, Scope, Types
 from server.graph.records import DocumentGraph, Edge, Node
 from server.ids import chunk_id, document_id, entity_id
 from server.models import Document, Filters, Ranking
-from server.retrieval.graph import Reached, Walk, joined
+from server.retrieval.graph import Walk, WalkResult, joined
 from server.retrieval.hybrid import Retriever
 from server.retrieval.lexical import document_vector
 
@@ -215,12 +215,12 @@ def test_a_question_that_finds_nothing_walks_nowhere(store: EdgeStore, graph: Sq
 
 
 def test_a_page_that_is_reached_as_a_whole_counts_with_its_best_chunk() -> None:
-    found = Reached({"a": 0.1, "b": 0.1, "c": 0.05}, {"page": 0.3}, {"a": "page", "b": "page", "c": "other"})
+    found = WalkResult({"a": 0.1, "b": 0.1, "c": 0.05}, {"page": 0.3}, {"a": "page", "b": "page", "c": "other"})
     assert found.worth({"a": 0.2, "b": 0.7, "c": 0.9}) == pytest.approx({"a": 0.25, "b": 1.0, "c": 0.125})
 
 
 def test_the_hits_down_to_the_last_seed_are_worth_as_much_as_the_best_of_the_other_documents() -> None:
-    found = Reached(
+    found = WalkResult(
         {"seed": 0.8, "beside": 0.3, "near": 0.2, "far": 0.05},
         {},
         {"seed": "page", "beside": "page", "near": "one", "far": "other"},
@@ -235,7 +235,7 @@ def test_the_hits_down_to_the_last_seed_are_worth_as_much_as_the_best_of_the_oth
 
 def test_of_one_document_three_chunks_are_brought_at_most_the_best_document_first() -> None:
     chunks = {f"{document}{n}": 0.1 + n / 100 for document in "ab" for n in range(5)}
-    found = Reached(chunks, {"b": 0.5}, {chunk: chunk[0] for chunk in chunks})
+    found = WalkResult(chunks, {"b": 0.5}, {chunk: chunk[0] for chunk in chunks})
     assert found.candidates(["b4"]) == ["b3", "b2", "b1", "a4", "a3", "a2"]
 
 

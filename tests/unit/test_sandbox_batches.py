@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sandbox import CallError, Limits, Reply
 from sandbox.parent import execution
-from sandbox.parent.execution import Host
+from sandbox.parent.execution import CallHandler
 from sandbox.protocol import frames
 
 
@@ -59,21 +59,21 @@ QUERIES = st.lists(
 )
 
 
-def _host(store: Store, limits: Limits) -> Host:
-    return Host(store.call, limits, time.monotonic())
+def _host(store: Store, limits: Limits) -> CallHandler:
+    return CallHandler(store.call, limits, time.monotonic())
 
 
-async def _one_by_one(host: Host, queries: list[Any]) -> list[Any]:
-    asked = (frames.Call("semantic_search", {"query": query}) for query in queries)
+async def _one_by_one(host: CallHandler, queries: list[Any]) -> list[Any]:
+    asked = (frames.CallFrame("semantic_search", {"query": query}) for query in queries)
     return [_read(await host.answer(call)) for call in asked]
 
 
-async def _together(host: Host, queries: list[Any]) -> list[Any]:
+async def _together(host: CallHandler, queries: list[Any]) -> list[Any]:
     """As a script's end of the channel does it: what did not fit a frame is asked again."""
     replies: list[Any] = []
     while len(replies) < len(queries):
         rest = tuple({"query": query} for query in queries[len(replies) :])
-        replies += map(frames.from_keeper, _read(await host.answer(frames.Call("semantic_search", {}, rest))))
+        replies += map(frames.from_keeper, _read(await host.answer(frames.CallFrame("semantic_search", {}, rest))))
     return replies
 
 
@@ -104,7 +104,7 @@ def test_a_batch_is_answered_and_counted_as_its_calls_one_by_one(
     )
     assert (together.settled, together.rows) == (alone.settled, alone.rows)
     assert together.most <= 1 + execution._AHEAD
-    assert Host._ahead == 0
+    assert CallHandler._ahead == 0
 
 
 def test_no_more_calls_begin_than_the_script_may_make() -> None:
@@ -134,7 +134,7 @@ def test_whoever_gives_up_on_a_batch_leaves_nothing_under_way() -> None:
     async def main() -> int:
         store = Store(rows=100)
         queries = tuple({"query": (str(n), 1_000_000, 10, 1)} for n in range(9))
-        call = frames.Call("semantic_search", {}, queries)
+        call = frames.CallFrame("semantic_search", {}, queries)
         waiting = asyncio.ensure_future(_host(store, Limits()).answer(call))
         await asyncio.sleep(0.01)
         waiting.cancel()

@@ -17,7 +17,7 @@ import pytest
 from sandbox.child.console import Console
 from sandbox.language import allow_list, guards, names, policy
 from sandbox.modules import facades
-from sandbox.modules.output import Stage
+from sandbox.modules.output import OutputStreams
 
 DEPTH = 4
 
@@ -42,7 +42,7 @@ class _Nowhere:
 def roots() -> dict[str, Any]:
     """Everything a script starts with or may import."""
     facades.build()
-    importer = facades.Importer(Stage(Console(_Nowhere(), 1000)))
+    importer = facades.Importer(OutputStreams(Console(_Nowhere(), 1000)))
     modules = {name: importer(name, fromlist=(min(offered),)) for name, offered in allow_list.MENU.items()}
     return {**guards.script_builtins(), **facades.globals_of_scripts(), **modules}
 

@@ -71,7 +71,7 @@ def test_others_get_their_turn_every_sixteenth_time(awake: fork_server._Wakefuln
 async def _memory_of_a_dead_child(page: Path) -> int:
     ours, theirs = socket.socketpair()
     with theirs:
-        child = fork_server.Child(ours, asyncio.get_running_loop())
+        child = fork_server.ForkedChild(ours, asyncio.get_running_loop())
         number = child._statm = os.open(page, os.O_RDONLY)
         first = child.resident_bytes()
         child.kill()

@@ -14,11 +14,11 @@ from sandbox.child.results import NotData, plain
 from sandbox.protocol.frames import (
     BATCH_CALLS,
     HEADER,
-    Call,
-    Failure,
-    Out,
+    CallFrame,
+    FailureFrame,
+    OutputFrame,
     ProtocolError,
-    Result,
+    ResultFrame,
     Splitter,
     decode,
     dump,
@@ -42,18 +42,18 @@ DATA = st.recursive(
 @given(DATA)
 def test_a_result_arrives_as_it_left(value: Any) -> None:
     frame = decode(dump({"result": value}), LIMITS)
-    assert isinstance(frame, Result)
+    assert isinstance(frame, ResultFrame)
     assert (frame.value, json.loads(frame.text or "")) == (value, value)
 
 
 @given(TEXT.filter(lambda name: len(name) <= 64), st.dictionaries(TEXT, DATA, max_size=3))
 def test_a_call_arrives_as_it_left(method: str, params: dict[str, Any]) -> None:
-    assert decode(dump({"call": method, "params": params}), LIMITS) == Call(method, params)
+    assert decode(dump({"call": method, "params": params}), LIMITS) == CallFrame(method, params)
 
 
 @given(st.lists(st.dictionaries(TEXT, DATA, max_size=3), min_size=1, max_size=4))
 def test_a_batch_arrives_as_it_left(each: list[dict[str, Any]]) -> None:
-    assert decode(dump({"call": "m", "params": {"k": 1}, "each": each}), LIMITS) == Call(
+    assert decode(dump({"call": "m", "params": {"k": 1}, "each": each}), LIMITS) == CallFrame(
         "m", {"k": 1}, tuple(each)
     )
 
@@ -70,7 +70,7 @@ def test_any_bytes_are_a_frame_or_a_protocol_error(body: bytes) -> None:
         frame = decode(body, LIMITS)
     except ProtocolError:
         return
-    assert isinstance(frame, Call | Out | Result | Failure)
+    assert isinstance(frame, CallFrame | OutputFrame | ResultFrame | FailureFrame)
 
 
 @given(st.dictionaries(st.sampled_from(["call", "params", "out", "result", "done", "error", "status", "x"]), DATA))
@@ -80,7 +80,7 @@ def test_any_object_is_a_frame_or_a_protocol_error(value: dict[str, Any]) -> Non
     except ProtocolError:
         return
     assert set(value) in ({"call", "params"}, {"out"}, {"result"}, {"done"}, {"error", "status"})
-    assert isinstance(frame, Call | Out | Result | Failure)
+    assert isinstance(frame, CallFrame | OutputFrame | ResultFrame | FailureFrame)
 
 
 @given(st.lists(st.binary(max_size=50), max_size=10), st.integers(1, 20))
@@ -149,7 +149,7 @@ def test_any_value_becomes_data_that_the_decoder_takes_or_a_word_on_why_not(valu
     except NotData:
         return
     frame = decode(dump({"result": data}), LIMITS)
-    assert isinstance(frame, Result)
+    assert isinstance(frame, ResultFrame)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 2**1024, object(), {1: {(1, 2): 3}}, b"x", len])

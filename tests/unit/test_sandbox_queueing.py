@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.parent.queue import Places, QueueFull
+from sandbox.parent.queue import ScriptQueue, ScriptQueueFull
 
 _MOMENT = 0.0
 
 
 async def _served(order: Sequence[str], places: int = 1) -> list[str]:
     """In which order clients get their places when all come at once, each holding one for a turn of the loop."""
-    queue, got = Places(places, room=1000, patience=5), []
+    queue, got = ScriptQueue(places, room=1000, patience=5), []
 
     async def run(client: str) -> None:
         await queue.enter(client)
@@ -31,7 +31,7 @@ async def _served(order: Sequence[str], places: int = 1) -> list[str]:
 
 def test_one_client_is_served_in_the_order_it_came() -> None:
     async def numbered() -> list[int]:
-        queue, got = Places(1, room=10, patience=5), []
+        queue, got = ScriptQueue(1, room=10, patience=5), []
 
         async def run(number: int) -> None:
             await queue.enter("a")
@@ -55,7 +55,7 @@ def test_clients_take_turns() -> None:
 
 def test_a_free_place_goes_to_the_client_that_holds_fewest() -> None:
     async def holds() -> list[str]:
-        queue = Places(2, room=10, patience=5)
+        queue = ScriptQueue(2, room=10, patience=5)
         await queue.enter("a")
         await queue.enter("a")
         got: list[str] = []
@@ -78,11 +78,11 @@ def test_a_free_place_goes_to_the_client_that_holds_fewest() -> None:
 
 def test_a_full_queue_refuses_the_client_that_fills_it_and_makes_room_for_another() -> None:
     async def crowd() -> tuple[list[str], str]:
-        queue = Places(1, room=2, patience=5)
+        queue = ScriptQueue(1, room=2, patience=5)
         await queue.enter("a")
         first, second = (asyncio.ensure_future(queue.enter("a")) for _ in range(2))
         await asyncio.sleep(_MOMENT)
-        with pytest.raises(QueueFull):
+        with pytest.raises(ScriptQueueFull):
             await queue.enter("a")
         other = asyncio.ensure_future(queue.enter("b"))
         (displaced,) = await asyncio.gather(second, return_exceptions=True)
@@ -99,14 +99,14 @@ def test_a_full_queue_refuses_the_client_that_fills_it_and_makes_room_for_anothe
 
 def test_the_time_to_come_back_grows_with_the_queue_and_the_length_of_scripts() -> None:
     async def told(seconds: float, waiting: int) -> int:
-        queue = Places(2, room=waiting, patience=5)
+        queue = ScriptQueue(2, room=waiting, patience=5)
         await queue.enter("a")
         queue.leave("a", seconds)
         await queue.enter("a")
         await queue.enter("a")
         waits = [asyncio.ensure_future(queue.enter("a")) for _ in range(waiting)]
         await asyncio.sleep(_MOMENT)
-        with pytest.raises(QueueFull) as full:
+        with pytest.raises(ScriptQueueFull) as full:
             await queue.enter("a")
         for wait in waits:
             wait.cancel()
@@ -118,9 +118,9 @@ def test_the_time_to_come_back_grows_with_the_queue_and_the_length_of_scripts() 
 
 def test_patience_ends() -> None:
     async def wait() -> tuple[int, int]:
-        queue = Places(1, room=2, patience=0.01)
+        queue = ScriptQueue(1, room=2, patience=0.01)
         await queue.enter("a")
-        with pytest.raises(QueueFull):
+        with pytest.raises(ScriptQueueFull):
             await queue.enter("b")
         return queue.running, queue.waiting
 
@@ -137,7 +137,7 @@ def test_no_place_is_ever_lost_or_given_twice(crowd: list[tuple[str, bool]], pla
     """Whoever is cancelled, refused or served: never more run than there are places, and all come back."""
 
     async def run() -> tuple[int, int, int]:
-        queue, most = Places(places, room, patience=5), 0
+        queue, most = ScriptQueue(places, room, patience=5), 0
 
         async def one(client: str) -> None:
             nonlocal most

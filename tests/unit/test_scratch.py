@@ -18,8 +18,8 @@ from server.models import Chunk, Document, Passage
 from server.sessions.passage_store import (
     ENTRY_OVERHEAD_BYTES,
     MANY_EVICTIONS_A_MINUTE,
-    Counters,
-    Scratch,
+    PassageStore,
+    PassageStoreCounters,
     Session,
     parse_uri,
 )
@@ -53,7 +53,7 @@ def names(session: Session) -> list[str]:
 
 
 def test_what_is_kept_is_read_again_with_its_size_and_uri() -> None:
-    session = Scratch(10**6, TTL).session("a")
+    session = PassageStore(10**6, TTL).session("a")
     kept = session.keep(passage("one", "Grüße"), "handbook")
     assert session.get(kept.passage_id) is kept
     assert (kept.project, kept.size_bytes, kept.passage.chunk.text) == ("handbook", 7, "Grüße")
@@ -87,13 +87,13 @@ def test_what_is_not_a_scratch_uri_to_the_letter_is_none(uri: str) -> None:
 
 
 def test_the_same_connection_has_the_same_session_and_another_one_another() -> None:
-    store = Scratch(10**6, TTL)
+    store = PassageStore(10**6, TTL)
     assert store.session("a") is store.session("a")
     assert store.session("a").id != store.session("b").id
 
 
 def test_a_passage_keeps_its_id_within_a_session_even_after_it_was_evicted() -> None:
-    store = Scratch(ROOM_FOR_THREE, TTL)
+    store = PassageStore(ROOM_FOR_THREE, TTL)
     session = store.session("a")
     first = session.keep(passage("one"), "handbook").passage_id
     for name in ("two", "three", "four"):
@@ -103,7 +103,7 @@ def test_a_passage_keeps_its_id_within_a_session_even_after_it_was_evicted() -> 
 
 
 def test_ids_differ_between_passages_projects_and_sessions() -> None:
-    store = Scratch(10**6, TTL)
+    store = PassageStore(10**6, TTL)
     a, b = store.session("a"), store.session("b")
     kept = [
         a.keep(passage("one"), "handbook"),
@@ -116,13 +116,13 @@ def test_ids_differ_between_passages_projects_and_sessions() -> None:
 
 def test_an_id_cannot_be_worked_out_from_what_a_client_knows() -> None:
     """Two stores that were asked exactly the same things hand out different ids: a secret is in them."""
-    ids = [Scratch(10**6, TTL).session("a").keep(passage("one"), "handbook").passage_id for _ in range(20)]
+    ids = [PassageStore(10**6, TTL).session("a").keep(passage("one"), "handbook").passage_id for _ in range(20)]
     assert len(set(ids)) == len(ids)
 
 
 def test_another_session_s_id_an_invented_one_and_an_expired_one_are_unknown_alike() -> None:
     clock = Clock()
-    store = Scratch(10**6, TTL, clock)
+    store = PassageStore(10**6, TTL, clock)
     a, b = store.session("a"), store.session("b")
     of_a = a.keep(passage("one"), "handbook").passage_id
     assert [b.get(of_a), a.get("0000000000"), a.get(""), a.get("x" * 10_000)] == [None] * 4
@@ -132,7 +132,7 @@ def test_another_session_s_id_an_invented_one_and_an_expired_one_are_unknown_ali
 
 
 def test_the_least_recently_used_passage_leaves_first_whoever_kept_it() -> None:
-    store = Scratch(ROOM_FOR_THREE, TTL)
+    store = PassageStore(ROOM_FOR_THREE, TTL)
     a, b = store.session("a"), store.session("b")
     used = a.keep(passage("one"), "handbook").passage_id
     a.keep(passage("two"), "handbook")
@@ -144,7 +144,7 @@ def test_the_least_recently_used_passage_leaves_first_whoever_kept_it() -> None:
 
 def test_a_passage_expires_after_its_time_however_often_it_was_read_and_showing_it_again_renews_it() -> None:
     clock = Clock()
-    store = Scratch(10**6, TTL, clock)
+    store = PassageStore(10**6, TTL, clock)
     session = store.session("a")
     read, shown = passage("read"), passage("shown")
     session.keep(read, "handbook")
@@ -159,7 +159,7 @@ def test_a_passage_expires_after_its_time_however_often_it_was_read_and_showing_
 
 
 def test_a_passage_larger_than_the_store_is_not_kept_and_evicts_nobody() -> None:
-    store = Scratch(ROOM_FOR_THREE, TTL)
+    store = PassageStore(ROOM_FOR_THREE, TTL)
     session = store.session("a")
     session.keep(passage("one"), "handbook")
     large = session.keep(passage("large", "x" * ROOM_FOR_THREE), "handbook")
@@ -170,7 +170,7 @@ def test_a_passage_larger_than_the_store_is_not_kept_and_evicts_nobody() -> None
 
 @pytest.mark.parametrize("grown", ["text", "metadata", "heading"])
 def test_whatever_is_long_in_a_passage_counts_towards_the_bound(grown: str) -> None:
-    store = Scratch(10**6, TTL)
+    store = PassageStore(10**6, TTL)
     plain = passage("one")
     long = "\U0001f600" * 10_000  # four bytes a character in memory
     enlarged = {
@@ -183,7 +183,7 @@ def test_whatever_is_long_in_a_passage_counts_towards_the_bound(grown: str) -> N
 
 
 def test_ids_are_listed_by_prefix_newest_first_and_no_more_than_asked_for() -> None:
-    session = Scratch(10**6, TTL).session("a")
+    session = PassageStore(10**6, TTL).session("a")
     kept = [session.keep(passage(f"p{number}"), "handbook").passage_id for number in range(150)]
     assert session.ids() == kept[:-101:-1]
     assert session.ids(limit=1000) == kept[::-1]
@@ -192,12 +192,14 @@ def test_ids_are_listed_by_prefix_newest_first_and_no_more_than_asked_for() -> N
 
 
 def test_a_session_that_was_not_heard_of_for_longest_ends_and_takes_its_passages_along() -> None:
-    store = Scratch(10**6, TTL, max_sessions=2)
+    store = PassageStore(10**6, TTL, max_sessions=2)
     ended = store.session("a")
     kept = ended.keep(passage("one"), "handbook")
     store.session("b")
     store.session("c")
-    assert store.counters == Counters(1, 0, 0, evictions=1, expirations=0, entries=0, bytes=0, sessions=2)
+    assert store.counters == PassageStoreCounters(
+        1, 0, 0, evictions=1, expirations=0, entries=0, bytes=0, sessions=2
+    )
     assert ended.get(kept.passage_id) is None
     ended.keep(passage("two"), "handbook")  # by a call that was under way
     assert (ended.ids(), store.counters.entries) == ([], 0)
@@ -210,7 +212,7 @@ def test_frequent_evictions_are_said_once_a_minute_with_the_setting_to_raise(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = Clock()
-    session = Scratch(ROOM_FOR_THREE, TTL, clock).session("a")
+    session = PassageStore(ROOM_FOR_THREE, TTL, clock).session("a")
 
     def evict(count: int) -> None:
         for number in range(count):
@@ -227,7 +229,7 @@ def test_frequent_evictions_are_said_once_a_minute_with_the_setting_to_raise(
 
 
 def test_threads_of_two_sessions_never_read_each_other_s_passages_while_evictions_are_forced() -> None:
-    store = Scratch(20 * ENTRY_OVERHEAD_BYTES, TTL)
+    store = PassageStore(20 * ENTRY_OVERHEAD_BYTES, TTL)
     wrong: list[object] = []
     known: dict[str, list[str]] = {"a": [], "b": []}
     start = threading.Barrier(8)
@@ -272,7 +274,7 @@ class StoreUnderUse(RuleBasedStateMachine):
     def _open(self, room: int) -> None:
         self.clock = Clock()
         self.room = room
-        self.store = Scratch(room, TTL, self.clock)
+        self.store = PassageStore(room, TTL, self.clock)
         self.written: dict[tuple[str, str], str] = {}
         self.times: dict[tuple[str, str], float] = {}
 

@@ -12,7 +12,7 @@ import pytest
 import client_sdk
 from client_sdk.rows import FIELDS
 from server.contracts import flat_schema
-from server.errors import REASONS, Code, WinnowError
+from server.errors import REASONS, ErrorCode, WinnowError
 from server.graph.records import EDGE_TYPES
 from server.reference.guides import PROMPTS, instructions, playbook
 from server.reference.sdk import SDK
@@ -96,12 +96,12 @@ def test_the_instructions_show_calls_by_their_parameters_alone() -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_code_in_capitals_is_an_error_code_a_reason_or_a_relation(text: str) -> None:
-    known = {*REASONS, *map(str, Code), *EDGE_TYPES}
+    known = {*REASONS, *map(str, ErrorCode), *EDGE_TYPES}
     assert set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", TEXTS[text])) <= known
 
 
 def test_the_playbook_tells_what_to_do_for_each_of_the_six_codes() -> None:
-    assert {code for code in map(str, Code) if f"`{code}`" not in playbook()} == set()
+    assert {code for code in map(str, ErrorCode) if f"`{code}`" not in playbook()} == set()
 
 
 def test_the_playbook_and_the_instructions_name_every_tool_that_is_listed_by_default() -> None:

@@ -31,7 +31,7 @@ from server.bench.tokens.gold import (
 )
 from server.bench.tokens.measuring import figures
 from server.bench.tokens.statistics import MEASURED, Measured, Run, bootstrap, compared, losses, overall, reduction
-from server.bench.tokens.task import ARMS, CLASSES, Oracle, Step, Task, load
+from server.bench.tokens.task import ARMS, CLASSES, BenchmarkTask, Oracle, Step, load
 from server.errors import WinnowError
 from server.text.tokens import count_tokens
 
@@ -50,7 +50,7 @@ code = "return 1"
 """
 
 
-def _loaded(tmp_path: Path, text: str) -> tuple[Task, ...]:
+def _loaded(tmp_path: Path, text: str) -> tuple[BenchmarkTask, ...]:
     (tmp_path / "tasks.toml").write_text(text, encoding="utf-8")
     return load(tmp_path)
 
@@ -70,14 +70,14 @@ def test_every_task_names_a_collection_that_is_known_and_one_class_is_asked_ever
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
-def test_every_script_passes_the_policy_and_nothing_in_it_is_certain_to_fail(task: Task) -> None:
+def test_every_script_passes_the_policy_and_nothing_in_it_is_certain_to_fail(task: BenchmarkTask) -> None:
     (step,) = task.steps["code"]
     script = step.arguments["code"].replace("{question}", json.dumps(task.question or "in their own words"))
     assert policy.compile_script(script, precheck.check).code is not None
 
 
 @pytest.mark.parametrize("task", [task for task in TASKS if task.gold.strings], ids=lambda task: task.id)
-def test_no_transcript_and_no_script_says_of_the_gold_what_the_question_does_not(task: Task) -> None:
+def test_no_transcript_and_no_script_says_of_the_gold_what_the_question_does_not(task: BenchmarkTask) -> None:
     assert told_beforehand(task, task.question, Expected(task.gold.strings)) == []
 
 

@@ -15,7 +15,7 @@ from server.commands.audit import _row, _table
 from server.commands.ingest import _show as shown_ingest
 from server.commands.terminal.output import complain, print_json, tell
 from server.commands.terminal.screen import Screen
-from server.ingest.pipeline import Failure, Report
+from server.ingest.pipeline import IngestFailure, IngestReport
 from server.settings import Settings
 from server.text.printable import printable
 
@@ -111,7 +111,7 @@ def test_the_screen_prints_no_escape_that_it_was_given(capsys: pytest.CaptureFix
 
 
 def test_an_ingest_reports_each_file_on_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    report = Report("default", 1, failures=(Failure(HOSTILE, HOSTILE),), warnings=(HOSTILE,))
+    report = IngestReport("default", 1, failures=(IngestFailure(HOSTILE, HOSTILE),), warnings=(HOSTILE,))
     shown_ingest(report, Settings(store=tmp_path), as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == [f"not read: {SEEN}: {SEEN}", SEEN]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.backends.catalogue import Catalogue
-from server.backends.files.lock import HOLDER, Lock
+from server.backends.files.lock import HOLDER, StoreLock
 from server.backends.files.private_folder import is_private, make_private
 from server.health import examine
 from server.scripts.skills import load
@@ -61,7 +61,7 @@ def test_the_folder_of_a_store_is_its_owners_alone_whatever_the_umask(tmp_path: 
     before = os.umask(umask)
     try:
         Catalogue(tmp_path / "one" / "catalogue.sqlite3").close()
-        Lock(tmp_path / "two", HOLDER).release()
+        StoreLock(tmp_path / "two", HOLDER).release()
         make_private(tmp_path / "three")
     finally:
         os.umask(before)

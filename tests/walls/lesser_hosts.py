@@ -29,7 +29,7 @@ from sandbox import Sandbox, SandboxUnavailable
 from sandbox.protocol.limits import Limits
 from sandbox.walls import kernel, seccomp, wall_table
 from sandbox.walls.seccomp import RPC
-from sandbox.walls.wall_table import CHILD_WALLS, Ground, Wall
+from sandbox.walls.wall_table import CHILD_WALLS, Wall, WallResources
 
 _NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
 _SECCOMP_BY_PRCTL = 22
@@ -158,31 +158,35 @@ async def _attack(accepted: Sequence[str]) -> dict[str, Any]:
     return {"families": families, "trials": len(report.trials), "violations": told}
 
 
-def _opens(ground: Ground) -> None:
+def _opens(ground: WallResources) -> None:
     os.close(os.open("/etc/passwd", os.O_RDONLY))
 
 
-def _connects(ground: Ground) -> None:
+def _connects(ground: WallResources) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as stream:
         stream.settimeout(1)
         stream.connect(("127.0.0.1", 9))
 
 
-def _forks(ground: Ground) -> None:
+def _forks(ground: WallResources) -> None:
     pid = os.fork()
     if pid == 0:
         os._exit(0)
     os.waitpid(pid, 0)
 
 
-_ASSETS: Mapping[str, Callable[[Ground], None]] = {"files": _opens, "network": _connects, "processes": _forks}
+_ASSETS: Mapping[str, Callable[[WallResources], None]] = {
+    "files": _opens,
+    "network": _connects,
+    "processes": _forks,
+}
 
 
 def _layers() -> dict[str, Any]:
     """Asset -> the layers that hold it alone, each tried in a process of its own; without them it is open."""
     known = {wall.name: wall for wall in CHILD_WALLS}
     if os.geteuid() == 0:
-        wall_table.other_user(Ground(Limits()))
+        wall_table.other_user(WallResources(Limits()))
     held: dict[str, list[str]] = {}
     for asset, attempt in _ASSETS.items():
         assert not _is_held((), attempt), f"{asset} is closed here anyway"
@@ -191,7 +195,7 @@ def _layers() -> dict[str, Any]:
     return held
 
 
-def _is_held(raised: Sequence[Wall], attempt: Callable[[Ground], None]) -> bool:
+def _is_held(raised: Sequence[Wall], attempt: Callable[[WallResources], None]) -> bool:
     pid = os.fork()
     if pid == 0:
         os._exit(_exit_code(raised, attempt))
@@ -200,9 +204,9 @@ def _is_held(raised: Sequence[Wall], attempt: Callable[[Ground], None]) -> bool:
     return os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 1
 
 
-def _exit_code(raised: Sequence[Wall], attempt: Callable[[Ground], None]) -> int:
+def _exit_code(raised: Sequence[Wall], attempt: Callable[[WallResources], None]) -> int:
     ruleset = wall_table.landlock_ruleset()
-    ground = Ground(Limits(), ruleset=ruleset, filter=seccomp.program())
+    ground = WallResources(Limits(), ruleset=ruleset, filter=seccomp.program())
     try:
         os.dup2(0, RPC)  # a child's own place for it is taken, too
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)

@@ -88,7 +88,7 @@ def test_a_system_without_what_the_walls_are_made_of_fails_closed_in_words() -> 
 
 
 def test_every_engine_has_a_name_and_auto_is_the_kernel() -> None:
-    assert list(runner_table.ENGINES) == ["auto", "monty", "seatbelt"]
+    assert list(runner_table.RUNNERS) == ["auto", "monty", "seatbelt"]
 
 
 # --- macOS, as far as it can be seen from here -----------------------------------------------------------------

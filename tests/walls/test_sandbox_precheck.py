@@ -277,7 +277,7 @@ def test_every_name_of_the_knowledge_base_that_is_imported_by_itself_has_its_hin
 
 
 def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() -> None:
-    rows = (search.Row, search.RowMetadata, search.Relationship, kb.KbRow, kb.QuoteRow, kb.ExcerptAnswer)
+    rows = (search.SearchRow, search.RowMetadata, search.Relationship, kb.KbRow, kb.QuoteRow, kb.ExcerptAnswer)
     rows += (kb.Citation, graph.DescribedRow, graph.ReachedRow, graph.PathRow, graph.PathNode, graph.PathEdge)
     rows += (graph.VendorEntity, graph.VendorRelationship, scripting.RerankedRow)
     # What comes on request only, which no function of the SDK makes, and what the host keeps to itself.

@@ -147,9 +147,7 @@ def test_a_second_result_is_never_read(walls: Any) -> None:
 
 
 def test_half_a_frame_ends_at_the_wall_clock(walls: Any) -> None:
-    outcome = walls.run(
-        "import os\nos.write(3, b'\\0\\0')\nwhile True: pass", limits=Limits(wall_seconds=0.4)
-    )
+    outcome = walls.run("import os\nos.write(3, b'\\0\\0')\nwhile True: pass", limits=Limits(wall_seconds=0.4))
     assert outcome.status == "timeout"
 
 

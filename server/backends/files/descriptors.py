@@ -28,7 +28,7 @@ _guard = threading.Lock()
 _known: dict[_Key, _Known] = {}
 
 
-class Use:
+class DescriptorUse:
     """One use of a file, with a descriptor to read it by, from construction to ``close``. Raises ``OSError``."""
 
     def __init__(self, path: Path) -> None:

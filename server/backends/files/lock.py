@@ -39,7 +39,7 @@ class Holder:
         return f"process {self.pid} ({self.command})" if self.pid else "another process"
 
 
-class Lock:
+class StoreLock:
     """A lock on a store's folder, held from construction to ``release``. ``kind`` is one of the four above.
 
     Raises ``WinnowError("INDEX_HELD")`` that names who has it, "INDEX_UNAVAILABLE" where the folder

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from server.backends.files import seal
-from server.backends.files.seal import Flaw
+from server.backends.files.seal import SealFlaw
 from server.backends.files.store_folder import CATALOGUE, FILES
 from server.backends.sqlite import complaint
 
@@ -19,16 +19,16 @@ _ASIDE = ".damaged"
 _LOGS = ("-wal", "-shm")
 
 
-def flaws(store: Path) -> Iterator[Flaw]:
+def flaws(store: Path) -> Iterator[SealFlaw]:
     """Every file of the databases and the embedded vectors that is not as it was written. Reads all of them."""
     found = seal.flaws(store)
     yield from found
     named = {flaw.file for flaw in found}
     for name in FILES:
         if name not in named and (store / name).exists() and (said := complaint(store / name)):
-            yield Flaw(name, said)
+            yield SealFlaw(name, said)
     for folder in vectors(store):
-        yield from (Flaw(f"{folder.name}/{flaw.file}", flaw.why) for flaw in seal.flaws(folder))
+        yield from (SealFlaw(f"{folder.name}/{flaw.file}", flaw.why) for flaw in seal.flaws(folder))
 
 
 def vectors(store: Path) -> list[Path]:

@@ -28,7 +28,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from server.backends.files.descriptors import Use
+from server.backends.files.descriptors import DescriptorUse
 from server.errors import WinnowError
 from server.runtime.logs import log
 
@@ -51,7 +51,7 @@ class _Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class SealFlaw:
     """A file that is not as it was written: its name below the sealed folder, and what is wrong with it."""
 
     file: str
@@ -126,11 +126,11 @@ def is_sealed(folder: Path) -> bool:
     return (folder / NAME).exists()
 
 
-def flaws(folder: Path, names: Collection[str] = ()) -> list[Flaw]:
+def flaws(folder: Path, names: Collection[str] = ()) -> list[SealFlaw]:
     """Everything that is not as it was written; of these files only, where any are named."""
     seal = _read(folder)
     if seal is None:
-        return [Flaw(NAME, "it cannot be read")] if is_sealed(folder) else []
+        return [SealFlaw(NAME, "it cannot be read")] if is_sealed(folder) else []
     noted = {name: one for name, one in seal.items() if not names or name in names}
     found = list(_wrong_sizes(folder, noted))
     wrong = {flaw.file for flaw in found}
@@ -138,7 +138,7 @@ def flaws(folder: Path, names: Collection[str] = ()) -> list[Flaw]:
     return found if _read(folder) == seal else []  # a writer came meanwhile
 
 
-class Watch:
+class SealCheck:
     """Compares files with their seal: at once what must be right for them to be opened, the rest after ``start``.
 
     ``names``: these files only. ``damage`` makes the error of a file that is not as it was written. The
@@ -149,7 +149,7 @@ class Watch:
         self, folder: Path, damage: Callable[[Path, str], WinnowError], names: Collection[str] = ()
     ) -> None:
         self._folder, self._damage = folder, damage
-        self._found: Flaw | None = None
+        self._found: SealFlaw | None = None
         self._is_over = threading.Event()
         seal = _read(folder) or {}
         noted = {name: one for name, one in seal.items() if not names or name in names}
@@ -213,31 +213,31 @@ def _read(folder: Path) -> dict[str, _Noted] | None:
     return None
 
 
-def _wrong_sizes(folder: Path, noted: Mapping[str, _Noted]) -> Iterator[Flaw]:
+def _wrong_sizes(folder: Path, noted: Mapping[str, _Noted]) -> Iterator[SealFlaw]:
     for name, one in noted.items():
         try:
             size = (folder / name).stat().st_size
         except OSError as error:
             if not name.endswith(_MAY_BE_GONE):
-                yield Flaw(name, error.strerror or str(error))
+                yield SealFlaw(name, error.strerror or str(error))
             continue
         if size != one.bytes:
-            yield Flaw(name, f"it has {size:,} bytes, not {one.bytes:,}")
+            yield SealFlaw(name, f"it has {size:,} bytes, not {one.bytes:,}")
 
 
 def _wrong_digests(
     folder: Path, noted: Mapping[str, _Noted], is_enough: Callable[[], bool] = lambda: False
-) -> Iterator[Flaw]:
+) -> Iterator[SealFlaw]:
     for name, one in noted.items():
         try:
             digest = _digest(folder / name, is_enough)
         except FileNotFoundError:
             continue  # told with the sizes
         except OSError as error:
-            yield Flaw(name, error.strerror or str(error))
+            yield SealFlaw(name, error.strerror or str(error))
             continue
         if digest != one.digest and not is_enough():
-            yield Flaw(name, "what it holds is not what was written")
+            yield SealFlaw(name, "what it holds is not what was written")
 
 
 def _noted(file: Path) -> _Noted:
@@ -247,7 +247,7 @@ def _noted(file: Path) -> _Noted:
 def _digest(file: Path, is_enough: Callable[[], bool] = lambda: False) -> int:
     """Of the content. Blocks of zeros do not count: most of an index's files are holes, which copies fill."""
     digest = 0
-    with closing(Use(file)) as use:
+    with closing(DescriptorUse(file)) as use:
         opened = use.descriptor
         size, at = os.fstat(opened).st_size, 0
         while at < size and not is_enough():

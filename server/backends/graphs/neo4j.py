@@ -44,14 +44,14 @@ from server.graph.base import (
     Degree,
     Direction,
     How,
-    Match,
     Neighbour,
     Neighbourhood,
-    Page,
+    NodeMatch,
+    NodePage,
+    NodeRank,
     Path,
     Paths,
-    Rank,
-    Reached,
+    ReachedNode,
     Scope,
     Types,
     hold_limits,
@@ -192,7 +192,7 @@ class Neo4jGraph:
 
     def find(
         self, project: str, name: str, types: Types = None, scope: Scope = None, limit: int = PAGE_SIZE
-    ) -> list[Match]:
+    ) -> list[NodeMatch]:
         """See ``GraphStore.find``."""
         hold_limits(rows=limit)
         wanted = normalised(name) if is_text(name, TITLE_CHARS) else ""
@@ -222,17 +222,17 @@ class Neo4jGraph:
         scope: Scope = None,
         limit: int = PAGE_SIZE,
         offset: int = 0,
-    ) -> Page:
+    ) -> NodePage:
         """See ``GraphStore.neighbours``."""
         hold_limits(ids=len(ids), rows=limit, offset=offset)
 
-        def page(reader: _Reader) -> Page:
+        def page(reader: _Reader) -> NodePage:
             asked = {"ids": _ids(ids), "types": _listed(types)}
             ((total,),) = reader.rows(reader.see.row_count[direction], **asked)
             rows = reader.rows(reader.see.rows[direction], **asked, order=cypher.ORDER, offset=offset, limit=limit)
             nodes = reader.nodes([id for id, *_ in rows])
             edges = reader.edges([tuple(key) for _, *key in rows])
-            return Page(tuple(Neighbour(nodes[id], edges[*key]) for id, *key in rows), total)
+            return NodePage(tuple(Neighbour(nodes[id], edges[*key]) for id, *key in rows), total)
 
         return self._read(project, scope, page)
 
@@ -290,7 +290,7 @@ class Neo4jGraph:
         damping: float = 0.5,
         iterations: int = 12,
         limit: int = 1000,
-    ) -> list[Rank]:
+    ) -> list[NodeRank]:
         """See ``GraphStore.owned_ranks``."""
         hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
         walked = _Walk(seeds, types, damping, iterations, limit)
@@ -599,11 +599,13 @@ class _Walk:
                 return walk.ranks(graph, self.seeds, None, self.damping, self.iterations, self.limit)
             part.fetch(wanted)
 
-    def owned(self, reader: _Reader) -> list[Rank]:
+    def owned(self, reader: _Reader) -> list[NodeRank]:
         """The ranks, and then whose they are."""
         ranks = dict(self.ranks(reader))
         nodes = reader.nodes(list(ranks)).values()
-        return [Rank(node.id, node.label, node.document_id, ranks[node.id]) for node in nodes if node.document_id]
+        return [
+            NodeRank(node.id, node.label, node.document_id, ranks[node.id]) for node in nodes if node.document_id
+        ]
 
 
 def _expanded(
@@ -633,7 +635,7 @@ def _expanded(
     for *_, type in found:
         by_type[type] = by_type.get(type, 0) + 1
     return Neighbourhood(
-        tuple(Reached(nodes[id], distance, abs(weight)) for distance, weight, _, id, _ in found[:limit]),
+        tuple(ReachedNode(nodes[id], distance, abs(weight)) for distance, weight, _, id, _ in found[:limit]),
         tuple(edges[tuple(key)] for key in among[:MAX_EDGES]),
         len(found),
         dict(sorted(by_type.items())),
@@ -679,18 +681,18 @@ def _told(reader: _Reader, found: Paths, complete: bool) -> Paths:
     )
 
 
-def _found(reader: _Reader, wanted: str, types: Types, limit: int) -> list[Match]:
+def _found(reader: _Reader, wanted: str, types: Types, limit: int) -> list[NodeMatch]:
     exact = [id for (id,) in reader.rows(reader.see.exact, name=wanted)]
     wanted_types = None if types is None else [type for type in types if is_text(type, TYPE_CHARS)]
     prefixed = [id for (id,) in reader.rows(reader.see.prefixed, name=wanted, kinds=wanted_types, limit=limit)]
     aliased = [id for (id,) in reader.rows(reader.see.aliased, ids=exact, types=["ALIAS_OF"])]
     kinds: Sequence[tuple[How, Iterable[str]]] = (("name", exact), ("alias", aliased), ("prefix", prefixed))
     nodes = reader.nodes([id for _, ids in kinds for id in ids])
-    matches: dict[str, Match] = {}
+    matches: dict[str, NodeMatch] = {}
     for how, ids in kinds:
         for node in sorted((nodes[id] for id in ids), key=lambda node: (node.title, node.id)):
             if types is None or node.type in types:
-                matches.setdefault(node.id, Match(node, how))
+                matches.setdefault(node.id, NodeMatch(node, how))
     return list(matches.values())[:limit]
 
 

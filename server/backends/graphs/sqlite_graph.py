@@ -25,20 +25,30 @@ from server.graph.base import (
     Counts,
     Degree,
     Direction,
-    Match,
     Neighbourhood,
-    Page,
+    NodeMatch,
+    NodePage,
+    NodeRank,
     Paths,
-    Rank,
     Scope,
     Types,
     hold_limits,
 )
 from server.graph.cooccurrence import together
-from server.graph.parts import EDGE, Part, Whole, derived, document_graph, mentions, part, seen, whole
+from server.graph.parts import (
+    EDGE,
+    DocumentPart,
+    MergedGraph,
+    derived,
+    document_graph,
+    mentions,
+    part,
+    seen,
+    whole,
+)
 from server.graph.records import DocumentGraph, Node, check
 from server.graph.walk import Graph
-from server.runtime.waits import Waits
+from server.runtime.waits import WaitCounter
 
 SCHEMA_VERSION = 1
 # Scopes whose graphs are kept: each costs about as much as the whole.
@@ -69,9 +79,9 @@ class SqliteGraph:
     def __init__(self, path: Path) -> None:
         self._guard = threading.Lock()
         self._building = threading.Lock()
-        self.waits = Waits()
+        self.waits = WaitCounter()
         self._graphs: OrderedDict[tuple[str, Scope], tuple[int, Graph]] = OrderedDict()
-        self._wholes: dict[str, tuple[int, Whole]] = {}
+        self._wholes: dict[str, tuple[int, MergedGraph]] = {}
         self._database = Database(path, _prepare)
 
     def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
@@ -120,7 +130,7 @@ class SqliteGraph:
 
     def find(
         self, project: str, name: str, types: Types = None, scope: Scope = None, limit: int = PAGE_SIZE
-    ) -> list[Match]:
+    ) -> list[NodeMatch]:
         """See ``GraphStore.find``."""
         hold_limits(rows=limit)
         return walk.find(self._graph(project, scope), name, types, limit)
@@ -142,7 +152,7 @@ class SqliteGraph:
         scope: Scope = None,
         limit: int = PAGE_SIZE,
         offset: int = 0,
-    ) -> Page:
+    ) -> NodePage:
         """See ``GraphStore.neighbours``."""
         hold_limits(ids=len(ids), rows=limit, offset=offset)
         return walk.neighbours(self._graph(project, scope), ids, direction, types, limit, offset)
@@ -198,7 +208,7 @@ class SqliteGraph:
         damping: float = 0.5,
         iterations: int = 12,
         limit: int = 1000,
-    ) -> list[Rank]:
+    ) -> list[NodeRank]:
         """See ``GraphStore.owned_ranks``."""
         hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
         return walk.owned_ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
@@ -238,7 +248,7 @@ class SqliteGraph:
             self._graphs.move_to_end((project, scope))
             return known[1]
 
-    def _whole(self, project: str) -> tuple[int, Whole]:
+    def _whole(self, project: str) -> tuple[int, MergedGraph]:
         known = self._wholes.get(project)
         with self._database.reading() as connection, self._database.parsing():
             generation = _generation(connection, project)
@@ -271,7 +281,7 @@ def _grow(connection: sqlite3.Connection, project: str) -> None:
     )
 
 
-def _row(project: str, part: Part) -> tuple[Any, ...]:
+def _row(project: str, part: DocumentPart) -> tuple[Any, ...]:
     uri = next((node.anchor for node in part.nodes if node.id == part.document_id), "")
     titles = _json([part.titles, part.types])
     columns = (part.names.tobytes(), titles, part.edges.tobytes(), part.evidence.tobytes())
@@ -286,10 +296,10 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _part(row: Sequence[Any]) -> Part:
+def _part(row: Sequence[Any]) -> DocumentPart:
     id, nodes, names, titles, edges, evidence = row
     named: tuple[list[str], list[str]] = json.loads(titles)
-    return Part(
+    return DocumentPart(
         id,
         tuple([Node(*(*fields, id)) for fields in json.loads(nodes)]),
         np.frombuffer(names, np.int64),
@@ -299,7 +309,7 @@ def _part(row: Sequence[Any]) -> Part:
     )
 
 
-def _read(connection: sqlite3.Connection, project: str) -> Whole:
+def _read(connection: sqlite3.Connection, project: str) -> MergedGraph:
     row = connection.execute("SELECT edges, evidence FROM derived WHERE project = ?", (project,)).fetchone()
     edges, evidence = row or (b"", b"")
     parts = [_part(row) for row in connection.execute(_PARTS, (project,))]

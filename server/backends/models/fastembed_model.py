@@ -18,7 +18,7 @@ import numpy as np
 
 from server.backends.base import Vector
 from server.backends.models.onnx_folder import languages_of, unit
-from server.backends.models.scheduler import Turns
+from server.backends.models.scheduler import EmbeddingScheduler
 from server.errors import WinnowError
 
 _ABSENT = "fastembed is not installed; run: pip install fastembed"
@@ -34,7 +34,7 @@ class FastembedModel:
         self._model = _open(name, models, is_offline=True)
         self._name = name
         self._revision = _revision(models, name)
-        self._turns = Turns(self._embed_one)
+        self._turns = EmbeddingScheduler(self._embed_one)
         self._dimension = int(self._model.embedding_size)
 
     @property

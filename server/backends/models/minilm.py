@@ -23,7 +23,7 @@ from tokenizers import Tokenizer
 from server.backends.base import ENGLISH, Vector
 from server.backends.files.temporary_folders import CONVERTING, workshop
 from server.backends.models import weights
-from server.backends.models.scheduler import Turns
+from server.backends.models.scheduler import EmbeddingScheduler
 
 # What the model was trained on: text beyond it does not reach the vector, so chunks are cut below it.
 WINDOW = 256
@@ -54,7 +54,7 @@ class MiniLM:
             providers=["CPUExecutionProvider"],
             disabled_optimizers=SLOWER_FUSED,
         )
-        self._turns = Turns(self._embed_one)
+        self._turns = EmbeddingScheduler(self._embed_one)
 
     @property
     def fingerprint(self) -> str:

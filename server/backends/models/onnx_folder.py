@@ -26,7 +26,7 @@ from tokenizers import Encoding, Tokenizer
 
 from server.backends.base import ENGLISH, Vector
 from server.backends.models.identity import GRAPHS, digest
-from server.backends.models.scheduler import Turns
+from server.backends.models.scheduler import EmbeddingScheduler
 from server.errors import WinnowError
 
 _WINDOW = 512
@@ -55,7 +55,7 @@ class OnnxFolder:
         self._name = folder.resolve().name
         self._digest = digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
         self._fingerprint = f"onnx/{self._name}/{self._digest}/{self._pooling}/{window}"
-        self._turns = Turns(self._embed_one)
+        self._turns = EmbeddingScheduler(self._embed_one)
         self._dimension = len(self.embed(["dimension"])[0])
 
     @property

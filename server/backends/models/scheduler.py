@@ -22,7 +22,7 @@ FEW = 16
 _PATIENCE_SECONDS = 1.0
 
 
-class Turns(Generic[T]):
+class EmbeddingScheduler(Generic[T]):
     """Runs ``embed_one`` (one item to one vector, safe in several threads) over calls from several threads.
 
     A call of at most ``FEW`` items is a question, a longer one an ingest: between two of its items the ingest lets
@@ -35,7 +35,7 @@ class Turns(Generic[T]):
         self._questions = ThreadPoolExecutor(cores, thread_name_prefix="winnow-embed")
         # One more than cores: while one waits for the interpreter, the cores have work.
         self._ingests = ThreadPoolExecutor(cores + 1, thread_name_prefix="winnow-embed")
-        self._way = RightOfWay()
+        self._way = PriorityGate()
 
     def rows(self, items: Sequence[T]) -> Vector:
         """Shape (len(items), dimension), in their order; there is at least one."""
@@ -56,7 +56,7 @@ class Turns(Generic[T]):
         return self._embed_one(item)
 
 
-class RightOfWay:
+class PriorityGate:
     """Who has it keeps the others waiting, not those who have it too."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from server.backends.base import Point, SparseVector, Vector, VectorStore
 from server.backends.catalogue import Binding, Catalogue
 from server.errors import WinnowError
 from server.models import Filters
-from server.runtime.waits import Waits, WriterClock
+from server.runtime.waits import WaitCounter, WriterClock
 
 # So many vectors that are bound so, with their graph built, bound anew; None where they are not built apart.
 BuildApart = Callable[[Binding, int], Binding | None]
@@ -51,7 +51,7 @@ class CurrentVectors:
         discard: Callable[[Binding], None] = lambda binding: None,
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
-        self.waits = Waits()
+        self.waits = WaitCounter()
         self._catalogue = catalogue
         self._open_next = open_next
         self._build_apart, self._build_every, self._unbuilt = build_apart, build_every, 0

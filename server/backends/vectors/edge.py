@@ -44,8 +44,8 @@ from server.backends.base import (
     point_as_written,
 )
 from server.backends.files import seal
-from server.backends.files.lock import HOLDER, Lock
-from server.backends.files.seal import Watch
+from server.backends.files.lock import HOLDER, StoreLock
+from server.backends.files.seal import SealCheck
 from server.backends.files.store_folder import refused
 from server.backends.files.temporary_folders import CREATING, workshop
 from server.errors import WinnowError
@@ -106,13 +106,13 @@ class EdgeStore:
         is_apart: bool = False,
         is_built_apart: bool = False,
     ) -> None:
-        self._lock = None if is_apart else Lock(store, HOLDER)
+        self._lock = None if is_apart else StoreLock(store, HOLDER)
         self._folder, self._memory_mb = store / vectors, memory_mb
         self._build_every, self._unbuilt = None if is_built_apart else points_at_once(memory_mb), 0
         self._is_warmed, self._is_closing = False, threading.Event()
         self._is_changed = False
         try:
-            self._watch = Watch(self._folder, _damaged)
+            self._watch = SealCheck(self._folder, _damaged)
             with seal.laid_aside(self._folder, self._files), self._asked():
                 self._shard = _open(self._folder, _config(dimension, memory_mb))
                 self._projects = _projects(self._shard)

@@ -47,7 +47,7 @@ OnStep = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MoveMark:
     """An unfinished move. ``to``: the server that the vectors go to, "" for the folder that the mark lies in.
 
     ``origin`` says what is moved: the store and its state. ``first``: the chunk to go on with, "" for all.
@@ -64,7 +64,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MoveReport:
     """What a move did. ``streamed``: points of this run; ``removed``: those that only the target had.
 
     ``identical`` of ``compared`` rankings had equal ids in order, the others differed where scores are tied.
@@ -80,14 +80,14 @@ class Moved:
     reweighted: int
 
 
-def mark_of(folder: Path, to: str) -> Mark | None:
+def mark_of(folder: Path, to: str) -> MoveMark | None:
     """The unfinished move into this target, if there is one."""
     try:
-        return Mark(**json.loads((folder / _name(to)).read_text("utf-8")))
+        return MoveMark(**json.loads((folder / _name(to)).read_text("utf-8")))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError):  # of another version: it is unfinished, and nobody knows how far it came
-        return Mark(to, "")
+        return MoveMark(to, "")
 
 
 def check_whole(folder: Path, to: str) -> None:
@@ -100,16 +100,16 @@ def check_whole(folder: Path, to: str) -> None:
         )
 
 
-def begin(folder: Path, to: str, origin: str) -> Mark:
+def begin(folder: Path, to: str, origin: str) -> MoveMark:
     """Mark the target; the mark of an earlier run of the same move stays, with how far that came."""
     make_private(folder)
     found = mark_of(folder, to)
-    mark = found if found and found.origin == origin else Mark(to, origin)
+    mark = found if found and found.origin == origin else MoveMark(to, origin)
     _write(folder, mark)
     return mark
 
 
-def finish(folder: Path, mark: Mark) -> None:
+def finish(folder: Path, mark: MoveMark) -> None:
     """The target is whole: from here on it can be opened."""
     (folder / mark.name).unlink()
 
@@ -121,7 +121,9 @@ def copy_files(source: Path, target: Path, step: OnStep) -> None:
     rename(target / CATALOGUE)
 
 
-def move_vectors(source: VectorStore, target: VectorStore, folder: Path, mark: Mark, step: OnStep) -> Moved:
+def move_vectors(
+    source: VectorStore, target: VectorStore, folder: Path, mark: MoveMark, step: OnStep
+) -> MoveReport:
     """Steps 3 to 6. Raises ``WinnowError("INDEX_UNAVAILABLE")`` where source and target differ at the end."""
     streamed = _stream(source, target, folder, mark, step)
     removed = _without_surplus(source, target) if target.count() != source.count() else 0
@@ -131,14 +133,14 @@ def move_vectors(source: VectorStore, target: VectorStore, folder: Path, mark: M
     target.flush()
     points = _counted(source, target)
     compared, identical, reweighted = _compared(source, target, step)
-    return Moved(points, streamed, removed, compared, identical, reweighted)
+    return MoveReport(points, streamed, removed, compared, identical, reweighted)
 
 
 def _name(to: str) -> str:
     return f"moving-{blake2b(to.encode(), digest_size=4).hexdigest()}.json"
 
 
-def _write(folder: Path, mark: Mark) -> None:
+def _write(folder: Path, mark: MoveMark) -> None:
     made = folder / f"{mark.name}.new"
     made.write_text(json.dumps(asdict(mark)), "utf-8")
     os.replace(made, folder / mark.name)
@@ -156,7 +158,7 @@ def _copy(source: Path, target: Path, name: str, step: OnStep) -> None:
         read.backup(written, pages=_PAGES_AT_ONCE, progress=told)
 
 
-def _stream(source: VectorStore, target: VectorStore, folder: Path, mark: Mark, step: OnStep) -> int:
+def _stream(source: VectorStore, target: VectorStore, folder: Path, mark: MoveMark, step: OnStep) -> int:
     streamed, of = 0, source.count()
     for page in source.points(mark.first):
         if page:

@@ -69,7 +69,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class CollectionLayout:
     """How a collection is spread over a cluster, and whether whole vectors and the graph stay on disk."""
 
     shards: int = 1
@@ -77,7 +77,7 @@ class Layout:
     on_disk: bool = True
 
 
-ONE = Layout()
+ONE = CollectionLayout()
 
 
 class QdrantStore:
@@ -94,7 +94,7 @@ class QdrantStore:
         *,
         collection: str = "winnow",
         api_key: str | None = None,
-        layout: Layout = ONE,
+        layout: CollectionLayout = ONE,
     ) -> None:
         self._address = Address(url)
         self._layout = layout

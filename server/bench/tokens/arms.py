@@ -17,7 +17,7 @@ from server.bench.tokens.task import Read, Step, filled
 _MOST_READS = 50  # pages of what was chosen to be read; a listing is bounded by its own step
 
 
-class Caller(Protocol):
+class ToolCaller(Protocol):
     """The part of an MCP client that a transcript needs."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None, /) -> CallToolResult:
@@ -50,7 +50,7 @@ class _Stopped(Exception):
     """The transcript cannot go on; the argument says why."""
 
 
-async def play(client: Caller, steps: Sequence[Step], question: str) -> Played:
+async def play(client: ToolCaller, steps: Sequence[Step], question: str) -> Played:
     """Make the calls of a transcript one after the other. An answer that is an error ends it."""
     played = Played()
     kept = {"question": json.dumps(question, ensure_ascii=False) if _is_script(steps) else question}
@@ -64,7 +64,7 @@ async def play(client: Caller, steps: Sequence[Step], question: str) -> Played:
     return played
 
 
-async def _play(client: Caller, step: Step, kept: dict[str, str], played: Played) -> None:
+async def _play(client: ToolCaller, step: Step, kept: dict[str, str], played: Played) -> None:
     before = len(played.told)
     rows = await _pages(client, step.tool, filled(step.arguments, kept), step.pages, played)
     if step.read is not None:
@@ -81,7 +81,7 @@ async def _play(client: Caller, step: Step, kept: dict[str, str], played: Played
 
 
 async def _pages(
-    client: Caller, tool: str, arguments: dict[str, Any], most: int, played: Played
+    client: ToolCaller, tool: str, arguments: dict[str, Any], most: int, played: Played
 ) -> list[Mapping[str, Any]]:
     rows: list[Mapping[str, Any]] = []
     cursor: dict[str, str] = {}
@@ -94,7 +94,7 @@ async def _pages(
     return rows
 
 
-async def _call(client: Caller, tool: str, arguments: dict[str, Any], played: Played) -> Mapping[str, Any]:
+async def _call(client: ToolCaller, tool: str, arguments: dict[str, Any], played: Played) -> Mapping[str, Any]:
     reply = await client.call_tool(tool, arguments)
     text = text_of(reply)
     played.cost += cost_of(tool, arguments, reply)

@@ -17,11 +17,11 @@ from typing import Any
 
 from server.bench.other_interpreter import figures_of
 from server.bench.tokens.arms import play
-from server.bench.tokens.collection import Collection
+from server.bench.tokens.collection import TaskCollection
 from server.bench.tokens.counting import compact, envelope
 from server.bench.tokens.gold import Expected, lacking_in_result
 from server.bench.tokens.measuring import Asked, asked
-from server.bench.tokens.task import Task
+from server.bench.tokens.task import BenchmarkTask
 from server.demo.client import connected, console_script, handed_on, wait_for_model
 from server.text.tokens import count_tokens
 
@@ -78,7 +78,7 @@ def scripts() -> Mapping[str, str]:
 
 
 async def measure(
-    python: str, collection: Collection, store: Path, tasks: Sequence[Task], *, by_model: bool
+    python: str, collection: TaskCollection, store: Path, tasks: Sequence[BenchmarkTask], *, by_model: bool
 ) -> dict[str, Any]:
     """Each script of these tasks in both: tokens for a client of texts, the median time, whether it answered.
 
@@ -103,7 +103,7 @@ async def measure(
     }
 
 
-def _job(collection: Collection, store: Path, ported: Mapping[str, str], *, by_model: bool) -> dict[str, Any]:
+def _job(collection: TaskCollection, store: Path, ported: Mapping[str, str], *, by_model: bool) -> dict[str, Any]:
     return {
         "command": str(console_script()),
         "arguments": ["serve", "--store", str(store), "--project", collection.project, "--no-daemon"],
@@ -134,7 +134,7 @@ def _value(text: str) -> Any:
 
 
 async def _here(
-    collection: Collection, store: Path, questions: Mapping[str, Asked], *, by_model: bool
+    collection: TaskCollection, store: Path, questions: Mapping[str, Asked], *, by_model: bool
 ) -> dict[str, dict[str, Any]]:
     rows = {}
     async with connected(store, collection.project, log=store / "serve.log") as client:

@@ -24,7 +24,7 @@ _YES_OR_NO = frozenset({"", "yes", "no"})
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CorpusRow:
     """How a collection lies there, and the project that its index has."""
 
     kind: Kind
@@ -32,19 +32,19 @@ class Row:
 
 
 # The last is generated on this machine, so it is always there.
-COLLECTIONS: Mapping[str, Row] = MappingProxyType(
+COLLECTIONS: Mapping[str, CorpusRow] = MappingProxyType(
     {
-        "k8s_docs": Row("documentation", "k8s"),
-        "hotpot100": Row("judged", "hotpot100"),
-        "2wiki": Row("judged", "2wiki"),
-        "scifact": Row("judged", "scifact"),
-        "stdlib": Row("generated", "python-stdlib"),
+        "k8s_docs": CorpusRow("documentation", "k8s"),
+        "hotpot100": CorpusRow("judged", "hotpot100"),
+        "2wiki": CorpusRow("judged", "2wiki"),
+        "scifact": CorpusRow("judged", "scifact"),
+        "stdlib": CorpusRow("generated", "python-stdlib"),
     }
 )
 
 
 @dataclass(frozen=True)
-class Collection:
+class TaskCollection:
     """A collection's sources. ``folder`` is None for the one that is generated."""
 
     name: str
@@ -116,11 +116,11 @@ class Collection:
         return self.folder
 
 
-def found(folder: Path | None) -> dict[str, Collection]:
+def found(folder: Path | None) -> dict[str, TaskCollection]:
     """The collections that are there: below ``folder``, or ``folder`` itself; the generated one always."""
-    there = {"stdlib": Collection("stdlib")}
+    there = {"stdlib": TaskCollection("stdlib")}
     for name in COLLECTIONS:
         for place in () if folder is None else (folder / name, folder):
             if place.name == name and place.is_dir():
-                there.setdefault(name, Collection(name, place))
+                there.setdefault(name, TaskCollection(name, place))
     return there

@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
 
-from server.bench.tokens.collection import Collection
-from server.bench.tokens.task import Oracle, Task
+from server.bench.tokens.collection import TaskCollection
+from server.bench.tokens.task import BenchmarkTask, Oracle
 from server.errors import WinnowError
 
 _HEADING = re.compile(r"#{1,6} ")
@@ -26,7 +26,7 @@ class Expected:
     exact: bool = False
 
 
-def expected(task: Task, collection: Collection) -> Expected:
+def expected(task: BenchmarkTask, collection: TaskCollection) -> Expected:
     """The gold of a task, as the collection has it.
 
     Raises ``WinnowError("INVALID_REQUEST")`` where that is nothing: such a task would be solved by every answer.
@@ -125,7 +125,7 @@ def leaves(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def told_beforehand(task: Task, question: str, expected: Expected) -> list[str]:
+def told_beforehand(task: BenchmarkTask, question: str, expected: Expected) -> list[str]:
     """What of the gold a transcript or script already has in it, though the question does not say it."""
     written = "\n".join(text for steps in task.steps.values() for step in steps for text in leaves(step.arguments))
     written += "\n".join(

@@ -14,12 +14,12 @@ from mcp import Client
 from server import __version__
 from server.bench.tokens import statistics
 from server.bench.tokens.arms import Played, play
-from server.bench.tokens.collection import Collection
+from server.bench.tokens.collection import TaskCollection
 from server.bench.tokens.counting import CLIENTS, Cost, definition_tokens
 from server.bench.tokens.counting import Client as ClientKind
 from server.bench.tokens.gold import Expected, expected, lacking, lacking_in_result, leaves, told_beforehand
 from server.bench.tokens.statistics import MEASURED, Measured, Run
-from server.bench.tokens.task import ARMS, Task
+from server.bench.tokens.task import ARMS, BenchmarkTask
 from server.demo.client import connected, offers_scripts, wait_for_model
 from server.errors import WinnowError
 from server.settings import Settings
@@ -45,12 +45,12 @@ class Trial:
 class Asked:
     """A task as its collection has it: the question in words, the gold found."""
 
-    task: Task
+    task: BenchmarkTask
     question: str
     expected: Expected
 
 
-def asked(task: Task, collection: Collection) -> Asked:
+def asked(task: BenchmarkTask, collection: TaskCollection) -> Asked:
     """Look question and gold up.
 
     Raises ``WinnowError("INVALID_REQUEST")`` where a transcript has of the gold what the question does not say:
@@ -64,7 +64,12 @@ def asked(task: Task, collection: Collection) -> Asked:
 
 
 async def measure(
-    collection: Collection, store: Path, tasks: Sequence[Task], progress: OnProgress, *, by_model: bool
+    collection: TaskCollection,
+    store: Path,
+    tasks: Sequence[BenchmarkTask],
+    progress: OnProgress,
+    *,
+    by_model: bool,
 ) -> tuple[list[Trial], dict[str, int]]:
     """Every task of one collection, over the index in ``store``; and tokens of each tool's definition."""
     questions = [asked(task, collection) for task in tasks]
@@ -111,7 +116,7 @@ class _Servers:
         return played
 
 
-async def _trial(servers: _Servers, question: Asked, collection: Collection) -> Trial:
+async def _trial(servers: _Servers, question: Asked, collection: TaskCollection) -> Trial:
     task = question.task
     played = {arm: await servers.play(question, arm) for arm in ARMS}
     runs = {arm: _run(arm, one, question.expected) for arm, one in played.items()}
@@ -129,7 +134,7 @@ def _run(arm: str, played: Played, gold: Expected) -> Run:
     return Run(played.cost, answered, round(played.seconds, 3), tuple(missing), played.trouble)
 
 
-def _documents(full: Played, gold: Expected, collection: Collection) -> Run:
+def _documents(full: Played, gold: Expected, collection: TaskCollection) -> Run:
     """The same calls as ``full``, answered with the whole document of each hit, once in each answer."""
     texts = [collection.sources[file] for files in full.files() for file in files]
     read = sum(map(count_tokens, texts))

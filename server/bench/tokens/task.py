@@ -131,7 +131,7 @@ class Gold:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class BenchmarkTask:
     """A question with its gold and its transcripts. ``query`` is the collection's own id of it, "" for ours."""
 
     id: str
@@ -143,7 +143,7 @@ class Task:
     steps: Mapping[str, tuple[Step, ...]]
 
 
-def load(folder: Path = TASKS) -> tuple[Task, ...]:
+def load(folder: Path = TASKS) -> tuple[BenchmarkTask, ...]:
     """The tasks of every file in ``folder``, in the order of their classes, then of files.
 
     Raises ``WinnowError("INVALID_REQUEST")`` with the file, the task and what is wrong with it.
@@ -155,7 +155,7 @@ def load(folder: Path = TASKS) -> tuple[Task, ...]:
     return tuple(sorted(tasks, key=lambda task: CLASSES.index(task.kind)))
 
 
-def _tasks(path: Path) -> Iterator[Task]:
+def _tasks(path: Path) -> Iterator[BenchmarkTask]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -178,13 +178,13 @@ def _flaw(file: str, task: str, what: str) -> WinnowError:
     return WinnowError("INVALID_REQUEST", f"{where}: {what}")
 
 
-def _task(table: Mapping[str, Any], templates: Mapping[str, Any]) -> Task:
+def _task(table: Mapping[str, Any], templates: Mapping[str, Any]) -> BenchmarkTask:
     _only(table, _TASK_KEYS, "task")
     _needs(table, {"id", "class", "collection", "gold"}, "task")
     if ("question" in table) == ("query" in table):
         raise ValueError("a task has either a question or the id of a query")
     arms = _arms(table, templates)
-    return Task(
+    return BenchmarkTask(
         id=table["id"],
         kind=_one_of(table["class"], CLASSES, "class"),  # type: ignore[arg-type]
         collection=table["collection"],

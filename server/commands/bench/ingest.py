@@ -138,7 +138,7 @@ def _documents(folder: Path | None) -> Iterator[RawDocument]:
     from server.demo.stdlib import corpus
     from server.ingest.documents import RawDocument
     from server.ingest.files import find, roots
-    from server.ingest.readers import Flaw, read
+    from server.ingest.readers import ReadFlaw, read
 
     if folder is None:
         for module in corpus():
@@ -148,7 +148,7 @@ def _documents(folder: Path | None) -> Iterator[RawDocument]:
         raise WinnowError("INVALID_REQUEST", f"{folder} does not exist")
     for root in roots([folder], []):
         for file in find(root).files:
-            yield from (each for each in read(file.path, file.uri) if not isinstance(each, Flaw))
+            yield from (each for each in read(file.path, file.uri) if not isinstance(each, ReadFlaw))
 
 
 def show_ingest(figures: Mapping[str, Any]) -> None:

@@ -17,9 +17,9 @@ from server.errors import WinnowError
 from server.settings import Settings, default_models, load_settings
 
 if TYPE_CHECKING:
-    from server.bench.tokens.collection import Collection
+    from server.bench.tokens.collection import TaskCollection
     from server.bench.tokens.measuring import Trial
-    from server.bench.tokens.task import Task
+    from server.bench.tokens.task import BenchmarkTask
 
 EXAMPLES = (
     "Examples: winnow bench tokens | winnow bench tokens --collection ~/collections --json | "
@@ -103,7 +103,7 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
 
 def _chosen(
     folder: Path | None, only: Sequence[str]
-) -> tuple[list[Task], Mapping[str, Collection], dict[str, int]]:
+) -> tuple[list[BenchmarkTask], Mapping[str, TaskCollection], dict[str, int]]:
     """The tasks that can be asked here, their collections, and how many are skipped by the name of theirs."""
     from server.bench.tokens.collection import COLLECTIONS, found
     from server.bench.tokens.task import load
@@ -122,7 +122,7 @@ def _chosen(
 
 
 def _measured(
-    tasks: Sequence[Task], there: Mapping[str, Collection], place: Path
+    tasks: Sequence[BenchmarkTask], there: Mapping[str, TaskCollection], place: Path
 ) -> tuple[list[Trial], dict[str, int]]:
     """Each collection's index brought up to date, then its tasks asked."""
     from server.bench.tokens.measuring import measure
@@ -150,7 +150,7 @@ def _shown_on(bar: Progress) -> Callable[[str, int, int], None]:
     return lambda name, done, of: bar.update(task, description=f"asking {name}", completed=done, total=of)
 
 
-def _index(collection: Collection, settings: Settings) -> None:
+def _index(collection: TaskCollection, settings: Settings) -> None:
     from server.ingest.pipeline import ingest_documents, ingest_paths
     from server.ingest.target import target_of
     from server.opening import open_backends
@@ -172,7 +172,7 @@ def _index(collection: Collection, settings: Settings) -> None:
 
 
 def _elsewhere(
-    python: str | None, tasks: Sequence[Task], there: Mapping[str, Collection], place: Path
+    python: str | None, tasks: Sequence[BenchmarkTask], there: Mapping[str, TaskCollection], place: Path
 ) -> dict[str, Any]:
     """Scripts in FastMCP's CodeMode, where an interpreter for it is given."""
     from server.bench.tokens import code_mode

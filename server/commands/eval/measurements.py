@@ -16,9 +16,9 @@ from server.commands.ingest import progress_shown
 from server.commands.terminal.output import complain
 from server.demo.stdlib import corpus
 from server.errors import WinnowError
-from server.ingest.documents import RawDocument, Unreadable
-from server.ingest.pipeline import Progress, Report, Target, ingest_documents, ingest_paths
-from server.ingest.readers import Flaw, read
+from server.ingest.documents import RawDocument, UnreadableFile
+from server.ingest.pipeline import IngestReport, Progress, Target, ingest_documents, ingest_paths
+from server.ingest.readers import ReadFlaw, read
 from server.ingest.target import target_of
 from server.knowledge import KnowledgeBase
 from server.models import Filters, Hit
@@ -26,7 +26,7 @@ from server.opening import Backends, open_backends
 from server.operations.base import Answer, Caller
 from server.retrieval.evaluation import (
     DEEPEST,
-    Collection,
+    EvaluationCollection,
     Retrieved,
     by_document,
     measure,
@@ -34,7 +34,16 @@ from server.retrieval.evaluation import (
     read_collection,
     recall_of,
 )
-from server.retrieval.golden import GoldenSet, Outcome, Question, Seen, figures, miss_of, read_golden, shortfall
+from server.retrieval.golden import (
+    GoldenSet,
+    Question,
+    QuestionOutcome,
+    ShownAnswer,
+    figures,
+    miss_of,
+    read_golden,
+    shortfall,
+)
 from server.retrieval.graph import Walk
 from server.retrieval.hybrid import Fusion, Mode
 from server.sessions.passage_store import Session
@@ -62,7 +71,7 @@ _CHUNKS_PER_DOCUMENT_MARGIN = 2
 _FULL_CHUNKS = 5  # what quotes are compared with
 _WITHOUT_MODEL = "by words alone, with WINNOW_EMBEDDING=off"
 
-Ingest = Callable[[Target, Callable[[Progress], None]], Report]
+Ingest = Callable[[Target, Callable[[Progress], None]], IngestReport]
 
 
 @contextmanager
@@ -86,7 +95,7 @@ def _indexed(
         backends.close()
 
 
-def _of_collection(collection: Collection) -> Ingest:
+def _of_collection(collection: EvaluationCollection) -> Ingest:
     return lambda target, on_progress: ingest_paths(target, [collection.corpus], progress=on_progress)
 
 
@@ -118,14 +127,14 @@ class _Ranker:
     project: str
     records: Mapping[str, str]
 
-    def leg(self, collection: Collection, depth: int, leg: str) -> dict[str, float]:
+    def leg(self, collection: EvaluationCollection, depth: int, leg: str) -> dict[str, float]:
         run = {}
         for query, text in collection.queries.items():
             hits = self._hits(text, depth, leg)
             run[query] = by_document((self.records[hit.chunk_id], hit.score) for hit in hits)
         return measure(run, collection.judgements)
 
-    def latency(self, collection: Collection, leg: str) -> dict[str, float]:
+    def latency(self, collection: EvaluationCollection, leg: str) -> dict[str, float]:
         taken = []
         for text in collection.queries.values():
             began = time.perf_counter()
@@ -176,7 +185,7 @@ def quotes(folder: Path, settings: Settings) -> dict[str, Any]:
 
 
 async def _retrieved(
-    settings: Settings, collection: Collection
+    settings: Settings, collection: EvaluationCollection
 ) -> tuple[dict[str, Retrieved], dict[str, Retrieved]]:
     quoted, full = {}, {}
     async with _answering(settings) as kb:
@@ -201,7 +210,7 @@ async def _full_chunks(kb: KnowledgeBase, query: str, caller: Caller) -> Retriev
 def golden(folder: Path, settings: Settings, only: str | None) -> dict[str, Any]:
     """How many golden questions are answered by the quotes of one call, set by set and together."""
     sets: dict[str, Any] = {}
-    outcomes: list[Outcome] = []
+    outcomes: list[QuestionOutcome] = []
     for one in read_golden(folder, only):
         # A store of its own: how rare a word is depends on all that a store holds.
         own = settings.model_copy(update={"store": settings.store / one.name})
@@ -220,26 +229,28 @@ def golden(folder: Path, settings: Settings, only: str | None) -> dict[str, Any]
 
 
 def _of_set(golden: GoldenSet) -> Ingest:
-    def ingest(target: Target, on_progress: Callable[[Progress], None]) -> Report:
+    def ingest(target: Target, on_progress: Callable[[Progress], None]) -> IngestReport:
         return ingest_documents(target, golden.name, documents_of(golden), progress=on_progress)
 
     return ingest
 
 
 def documents_of(golden: GoldenSet) -> Iterator[RawDocument]:
-    """What is indexed before the questions of a set are asked. Raises ``Unreadable``."""
+    """What is indexed before the questions of a set are asked. Raises ``UnreadableFile``."""
     if golden.root is None:
         for module in corpus():
             yield RawDocument(f"{module.name}.md", "markdown", module.name, module.markdown())
         return
     for path in golden.files:
         for document in read(path, path.relative_to(golden.root).as_posix()):
-            if isinstance(document, Flaw):
-                raise Unreadable(f"{document.name}: {document.reason}")
+            if isinstance(document, ReadFlaw):
+                raise UnreadableFile(f"{document.name}: {document.reason}")
             yield document
 
 
-async def _asked(settings: Settings, questions: Sequence[Question]) -> tuple[list[Outcome], dict[str, Any]]:
+async def _asked(
+    settings: Settings, questions: Sequence[Question]
+) -> tuple[list[QuestionOutcome], dict[str, Any]]:
     """Every question in a session of its own; and what the answers noted, all together."""
     async with _answering(settings) as kb:
         outcomes = [await _ask(kb, question) for question in questions]
@@ -260,25 +271,27 @@ async def _answering(settings: Settings) -> AsyncIterator[KnowledgeBase]:
         await kb.aclose()
 
 
-async def _ask(kb: KnowledgeBase, question: Question) -> Outcome:
+async def _ask(kb: KnowledgeBase, question: Question) -> QuestionOutcome:
     caller = kb.caller(f"golden {question.id}")
     session = kb.scratch.session(caller.connection)
     answer = await kb.call("kb.retrieve_evidence", {"question": question.question}, caller)
     first = _seen(session, answer)
     miss = miss_of(question, first, _searched(session))
     if miss is None:
-        return Outcome(question, first, 1, first.bytes, None)
+        return QuestionOutcome(question, first, 1, first.bytes, None)
     more = await _second_call(kb, caller, question, answer)
-    return Outcome(question, first, 2 if more else None, first.bytes + (more.bytes if more else 0), miss)
+    return QuestionOutcome(question, first, 2 if more else None, first.bytes + (more.bytes if more else 0), miss)
 
 
-async def _second_call(kb: KnowledgeBase, caller: Caller, question: Question, answer: Answer) -> Seen | None:
+async def _second_call(
+    kb: KnowledgeBase, caller: Caller, question: Question, answer: Answer
+) -> ShownAnswer | None:
     """The answer with the words in it, of those that one more call could get: around a quote, or the next page."""
     for passage_id in dict.fromkeys(quote["passage_id"] for quote in answer.payload["quotes"]):
         excerpt = (await kb.call("kb.expand_excerpt", {"passage_id": passage_id}, caller)).payload
         if question.is_answered([excerpt["excerpt"]]):
             size = size_of(excerpt)
-            return Seen((excerpt["excerpt"],), (), size.tokens, size.bytes)
+            return ShownAnswer((excerpt["excerpt"],), (), size.tokens, size.bytes)
     cursor = answer.payload["next_cursor"]
     if cursor is None:
         return None
@@ -287,10 +300,10 @@ async def _second_call(kb: KnowledgeBase, caller: Caller, question: Question, an
     return seen if question.is_answered(seen.texts) else None
 
 
-def _seen(session: Session, answer: Answer) -> Seen:
+def _seen(session: Session, answer: Answer) -> ShownAnswer:
     rows, size = answer.payload["quotes"], size_of(answer.payload)
     kept = [session.get(row["passage_id"]) for row in rows]
-    return Seen(
+    return ShownAnswer(
         tuple(row["quote"] for row in rows),
         tuple(one.passage.document.uri for one in kept if one is not None),
         size.tokens,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from server.backends.catalogue import Catalogue
-    from server.commands.graph.portrait import Group, Portrait, Row
+    from server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
     from server.graph.base import GraphStore
 
 app = command(
@@ -69,11 +69,11 @@ def show(
     with errors_shown(as_json=as_json), _opened(store, project) as opened:
         from server.commands.graph.drawing import page
         from server.commands.graph.drawing import svg as drawn
-        from server.commands.graph.portrait import Looking, portrait
+        from server.commands.graph.portrait import PortraitQuery, portrait
         from server.opening import scopes
 
         scope = scopes(opened.catalogue)(_confined(opened.settings))
-        found = portrait(Looking(opened.graph, opened.project, scope, rows), name, hops)
+        found = portrait(PortraitQuery(opened.graph, opened.project, scope, rows), name, hops)
         for path, draw in ((svg, drawn), (html, page)):
             if path is not None:
                 _write(path, draw(found))
@@ -264,7 +264,7 @@ def _tree(found: Portrait) -> Tree:
     return tree
 
 
-def _add_group(tree: Tree, group: Group) -> None:
+def _add_group(tree: Tree, group: RelationGroup) -> None:
     from rich.text import Text
 
     branch = tree.add(Text.assemble((group.phrase, "italic"), f" ({group.total:,})"))
@@ -276,7 +276,7 @@ def _add_group(tree: Tree, group: Group) -> None:
         branch.add(Text(f"… and {group.total - len(group.rows):,} more", style="dim"))
 
 
-def _line(row: Row, group: Group) -> str:
+def _line(row: NeighbourRow, group: RelationGroup) -> str:
     facts = [row.node.type if row.node.label == "Entity" else row.node.label.lower()]
     if row.where:
         facts.append(row.where)

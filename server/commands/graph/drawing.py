@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from math import cos, pi, sin
 
-from server.commands.graph.portrait import Group, Portrait, Row
+from server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
 
 _WIDTH, _HEIGHT = 1200, 900
 _ACROSS, _DOWN = 330, 360  # radii of the ring of neighbours
@@ -38,8 +38,8 @@ ul {{ columns: 2; }}
 class _Spoke:
     """A neighbour and where it is drawn."""
 
-    group: Group
-    row: Row
+    group: RelationGroup
+    row: NeighbourRow
     x: float
     y: float
     is_left: bool
@@ -92,14 +92,14 @@ def _spoke(one: _Spoke, *, is_first: bool) -> Iterator[str]:
         yield f'<text class="kind" {at} y="{one.y - 12:.0f}">{_text(one.group.phrase)}</text>'
 
 
-def _list(group: Group) -> str:
+def _list(group: RelationGroup) -> str:
     items = "".join(f"<li>{_text(_told(row))}</li>" for row in group.rows)
     rest = group.total - len(group.rows)
     more = f"<p>… and {rest:,} more</p>" if rest > 0 else ""
     return f"<h2>{_text(group.phrase)} ({group.total:,})</h2><ul>{items}</ul>{more}"
 
 
-def _told(row: Row) -> str:
+def _told(row: NeighbourRow) -> str:
     where = f", {row.where}" if row.where else ""
     return f"{row.node.title} ({row.node.type}{where})"
 

@@ -57,24 +57,24 @@ _STRUCTURE = frozenset({"PART_OF", "NEXT"})
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NeighbourRow:
     """One neighbour: what it is and where it stands ("" for entities), the weight, how many passages say so."""
 
     node: Node
     where: str
     weight: float
     passages: int
-    groups: tuple[Group, ...] = ()
+    groups: tuple[RelationGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RelationGroup:
     """One kind of relation: its name as it reads, the strongest rows, and how many there are in all."""
 
     type: EdgeType
     direction: Literal["out", "in", "both"]
     phrase: str
-    rows: tuple[Row, ...]
+    rows: tuple[NeighbourRow, ...]
     total: int
 
 
@@ -83,12 +83,12 @@ class Portrait:
     """A node with what is around it; ``others`` are further nodes that the name could have meant."""
 
     node: Node
-    groups: tuple[Group, ...]
+    groups: tuple[RelationGroup, ...]
     others: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class PortraitQuery:
     """Where one looks: a project of a store, as far as a scope goes; ``rows`` of each kind of relation."""
 
     graph: GraphStore
@@ -97,7 +97,7 @@ class Looking:
     rows: int
 
 
-def portrait(looking: Looking, name: str, hops: int) -> Portrait:
+def portrait(looking: PortraitQuery, name: str, hops: int) -> Portrait:
     """What is around the thing of this name (or id), up to ``hops`` (1 or 2) away.
 
     Raises ``WinnowError("NOT_FOUND")`` where nothing has the name.
@@ -117,7 +117,7 @@ def portrait(looking: Looking, name: str, hops: int) -> Portrait:
     return Portrait(node, _groups(looking, node, hops, frozenset({node.id})), tuple(others[:_OTHERS]))
 
 
-def _groups(looking: Looking, node: Node, hops: int, seen: frozenset[str]) -> tuple[Group, ...]:
+def _groups(looking: PortraitQuery, node: Node, hops: int, seen: frozenset[str]) -> tuple[RelationGroup, ...]:
     degrees = _both_ways(looking.graph.degrees(looking.project, node.id, looking.scope))
     degrees.sort(key=lambda one: _ORDER.index((one[0], _read_as(one[1]))))
     groups = [_group(looking, node, *one, hops, seen) for one in degrees]
@@ -134,14 +134,14 @@ def _both_ways(degrees: list[Degree]) -> list[tuple[EdgeType, Literal["out", "in
 
 
 def _group(
-    looking: Looking,
+    looking: PortraitQuery,
     node: Node,
     type: EdgeType,
     direction: Literal["out", "in", "both"],
     count: int,
     hops: int,
     seen: frozenset[str],
-) -> Group:
+) -> RelationGroup:
     phrase = PHRASES[type, _read_as(direction)]
     around = list(_neighbours(looking, node, type, direction))
     rows = _rows(looking, [one for one in around if one.node.id not in seen])
@@ -151,10 +151,10 @@ def _group(
         known = seen | {row.node.id for row in shown}
         nearer = replace(looking, rows=max(looking.rows // 2, 1))
         shown = [replace(row, groups=_told(_groups(nearer, row.node, hops - 1, known))) for row in shown]
-    return Group(type, direction, phrase, tuple(shown), total)
+    return RelationGroup(type, direction, phrase, tuple(shown), total)
 
 
-def _told(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+def _told(groups: tuple[RelationGroup, ...]) -> tuple[RelationGroup, ...]:
     return tuple(group for group in groups if group.type not in _STRUCTURE)
 
 
@@ -163,7 +163,7 @@ def _read_as(direction: Literal["out", "in", "both"]) -> Literal["out", "in"]:
 
 
 def _neighbours(
-    looking: Looking, node: Node, type: EdgeType, direction: Literal["out", "in", "both"]
+    looking: PortraitQuery, node: Node, type: EdgeType, direction: Literal["out", "in", "both"]
 ) -> Iterator[Neighbour]:
     for offset in range(0, _MOST_COUNTED, MAX_NODES):
         page = looking.graph.neighbours(
@@ -174,7 +174,7 @@ def _neighbours(
             break
 
 
-def _rows(looking: Looking, around: list[Neighbour]) -> list[Row]:
+def _rows(looking: PortraitQuery, around: list[Neighbour]) -> list[NeighbourRow]:
     """A row each, passages joined by document, the most and strongest first."""
     homes = sorted({one.node.document_id for one in around if one.node.document_id})
     documents = {
@@ -182,7 +182,7 @@ def _rows(looking: Looking, around: list[Neighbour]) -> list[Row]:
         for at in range(0, len(homes), MAX_NODES)
         for id, home in looking.graph.nodes(looking.project, homes[at : at + MAX_NODES], looking.scope).items()
     }
-    rows: dict[str, Row] = {}
+    rows: dict[str, NeighbourRow] = {}
     for one in around:
         home = documents.get(one.node.document_id)
         node = home if one.node.label == "Chunk" and home else one.node
@@ -193,10 +193,10 @@ def _rows(looking: Looking, around: list[Neighbour]) -> list[Row]:
             weight = max(former.weight, one.edge.weight)
             rows[node.id] = replace(former, passages=former.passages + passages, weight=weight)
         else:
-            rows[node.id] = Row(node, where, one.edge.weight, passages)
+            rows[node.id] = NeighbourRow(node, where, one.edge.weight, passages)
     return sorted(rows.values(), key=_strongest)
 
 
-def _strongest(row: Row) -> tuple[float, float, str, str]:
+def _strongest(row: NeighbourRow) -> tuple[float, float, str, str]:
     by_passages = row.passages if row.node.label != "Entity" else 0
     return -by_passages, -row.weight, row.node.title, row.node.id

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from server.errors import Code, WinnowError
+from server.errors import ErrorCode, WinnowError
 from server.text.printable import printable, visible_json
 
 Json = Annotated[bool, typer.Option("--json", help="print one JSON document instead of text")]
@@ -61,9 +61,9 @@ def command(**about: Any) -> typer.Typer:
 _BREAKS = re.compile(r"[\t\n]")
 USAGE, UNAVAILABLE, FAILED = 2, 4, 1
 _EXIT_CODES = {
-    Code.INVALID_ARGUMENT: USAGE,
-    Code.SCOPE_VIOLATION: USAGE,
-    Code.BACKEND_UNAVAILABLE: UNAVAILABLE,
+    ErrorCode.INVALID_ARGUMENT: USAGE,
+    ErrorCode.SCOPE_VIOLATION: USAGE,
+    ErrorCode.BACKEND_UNAVAILABLE: UNAVAILABLE,
 }
 
 

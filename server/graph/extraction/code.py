@@ -43,7 +43,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class CodeReference:
     """``source`` imports or calls ``target`` (full names), a thing of ``type``; ``start`` is where it says so."""
 
     source: str
@@ -54,15 +54,15 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeFacts:
     """What a file of source code says."""
 
     module: str
     definitions: tuple[Definition, ...] = ()
-    uses: tuple[Use, ...] = ()
+    uses: tuple[CodeReference, ...] = ()
 
 
-def read_code(uri: str, text: str) -> Code:
+def read_code(uri: str, text: str) -> CodeFacts:
     """The definitions of a file and, where it is Python that parses, what it imports and calls."""
     if _PYTHON.search(uri):
         module = module_name(uri)
@@ -73,7 +73,7 @@ def read_code(uri: str, text: str) -> Code:
             return _python(module, tree, text, is_package=uri.endswith("__init__.py"))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             pass
-    return Code("", tuple(_worded(text)))
+    return CodeFacts("", tuple(_worded(text)))
 
 
 def module_name(uri: str) -> str:
@@ -99,11 +99,13 @@ def _worded(text: str) -> Iterator[Definition]:
 # --- Python
 
 
-def _python(module: str, tree: ast.Module, text: str, *, is_package: bool) -> Code:
+def _python(module: str, tree: ast.Module, text: str, *, is_package: bool) -> CodeFacts:
     reader = _Reader(module, _line_starts(text), is_package=is_package)
     reader.define(tree)
     reader.walk(tree, ())
-    return Code(module, tuple(reader.definitions[:_MOST_NAMES]), tuple(dict.fromkeys(reader.uses))[:_MOST_NAMES])
+    return CodeFacts(
+        module, tuple(reader.definitions[:_MOST_NAMES]), tuple(dict.fromkeys(reader.uses))[:_MOST_NAMES]
+    )
 
 
 class _Reader:
@@ -115,7 +117,7 @@ class _Reader:
         self._package = module if is_package else module.rpartition(".")[0]
         self._bound: dict[str, str] = {}  # what a name at the top of the file stands for
         self.definitions = [Definition(module, "", "module", 0, "parsed code")]
-        self.uses: list[Use] = []
+        self.uses: list[CodeReference] = []
 
     def define(self, tree: ast.Module) -> None:
         """Bind the imports of the whole file and the definitions at its top."""
@@ -141,7 +143,7 @@ class _Reader:
             else:
                 if isinstance(child, ast.Call) and (target := self._callee(child.func, scope)):
                     source = ".".join((self._module, *scope))
-                    self.uses.append(Use(source, target, "CALLS", "function", self._start(child)))
+                    self.uses.append(CodeReference(source, target, "CALLS", "function", self._start(child)))
                 self.walk(child, scope)
 
     def _note(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, scope: _Scope) -> None:
@@ -167,7 +169,7 @@ class _Reader:
         self._bound[name] = full or name
 
     def _import(self, module: str, node: ast.stmt) -> None:
-        self.uses.append(Use(self._module, module, "IMPORTS", "module", self._start(node)))
+        self.uses.append(CodeReference(self._module, module, "IMPORTS", "module", self._start(node)))
 
     def _origin(self, node: ast.ImportFrom) -> str:
         if not node.level:

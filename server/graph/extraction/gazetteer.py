@@ -56,7 +56,7 @@ class _File(_Strict):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class GazetteerEntry:
     """An entity that the user named. ``alias`` is the alias by which it is found here, or ""."""
 
     name: str
@@ -65,10 +65,10 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class GazetteerMatch:
     """A name of the user's at [start, end). ``is_pattern`` where a pattern found it."""
 
-    entry: Entry
+    entry: GazetteerEntry
     start: int
     end: int
     is_pattern: bool = False
@@ -78,7 +78,7 @@ class Found:
 class _Rule:
     """A compiled pattern; what it matches is ``entry``, or, with ``entry.name`` "", an entity of its own."""
 
-    entry: Entry
+    entry: GazetteerEntry
     pattern: regex.Pattern
 
 
@@ -86,8 +86,8 @@ class _Rule:
 class Gazetteer:
     """Names by first word, the longest first; runs of unspaced scripts; patterns, and their time a document."""
 
-    by_first: dict[str, list[tuple[tuple[str, ...], Entry]]] = field(default_factory=dict)
-    unspaced: tuple[tuple[str, Entry], ...] = ()
+    by_first: dict[str, list[tuple[tuple[str, ...], GazetteerEntry]]] = field(default_factory=dict)
+    unspaced: tuple[tuple[str, GazetteerEntry], ...] = ()
     rules: tuple[_Rule, ...] = ()
     pattern_seconds: float = PATTERN_SECONDS
 
@@ -95,7 +95,7 @@ class Gazetteer:
     def is_empty(self) -> bool:
         return not (self.by_first or self.unspaced or self.rules)
 
-    def find(self, text: str) -> tuple[list[Found], list[str]]:
+    def find(self, text: str) -> tuple[list[GazetteerMatch], list[str]]:
         """What of it is in ``text``, in no particular order, and the patterns that took too long."""
         if self.is_empty:
             return [], []
@@ -108,7 +108,7 @@ class Gazetteer:
                 slow.append(rule.pattern.pattern)
         return found, slow
 
-    def _names(self, text: str) -> Iterator[Found]:
+    def _names(self, text: str) -> Iterator[GazetteerMatch]:
         if not self.by_first:
             return
         tokens = list(_TOKEN.finditer(text))
@@ -117,20 +117,20 @@ class Gazetteer:
         while at < len(words):
             entry, length = self._longest(words, at)
             if entry:
-                yield Found(entry, tokens[at].start(), tokens[at + length - 1].end())
+                yield GazetteerMatch(entry, tokens[at].start(), tokens[at + length - 1].end())
             at += length
 
-    def _longest(self, words: Sequence[str], at: int) -> tuple[Entry | None, int]:
+    def _longest(self, words: Sequence[str], at: int) -> tuple[GazetteerEntry | None, int]:
         for name, entry in self.by_first.get(words[at], ()):
             if tuple(words[at : at + len(name)]) == name:
                 return entry, len(name)
         return None, 1
 
-    def _runs(self, text: str) -> Iterator[Found]:
+    def _runs(self, text: str) -> Iterator[GazetteerMatch]:
         for name, entry in self.unspaced:
             at = text.find(name)
             while at >= 0:
-                yield Found(entry, at, at + len(name))
+                yield GazetteerMatch(entry, at, at + len(name))
                 at = text.find(name, at + len(name))
 
 
@@ -159,14 +159,14 @@ def parsed(text: str, pattern_seconds: float = PATTERN_SECONDS) -> Gazetteer:
 
 
 def _compiled(file: _File, pattern_seconds: float) -> Gazetteer:
-    by_first: dict[str, list[tuple[tuple[str, ...], Entry]]] = {}
-    unspaced: list[tuple[str, Entry]] = []
-    rules = [_rule(Entry("", one.type), one.pattern) for one in file.pattern]
+    by_first: dict[str, list[tuple[tuple[str, ...], GazetteerEntry]]] = {}
+    unspaced: list[tuple[str, GazetteerEntry]] = []
+    rules = [_rule(GazetteerEntry("", one.type), one.pattern) for one in file.pattern]
     for entity in file.entity:
-        entry = Entry(entity.name, entity.type)
+        entry = GazetteerEntry(entity.name, entity.type)
         rules += [_rule(entry, pattern) for pattern in entity.patterns]
         for name in (entity.name, *entity.aliases):
-            known = entry if name == entity.name else Entry(entity.name, entity.type, name)
+            known = entry if name == entity.name else GazetteerEntry(entity.name, entity.type, name)
             if not normal(name):
                 raise _refused(f"{name!r} has neither letter nor digit")
             if _UNSPACED.search(name):
@@ -179,19 +179,19 @@ def _compiled(file: _File, pattern_seconds: float) -> Gazetteer:
     return Gazetteer(by_first, tuple(unspaced), tuple(rules), pattern_seconds)
 
 
-def _rule(entry: Entry, pattern: str) -> _Rule:
+def _rule(entry: GazetteerEntry, pattern: str) -> _Rule:
     try:
         return _Rule(entry, regex.compile(pattern))
     except regex.error as error:
         raise _refused(f"the pattern {pattern!r} is not a regular expression ({error})") from None
 
 
-def _matches(rule: _Rule, text: str, seconds: float) -> list[Found]:
-    found: list[Found] = []
+def _matches(rule: _Rule, text: str, seconds: float) -> list[GazetteerMatch]:
+    found: list[GazetteerMatch] = []
     for match in rule.pattern.finditer(text, timeout=seconds):
         if match.group() and len(found) < _MOST_MATCHES:
-            entry = rule.entry if rule.entry.name else Entry(match.group(), rule.entry.type)
-            found.append(Found(entry, match.start(), match.end(), is_pattern=True))
+            entry = rule.entry if rule.entry.name else GazetteerEntry(match.group(), rule.entry.type)
+            found.append(GazetteerMatch(entry, match.start(), match.end(), is_pattern=True))
     return found
 
 

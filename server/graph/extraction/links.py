@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from server.graph.extraction.names import normal, page_segments, page_stem
-from server.graph.extraction.prose import Link
+from server.graph.extraction.prose import ProseLink
 from server.graph.extraction.rules import Rule
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}:|//")
@@ -20,7 +20,7 @@ STEM = "*/"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class LinkTarget:
     """Where a link may lead. The first page key that one page has decides; ``is_exact`` tells of the first only.
 
     ``name`` is tried as a title after the keys, and is what the link is called where it leads to no page.
@@ -36,7 +36,7 @@ class Way:
     rule: Rule = "link"
 
 
-def way_of(link: Link, uri: str) -> Way | None:
+def way_of(link: ProseLink, uri: str) -> LinkTarget | None:
     """Where ``link`` may lead from the page ``uri``; None for what leads out of the project."""
     match link.kind:
         case "wiki":
@@ -47,7 +47,7 @@ def way_of(link: Link, uri: str) -> Way | None:
             return path_way(link.target, uri)
 
 
-def path_way(target: str, uri: str) -> Way | None:
+def path_way(target: str, uri: str) -> LinkTarget | None:
     """Where a path leads: relative to the page's folder, or from the top; else the same from the folders above.
 
     Sites are often read from a folder within them, or with their folders flattened into file names, so a path is
@@ -58,14 +58,14 @@ def path_way(target: str, uri: str) -> Way | None:
     path, _, anchor = target.partition("#")
     path = path.partition("?")[0]
     if not path:
-        return Way(anchor=_anchor(anchor), is_here=True) if anchor else None
+        return LinkTarget(anchor=_anchor(anchor), is_here=True) if anchor else None
     wanted, folder = page_segments(path), page_segments(uri.rpartition("/")[0])
     if path.startswith("/"):
         keys = [wanted[at:] for at in range(max(len(wanted) - 1, min(len(wanted), 2)))]
     else:
         keys = _upward(wanted, folder, page_segments(uri)[:-1])
     joined = tuple(dict.fromkeys("/".join(key) for key in keys if key))
-    return Way(joined, _joined(uri, path), anchor=_anchor(anchor), is_exact=True) if joined else None
+    return LinkTarget(joined, _joined(uri, path), anchor=_anchor(anchor), is_exact=True) if joined else None
 
 
 def _upward(wanted: list[str], folder: list[str], flattened: list[str]) -> list[list[str]]:
@@ -89,23 +89,25 @@ def _joined(uri: str, path: str) -> str:
     return "/".join(parts)
 
 
-def _wiki(target: str, uri: str) -> Way | None:
+def _wiki(target: str, uri: str) -> LinkTarget | None:
     name, _, anchor = target.partition("#")
     if not name:
-        return Way(anchor=_anchor(anchor), is_here=True, rule="wiki link") if anchor else None
+        return LinkTarget(anchor=_anchor(anchor), is_here=True, rule="wiki link") if anchor else None
     by_path = path_way(name, uri) if "/" in name else None
     keys = (*(by_path.keys if by_path else ()), STEM + page_stem(name))
-    return Way(keys, name=normal(name.rpartition("/")[2]), anchor=_anchor(anchor), rule="wiki link")
+    return LinkTarget(keys, name=normal(name.rpartition("/")[2]), anchor=_anchor(anchor), rule="wiki link")
 
 
-def _role(link: Link, uri: str) -> Way | None:
+def _role(link: ProseLink, uri: str) -> LinkTarget | None:
     if link.role in _PATH_ROLES:
         found = path_way(link.target, uri)
-        return Way(found.keys, found.uri, anchor=found.anchor, is_exact=True, rule="role") if found else None
+        return (
+            LinkTarget(found.keys, found.uri, anchor=found.anchor, is_exact=True, rule="role") if found else None
+        )
     if link.role in _ANCHOR_ROLES:
-        return Way(anchor=_anchor(link.target), is_here=True, rule="role")
+        return LinkTarget(anchor=_anchor(link.target), is_here=True, rule="role")
     if link.role in _NAME_ROLES and (name := normal(link.target.removesuffix("()"))):
-        return Way(name=name, rule="role")
+        return LinkTarget(name=name, rule="role")
     return None
 
 

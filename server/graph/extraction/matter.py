@@ -53,24 +53,24 @@ _MOST_VALUES = 100  # of one field: longer lists are data
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class FieldValue:
     """One value of a field: what it says, and the type of the entity it names."""
 
     value: str
     type: str
 
 
-def about(document: Document) -> Iterator[Fact]:
+def about(document: Document) -> Iterator[FieldValue]:
     """Vendors, products and people that the document is about."""
     if document.vendor:
-        yield Fact(document.vendor, "vendor")
+        yield FieldValue(document.vendor, "vendor")
     for field, type in ABOUT.items():
-        yield from (Fact(value, type) for value in _values(document, field))
+        yield from (FieldValue(value, type) for value in _values(document, field))
 
 
-def tags(document: Document) -> Iterator[Fact]:
+def tags(document: Document) -> Iterator[FieldValue]:
     """Its tags."""
-    return (Fact(tag, "tag") for tag in document.tags[:_MOST_VALUES])
+    return (FieldValue(tag, "tag") for tag in document.tags[:_MOST_VALUES])
 
 
 def aliases(document: Document) -> Iterator[str]:

@@ -6,8 +6,8 @@ elsewhere too, and which page a link means. So the work is done in two steps::
     mine(document, text, chunks, gazetteer) -> Mined     everything that takes time; of this document alone
     resolve(mined, known) -> DocumentGraph               look-ups
 
-``Mined`` says which names and pages it depends on (``wants``), which is how an ingest finds the documents that a
-change elsewhere concerns.
+``DocumentExtraction`` says which names and pages it depends on (``wants``): an ingest finds by them the documents
+that a change elsewhere concerns.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from server.graph.extraction import matter
-from server.graph.extraction.code import Code, read_code
-from server.graph.extraction.gazetteer import Found, Gazetteer
-from server.graph.extraction.links import STEM, Way, path_way, way_of
+from server.graph.extraction.code import CodeFacts, read_code
+from server.graph.extraction.gazetteer import Gazetteer, GazetteerMatch
+from server.graph.extraction.links import STEM, LinkTarget, path_way, way_of
 from server.graph.extraction.names import normal, page_key, page_stem
-from server.graph.extraction.prose import Link, Prose, taken_apart
+from server.graph.extraction.prose import Prose, ProseLink, taken_apart
 from server.graph.extraction.rules import CONFIDENCE, Rule
 from server.graph.extraction.spans import Candidate, candidates, expansions, parts
-from server.graph.extraction.structure import Outline, Places, outline, place, shown, skeleton
+from server.graph.extraction.structure import ChunkPlaces, Outline, outline, place, shown, skeleton
 from server.graph.records import EVIDENCE, Edge, EdgeType, Node, telling
 from server.ids import entity_id
 from server.models import Chunk, Document
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class Mention:
     """``source`` names something: by which edge, under which key and title, how often, as far as ``rule`` goes.
 
     ``is_firm`` names need nobody else to say them.
@@ -55,7 +55,7 @@ class Reference:
     source: str
     type: EdgeType
     title: str
-    way: Way
+    way: LinkTarget
     count: int
     evidence: tuple[str, ...]
 
@@ -73,7 +73,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageIdentity:
     """What others need to know of a document in order to point at it.
 
     ``keys`` are the page keys it answers to, ``name`` is its title ("" where nobody gave it one), ``anchors`` are
@@ -88,19 +88,19 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Mined:
+class DocumentExtraction:
     """A document's own part of the graph, and what it says that only others can make sense of.
 
     ``votes`` are the names it says: two documents make an entity of one. ``wants`` are the names and page keys
     that its graph depends on. ``entities`` are titles and types by key. ``warnings`` are for people.
     """
 
-    page: Page
+    page: PageIdentity
     project: str
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     entities: Mapping[str, tuple[str, str]]
-    namings: tuple[Naming, ...]
+    namings: tuple[Mention, ...]
     relations: tuple[Relation, ...]
     references: tuple[Reference, ...]
     votes: frozenset[str]
@@ -118,7 +118,7 @@ def page_want(key: str) -> str:
     return f"page:{key}"
 
 
-def mine(document: Document, text: str, chunks: Sequence[Chunk], gazetteer: Gazetteer) -> Mined:
+def mine(document: Document, text: str, chunks: Sequence[Chunk], gazetteer: Gazetteer) -> DocumentExtraction:
     """All that the document says. ``text`` and ``chunks`` are as the chunker made them."""
     digger = _Digger(document, chunks)
     if document.type == "code":
@@ -150,15 +150,15 @@ class _Digger:
 
     document: Document
     chunks: Sequence[Chunk]
-    places: Places = field(init=False)
+    places: ChunkPlaces = field(init=False)
     mentions: dict[tuple[str, str], _Seen] = field(default_factory=dict)
     entities: dict[str, tuple[str, str]] = field(default_factory=dict)
-    namings: list[Naming] = field(default_factory=list)
+    namings: list[Mention] = field(default_factory=list)
     relations: dict[tuple[str, str, EdgeType], Relation] = field(default_factory=dict)
-    references: dict[tuple[str, EdgeType, Way], Reference] = field(default_factory=dict)
+    references: dict[tuple[str, EdgeType, LinkTarget], Reference] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.places = Places(self.chunks)
+        self.places = ChunkPlaces(self.chunks)
 
     # --- prose
 
@@ -188,7 +188,7 @@ class _Digger:
             if CONFIDENCE[one.rule] > CONFIDENCE[seen.rule]:
                 seen.title, seen.entity_type, seen.rule = one.title, one.type, one.rule
 
-    def _link(self, link: Link, found: Outline) -> None:
+    def _link(self, link: ProseLink, found: Outline) -> None:
         way = way_of(link, self.document.uri)
         if link.kind != "role" and link.text and (key := normal(link.text)) and way and not way.is_here:
             self._mention(Candidate(key, link.text, "term", "link text", link.start, link.start))
@@ -205,10 +205,12 @@ class _Digger:
         else:
             self._reference(place(self.document, path), "LINKS_TO", link.target, way, evidence)
 
-    def _own_anchor(self, path: tuple[str, ...], way: Way, found: Outline, evidence: tuple[str, ...]) -> None:
+    def _own_anchor(
+        self, path: tuple[str, ...], way: LinkTarget, found: Outline, evidence: tuple[str, ...]
+    ) -> None:
         target = found.anchors.get(way.anchor)
         if target and target != path:
-            here = Way((page_key(self.document.uri),), self.document.uri, anchor=way.anchor, rule=way.rule)
+            here = LinkTarget((page_key(self.document.uri),), self.document.uri, anchor=way.anchor, rule=way.rule)
             self._reference(place(self.document, path), "LINKS_TO", "", here, evidence)
 
     def _expansion(self, short: str, long: str, start: int, end: int) -> None:
@@ -221,7 +223,7 @@ class _Digger:
 
     # --- code
 
-    def code(self, code: Code) -> None:
+    def code(self, code: CodeFacts) -> None:
         for one in code.definitions:
             if not (key := normal(one.name)):
                 continue
@@ -259,7 +261,7 @@ class _Digger:
         for value in matter.relations(document):
             self._related(value.removeprefix("[[").removesuffix("]]").partition("|")[0], first)
 
-    def _fact(self, fact: matter.Fact, type: EdgeType, evidence: tuple[str, ...]) -> None:
+    def _fact(self, fact: matter.FieldValue, type: EdgeType, evidence: tuple[str, ...]) -> None:
         if key := normal(fact.value):
             self._naming(
                 self.document.id, type, key, fact.value, fact.type, "front matter", evidence, is_firm=True
@@ -269,7 +271,9 @@ class _Digger:
         by_path = path_way(value, self.document.uri)
         name = "" if "/" in value else normal(value)
         keys = (*(by_path.keys if by_path else ()), STEM + page_stem(value))
-        way = Way(keys, by_path.uri if by_path else "", name, by_path.anchor if by_path else "", rule="relation")
+        way = LinkTarget(
+            keys, by_path.uri if by_path else "", name, by_path.anchor if by_path else "", rule="relation"
+        )
         self._reference(self.document.id, "RELATED_TO", value, way, evidence)
 
     def gazetteer(self, gazetteer: Gazetteer, text: str) -> list[str]:
@@ -279,7 +283,7 @@ class _Digger:
             self._own_name(one)
         return slow
 
-    def _own_name(self, found: Found) -> None:
+    def _own_name(self, found: GazetteerMatch) -> None:
         entry = found.entry
         if not (key := normal(entry.name)):
             return
@@ -305,7 +309,7 @@ class _Digger:
     ) -> None:
         if is_firm:
             self._entity(key, title, entity_type)
-        self.namings.append(Naming(source, type, key, title, entity_type, rule, 1, evidence[:EVIDENCE], is_firm))
+        self.namings.append(Mention(source, type, key, title, entity_type, rule, 1, evidence[:EVIDENCE], is_firm))
 
     def _entity(self, key: str, title: str, type: str) -> None:
         """A firm name: the first title that this document gives it, and the most telling type."""
@@ -318,19 +322,21 @@ class _Digger:
         merged = tuple(dict.fromkeys((*shown_by, *evidence)))[:EVIDENCE]
         self.relations[source, target, type] = Relation(source, target, type, rule, count, merged)
 
-    def _reference(self, source: str, type: EdgeType, title: str, way: Way, evidence: Iterable[str]) -> None:
+    def _reference(
+        self, source: str, type: EdgeType, title: str, way: LinkTarget, evidence: Iterable[str]
+    ) -> None:
         former = self.references.get((source, type, way))
         count, shown_by = (former.count + 1, former.evidence) if former else (1, ())
         merged = tuple(dict.fromkeys((*shown_by, *evidence)))[:EVIDENCE]
         self.references[source, type, way] = Reference(source, type, title, way, count, merged)
 
-    def mined(self, found: Outline, slow: Sequence[str]) -> Mined:
+    def mined(self, found: Outline, slow: Sequence[str]) -> DocumentExtraction:
         document = self.document
         nodes, edges = skeleton(document, self.chunks, found)
         for (chunk, key), seen in self.mentions.items():
             how = seen.title, seen.entity_type, seen.rule, seen.count
-            self.namings.append(Naming(chunk, "MENTIONS", key, *how, (chunk,), is_firm=key in self.entities))
-        return Mined(
+            self.namings.append(Mention(chunk, "MENTIONS", key, *how, (chunk,), is_firm=key in self.entities))
+        return DocumentExtraction(
             page=self._page(found),
             project=document.project,
             nodes=tuple(nodes),
@@ -347,12 +353,12 @@ class _Digger:
             ),
         )
 
-    def _page(self, found: Outline) -> Page:
+    def _page(self, found: Outline) -> PageIdentity:
         document = self.document
         anchors = {name: place(document, path) for name, path in found.anchors.items() if path}
         keys = tuple(dict.fromkeys((page_key(document.uri), STEM + page_stem(document.uri))))
         name = shown(document.title) if _is_written(document) else ""
-        return Page(document.id, document.uri, name, tuple(key for key in keys if key), anchors)
+        return PageIdentity(document.id, document.uri, name, tuple(key for key in keys if key), anchors)
 
     def _wants(self) -> Iterator[str]:
         yield from map(name_key, self.entities)

@@ -68,7 +68,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ProseLink:
     """What points elsewhere: ``target`` as it is written (a wiki link's name, a role's content), [start, end).
 
     ``role`` is the name of a reStructuredText role, or "".
@@ -96,7 +96,7 @@ class Prose:
 
     text: str
     headings: tuple[Heading, ...]
-    links: tuple[Link, ...]
+    links: tuple[ProseLink, ...]
     code_spans: tuple[Snippet, ...]
     shown: tuple[Snippet, ...]
 
@@ -107,7 +107,7 @@ def taken_apart(text: str) -> Prose:
     headings = tuple(_headings(outside))
     definitions = {_label(found["label"]): found["target"] for found in _DEFINED.finditer(outside)}
     body = _blanked(outside, sorted([*((one.start, one.end) for one in headings), *_spans(_DEFINED, outside)]))
-    links: list[Link] = []
+    links: list[ProseLink] = []
     code: list[Snippet] = []
     shown: list[Snippet] = []
     gaps: list[tuple[int, int]] = []
@@ -120,7 +120,7 @@ def taken_apart(text: str) -> Prose:
 def _take(
     found: re.Match[str],
     definitions: dict[str, str],
-    links: list[Link],
+    links: list[ProseLink],
     code: list[Snippet],
     shown: list[Snippet],
 ) -> tuple[int, int] | None:
@@ -137,14 +137,14 @@ def _take(
         return _bracketed(found, definitions, links, code)
     elif found["attributes"] is not None:
         if href := _HREF.search(found["attributes"]):
-            links.append(Link("inline", "", next(filter(None, href.groups()), ""), *found.span()))
+            links.append(ProseLink("inline", "", next(filter(None, href.groups()), ""), *found.span()))
     elif found["role"] is not None:
         links.append(_role(found))
     return None
 
 
 def _bracketed(
-    found: re.Match[str], definitions: dict[str, str], links: list[Link], code: list[Snippet]
+    found: re.Match[str], definitions: dict[str, str], links: list[ProseLink], code: list[Snippet]
 ) -> tuple[int, int] | None:
     text, target = found["text"], found["angle"] or found["target"]
     kind: Kind = "inline"
@@ -156,7 +156,7 @@ def _bracketed(
     if target:
         hugo = _SHORTCODE_TARGET.match(target)
         written = hugo["target"] + hugo["rest"] if hugo else target
-        links.append(Link(kind, " ".join(text.split()), written, *found.span()))
+        links.append(ProseLink(kind, " ".join(text.split()), written, *found.span()))
     if text.startswith("`") or "](" in text:
         if len(text) > 2 and text.endswith("`") and "`" not in text[1:-1]:
             code.append(Snippet(text[1:-1].strip(), found.start("text") + 1))
@@ -164,17 +164,19 @@ def _bracketed(
     return found.span("text")
 
 
-def _wiki(found: re.Match[str]) -> Link:
+def _wiki(found: re.Match[str]) -> ProseLink:
     name, anchor = found["wiki"].strip(), (found["wiki_anchor"] or "").strip()
     target = f"{name}#{anchor}" if anchor else name
-    return Link("wiki", (found["wiki_text"] or name or anchor).strip(), target, *found.span())
+    return ProseLink("wiki", (found["wiki_text"] or name or anchor).strip(), target, *found.span())
 
 
-def _role(found: re.Match[str]) -> Link:
+def _role(found: re.Match[str]) -> ProseLink:
     content = found["role_text"].strip()
     explicit = _ROLE_TARGET.match(content)
     text, target = (explicit["text"], explicit["target"]) if explicit else (content, content)
-    return Link("role", text.lstrip("~!"), target.lstrip("~!"), *found.span(), role=found["role"].split(":")[-1])
+    return ProseLink(
+        "role", text.lstrip("~!"), target.lstrip("~!"), *found.span(), role=found["role"].split(":")[-1]
+    )
 
 
 def _label(text: str) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
-from server.graph.extraction.links import Way
+from server.graph.extraction.links import LinkTarget
 from server.graph.extraction.mining import (
-    Mined,
-    Naming,
-    Page,
+    DocumentExtraction,
+    Mention,
+    PageIdentity,
     Reference,
     Relation,
     entity,
@@ -36,10 +36,10 @@ LEAST_VOTES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class DocumentFacts:
     """What the project's book needs of one document: what a store keeps beside its graph."""
 
-    page: Page
+    page: PageIdentity
     votes: frozenset[str]
     wants: frozenset[str]
 
@@ -48,13 +48,13 @@ class Facts:
 class Ledger:
     """Names and pages of a project. ``known`` is a view: it changes with the ledger."""
 
-    facts: dict[str, Facts] = field(default_factory=dict)
+    facts: dict[str, DocumentFacts] = field(default_factory=dict)
     _votes: dict[str, int] = field(default_factory=dict)
     _by_name: dict[str, set[str]] = field(default_factory=dict)
     _by_key: dict[str, set[str]] = field(default_factory=dict)
     _wanted_by: dict[str, set[str]] = field(default_factory=dict)
 
-    def put(self, facts: Facts) -> frozenset[str]:
+    def put(self, facts: DocumentFacts) -> frozenset[str]:
         """Enter a document in the place of what it was; the wants that now have another answer."""
         return self._change(facts.page.id, facts)
 
@@ -70,7 +70,7 @@ class Ledger:
         """Whether two documents say the name, or one is titled so."""
         return self._votes.get(key, 0) >= LEAST_VOTES or key in self._by_name
 
-    def titled(self, key: str) -> list[Page]:
+    def titled(self, key: str) -> list[PageIdentity]:
         """The documents of this title, by uri."""
         return self._pages(self._by_name.get(key, ()))
 
@@ -78,14 +78,14 @@ class Ledger:
         """How the documents that are titled so write it (the shortest spelling), or ""."""
         return min((page.name for page in self.titled(key)), key=lambda name: (len(name), name), default="")
 
-    def pages(self, key: str) -> list[Page]:
+    def pages(self, key: str) -> list[PageIdentity]:
         """The documents that answer to this page key, by uri."""
         return self._pages(self._by_key.get(key, ()))
 
-    def _pages(self, ids: Iterable[str]) -> list[Page]:
+    def _pages(self, ids: Iterable[str]) -> list[PageIdentity]:
         return sorted((self.facts[id].page for id in ids), key=lambda page: page.uri)
 
-    def _change(self, id: str, facts: Facts | None) -> frozenset[str]:
+    def _change(self, id: str, facts: DocumentFacts | None) -> frozenset[str]:
         former = self.facts.get(id)
         names = {*(former.votes if former else ()), *(facts.votes if facts else ())}
         names |= {normal(one.page.name) for one in (former, facts) if one}
@@ -103,7 +103,7 @@ class Ledger:
             changed |= {name_key(normal(page.name)) for page in pages}
         return frozenset(changed)
 
-    def _count(self, facts: Facts, step: int) -> None:
+    def _count(self, facts: DocumentFacts, step: int) -> None:
         id = facts.page.id
         for name in facts.votes:
             votes = self._votes.get(name, 0) + step
@@ -120,24 +120,24 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ProjectFacts:
     """What the project knows beyond one document: the user's names, and the book of the others."""
 
     gazetteer: Gazetteer = NO_GAZETTEER
     ledger: Ledger = field(default_factory=Ledger)
 
 
-def facts_of(mined: Mined) -> Facts:
+def facts_of(mined: DocumentExtraction) -> DocumentFacts:
     """What the book needs of a document."""
-    return Facts(mined.page, mined.votes, mined.wants)
+    return DocumentFacts(mined.page, mined.votes, mined.wants)
 
 
-def extract(document: Document, text: str, chunks: Sequence[Chunk], known: Known) -> DocumentGraph:
+def extract(document: Document, text: str, chunks: Sequence[Chunk], known: ProjectFacts) -> DocumentGraph:
     """The graph of one document, in a project that is known already."""
     return resolve(mine(document, text, chunks, known.gazetteer), known.ledger)
 
 
-def resolve(mined: Mined, ledger: Ledger) -> DocumentGraph:
+def resolve(mined: DocumentExtraction, ledger: Ledger) -> DocumentGraph:
     """The graph of a document: what it says of itself, and of what others say that is known."""
     drawing = _Drawing(mined, ledger)
     for naming in mined.namings:
@@ -153,12 +153,12 @@ def resolve(mined: Mined, ledger: Ledger) -> DocumentGraph:
 class _Drawing:
     """The edges so far, one for each (source, target, type), and the entities that they touch."""
 
-    mined: Mined
+    mined: DocumentExtraction
     ledger: Ledger
     edges: dict[tuple[str, str, EdgeType], Edge] = field(default_factory=dict)
     entities: dict[str, Node] = field(default_factory=dict)
 
-    def name(self, naming: Naming) -> None:
+    def name(self, naming: Mention) -> None:
         if naming.is_firm or self.ledger.is_name(naming.key):
             target = self._entity(naming.key, naming.title, naming.entity_type)
             self._draw(naming.source, target, naming.type, naming.rule, naming.count, naming.evidence)
@@ -199,7 +199,7 @@ class _Drawing:
                 taken = taken.replace(f" {part} ", " \0 ")
                 yield key, part
 
-    def _page(self, way: Way) -> tuple[Page | None, Rule]:
+    def _page(self, way: LinkTarget) -> tuple[PageIdentity | None, Rule]:
         for at, key in enumerate(way.keys):
             if page := _one_of(self.ledger.pages(key), way.uri):
                 return page, "near link" if at or not way.is_exact else way.rule
@@ -229,7 +229,7 @@ class _Drawing:
         self.edges[source, target, type] = edge
 
 
-def _one_of(pages: Sequence[Page], uri: str) -> Page | None:
+def _one_of(pages: Sequence[PageIdentity], uri: str) -> PageIdentity | None:
     """The page meant: the only one, or the one of exactly this uri."""
     return pages[0] if len(pages) == 1 else next((page for page in pages if page.uri == uri), None)
 

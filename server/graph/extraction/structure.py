@@ -37,7 +37,7 @@ class Outline:
         return self.paths[at] if at >= 0 else ()
 
 
-class Places:
+class ChunkPlaces:
     """From offsets in a document to the chunks that show them."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
@@ -124,7 +124,7 @@ def _sections(chunks: Sequence[Chunk], found: Outline) -> list[Path]:
 
 def _first_chunks(chunks: Sequence[Chunk], found: Outline) -> dict[Path, tuple[str, ...]]:
     """For each section the chunk that shows its beginning."""
-    places = Places(chunks)
+    places = ChunkPlaces(chunks)
     first = {
         path: tuple(places.at(start, start)[:1]) for start, path in zip(found.starts, found.paths, strict=True)
     }

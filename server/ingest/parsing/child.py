@@ -12,7 +12,7 @@ import signal
 import sys
 from typing import Any, BinaryIO, get_args
 
-from server.ingest.documents import RawDocument, Unreadable
+from server.ingest.documents import RawDocument, UnreadableFile
 from server.ingest.parsing import frames
 from server.ingest.readers import parse
 from server.models import Document, DocumentType
@@ -80,7 +80,7 @@ def _served(request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
     try:
         serve = _parsed if request["do"] == "parse" else _rehearsed
         return serve(request), False
-    except Unreadable as error:
+    except UnreadableFile as error:
         return {"flaw": str(error)}, False
     except MemoryError:
         return {"flaw": f"needs more than {MEMORY_BYTES >> 20} MiB of memory"}, True

@@ -11,7 +11,7 @@ _LENGTH = struct.Struct(">I")
 MAX_FRAME_BYTES = 256 * 1024 * 1024
 
 
-class ProtocolError(Exception):
+class ParserProtocolError(Exception):
     """The other end sent something that is no frame, or ended in the middle of one."""
 
 
@@ -26,21 +26,21 @@ def send(stream: IO[bytes], value: dict[str, Any]) -> None:
 def receive(stream: IO[bytes], most: int = MAX_FRAME_BYTES) -> dict[str, Any]:
     """Read one frame of at most ``most`` bytes.
 
-    Raises ``EOFError`` where the stream ends before it, ``ProtocolError`` where it is no frame.
+    Raises ``EOFError`` where the stream ends before it, ``ParserProtocolError`` where it is no frame.
     """
     head = stream.read(_LENGTH.size)
     if not head:
         raise EOFError
     length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else most + 1
     if length > most:
-        raise ProtocolError("a frame is larger than agreed")
+        raise ParserProtocolError("a frame is larger than agreed")
     body = stream.read(length)
     if len(body) != length:
-        raise ProtocolError("a frame ends early")
+        raise ParserProtocolError("a frame ends early")
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        raise ProtocolError("a frame is not JSON") from None
+        raise ParserProtocolError("a frame is not JSON") from None
     if not isinstance(value, dict):
-        raise ProtocolError("a frame is no object")
+        raise ParserProtocolError("a frame is no object")
     return value

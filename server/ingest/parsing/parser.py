@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from server.ingest.documents import RawDocument, Unreadable
+from server.ingest.documents import RawDocument, UnreadableFile
 from server.ingest.parsing import frames
 from server.ingest.readers import Read, parse
 from server.models import DocumentType
@@ -48,14 +48,14 @@ _KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "SYSTEMROOT", "LANG", "LC
 _VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-class Apart:
+class ParserProcess:
     """The child of one ingest: started when it is first needed, killed at the end. For one thread at a time."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
         self._is_closed = False
 
-    def __enter__(self) -> Apart:
+    def __enter__(self) -> ParserProcess:
         return self
 
     def __exit__(
@@ -78,7 +78,7 @@ class Apart:
             raise
 
     def parse(self, kind: DocumentType, text: str, uri: str) -> Read:
-        """The documents in a text of this kind. Raises ``Unreadable``."""
+        """The documents in a text of this kind. Raises ``UnreadableFile``."""
         if kind not in _APART:
             yield from parse(kind, text, uri)
             return
@@ -86,7 +86,7 @@ class Apart:
         yield RawDocument(uri, kind, _text(answer, "title"), _text(answer, "text"))
 
     def rehearse(self, raw: RawDocument) -> None:
-        """Raise ``Unreadable`` for a document that cannot be cut or mined within bounds."""
+        """Raise ``UnreadableFile`` for a document that cannot be cut or mined within bounds."""
         if len(raw.text) <= _LONG_CHARS and max(map(len, raw.text.split("\n"))) <= _LONG_LINE_CHARS:
             return
         request = {"do": "rehearse", "kind": raw.type, "uri": raw.uri, "title": raw.title, "text": raw.text}
@@ -104,17 +104,17 @@ class Apart:
             assert child.stdout
             frames.send(child.stdin, {**request, "seconds": seconds})
             answer = frames.receive(child.stdout)
-        except (OSError, EOFError, frames.ProtocolError, ValueError):
-            raise Unreadable(self._why(seconds)) from None
+        except (OSError, EOFError, frames.ParserProtocolError, ValueError):
+            raise UnreadableFile(self._why(seconds)) from None
         finally:
             late.cancel()
         if (flaw := answer.get("flaw")) is not None:
-            raise Unreadable(str(flaw)[:200])
+            raise UnreadableFile(str(flaw)[:200])
         return answer
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._is_closed:
-            raise Unreadable(_STOPPED)
+            raise UnreadableFile(_STOPPED)
         if self._child is None or self._child.poll() is not None:
             self._end()
             self._child = _start()
@@ -155,7 +155,7 @@ def _start() -> subprocess.Popen[bytes]:
             start_new_session=True,
         )
     except OSError as error:
-        raise Unreadable(f"no process to parse it in: {error.strerror}") from None
+        raise UnreadableFile(f"no process to parse it in: {error.strerror}") from None
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
@@ -170,7 +170,7 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 def _text(answer: dict[str, Any], name: str) -> str:
     found = answer.get(name)
     if not isinstance(found, str):
-        raise Unreadable("its parser answered with something else")
+        raise UnreadableFile("its parser answered with something else")
     return found
 
 

@@ -15,12 +15,12 @@ from server import tiers
 from server.contracts.base import Scope
 from server.contracts.graph import MAX_WEIGHT, SNIPPET_CHARS
 from server.errors import WinnowError
-from server.graph.base import MAX_NODES, PAGE_SIZE, Direction, GraphStore, Match, Neighbourhood, Types
+from server.graph.base import MAX_NODES, PAGE_SIZE, Direction, GraphStore, Neighbourhood, NodeMatch, Types
 from server.graph.base import Scope as Documents
 from server.graph.records import Edge, Node, normalised
 from server.ids import entity_id, is_chunk_id
 from server.models import Filters
-from server.operations.base import Answer, Asking
+from server.operations.base import Answer, RequestContext
 from server.operations.paging import Cursor, fingerprint, page, resume
 from server.operations.ranking.scope import filters_of
 from server.text.printable import one_line, printable
@@ -45,10 +45,10 @@ _NO_GRAPH = (
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class GraphView:
     """The graph as one caller sees it."""
 
-    asking: Asking
+    asking: RequestContext
     store: GraphStore
     filters: Filters
     scope: Documents
@@ -68,7 +68,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedNodes:
     """The nodes that a caller named, in the order named, and what leads nowhere."""
 
     nodes: tuple[Node, ...]
@@ -87,7 +87,7 @@ class Named:
         return {"missing_ids": missing} if missing else {}
 
 
-def view_of(asking: Asking, scope: Scope | None) -> View:
+def view_of(asking: RequestContext, scope: Scope | None) -> GraphView:
     """The graph within the scope of a call.
 
     Raises:
@@ -99,13 +99,13 @@ def view_of(asking: Asking, scope: Scope | None) -> View:
         raise WinnowError("GRAPH_UNAVAILABLE", _GRAPH_OFF)
     if not graph.generation(filters.project):
         raise WinnowError("GRAPH_UNAVAILABLE", _NO_GRAPH.format(project=filters.project))
-    return View(asking, graph, filters, asking.index.admitted(filters))
+    return GraphView(asking, graph, filters, asking.index.admitted(filters))
 
 
 # --- names to nodes ---------------------------------------------------------------------------------------------
 
 
-def named(view: View, given: Sequence[str]) -> Named:
+def named(view: GraphView, given: Sequence[str]) -> NamedNodes:
     """The nodes that are meant: by id, by passage id, or by name.
 
     Raises:
@@ -127,17 +127,17 @@ def named(view: View, given: Sequence[str]) -> Named:
             nodes.setdefault(found.id, found)
     if not nodes:
         raise _nowhere(given, warnings)
-    return Named(tuple(nodes.values()), tuple(missing), tuple(warnings))
+    return NamedNodes(tuple(nodes.values()), tuple(missing), tuple(warnings))
 
 
-def _meant(view: View, one: str) -> list[str]:
+def _meant(view: GraphView, one: str) -> list[str]:
     """The ids that a text may stand for, best first."""
     kept = view.asking.session.get(one)
     passage = [kept.passage.chunk.id] if kept else []
     return [*passage, *([one] if is_chunk_id(one) else []), entity_id(view.project, normalised(one))]
 
 
-def _by_name(view: View, name: str) -> tuple[Node | None, list[str]]:
+def _by_name(view: GraphView, name: str) -> tuple[Node | None, list[str]]:
     """The node of this name, entities first, and what to say where there are several or none."""
     matches = view.store.find(view.project, name, None, view.scope)
     exact = [match.node for match in matches if match.how != "prefix"]
@@ -150,7 +150,7 @@ def _by_name(view: View, name: str) -> tuple[Node | None, list[str]]:
     return exact[0], [f"{_quoted(name)} names several nodes; took {exact[0].id} ({exact[0].label}), not {others}"]
 
 
-def _listed(matches: Sequence[Match]) -> str:
+def _listed(matches: Sequence[NodeMatch]) -> str:
     begun = ", ".join(f"{_quoted(match.node.title)} ({match.node.id})" for match in matches[:_SIMILAR])
     return f"names that begin with it: {begun}"
 
@@ -192,7 +192,7 @@ def short(text: str, tokens: int = _TITLE_TOKENS) -> str:
     return first_tokens(one_line(text), tokens)
 
 
-def passages_of(view: View, node: Node) -> list[str]:
+def passages_of(view: GraphView, node: Node) -> list[str]:
     """Chunks that show a node: itself, or those behind its strongest relations."""
     if node.label == "Chunk":
         return [node.id]
@@ -223,7 +223,7 @@ def most_frequent(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def paged(
-    view: View,
+    view: GraphView,
     request: Any,
     size: int,
     items: Sequence[Item],
@@ -250,7 +250,7 @@ def paged(
     )
 
 
-def room(asking: Asking, size: int, usual: int) -> tiers.Size:
+def room(asking: RequestContext, size: int, usual: int) -> tiers.Size:
     """What an answer with this many rows may take."""
     allowed = asking.caller.budget.of("metadata")
     if not asking.caller.budget.is_direct:
@@ -259,7 +259,7 @@ def room(asking: Asking, size: int, usual: int) -> tiers.Size:
     return tiers.Size(min(tiers.MOST_GRAPH_TOKENS, wanted), allowed.bytes)
 
 
-def texts_of(view: View, chunk_ids: Sequence[str]) -> dict[str, str]:
+def texts_of(view: GraphView, chunk_ids: Sequence[str]) -> dict[str, str]:
     """The texts of those of these chunks that the catalogue, which is the truth, still knows and admits."""
     library = view.asking.index
     known = library.catalogue.passages(chunk_ids, view.project)
@@ -268,7 +268,7 @@ def texts_of(view: View, chunk_ids: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _with_snippets(view: View, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_snippets(view: GraphView, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     texts = texts_of(view, [id for row in rows for id in row["section_ids"][:1]])
     shown = [texts.get(next(iter(row["section_ids"]), ""), "") for row in rows]
     return [

@@ -6,8 +6,8 @@ from server import tiers
 from server.contracts.base import Mode, Scope
 from server.errors import WinnowError
 from server.models import Passage
-from server.operations.base import Asking
-from server.operations.graph.nodes import View, short, view_of
+from server.operations.base import RequestContext
+from server.operations.graph.nodes import GraphView, short, view_of
 from server.operations.graph.walks import SPEAKING
 
 MOST = 10  # of one row
@@ -18,7 +18,7 @@ Rendered = tuple[list[tiers.Row], tuple[str, ...]]
 
 
 def with_relationships(
-    asking: Asking, scope: Scope | None, mode: Mode, passages: list[Passage], rows: list[tiers.Row]
+    asking: RequestContext, scope: Scope | None, mode: Mode, passages: list[Passage], rows: list[tiers.Row]
 ) -> Rendered:
     """The rows of these passages with at most ten relationships each, or what to say where there are none."""
     try:
@@ -30,7 +30,7 @@ def with_relationships(
         return rows, (_NONE.format(why=error.message),)
 
 
-def _added(row: tiers.Row, view: View, passage: Passage) -> tiers.Row:
+def _added(row: tiers.Row, view: GraphView, passage: Passage) -> tiers.Row:
     if not isinstance(row, dict):
         return row
     ids = [passage.chunk.id, passage.document.id]

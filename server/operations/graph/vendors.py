@@ -11,9 +11,9 @@ from server import tiers
 from server.contracts.graph import USUAL_VENDOR_ROWS, FindVendorInfo
 from server.errors import WinnowError
 from server.graph.records import Edge, Node
-from server.operations.base import Answer, Asking
+from server.operations.base import Answer, RequestContext
 from server.operations.graph.nodes import (
-    View,
+    GraphView,
     evidence,
     most_frequent,
     named,
@@ -25,7 +25,7 @@ from server.operations.graph.nodes import (
     view_of,
 )
 from server.operations.graph.walks import nearer_links
-from server.operations.paging import Cursor, Page, fingerprint, page, resume
+from server.operations.paging import AnswerPage, Cursor, fingerprint, page, resume
 
 # What makes something belong to a vendor: it says so, is named together with it, or the vendor's documents say so.
 _CLOSE = frozenset(
@@ -58,7 +58,7 @@ class _Around:
     edges: tuple[Edge, ...]
 
 
-def find_vendor_info(asking: Asking, request: FindVendorInfo) -> Answer:
+def find_vendor_info(asking: RequestContext, request: FindVendorInfo) -> Answer:
     """Documents and entities around a vendor, nearest first and the most strongly related among them."""
     at = resume(request.cursor, request)
     view = view_of(asking, request.scope)
@@ -92,7 +92,7 @@ def find_vendor_info(asking: Asking, request: FindVendorInfo) -> Answer:
     )
 
 
-def _vendor(view: View, name: str) -> tuple[Node, tuple[str, ...]]:
+def _vendor(view: GraphView, name: str) -> tuple[Node, tuple[str, ...]]:
     """The vendor of this name; else whatever entity has it.
 
     Raises:
@@ -113,7 +113,7 @@ def _vendor(view: View, name: str) -> tuple[Node, tuple[str, ...]]:
     return entity, (*found.warnings, f"{short(name)!r} is not known as a vendor; it is of type {entity.type}")
 
 
-def _entities(view: View, vendor: Node, types: frozenset[str]) -> tuple[list[_Around], dict[str, int]]:
+def _entities(view: GraphView, vendor: Node, types: frozenset[str]) -> tuple[list[_Around], dict[str, int]]:
     """What is around the vendor, of these types, and how many there are of each, shown by the store or not."""
     close = view.around([vendor.id], 1, _CLOSE, "both")
     of_documents = view.around([vendor.id], 2, _OF_DOCUMENTS, "both")
@@ -142,8 +142,8 @@ def _rank(one: _Around) -> tuple[int, float, str, str]:
 
 
 def _page(
-    view: View, request: FindVendorInfo, listed: Sequence[_Around], facts: Mapping[str, Any], here: Cursor
-) -> Page:
+    view: GraphView, request: FindVendorInfo, listed: Sequence[_Around], facts: Mapping[str, Any], here: Cursor
+) -> AnswerPage:
     """As many entities as fit, each with its relations."""
     rows = [_row(view, one) for one in listed]
     allowed = room(view.asking, request.max_results, USUAL_VENDOR_ROWS)
@@ -155,7 +155,7 @@ def _page(
     return page(rows, {**facts, **empty}, allowed, here, more=False)
 
 
-def _row(view: View, one: _Around) -> dict[str, Any]:
+def _row(view: GraphView, one: _Around) -> dict[str, Any]:
     shown = evidence((edge, one.node) for edge in one.edges) or passages_of(view, one.node)
     relations = [
         {

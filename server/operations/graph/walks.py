@@ -19,12 +19,12 @@ from server.contracts.graph import (
     GraphPaths,
     SectionsForEntities,
 )
-from server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATHS, Direction, Neighbourhood, Path, Reached, Types
+from server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATHS, Direction, Neighbourhood, Path, ReachedNode, Types
 from server.graph.records import DERIVED, Edge, Node
-from server.operations.base import Answer, Asking
+from server.operations.base import Answer, RequestContext
 from server.operations.graph.nodes import (
-    Named,
-    View,
+    GraphView,
+    NamedNodes,
     evidence,
     kind,
     most_frequent,
@@ -48,7 +48,7 @@ _NO_PARENTS = (
 )
 
 
-def graph_describe(asking: Asking, request: GraphDescribe) -> Answer:
+def graph_describe(asking: RequestContext, request: GraphDescribe) -> Answer:
     """Nodes with the number of their relations by type; without ids, how much there is of what."""
     view = view_of(asking, request.scope)
     if not request.ids:
@@ -66,23 +66,23 @@ def graph_describe(asking: Asking, request: GraphDescribe) -> Answer:
     return paged(view, request, request.page_size, found.nodes, row, found.facts, found.warnings)
 
 
-def graph_expand(asking: Asking, request: GraphExpand) -> Answer:
+def graph_expand(asking: RequestContext, request: GraphExpand) -> Answer:
     """What is within some hops of nodes, nearest first and the most strongly related among them."""
     view = view_of(asking, request.scope)
     return _reached(view, request, named(view, request.ids), frozenset(request.types) or None, request.direction)
 
 
-def graph_parents(asking: Asking, request: GraphParents) -> Answer:
+def graph_parents(asking: RequestContext, request: GraphParents) -> Answer:
     """The sections and the document around a passage or section, innermost first."""
     return _outline(asking, request, "out")
 
 
-def graph_children(asking: Asking, request: GraphChildren) -> Answer:
+def graph_children(asking: RequestContext, request: GraphChildren) -> Answer:
     """The sections and passages of a document or section."""
     return _outline(asking, request, "in")
 
 
-def graph_entities_for_sections(asking: Asking, request: EntitiesForSections) -> Answer:
+def graph_entities_for_sections(asking: RequestContext, request: EntitiesForSections) -> Answer:
     """What sections speak of, all of them together, most strongly first."""
     view = view_of(asking, request.scope)
     found = named(view, request.section_ids)
@@ -92,14 +92,14 @@ def graph_entities_for_sections(asking: Asking, request: EntitiesForSections) ->
     return _related(view, request, found, sources, "out", cut)
 
 
-def graph_sections_for_entities(asking: Asking, request: SectionsForEntities) -> Answer:
+def graph_sections_for_entities(asking: RequestContext, request: SectionsForEntities) -> Answer:
     """Where entities are spoken of: first what speaks of most of them, then most strongly."""
     view = view_of(asking, request.scope)
     found = named(view, request.entity_ids)
     return _related(view, request, found, {node.id: node for node in found.nodes}, "in")
 
 
-def graph_paths(asking: Asking, request: GraphPaths) -> Answer:
+def graph_paths(asking: RequestContext, request: GraphPaths) -> Answer:
     """How nodes are connected, shortest first, with the passages behind every step."""
     view = view_of(asking, request.scope)
     sources, targets = named(view, request.from_ids), named(view, request.to_ids)
@@ -107,21 +107,21 @@ def graph_paths(asking: Asking, request: GraphPaths) -> Answer:
     found = view.store.paths(
         view.project, sources.ids, targets.ids, request.max_hops, types, view.scope, request.limit
     )
-    missing = Named((), (*sources.missing, *targets.missing)).facts
+    missing = NamedNodes((), (*sources.missing, *targets.missing)).facts
     facts = {"total": len(found.paths), "complete": found.complete, **missing}
     same = (_SAME_ENDS,) if set(targets.ids) <= set(sources.ids) else ()
     warnings = (*sources.warnings, *targets.warnings, *same)
     return paged(view, request, request.limit, found.paths, _path_row, facts, warnings, USUAL_PATHS)
 
 
-def _outline(asking: Asking, request: GraphParents | GraphChildren, direction: Direction) -> Answer:
+def _outline(asking: RequestContext, request: GraphParents | GraphChildren, direction: Direction) -> Answer:
     view = view_of(asking, request.scope)
     found = named(view, request.ids)
     advice = (_NO_PARENTS,) if any(node.label == "Entity" for node in found.nodes) else ()
     return _reached(view, request, found, _UP, direction, advice)
 
 
-def _whole(view: View) -> Answer:
+def _whole(view: GraphView) -> Answer:
     counts = view.store.counts(view.project, view.scope)
     payload: dict[str, Any] = {
         "graph": {
@@ -165,9 +165,9 @@ def _way(edge: Edge, *, is_out: bool) -> dict[str, str]:
 
 
 def _reached(
-    view: View,
+    view: GraphView,
     request: GraphExpand | GraphParents | GraphChildren,
-    found: Named,
+    found: NamedNodes,
     types: Types,
     direction: Direction,
     warnings: tuple[str, ...] = (),
@@ -175,7 +175,7 @@ def _reached(
     around = view.around(found.ids, request.hops, types, direction)
     links = nearer_links(around, direction)
 
-    def row(one: Reached) -> dict[str, Any]:
+    def row(one: ReachedNode) -> dict[str, Any]:
         edges = links.get(one.node.id) or _link(view, around, one, types, direction)
         facts = {"distance": one.distance, **_via(edges, one.node), "weight": weight_of(one.weight)}
         if len(found.nodes) == 1 and one.distance == 1:
@@ -201,7 +201,9 @@ def nearer_links(around: Neighbourhood, direction: Direction) -> Mapping[str, Se
     return links
 
 
-def _link(view: View, around: Neighbourhood, one: Reached, types: Types, direction: Direction) -> list[Edge]:
+def _link(
+    view: GraphView, around: Neighbourhood, one: ReachedNode, types: Types, direction: Direction
+) -> list[Edge]:
     """The same for a node whose relations are not among the strongest of the neighbourhood."""
     nearer = [other.node.id for other in around.nodes if other.distance == one.distance - 1]
     found = view.store.paths(view.project, nearer, [one.node.id], 1, types, view.scope, MAX_PATHS)
@@ -253,9 +255,9 @@ class _Related:
 
 
 def _related(
-    view: View,
+    view: GraphView,
     request: EntitiesForSections | SectionsForEntities,
-    found: Named,
+    found: NamedNodes,
     sources: Mapping[str, Node],
     direction: Direction,
     warnings: tuple[str, ...] = (),
@@ -279,7 +281,7 @@ def _related(
     return paged(view, request, request.page_size, kept, row, facts, (*found.warnings, *warnings))
 
 
-def _speaking(view: View, sources: Sequence[str], direction: Direction) -> list[_Related]:
+def _speaking(view: GraphView, sources: Sequence[str], direction: Direction) -> list[_Related]:
     """Who speaks of these or what these speak of, most strongly first, over the strongest relations."""
     nodes: dict[str, Node] = {}
     edges: dict[str, list[Edge]] = {}

@@ -11,10 +11,10 @@ from server.contracts.base import MAX_TOP_K, Syntax
 from server.contracts.kb import SearchMode
 from server.ids import is_chunk_id
 from server.models import Filters, Hit, Legs, Passage, Ranking
-from server.operations.base import Asking
+from server.operations.base import RequestContext
 from server.operations.ranking.reordering import arranged
-from server.retrieval.queries import Understood, undated_of, understood
-from server.retrieval.stages import Notes
+from server.retrieval.queries import ParsedQuery, undated_of, understood
+from server.retrieval.stages import SearchNotes
 from server.runtime.deadlines import check
 
 if TYPE_CHECKING:  # it brings numerical libraries with it, which a handshake does not wait for
@@ -33,7 +33,7 @@ _WALKS: Mapping[SearchMode, Walk] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Candidate:
     """A passage and its place in the ranking; ``hit`` is None where it was fetched, not ranked."""
 
     passage: Passage
@@ -53,14 +53,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class CandidateList:
     """Passages in order, and how they were found.
 
     ``walked``: the graph had its part. ``duplicates`` is how many were left out on the way. ``stages`` are the
     milliseconds of what was done for it now; a ranking that was known took none.
     """
 
-    found: tuple[Found, ...]
+    found: tuple[Candidate, ...]
     legs: Legs | str
     fusion: str
     generation: int
@@ -79,14 +79,14 @@ class Ranked:
 
 
 def ranked(
-    asking: Asking,
+    asking: RequestContext,
     query: str,
     filters: Filters,
     wanted: int = MAX_TOP_K,
     way: str = "",
     sparse_weight: float | None = None,
     syntax: Syntax = "fields",
-) -> Ranked:
+) -> CandidateList:
     """The ``wanted`` best chunks by both legs. ``way``: how the page before was ranked, to go on so.
 
     ``sparse_weight``: the share of words, 0 to 1, where it is not the usual one.
@@ -94,12 +94,12 @@ def ranked(
     asked = _asked(asking, query, filters, syntax)
     generation = generation_of(asking, filters)
     ranking, cache_hit = _ranking(asking, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
-    kept: list[Found] = []
+    kept: list[Candidate] = []
     for some in _portions(ranking.hits, wanted):
         kept += _passages(asking, some, asked.filters)
         if len(kept) >= wanted:
             break
-    return Ranked(
+    return CandidateList(
         tuple(kept[:wanted]),
         ranking.legs,
         ranking.fusion,
@@ -110,7 +110,7 @@ def ranked(
 
 
 def distinct(
-    asking: Asking,
+    asking: RequestContext,
     query: str,
     filters: Filters,
     wanted: int,
@@ -118,7 +118,7 @@ def distinct(
     way: str = "",
     mode: SearchMode = "auto",
     syntax: Syntax = "fields",
-) -> Ranked:
+) -> CandidateList:
     """The ``wanted`` best chunks, at most ``per_document`` of each document, however deep they lie.
 
     The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
@@ -127,9 +127,9 @@ def distinct(
     asked = _asked(asking, query, filters, syntax)
     generation = generation_of(asking, filters)
     seen: dict[str, int] = {}
-    kept: list[Found] = []
+    kept: list[Candidate] = []
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
-    notes = Notes()
+    notes = SearchNotes()
     while len(kept) < wanted and depth <= _DEEPEST:
         ranking, is_known = _ranking(asking, asked, generation, depth, way, mode)
         cache_hit = cache_hit and is_known
@@ -144,7 +144,7 @@ def distinct(
         if len(ranking.hits) < depth:
             break
         depth *= _DEEPER
-    return Ranked(
+    return CandidateList(
         tuple(kept[:wanted]),
         ranking.legs,
         ranking.fusion,
@@ -159,13 +159,13 @@ def distinct(
 
 
 def by_id(
-    asking: Asking,
+    asking: RequestContext,
     ids: Sequence[str],
     filters: Filters,
     query: str | None,
     min_score: float,
     syntax: Syntax = "fields",
-) -> Ranked:
+) -> CandidateList:
     """The chunks with these ids that the filters admit, in the order given; with a query, each with its score.
 
     A score is what the chunk has in a search of everything that the filters admit, however deep it lies there.
@@ -180,10 +180,10 @@ def by_id(
     admitted = {chunk: one for chunk, one in known.items() if library.admits(within, one.document)}
     hits, warnings = _rated(asking, asked, list(admitted)) if asked else ({}, ())
     named = [(one, chunk_of[one]) for one in ids]
-    found = [Found(admitted[chunk], hits.get(chunk)) for _, chunk in named if chunk in admitted]
+    found = [Candidate(admitted[chunk], hits.get(chunk)) for _, chunk in named if chunk in admitted]
     kept = [one for one in found if not asked or (one.score or 0.0) >= min_score]
     below = (_BELOW.format(below=len(found) - len(kept)),) if len(kept) < len(found) else ()
-    return Ranked(
+    return CandidateList(
         tuple(kept),
         BY_ID,
         "none",
@@ -193,7 +193,9 @@ def by_id(
     )
 
 
-def _rated(asking: Asking, asked: Understood, chunks: Sequence[str]) -> tuple[dict[str, Hit], tuple[str, ...]]:
+def _rated(
+    asking: RequestContext, asked: ParsedQuery, chunks: Sequence[str]
+) -> tuple[dict[str, Hit], tuple[str, ...]]:
     """The scores of these chunks, and what to say of them."""
     ranking = asking.index.retriever.rate(asked.text, asked.filters, chunks, vectors=asking.rankings.vectors)
     ranking = arranged(asking, asked, ranking)
@@ -210,7 +212,7 @@ _BELOW = "{below} of filter_ids score below min_score and are left out"
 _EMPTY = Ranking((), "lexical-only", "none")
 
 
-def generation_of(asking: Asking, filters: Filters) -> int:
+def generation_of(asking: RequestContext, filters: Filters) -> int:
     """Grows with every change of what a ranking depends on: index or graph."""
     project, library = filters.project, asking.index
     if project not in asking.generations:
@@ -219,8 +221,8 @@ def generation_of(asking: Asking, filters: Filters) -> int:
 
 
 def _ranking(
-    asking: Asking,
-    asked: Understood,
+    asking: RequestContext,
+    asked: ParsedQuery,
     generation: int,
     depth: int,
     way: str,
@@ -250,11 +252,11 @@ def _ranking(
     return ranking, False
 
 
-def _asked(asking: Asking, query: str, filters: Filters, syntax: Syntax) -> Understood:
+def _asked(asking: RequestContext, query: str, filters: Filters, syntax: Syntax) -> ParsedQuery:
     return understood(query, filters, asking.index if syntax == "fields" else None)
 
 
-def _read(asking: Asking, asked: Understood) -> tuple[str, ...]:
+def _read(asking: RequestContext, asked: ParsedQuery) -> tuple[str, ...]:
     """What to say of a query that narrows its own search, or seems to; and of documents that a date leaves out."""
     fields, unknown, filters = asked.fields, asked.unknown, asked.filters
     is_dated = filters.updated_after or filters.updated_before
@@ -266,16 +268,16 @@ def _read(asking: Asking, asked: Understood) -> tuple[str, ...]:
     )
 
 
-def _passages(asking: Asking, hits: Sequence[Hit], filters: Filters) -> tuple[Found, ...]:
+def _passages(asking: RequestContext, hits: Sequence[Hit], filters: Filters) -> tuple[Candidate, ...]:
     """What the catalogue, which is the truth, still knows and admits: an index may lag behind it by a moment."""
     check()
     known = asking.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
     admits = asking.index.admits
-    found = (Found(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
+    found = (Candidate(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
     return tuple(one for one in found if admits(filters, one.passage.document))
 
 
-def _chunk_of(asking: Asking, id: str) -> str:
+def _chunk_of(asking: RequestContext, id: str) -> str:
     kept = None if is_chunk_id(id) else asking.session.get(id)
     return kept.passage.chunk.id if kept else id
 
@@ -292,7 +294,7 @@ def _portions(hits: Sequence[Hit], first: int = _AT_ONCE) -> Iterator[Sequence[H
         yield hits[start : start + _AT_ONCE]
 
 
-def _at_most(found: Sequence[Found], limit: int, seen: dict[str, int]) -> Iterator[Found]:
+def _at_most(found: Sequence[Candidate], limit: int, seen: dict[str, int]) -> Iterator[Candidate]:
     for one in found:
         document = one.passage.document.id
         seen[document] = seen.get(document, 0) + 1

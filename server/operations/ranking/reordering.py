@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from server.errors import WinnowError
 from server.models import Hit, Passage, Ranking
-from server.operations.base import Asking
+from server.operations.base import RequestContext
 from server.retrieval.boosts import Boosts, boost, diverse, today
 from server.retrieval.fusion import ranked
 from server.retrieval.lexical import terms
-from server.retrieval.queries import Understood, holds
-from server.retrieval.stages import Notes
+from server.retrieval.queries import ParsedQuery, holds
+from server.retrieval.stages import SearchNotes
 from server.settings import Settings
 
 Passages = Mapping[str, Passage]
@@ -25,13 +25,13 @@ Passages = Mapping[str, Passage]
 _DIVERSE = 50
 
 
-def arranged(asking: Asking, asked: Understood, ranking: Ranking) -> Ranking:
+def arranged(asking: RequestContext, asked: ParsedQuery, ranking: Ranking) -> Ranking:
     """The same hits in the order that the settings and the query's phrases ask for."""
     settings = asking.settings
     boosts = boosts_of(settings)
     if boosts.is_neutral and not asked.phrases and settings.mmr == 1 and settings.reranker is None:
         return ranking
-    notes = Notes(list(ranking.warnings), dict(ranking.stages))
+    notes = SearchNotes(list(ranking.warnings), dict(ranking.stages))
     with notes.stage("boost"):
         ids = [hit.chunk_id for hit in ranking.hits]
         passages = asking.index.catalogue.passages(ids, asked.filters.project)
@@ -56,7 +56,7 @@ def boosts_of(settings: Settings) -> Boosts:
 
 
 def _read_again(
-    asking: Asking, query: str, hits: Sequence[Hit], passages: Passages, warnings: list[str]
+    asking: RequestContext, query: str, hits: Sequence[Hit], passages: Passages, warnings: list[str]
 ) -> Sequence[Hit]:
     """The best hits in the order of the second stage, in the upper half of the scale; as before where it fails."""
     best = [hit.chunk_id for hit in hits[: asking.settings.rerank_top] if hit.chunk_id in passages]

@@ -12,7 +12,7 @@ from typing import Literal
 
 from server.errors import WinnowError
 from server.models import Filters, Legs, Passage
-from server.operations.base import Asking
+from server.operations.base import RequestContext
 from server.operations.ranking.reordering import whole
 from server.retrieval.fusion import normalised
 from server.runtime.deadlines import check
@@ -29,7 +29,7 @@ _DOWN = "the cross-encoder is down, so sentences are compared instead: {why}"
 
 
 @dataclass(frozen=True, slots=True)
-class Reranked:
+class RerankScores:
     """Scores of chunks, 0 to 1 and relative to the best of them, and who gave them."""
 
     scores: Mapping[str, float]
@@ -38,7 +38,7 @@ class Reranked:
     warnings: tuple[str, ...] = ()
 
 
-def reranked(asking: Asking, query: str, filters: Filters, passages: Sequence[Passage]) -> Reranked:
+def reranked(asking: RequestContext, query: str, filters: Filters, passages: Sequence[Passage]) -> RerankScores:
     """These passages against each other."""
     chunks = {passage.chunk.id: passage for passage in passages}
     ranking = asking.index.retriever.score(query, filters.project, list(chunks))
@@ -46,19 +46,19 @@ def reranked(asking: Asking, query: str, filters: Filters, passages: Sequence[Pa
     warnings = list(ranking.warnings)
     read = _read_again(asking, query, chunks, warnings)
     if read:
-        return Reranked(normalised(read), "cross-encoder", ranking.legs, tuple(warnings))
+        return RerankScores(normalised(read), "cross-encoder", ranking.legs, tuple(warnings))
     said = _sentences(asking, query, chunks) if ranking.legs == "hybrid" else {}
     if not said:
-        return Reranked(usual, "words", ranking.legs, tuple(warnings))
+        return RerankScores(usual, "words", ranking.legs, tuple(warnings))
     best = normalised(said)
     joined = {
         chunk: (1 - _SENTENCE_SHARE) * score + _SENTENCE_SHARE * best[chunk] for chunk, score in usual.items()
     }
-    return Reranked(normalised(joined), "sentences", ranking.legs, tuple(warnings))
+    return RerankScores(normalised(joined), "sentences", ranking.legs, tuple(warnings))
 
 
 def _read_again(
-    asking: Asking, query: str, chunks: Mapping[str, Passage], warnings: list[str]
+    asking: RequestContext, query: str, chunks: Mapping[str, Passage], warnings: list[str]
 ) -> Mapping[str, float]:
     """What the cross-encoder says of each passage; nothing where there is none, or it fails."""
     try:
@@ -71,7 +71,7 @@ def _read_again(
     return dict(zip(chunks, scores, strict=True)) if scores else {}
 
 
-def _sentences(asking: Asking, query: str, chunks: Mapping[str, Passage]) -> Mapping[str, float]:
+def _sentences(asking: RequestContext, query: str, chunks: Mapping[str, Passage]) -> Mapping[str, float]:
     """The cosine of each passage's best sentence, 0 to 1; nothing without the model."""
     embedder = asking.index.embedder.ready()
     if embedder is None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from server.contracts.base import Scope, SearchFilters
 from server.errors import WinnowError
 from server.models import Document, Filters
-from server.operations.base import Asking
+from server.operations.base import RequestContext
 from server.retrieval.queries import spelt
 from server.settings import Settings
 
@@ -19,7 +19,7 @@ _NAMED = 5  # of what is in reach, as many as an error needs
 
 
 def filters_of(
-    asking: Asking, scope: Scope | None, filters: SearchFilters | None = None, vendor: str | None = None
+    asking: RequestContext, scope: Scope | None, filters: SearchFilters | None = None, vendor: str | None = None
 ) -> Filters:
     """The filters of one call, for the index.
 
@@ -45,7 +45,7 @@ def filters_of(
     return _folded(asking, asked, () if scoped else asked.doc_tags)
 
 
-def check_kept(asking: Asking, scope: Scope | None, project: str, document: Document) -> None:
+def check_kept(asking: RequestContext, scope: Scope | None, project: str, document: Document) -> None:
     """A passage that a session holds, against the scope of a call about it.
 
     Raises:
@@ -61,7 +61,7 @@ def check_kept(asking: Asking, scope: Scope | None, project: str, document: Docu
         )
 
 
-def _folded(asking: Asking, filters: Filters, doc_tags: Sequence[str]) -> Filters:
+def _folded(asking: RequestContext, filters: Filters, doc_tags: Sequence[str]) -> Filters:
     """The filters, with every spelling of these labels that documents in reach have: case makes no difference.
 
     A scope is compared exactly, whether it is the server's or the call's: a bound that grows is none.
@@ -115,7 +115,7 @@ def _reachable(settings: Settings, asked: str | None) -> str:
     return project
 
 
-def _indexed(asking: Asking, project: str) -> None:
+def _indexed(asking: RequestContext, project: str) -> None:
     """Raises INVALID_PROJECT for a project without documents. Projects out of the caller's reach are not named."""
     catalogue, reachable = asking.index.catalogue, asking.settings.reachable
     if catalogue.generation(project) == 0:

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument, Unreadable, cleaned
-from server.ingest.parsing.parser import Apart
-from server.ingest.readers import Flaw, read
+from server.ingest.documents import RawDocument, UnreadableFile, cleaned
+from server.ingest.parsing.parser import ParserProcess
+from server.ingest.readers import ReadFlaw, read
 from server.models import Document
 from server.text import stated_facts
 
 _NAMES = ("a.md", "a.html", "a.rst", "a.jsonl", "a.txt", "a.py", "a.csv", "a.toml.md")
 _FOLDER = tempfile.TemporaryDirectory(prefix="winnow-fuzz-")
-_APART = Apart()
+_APART = ParserProcess()
 atexit.register(_APART.close)
 
 
@@ -30,13 +30,13 @@ def check(data: bytes) -> None:
     try:
         for found in read(path, name, _APART.parse):
             _hold(found)
-    except Unreadable as error:
+    except UnreadableFile as error:
         reason = str(error)
     assert not any(word in reason for word in ("failed", "crashed")), reason
 
 
-def _hold(found: RawDocument | Flaw) -> None:
-    if isinstance(found, Flaw):
+def _hold(found: RawDocument | ReadFlaw) -> None:
+    if isinstance(found, ReadFlaw):
         assert found.name
         assert found.reason
         return
