@@ -72,7 +72,7 @@ class Application:
         return {
             "execute_code": "on" if self.scripts.available else self.scripts.why_not,
             **counted,
-            **self.kb.figures.snapshot(),
+            **self.kb.metrics.snapshot(),
             "queue": self.scripts.queue,
         }
 

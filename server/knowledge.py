@@ -97,12 +97,12 @@ class KnowledgeCounters:
 class Knowledge(Protocol):
     """What tools, scripts and transports ask: a store in this process, or an engine that several share.
 
-    ``figures`` counts what this process answered. ``results`` holds what its scripts returned that was too large
-    to be sent, by connection. A connection is a name for one session (see ``scratch``).
+    ``metrics`` counts what this process answered. ``results`` holds what its scripts returned that was too large
+    to be sent, by connection. A connection is a name for one session (see ``passages``).
     """
 
     @property
-    def figures(self) -> Metrics: ...
+    def metrics(self) -> Metrics: ...
 
     @property
     def results(self) -> ResultStore: ...
@@ -157,7 +157,7 @@ class KnowledgeBase:
     ``open_library`` is called in a thread on ``load`` or on the first call; where it fails (another process
     holds the index, say) that call gets the error and the next call tries again.
 
-    ``scratch`` holds what sessions have been shown in part, ``results`` what was too large to show; ``figures``
+    ``passages`` holds what sessions have been shown in part, ``results`` what was too large to show; ``metrics``
     counts what was answered. ``calls``: the threads of a process that opened the library for several; it closes
     both then.
     """
@@ -172,9 +172,9 @@ class KnowledgeBase:
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="winnow-open")
         self._opening: Future[Library] | None = None
         self._caches = RankingCaches()
-        self.scratch = PassageStore(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
+        self.passages = PassageStore(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.results = ResultStore(settings.scratch_minutes * _SECONDS_PER_MINUTE)
-        self.figures = Metrics()
+        self.metrics = Metrics()
 
     async def open(self) -> None:
         """See ``Knowledge.open``."""
@@ -215,18 +215,18 @@ class KnowledgeBase:
 
     async def passage(self, connection: str, passage_id: str) -> tuple[str, StoredPassage | None]:
         """See ``Knowledge.passage``."""
-        session = self.scratch.session(connection)
-        kept = session.get(passage_id)
-        return (kept.session_id if kept else session.id), kept
+        session = self.passages.session(connection)
+        stored = session.get(passage_id)
+        return (stored.session_id if stored else session.id), stored
 
     async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
         """See ``Knowledge.passage_ids``."""
-        session = self.scratch.session(connection)
+        session = self.passages.session(connection)
         return session.id, session.ids(prefix, limit)
 
     async def counters(self) -> KnowledgeCounters:
         """See ``Knowledge.counters``."""
-        return KnowledgeCounters(self.scratch.counters, self._caches.shared.counters())
+        return KnowledgeCounters(self.passages.counters, self._caches.shared.counters())
 
     @property
     def tokenizer(self) -> str:
@@ -258,20 +258,20 @@ class KnowledgeBase:
             async with asyncio.timeout(deadline.remaining()):
                 library = await self._opened()
             what_to_do = "try again with fewer results"
-            asking = RequestContext(
+            context = RequestContext(
                 library,
                 self._settings,
                 caller,
-                self.scratch.session(caller.connection),
+                self.passages.session(caller.connection),
                 self._caches.of(caller.run),
                 self.results,
             )
-            answer = await self._calls.run(deadline, partial(_answered, known, asking, request))
+            answer = await self._calls.run(deadline, partial(_answered, known, context, request))
         except TimeoutError:
             raise WinnowError(
                 "TIMEOUT", f"no answer within {known.seconds:.0f} s; {what_to_do}", retryable=True
             ) from None
-        self.figures.note(answer.noted)
+        self.metrics.note(answer.noted)
         return replace(answer, warnings=warnings + answer.warnings) if warnings else answer
 
     async def _opened(self) -> Library:
@@ -305,9 +305,9 @@ def _over_graph(request: type[BaseModel], answer: Callable[[RequestContext, Any]
     return Operation(request, answer, seconds=GRAPH_SECONDS)
 
 
-def _answered(known: Operation, asking: RequestContext, request: BaseModel) -> Answer:
+def _answered(known: Operation, context: RequestContext, request: BaseModel) -> Answer:
     # Counted here: in a thread, and where the vocabulary is.
-    return counted(asking, known.answer(asking, request))
+    return counted(context, known.answer(context, request))
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(

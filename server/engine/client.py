@@ -27,7 +27,7 @@ from server.engine.wire import (
     introduction,
     to_answer,
     to_error,
-    to_kept,
+    to_stored_passage,
 )
 from server.errors import WinnowError
 from server.knowledge import DIRECT, OPERATIONS, SEARCH_SECONDS, Answer, Caller, KnowledgeCounters
@@ -162,7 +162,7 @@ class EngineKnowledge:
         self._is_closed = False
         self._tokenizer = ""
         self.results = ResultStore(settings.scratch_minutes * _SECONDS_PER_MINUTE)
-        self.figures = Metrics()
+        self.metrics = Metrics()
 
     async def open(self) -> None:
         """See ``Knowledge.open``."""
@@ -183,7 +183,7 @@ class EngineKnowledge:
             answer = await asyncio.to_thread(self._read_result, arguments, caller)
         else:
             answer = await self._told(operation, arguments, caller)
-        self.figures.note(answer.noted)
+        self.metrics.note(answer.noted)
         return answer
 
     def _read_result(self, arguments: Mapping[str, Any], caller: Caller) -> Answer:
@@ -206,7 +206,7 @@ class EngineKnowledge:
     async def passage(self, connection: str, passage_id: str) -> tuple[str, StoredPassage | None]:
         """See ``Knowledge.passage``."""
         told = await self._ask("passage", SEARCH_SECONDS, connection=connection, passage_id=passage_id)
-        return told["session_id"], to_kept(told["kept"])
+        return told["session_id"], to_stored_passage(told["kept"])
 
     async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
         """See ``Knowledge.passage_ids``."""

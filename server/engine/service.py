@@ -353,8 +353,10 @@ class ClientConnection(Connection):
             return from_answer(await self._kb.call(operation, arguments, caller))
 
     async def passage(self, message: Message) -> Message:
-        session_id, kept = await self._kb.passage(_of(message, "connection", str), _of(message, "passage_id", str))
-        return {"session_id": session_id, "kept": asdict(kept) if kept else None}
+        session_id, stored = await self._kb.passage(
+            _of(message, "connection", str), _of(message, "passage_id", str)
+        )
+        return {"session_id": session_id, "kept": asdict(stored) if stored else None}
 
     async def passage_ids(self, message: Message) -> Message:
         asked = _of(message, "connection", str), _of(message, "prefix", str), _of(message, "limit", int)

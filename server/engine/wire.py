@@ -313,7 +313,7 @@ def to_answer(told: Mapping[str, Any]) -> Answer:
     return Answer(**{**told, "warnings": tuple(told["warnings"]), "links": links})
 
 
-def to_kept(told: Mapping[str, Any] | None) -> StoredPassage | None:
+def to_stored_passage(told: Mapping[str, Any] | None) -> StoredPassage | None:
     """A passage that was sent as ``asdict`` writes it."""
     if told is None:
         return None

@@ -192,8 +192,8 @@ class Answer:
     counted: int | None = None
 
 
-def counted(asking: RequestContext, answer: Answer) -> Answer:
+def counted(context: RequestContext, answer: Answer) -> Answer:
     """The answer with the tokens of its payload, where it lands in a model's context and is held to a size."""
-    if answer.counted is not None or not asking.caller.budget.is_direct:
+    if answer.counted is not None or not context.caller.budget.is_direct:
         return answer
     return replace(answer, counted=tiers.measure(answer.payload).tokens)

@@ -35,7 +35,7 @@ _UNREAD = "the embedding model does not read the language of this question"
 class _Looked:
     """The passages to quote from, and how they were found; ``priors``: what the legs say of them, if ranked."""
 
-    kept: Sequence[StoredPassage]
+    stored: Sequence[StoredPassage]
     here: Cursor
     legs: str
     priors: Sequence[float] | None = None
@@ -53,28 +53,30 @@ class _Near:
     why_not: str = ""
 
 
-def extract_evidence(asking: RequestContext, request: ExtractEvidence) -> Answer:
+def extract_evidence(context: RequestContext, request: ExtractEvidence) -> Answer:
     """Quotes from these passages."""
     at = resume(request.cursor, request)
     wanted = list(dict.fromkeys(request.passage_ids))
-    known = {passage_id: find(asking, passage_id, request.scope) for passage_id in wanted}
-    kept = [one for one in known.values() if one is not None]
+    known = {passage_id: find(context, passage_id, request.scope) for passage_id in wanted}
+    stored = [one for one in known.values() if one is not None]
     missing = [passage_id for passage_id, one in known.items() if one is None]
-    if not kept:
+    if not stored:
         raise not_found(missing)
-    looked = _Looked(kept, Cursor(at.offset, fingerprint(request), 0, BY_ID), BY_ID, missing=missing)
-    return _answer(asking, request, looked, _similarity(asking, request.question, [one.project for one in kept]))
+    looked = _Looked(stored, Cursor(at.offset, fingerprint(request), 0, BY_ID), BY_ID, missing=missing)
+    return _answer(
+        context, request, looked, _similarity(context, request.question, [one.project for one in stored])
+    )
 
 
-def retrieve_evidence(asking: RequestContext, request: RetrieveEvidence) -> Answer:
+def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Answer:
     """A search, and quotes from what it finds."""
     at = resume(request.cursor, request)
-    filters = filters_of(asking, request.scope, request.filters)
-    near = _similarity(asking, request.question, [filters.project])
+    filters = filters_of(context, request.scope, request.filters)
+    near = _similarity(context, request.question, [filters.project])
     most = request.top_k if near.to_question is None else _LOOKED_AT * request.top_k
-    found = distinct(asking, request.question, filters, most, most, at.legs, request.mode, request.syntax)
+    found = distinct(context, request.question, filters, most, most, at.legs, request.mode, request.syntax)
     looked = _Looked(
-        [asking.session.keep(one.passage, one.passage.document.project) for one in found.found],
+        [context.session.keep(one.passage, one.passage.document.project) for one in found.found],
         Cursor(at.offset, fingerprint(request), found.generation, found.way),
         found.legs,
         priors=[one.prior for one in found.found],
@@ -86,17 +88,17 @@ def retrieve_evidence(asking: RequestContext, request: RetrieveEvidence) -> Answ
         ),
         cache_hit=found.cache_hit,
     )
-    return _answer(asking, request, looked, near)
+    return _answer(context, request, looked, near)
 
 
 def _answer(
-    asking: RequestContext, request: ExtractEvidence | RetrieveEvidence, looked: _Looked, near: _Near
+    context: RequestContext, request: ExtractEvidence | RetrieveEvidence, looked: _Looked, near: _Near
 ) -> Answer:
     is_said = not near.why_not or looked.legs == "lexical-only"  # by the search, in its own words
     offset, end = looked.here.offset, looked.here.offset + request.max_quotes
     best = quotes(
         request.question,
-        [printable(one.passage.chunk.text) for one in looked.kept],
+        [printable(one.passage.chunk.text) for one in looked.stored],
         limit=min(end + 1, _DEEPEST),
         max_tokens=request.max_quote_tokens,
         context_tokens=request.include_context_tokens,
@@ -104,10 +106,10 @@ def _answer(
         similarity=near.to_question,
         from_most=request.top_k if isinstance(request, RetrieveEvidence) else None,
     )
-    rows = [_row(looked.kept[quote.passage], quote) for quote in best[offset:end]]
+    rows = [_row(looked.stored[quote.passage], quote) for quote in best[offset:end]]
     envelope: dict[str, Any] = {"missing_ids": looked.missing} if looked.missing else {}
-    envelope["diagnostics"] = {"passages": len(looked.kept), "search_mode": looked.legs}
-    shown = page(rows, envelope, _allowed(asking, request), looked.here, more=len(best) > end)
+    envelope["diagnostics"] = {"passages": len(looked.stored), "search_mode": looked.legs}
+    shown = page(rows, envelope, _allowed(context, request), looked.here, more=len(best) > end)
     return Answer(
         {"quotes": list(shown.rows), "next_cursor": shown.next_cursor, **shown.ending, **envelope},
         "quotes",
@@ -119,34 +121,34 @@ def _answer(
     )
 
 
-def _allowed(asking: RequestContext, request: ExtractEvidence | RetrieveEvidence) -> Size:
+def _allowed(context: RequestContext, request: ExtractEvidence | RetrieveEvidence) -> Size:
     """A thousand tokens, unless more or longer quotes were asked for."""
-    budget = asking.caller.budget.of("quotes")
+    budget = context.caller.budget.of("quotes")
     asked = request.max_quotes * (request.max_quote_tokens + _AROUND_A_QUOTE)
     return Size(min(budget.tokens, max(_USUAL_TOKENS, asked)), budget.bytes)
 
 
-def _row(kept: StoredPassage, quote: Quote) -> dict[str, Any]:
+def _row(stored: StoredPassage, quote: Quote) -> dict[str, Any]:
     likeness = {} if quote.likeness is None else {"likeness": round(quote.likeness, _SCORE_DIGITS)}
     return {
         "quote": quote.text,
-        "passage_id": kept.passage_id,
-        "section_id": kept.passage.chunk.id,
-        "title": title_of(kept.passage),
-        "uri": kept.uri,
+        "passage_id": stored.passage_id,
+        "section_id": stored.passage.chunk.id,
+        "title": title_of(stored.passage),
+        "uri": stored.uri,
         "confidence": round(quote.confidence, _SCORE_DIGITS),
         **likeness,
     }
 
 
-def _similarity(asking: RequestContext, question: str, projects: Sequence[str]) -> _Near:
+def _similarity(context: RequestContext, question: str, projects: Sequence[str]) -> _Near:
     """How near spans of these projects are to the question."""
-    if asking.settings.evidence == "lexical":
+    if context.settings.evidence == "lexical":
         return _Near()
-    embedder = asking.index.embedder.ready()
+    embedder = context.index.embedder.ready()
     if embedder is None:
-        return _Near(why_not=asking.index.embedder.why)
-    documents = [asking.index.catalogue.languages(project) for project in dict.fromkeys(projects)]
+        return _Near(why_not=context.index.embedder.why)
+    documents = [context.index.catalogue.languages(project) for project in dict.fromkeys(projects)]
     if not all(is_covered(question, one, embedder.languages) for one in documents):
         return _Near(why_not=_UNREAD)
 

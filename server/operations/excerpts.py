@@ -41,19 +41,19 @@ _LAST_WORD = re.compile(r"\s\S*\Z")
 class _Surroundings:
     """A passage in its document, as it is shown."""
 
-    asking: RequestContext
-    kept: StoredPassage
+    context: RequestContext
+    stored: StoredPassage
 
     @cached_property
     def text(self) -> str:
-        return printable(self.kept.passage.chunk.text)
+        return printable(self.stored.passage.chunk.text)
 
     @cached_property
     def _document(self) -> str | None:
         """The document, unless it is another one by now."""
-        chunk, catalogue = self.kept.passage.chunk, self.asking.index.catalogue
-        now = catalogue.passages([chunk.id], self.kept.project).get(chunk.id)
-        whole = catalogue.text(chunk.document_id, self.kept.project)
+        chunk, catalogue = self.stored.passage.chunk, self.context.index.catalogue
+        now = catalogue.passages([chunk.id], self.stored.project).get(chunk.id)
+        whole = catalogue.text(chunk.document_id, self.stored.project)
         same = now is not None and whole is not None and whole[chunk.start : chunk.end] == chunk.text
         return whole if same and now is not None and now.chunk.start == chunk.start else None
 
@@ -64,20 +64,20 @@ class _Surroundings:
     @property
     def before(self) -> str:
         """As much of what stands before it as an excerpt may hold, and a little more."""
-        return ending((self._document or "")[: self.kept.passage.chunk.start], _WINDOW_CHARS)
+        return ending((self._document or "")[: self.stored.passage.chunk.start], _WINDOW_CHARS)
 
     def after(self, skipped: int) -> tuple[str, bool]:
         """What follows it, up to as much as an excerpt may hold and a little more after so many characters; and
         whether that is all.
         """
         most = skipped + _WINDOW_CHARS
-        text = beginning((self._document or "")[self.kept.passage.chunk.end :], most)
+        text = beginning((self._document or "")[self.stored.passage.chunk.end :], most)
         return text, len(text) < most
 
 
-def read_excerpt(asking: RequestContext, request: ReadExcerpt) -> Answer:
+def read_excerpt(context: RequestContext, request: ReadExcerpt) -> Answer:
     """A bounded excerpt of a passage, from ``start_char`` on."""
-    here = _Surroundings(asking, passage_of(asking, request.passage_id, request.scope))
+    here = _Surroundings(context, passage_of(context, request.passage_id, request.scope))
     text, start, is_whole = _readable(here, request.start_char)
     if request.options.format == "bullets":
         excerpt, length = _bullets(text[start:], request.max_tokens)
@@ -85,15 +85,15 @@ def read_excerpt(asking: RequestContext, request: ReadExcerpt) -> Answer:
         excerpt = _first(text[start:], request.max_tokens)
         length = len(excerpt)
     is_cut = not is_whole or bool(text[start + length :].strip())
-    payload = _payload(here.kept, excerpt, request.start_char, request.start_char + length if is_cut else None)
+    payload = _payload(here.stored, excerpt, request.start_char, request.start_char + length if is_cut else None)
     if request.options.include_citation:
-        payload["citation"] = _citation(here.kept)
+        payload["citation"] = _citation(here.stored)
     return _answer(payload)
 
 
-def expand_excerpt(asking: RequestContext, request: ExpandExcerpt) -> Answer:
+def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
     """A passage with what stands before and after it, within the caps of an excerpt."""
-    here = _Surroundings(asking, passage_of(asking, request.passage_id, request.scope))
+    here = _Surroundings(context, passage_of(context, request.passage_id, request.scope))
     own = _first(here.text, MAX_EXCERPT_TOKENS)
     following, is_whole = here.after(0)
     if len(own) < len(here.text):
@@ -103,8 +103,8 @@ def expand_excerpt(asking: RequestContext, request: ExpandExcerpt) -> Answer:
     excerpt = before + own + after
     end = len(own) + len(after)
     is_cut = not is_whole or bool((here.text + following)[end:].strip())
-    payload = _payload(here.kept, excerpt, -len(before), end if is_cut else None)
-    return _answer({**payload, "citation": _citation(here.kept)}, () if here.is_known else (_CHANGED,))
+    payload = _payload(here.stored, excerpt, -len(before), end if is_cut else None)
+    return _answer({**payload, "citation": _citation(here.stored)}, () if here.is_known else (_CHANGED,))
 
 
 def _readable(here: _Surroundings, start: int) -> tuple[str, int, bool]:
@@ -187,9 +187,9 @@ def _exceeds(text: str, max_tokens: int) -> bool:
     return count_tokens(text) > max_tokens or len(text.encode("utf-8", "replace")) > MAX_EXCERPT_BYTES
 
 
-def _payload(kept: StoredPassage, excerpt: str, start: int, following: int | None) -> dict[str, Any]:
+def _payload(stored: StoredPassage, excerpt: str, start: int, following: int | None) -> dict[str, Any]:
     return {
-        "passage_id": kept.passage_id,
+        "passage_id": stored.passage_id,
         "excerpt": excerpt,
         "start_char": start,
         "truncated": following is not None,
@@ -197,12 +197,12 @@ def _payload(kept: StoredPassage, excerpt: str, start: int, following: int | Non
     }
 
 
-def _citation(kept: StoredPassage) -> dict[str, str]:
+def _citation(stored: StoredPassage) -> dict[str, str]:
     return {
-        "section_id": kept.passage.chunk.id,
-        "doc_tag": one_line(kept.passage.document.doc_tag, 200),
-        "title": title_of(kept.passage),
-        "uri": kept.uri,
+        "section_id": stored.passage.chunk.id,
+        "doc_tag": one_line(stored.passage.document.doc_tag, 200),
+        "title": title_of(stored.passage),
+        "uri": stored.uri,
     }
 
 

@@ -36,7 +36,7 @@ class _Wanted:
     missing: tuple[str, ...]
 
 
-def fetch(asking: RequestContext, request: Fetch) -> Answer:
+def fetch(context: RequestContext, request: Fetch) -> Answer:
     """Passages by id, in the given order; a document stands for all of its passages, in reading order.
 
     With ``max_tokens``, a page is at the highest level at which all of its rows fit.
@@ -45,15 +45,15 @@ def fetch(asking: RequestContext, request: Fetch) -> Answer:
         WinnowError: NOT_FOUND where an id leads nowhere within scope and ``missing`` is "raise".
     """
     at = resume(request.cursor, request)
-    filters = filters_of(asking, request.scope)
-    wanted = _wanted(asking, request, filters)
+    filters = filters_of(context, request.scope)
+    wanted = _wanted(context, request, filters)
     if wanted.missing and request.missing == "raise":
         raise _not_found(wanted.missing)
     some = wanted.ids[at.offset : at.offset + wanted.page_size]
     if not some:
         return _nothing(request, wanted)
-    found = _at_a_level(asking, request, some)
-    generation = generation_of(asking, filters)
+    found = _at_a_level(context, request, some)
+    generation = generation_of(context, filters)
     end = at.offset + found.rows
     after = Cursor(end, fingerprint(request), generation, BY_ID).encode() if end < len(wanted.ids) else None
     return replace(
@@ -64,9 +64,9 @@ def fetch(asking: RequestContext, request: Fetch) -> Answer:
     )
 
 
-def _wanted(asking: RequestContext, request: Fetch, filters: Filters) -> _Wanted:
-    unknown = frozenset(by_id(asking, request.ids, filters, None, 0.0).missing or ())
-    passages_of = dict(_documents(asking, [one for one in request.ids if one in unknown], filters))
+def _wanted(context: RequestContext, request: Fetch, filters: Filters) -> _Wanted:
+    unknown = frozenset(by_id(context, request.ids, filters, None, 0.0).missing or ())
+    passages_of = dict(_documents(context, [one for one in request.ids if one in unknown], filters))
     missing = tuple(one for one in dict.fromkeys(request.ids) if one in unknown and one not in passages_of)
     ids: list[str] = []
     left = dict(passages_of)
@@ -77,26 +77,28 @@ def _wanted(asking: RequestContext, request: Fetch, filters: Filters) -> _Wanted
 
 
 def _documents(
-    asking: RequestContext, ids: Sequence[str], filters: Filters
+    context: RequestContext, ids: Sequence[str], filters: Filters
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The passages of each of these that is a document in scope. Of one out of scope nothing is read."""
     if not ids:
         return
-    admitted = asking.index.admitted(filters)
+    admitted = context.index.admitted(filters)
     for one in dict.fromkeys(ids):
         check()
-        chunks = asking.index.catalogue.chunks(one, filters.project) if admitted is None or one in admitted else []
+        chunks = (
+            context.index.catalogue.chunks(one, filters.project) if admitted is None or one in admitted else []
+        )
         if chunks:
             yield one, tuple(chunk.id for chunk in chunks)
 
 
-def _at_a_level(asking: RequestContext, request: Fetch, ids: Sequence[str]) -> Answer:
+def _at_a_level(context: RequestContext, request: Fetch, ids: Sequence[str]) -> Answer:
     """These passages at the level asked for, or at the highest one below it at which they fit."""
     bound = request.max_tokens or (_AUTO_TOKENS if request.level == "auto" else None)
     highest = _LEVELS.index(_highest(request))
     for level in reversed(_LEVELS[: highest + 1]):
         search = SemanticSearch(filter_ids=[*ids], response_mode=level, scope=request.scope)
-        found = semantic_search(asking, search)
+        found = semantic_search(context, search)
         if bound is None or (found.tokens <= bound and not found.payload["partial"]):
             return found
     return replace(found, warnings=(*found.warnings, _TOO_FEW.format(found.tokens)))

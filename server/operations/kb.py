@@ -30,34 +30,34 @@ _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 Render = Callable[[RequestContext, KbSearch, CandidateList, int, Candidate], dict[str, Any]]
 
 
-def kb_search(asking: RequestContext, request: KbSearch) -> Answer:
+def kb_search(context: RequestContext, request: KbSearch) -> Answer:
     """A page of previews, at most ``max_per_doc`` of each document."""
-    answer = searched(asking, request, kb_row)
-    if not asking.caller.budget.is_direct:
+    answer = searched(context, request, kb_row)
+    if not context.caller.budget.is_direct:
         return answer
-    kept = (asking.session.get(row["passage_id"]) for row in answer.payload["results"])
-    return replace(answer, links=tuple(one.link for one in kept if one is not None))
+    stored = (context.session.get(row["passage_id"]) for row in answer.payload["results"])
+    return replace(answer, links=tuple(one.link for one in stored if one is not None))
 
 
 def searched(
-    asking: RequestContext, request: KbSearch, row: Render, beside: Mapping[str, Any] = MappingProxyType({})
+    context: RequestContext, request: KbSearch, row: Render, beside: Mapping[str, Any] = MappingProxyType({})
 ) -> Answer:
     """The same with rows of another shape, and what else its payload is to hold ``beside`` them."""
     at, options = resume(request.cursor, request), request.options
-    filters = filters_of(asking, request.scope, request.filters)
+    filters = filters_of(context, request.scope, request.filters)
     size = min(request.page_size, request.top_k)
     wanted = min(at.offset + size + 1, request.top_k)
     found = distinct(
-        asking, request.query, filters, wanted, options.max_per_doc, at.legs, options.mode, request.syntax
+        context, request.query, filters, wanted, options.max_per_doc, at.legs, options.mode, request.syntax
     )
     here = found.found[at.offset : at.offset + size]
-    rows = [row(asking, request, found, number, one) for number, one in enumerate(here, at.offset + 1)]
-    envelope: dict[str, Any] = {**beside, "session_id": asking.session.id}
+    rows = [row(context, request, found, number, one) for number, one in enumerate(here, at.offset + 1)]
+    envelope: dict[str, Any] = {**beside, "session_id": context.session.id}
     if options.include_debug:
         envelope["debug"] = _how(found)
     cursor = Cursor(at.offset, fingerprint(request), found.generation, found.way)
     more = len(found.found) > at.offset + size
-    shown = page(rows, envelope, asking.caller.budget.of("preview"), cursor, more=more)
+    shown = page(rows, envelope, context.caller.budget.of("preview"), cursor, more=more)
     return Answer(
         {"results": list(shown.rows), "next_cursor": shown.next_cursor, **shown.ending, **envelope},
         "preview",
@@ -94,13 +94,13 @@ def _warnings(request: KbSearch, found: CandidateList, at: Cursor) -> tuple[str,
 
 
 def kb_row(
-    asking: RequestContext, request: KbSearch, found: CandidateList, rank: int, one: Candidate
+    context: RequestContext, request: KbSearch, found: CandidateList, rank: int, one: Candidate
 ) -> dict[str, Any]:
     passage, options = one.passage, request.options
     text = printable(passage.chunk.text).strip()
-    kept = asking.session.keep(passage, passage.document.project)
+    stored = context.session.keep(passage, passage.document.project)
     row = {
-        "passage_id": kept.passage_id,
+        "passage_id": stored.passage_id,
         "section_id": passage.chunk.id,
         "doc_tag": one_line(passage.document.doc_tag, 200),
         "title": title_of(passage),
@@ -108,14 +108,14 @@ def kb_row(
         "score": round(one.score or 0.0, 3),
         "source": source_of(found, one),
         "preview": preview(text, terms(request.query), _snippet_chars(text, options.max_snippet_chars)),
-        "scratch_uri": kept.uri,
-        "size_bytes": kept.size_bytes,
+        "scratch_uri": stored.uri,
+        "size_bytes": stored.size_bytes,
         "anchor": _anchor(passage),
     }
-    return row | _extras(asking, options, one)
+    return row | _extras(context, options, one)
 
 
-def _extras(asking: RequestContext, options: KbSearchOptions, one: Candidate) -> dict[str, Any]:
+def _extras(context: RequestContext, options: KbSearchOptions, one: Candidate) -> dict[str, Any]:
     """What is there on request; scripts, whose rows cost no tokens, also get what ``semantic_search`` shows."""
     passage = one.passage
     extras: dict[str, Any] = {}
@@ -129,7 +129,7 @@ def _extras(asking: RequestContext, options: KbSearchOptions, one: Candidate) ->
             "ordinal": passage.chunk.ordinal,
             "tokens": passage.chunk.tokens,
         }
-    if not asking.caller.budget.is_direct:
+    if not context.caller.budget.is_direct:
         extras |= {"id": passage.chunk.id, "metadata": tiers.facts(passage), "tokens": passage.chunk.tokens}
     return extras
 

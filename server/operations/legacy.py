@@ -41,7 +41,7 @@ _NO_COUNTERPART = {
 }
 
 
-def search_sections(asking: RequestContext, request: SearchSections) -> Answer:
+def search_sections(context: RequestContext, request: SearchSections) -> Answer:
     """A page of ``page_size`` rows; all pages together have ``top_k``, as in ``kb.search``."""
     size, page_warnings = _capped("page_size", request.page_size, MAX_PAGE_SIZE)
     most, top_warnings = _capped("top_k", request.top_k, MAX_TOP_K)
@@ -56,25 +56,25 @@ def search_sections(asking: RequestContext, request: SearchSections) -> Answer:
         options=KbSearchOptions(max_per_doc=MAX_TOP_K, include_scores=request.include_debug, mode="vector_only"),
     )
     beside = {"cursor": request.cursor}
-    answer = searched(asking, search, _section if request.include_debug else kb_row, beside)
+    answer = searched(context, search, _section if request.include_debug else kb_row, beside)
     warnings = (*_session(request.session_id), *page_warnings, *top_warnings, *filter_warnings)
     return replace(answer, warnings=(*warnings, *answer.warnings))
 
 
-def get_section_text(asking: RequestContext, request: GetSectionText) -> Answer:
+def get_section_text(context: RequestContext, request: GetSectionText) -> Answer:
     """The text of these sections in the order given, each up to ``max_bytes_per``, as many as fit."""
     limit, warnings = _capped("max_bytes_per", request.max_bytes_per, MAX_SECTION_BYTES)
-    found = by_id(asking, list(dict.fromkeys(request.section_ids)), filters_of(asking, None), None, 0.0)
+    found = by_id(context, list(dict.fromkeys(request.section_ids)), filters_of(context, None), None, 0.0)
     rows = [_text(one.passage, limit) for one in found.found]
     ids = [row["section_id"] for row in rows]
-    envelope: dict[str, Any] = {"session_id": asking.session.id}
+    envelope: dict[str, Any] = {"session_id": context.session.id}
     if found.missing:
         envelope["missing_ids"] = list(found.missing)
     # Room is kept for the ids of all: which are left over is known only once the rest is in.
-    largest = {**envelope, "hints": _hints(asking.settings, ids)}
-    shown = page(rows, largest, asking.caller.budget.of("full"), START, more=False)
+    largest = {**envelope, "hints": _hints(context.settings, ids)}
+    shown = page(rows, largest, context.caller.budget.of("full"), START, more=False)
     count = len(shown.rows)
-    hints = _hints(asking.settings, ids[count:])
+    hints = _hints(context.settings, ids[count:])
     return Answer(
         {"results": list(shown.rows), "hints": hints, **envelope, **shown.ending},
         "full",
@@ -106,7 +106,7 @@ def _known(filters: LegacyFilters | None) -> tuple[SearchFilters | None, tuple[s
 
 
 def _section(
-    asking: RequestContext, request: KbSearch, found: CandidateList, rank: int, one: Candidate
+    context: RequestContext, request: KbSearch, found: CandidateList, rank: int, one: Candidate
 ) -> dict[str, Any]:
     passage, hit = one.passage, one.hit
     fused = found.fusion != "none"

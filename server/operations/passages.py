@@ -12,31 +12,31 @@ from server.operations.ranking.scope import check_kept, filters_of
 from server.sessions.passage_store import StoredPassage
 
 
-def passage_of(asking: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage:
+def passage_of(context: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage:
     """The passage that a session was shown under this id; a chunk's id is as good.
 
     Raises:
         WinnowError: NOT_FOUND where this session does not hold it, SCOPE_VIOLATION where it is out of scope.
     """
-    kept = find(asking, passage_id, scope)
-    if kept is None:
+    stored = find(context, passage_id, scope)
+    if stored is None:
         raise not_found([passage_id])
-    return kept
+    return stored
 
 
-def find(asking: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage | None:
+def find(context: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage | None:
     """The same, or None for an id that this session does not know."""
-    kept = asking.session.get(passage_id)
-    if kept is not None:
-        check_kept(asking, scope, kept.project, kept.passage.document)
-        return kept
-    filters = filters_of(asking, scope)
+    stored = context.session.get(passage_id)
+    if stored is not None:
+        check_kept(context, scope, stored.project, stored.passage.document)
+        return stored
+    filters = filters_of(context, scope)
     if not is_chunk_id(passage_id):
         return None
-    known = asking.index.catalogue.passages([passage_id], filters.project).get(passage_id)
-    if known is None or not asking.index.admits(filters, known.document):
+    known = context.index.catalogue.passages([passage_id], filters.project).get(passage_id)
+    if known is None or not context.index.admits(filters, known.document):
         return None
-    return asking.session.keep(known, filters.project)
+    return context.session.keep(known, filters.project)
 
 
 def not_found(passage_ids: Sequence[str]) -> WinnowError:

@@ -12,9 +12,9 @@ from server.text.printable import printable
 from server.text.tokens import count_tokens, first_tokens
 
 
-def read_result(asking: RequestContext, request: ReadResult) -> Answer:
+def read_result(context: RequestContext, request: ReadResult) -> Answer:
     """A portion of a kept result's JSON, from ``start_char`` on; for a script, all that follows there."""
-    return portion(asking.results, asking.caller, request)
+    return portion(context.results, context.caller, request)
 
 
 def portion(results: ResultStore, caller: Caller, request: ReadResult) -> Answer:

@@ -20,16 +20,16 @@ from server.operations.ranking.scope import filters_of, unlabelled
 from server.text.spans import terms
 
 
-def semantic_search(asking: RequestContext, request: SemanticSearch) -> Answer:
+def semantic_search(context: RequestContext, request: SemanticSearch) -> Answer:
     """Ranked chunks, or chunks by id, at the tier that was asked for."""
-    filters = filters_of(asking, request.scope, request.filters, request.vendor_filter)
-    mode = _mode(asking, request)
-    views = asking.rankings.views[mode]
-    allowed = asking.caller.budget.of(mode)
-    key = (request.model_dump_json(), filters, generation_of(asking, filters), asking.settings.fusion, allowed)
+    filters = filters_of(context, request.scope, request.filters, request.vendor_filter)
+    mode = _mode(context, request)
+    views = context.rankings.views[mode]
+    allowed = context.caller.budget.of(mode)
+    key = (request.model_dump_json(), filters, generation_of(context, filters), context.settings.fusion, allowed)
     if (known := views.get(key)) is not None:
         return replace(known, cache_hit=True)
-    answer = counted(asking, _rendered(asking, request, filters))
+    answer = counted(context, _rendered(context, request, filters))
     if _is_lasting(request, answer):
         views.put(key, answer)
     return answer
@@ -47,16 +47,16 @@ def _is_lasting(request: SemanticSearch, answer: Answer) -> bool:
     return bool(answer.payload["search_mode"] == "hybrid")
 
 
-def _rendered(asking: RequestContext, request: SemanticSearch, filters: Filters) -> Answer:
+def _rendered(context: RequestContext, request: SemanticSearch, filters: Filters) -> Answer:
     at = resume(request.cursor, request)
     if request.filter_ids:
-        found = by_id(asking, request.filter_ids, filters, request.query, request.min_score, request.syntax)
+        found = by_id(context, request.filter_ids, filters, request.query, request.min_score, request.syntax)
     else:
-        first = ranked(asking, request.query or "", filters, request.top_k, at.legs, syntax=request.syntax)
+        first = ranked(context, request.query or "", filters, request.top_k, at.legs, syntax=request.syntax)
         found = best(first, request.min_score)
         if not found.found:
             found = replace(found, warnings=(*found.warnings, *unlabelled(filters)))
-    return answer(asking, request, found, at, request)
+    return answer(context, request, found, at, request)
 
 
 def best(found: CandidateList, min_score: float) -> CandidateList:
@@ -64,21 +64,21 @@ def best(found: CandidateList, min_score: float) -> CandidateList:
     return replace(found, found=tuple(one for one in found.found if (one.score or 0.0) >= min_score))
 
 
-def _mode(asking: RequestContext, request: SemanticSearch) -> Mode:
-    asked = request.response_mode or asking.settings.default_response_mode
+def _mode(context: RequestContext, request: SemanticSearch) -> Mode:
+    asked = request.response_mode or context.settings.default_response_mode
     return "ids_only" if asked == "ids" else asked
 
 
 def answer(
-    asking: RequestContext, request: SemanticSearch, found: CandidateList, at: Cursor, asked: BaseModel
+    context: RequestContext, request: SemanticSearch, found: CandidateList, at: Cursor, asked: BaseModel
 ) -> Answer:
     """A ranking at the tier of ``request``. ``asked``: what a cursor goes on with."""
-    mode, budget, question = _mode(asking, request), asking.caller.budget, terms(request.query or "")
+    mode, budget, question = _mode(context, request), context.caller.budget, terms(request.query or "")
     rest = found.found[at.offset :]
     rows = [tiers.row(one.passage, mode, one.score, question) for one in rest]
     related: tuple[str, ...] = ()
     if request.include_relationships:
-        rows, related = with_relationships(asking, request.scope, mode, [one.passage for one in rest], rows)
+        rows, related = with_relationships(context, request.scope, mode, [one.passage for one in rest], rows)
     envelope = _envelope(found, mode)
     here = Cursor(at.offset, fingerprint(asked), found.generation, found.legs)
     shown = page(rows, envelope, budget.of(mode), here, more=False)

@@ -250,7 +250,7 @@ class Scripts:
             on_progress=progress,
             skills=self.shelf.for_scripts().to_job() if _SKILLS.search(code) else None,
         )
-        self._kb.figures.waited(max(0.0, time.monotonic() - began - outcome.usage.wall_ms / 1000))
+        self._kb.metrics.waited(max(0.0, time.monotonic() - began - outcome.usage.wall_ms / 1000))
         execution_id = new_execution_id()
         outcome = self._keeping(outcome, caller, execution_id)
         self._record(outcome, code, description, meter, execution_id)
@@ -259,7 +259,7 @@ class Scripts:
     def _record(self, outcome: Outcome, code: str, description: str, meter: _Meter, execution_id: str) -> None:
         """Count the execution, and write its line."""
         usage, error = outcome.usage, outcome.error
-        self._kb.figures.executed(outcome.status, usage.sdk_calls, usage.rows, usage.tokens_kept_out)
+        self._kb.metrics.executed(outcome.status, usage.sdk_calls, usage.rows, usage.tokens_kept_out)
         if self._audit is None:
             return
         record = {

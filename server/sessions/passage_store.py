@@ -128,14 +128,14 @@ class Session:
     ``is_shared`` and ``is_proven`` are those of its identity; a session that was proven once stays so.
     """
 
-    __slots__ = ("_scratch", "_secret", "id", "is_proven", "is_shared")
+    __slots__ = ("_secret", "_store", "id", "is_proven", "is_shared")
 
-    def __init__(self, scratch: PassageStore, *, is_shared: bool = False) -> None:
+    def __init__(self, store: PassageStore, *, is_shared: bool = False) -> None:
         self.id = _letters(secrets.token_bytes(_SESSION_ID_LENGTH))
         self.is_shared = is_shared
         self.is_proven = not is_shared
         self._secret = secrets.token_bytes(32)
-        self._scratch = scratch
+        self._store = store
 
     def keep(self, passage: Passage, project: str) -> StoredPassage:
         """Keep a passage, or renew its time; the same passage always has the same ``passage_id``.
@@ -150,7 +150,7 @@ class Session:
             created_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             size_bytes=len(passage.chunk.text.encode("utf-8", "replace")),
         )
-        self._scratch.put(kept, self)
+        self._store.put(kept, self)
         return kept
 
     def get(self, passage_id: str) -> StoredPassage | None:
@@ -158,11 +158,11 @@ class Session:
 
         A shared session reads its own, and those of unproven sessions.
         """
-        return self._scratch.get(self.id, passage_id, shared=self.is_shared)
+        return self._store.get(self.id, passage_id, shared=self.is_shared)
 
     def ids(self, prefix: str = "", limit: int = 100) -> list[str]:
         """At most ``limit`` passage ids that begin with ``prefix``, the last kept first."""
-        return [known for known in self._scratch.ids(self.id) if known.startswith(prefix)][:limit]
+        return [known for known in self._store.ids(self.id) if known.startswith(prefix)][:limit]
 
     def _name(self, passage: Passage, project: str) -> str:
         named = f"{project}\0{passage.chunk.id}".encode("utf-8", "surrogatepass")

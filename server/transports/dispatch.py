@@ -97,7 +97,7 @@ class Dispatcher:
             result = _failed(tool, error)
             size, duration_ms = await self._size(result), _ms_since(started)
             sealed, sent = await self._sealed(tool, result, size, trace_id, duration_ms)
-        self._kb.figures.answered(tool.name, sent.tokens, sent.bytes, failed=result.failed)
+        self._kb.metrics.answered(tool.name, sent.tokens, sent.bytes, failed=result.failed)
         self._log(tool, arguments, client, trace_id, duration_ms, result, error, sent)
         return sealed
 
@@ -167,7 +167,7 @@ class Dispatcher:
         plain = self._settings.log_queries
         asked = {key: hushed(str(arguments[key]), plain=plain) for key in _LOGGED_ARGUMENTS if key in arguments}
         verdict = error.reason if error else result.payload.get("status", "ok")
-        self._kb.figures.called(tool.name, verdict, duration_ms / _MS_PER_SECOND)
+        self._kb.metrics.called(tool.name, verdict, duration_ms / _MS_PER_SECOND)
         log("call", tool=tool.name, trace_id=trace_id, duration_ms=duration_ms, verdict=verdict, asked=asked)
         if self._audit is None:
             return

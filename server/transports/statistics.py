@@ -110,7 +110,7 @@ class StatisticsSocket:
 
     def _tell(self, message: str) -> None:
         """A line with what was counted so far, if that is more than at the last one."""
-        told = brief(self._application.kb.figures.snapshot())
+        told = brief(self._application.kb.metrics.snapshot())
         if told != self._told:
             self._told = told
             log(message, **told)

@@ -32,7 +32,7 @@ from server.engine.wire import (
     plain,
     to_answer,
     to_error,
-    to_kept,
+    to_stored_passage,
 )
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage
@@ -97,7 +97,7 @@ def test_errors_and_answers_are_the_same_at_both_ends() -> None:
     document = Document("d", "p", "d.md", "notes", "D", "markdown", "", tags=("a",), metadata={"n": [1, "x"]})
     passage = Passage(Chunk("c", "d", 0, ("D", "E"), "text \ud800", 0, 6, 2), document)
     kept = PassageStore(10**6, 60).session("a").keep(passage, "p")
-    assert to_kept(_over_the_wire({"kept": asdict(kept)})["kept"]) == kept
+    assert to_stored_passage(_over_the_wire({"kept": asdict(kept)})["kept"]) == kept
     answer = Answer({"a": [1]}, "preview", 1, 2, ("careful",), True, {"cursors": 1}, (kept.link,))
     assert to_answer(_over_the_wire(from_answer(answer))) == answer
 

@@ -192,7 +192,7 @@ async def _retrieved(
         for query, text in collection.queries.items():
             caller = kb.caller(f"query {query}")
             answer = await kb.call("kb.retrieve_evidence", {"question": text}, caller)
-            seen = _seen(kb.scratch.session(caller.connection), answer)
+            seen = _seen(kb.passages.session(caller.connection), answer)
             quoted[query] = Retrieved(frozenset(map(_record, seen.documents)), seen.tokens)
             full[query] = await _full_chunks(kb, text, caller)
     return quoted, full
@@ -254,7 +254,7 @@ async def _asked(
     """Every question in a session of its own; and what the answers noted, all together."""
     async with _answering(settings) as kb:
         outcomes = [await _ask(kb, question) for question in questions]
-        noted = kb.figures.snapshot()
+        noted = kb.metrics.snapshot()
         for name in ("answers", "calls", "scripts", "queue_waits"):  # of tools and scripts, and none was called
             del noted[name]
         return outcomes, noted
@@ -273,7 +273,7 @@ async def _answering(settings: Settings) -> AsyncIterator[KnowledgeBase]:
 
 async def _ask(kb: KnowledgeBase, question: Question) -> QuestionOutcome:
     caller = kb.caller(f"golden {question.id}")
-    session = kb.scratch.session(caller.connection)
+    session = kb.passages.session(caller.connection)
     answer = await kb.call("kb.retrieve_evidence", {"question": question.question}, caller)
     first = _seen(session, answer)
     miss = miss_of(question, first, _searched(session))
@@ -296,7 +296,7 @@ async def _second_call(
     if cursor is None:
         return None
     arguments = {"question": question.question, "cursor": cursor}
-    seen = _seen(kb.scratch.session(caller.connection), await kb.call("kb.retrieve_evidence", arguments, caller))
+    seen = _seen(kb.passages.session(caller.connection), await kb.call("kb.retrieve_evidence", arguments, caller))
     return seen if question.is_answered(seen.texts) else None
 
 

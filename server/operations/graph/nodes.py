@@ -48,7 +48,7 @@ _NO_GRAPH = (
 class GraphView:
     """The graph as one caller sees it."""
 
-    asking: RequestContext
+    context: RequestContext
     store: GraphStore
     filters: Filters
     scope: Documents
@@ -87,19 +87,19 @@ class NamedNodes:
         return {"missing_ids": missing} if missing else {}
 
 
-def view_of(asking: RequestContext, scope: Scope | None) -> GraphView:
+def view_of(context: RequestContext, scope: Scope | None) -> GraphView:
     """The graph within the scope of a call.
 
     Raises:
         WinnowError: GRAPH_UNAVAILABLE where it is off or not drawn yet, and whatever a scope is refused for.
     """
-    filters = filters_of(asking, scope)
-    graph = asking.index.graph
+    filters = filters_of(context, scope)
+    graph = context.index.graph
     if graph is None:
         raise WinnowError("GRAPH_UNAVAILABLE", _GRAPH_OFF)
     if not graph.generation(filters.project):
         raise WinnowError("GRAPH_UNAVAILABLE", _NO_GRAPH.format(project=filters.project))
-    return GraphView(asking, graph, filters, asking.index.admitted(filters))
+    return GraphView(context, graph, filters, context.index.admitted(filters))
 
 
 # --- names to nodes ---------------------------------------------------------------------------------------------
@@ -132,8 +132,8 @@ def named(view: GraphView, given: Sequence[str]) -> NamedNodes:
 
 def _meant(view: GraphView, one: str) -> list[str]:
     """The ids that a text may stand for, best first."""
-    kept = view.asking.session.get(one)
-    passage = [kept.passage.chunk.id] if kept else []
+    stored = view.context.session.get(one)
+    passage = [stored.passage.chunk.id] if stored else []
     return [*passage, *([one] if is_chunk_id(one) else []), entity_id(view.project, normalised(one))]
 
 
@@ -238,7 +238,7 @@ def paged(
     with_snippets = getattr(request, "include_snippet", False)
     rows = [row(item) for item in items[at.offset : at.offset + size]]
     rows = _with_snippets(view, rows) if with_snippets else rows
-    allowed = room(view.asking, size, usual)
+    allowed = room(view.context, size, usual)
     shown = page(rows, dict(facts), allowed, here, more=len(items) > at.offset + size)
     return Answer(
         {**facts, "results": list(shown.rows), "next_cursor": shown.next_cursor, **shown.ending},
@@ -250,10 +250,10 @@ def paged(
     )
 
 
-def room(asking: RequestContext, size: int, usual: int) -> tiers.Size:
+def room(context: RequestContext, size: int, usual: int) -> tiers.Size:
     """What an answer with this many rows may take."""
-    allowed = asking.caller.budget.of("metadata")
-    if not asking.caller.budget.is_direct:
+    allowed = context.caller.budget.of("metadata")
+    if not context.caller.budget.is_direct:
         return allowed
     wanted = max(tiers.GRAPH_TOKENS, tiers.GRAPH_TOKENS * size // usual)
     return tiers.Size(min(tiers.MOST_GRAPH_TOKENS, wanted), allowed.bytes)
@@ -261,7 +261,7 @@ def room(asking: RequestContext, size: int, usual: int) -> tiers.Size:
 
 def texts_of(view: GraphView, chunk_ids: Sequence[str]) -> dict[str, str]:
     """The texts of those of these chunks that the catalogue, which is the truth, still knows and admits."""
-    library = view.asking.index
+    library = view.context.index
     known = library.catalogue.passages(chunk_ids, view.project)
     return {
         id: printable(one.chunk.text) for id, one in known.items() if library.admits(view.filters, one.document)

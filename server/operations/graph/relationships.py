@@ -18,11 +18,11 @@ Rendered = tuple[list[tiers.Row], tuple[str, ...]]
 
 
 def with_relationships(
-    asking: RequestContext, scope: Scope | None, mode: Mode, passages: list[Passage], rows: list[tiers.Row]
+    context: RequestContext, scope: Scope | None, mode: Mode, passages: list[Passage], rows: list[tiers.Row]
 ) -> Rendered:
     """The rows of these passages with at most ten relationships each, or what to say where there are none."""
     try:
-        view = view_of(asking, scope)
+        view = view_of(context, scope)
         if mode not in ("preview", "full"):
             return rows, (_TOO_SMALL,)
         return [_added(row, view, passage) for row, passage in zip(rows, passages, strict=True)], ()

@@ -58,10 +58,10 @@ class _Around:
     edges: tuple[Edge, ...]
 
 
-def find_vendor_info(asking: RequestContext, request: FindVendorInfo) -> Answer:
+def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer:
     """Documents and entities around a vendor, nearest first and the most strongly related among them."""
     at = resume(request.cursor, request)
-    view = view_of(asking, request.scope)
+    view = view_of(context, request.scope)
     vendor, warnings = _vendor(view, request.vendor_name)
     found, counts = _entities(view, vendor, frozenset(request.entity_types))
     listed = found[: request.max_results]
@@ -80,7 +80,7 @@ def find_vendor_info(asking: RequestContext, request: FindVendorInfo) -> Answer:
     counted = {"entity_count": len(entities), "entities": entities, "relationships": relations}
     ending = {"estimated_tokens": shown.tokens, "next_cursor": shown.next_cursor, **shown.ending}
     payload = {**facts, **counted, **ending}
-    if asking.caller.budget.is_direct:
+    if context.caller.budget.is_direct:
         payload["estimated_tokens"] = tiers.estimated_tokens(payload)
     return Answer(
         payload,
@@ -146,7 +146,7 @@ def _page(
 ) -> AnswerPage:
     """As many entities as fit, each with its relations."""
     rows = [_row(view, one) for one in listed]
-    allowed = room(view.asking, request.max_results, USUAL_VENDOR_ROWS)
+    allowed = room(view.context, request.max_results, USUAL_VENDOR_ROWS)
     if request.include_content:
         texts = texts_of(view, [id for row in rows for id in row["entity"]["section_ids"][:1]])
         rows = [_with_content(row, texts) for row in rows]

@@ -48,9 +48,9 @@ _NO_PARENTS = (
 )
 
 
-def graph_describe(asking: RequestContext, request: GraphDescribe) -> Answer:
+def graph_describe(context: RequestContext, request: GraphDescribe) -> Answer:
     """Nodes with the number of their relations by type; without ids, how much there is of what."""
-    view = view_of(asking, request.scope)
+    view = view_of(context, request.scope)
     if not request.ids:
         resume(request.cursor, request)
         return _whole(view)
@@ -66,25 +66,25 @@ def graph_describe(asking: RequestContext, request: GraphDescribe) -> Answer:
     return paged(view, request, request.page_size, found.nodes, row, found.facts, found.warnings)
 
 
-def graph_expand(asking: RequestContext, request: GraphExpand) -> Answer:
+def graph_expand(context: RequestContext, request: GraphExpand) -> Answer:
     """What is within some hops of nodes, nearest first and the most strongly related among them."""
-    view = view_of(asking, request.scope)
+    view = view_of(context, request.scope)
     return _reached(view, request, named(view, request.ids), frozenset(request.types) or None, request.direction)
 
 
-def graph_parents(asking: RequestContext, request: GraphParents) -> Answer:
+def graph_parents(context: RequestContext, request: GraphParents) -> Answer:
     """The sections and the document around a passage or section, innermost first."""
-    return _outline(asking, request, "out")
+    return _outline(context, request, "out")
 
 
-def graph_children(asking: RequestContext, request: GraphChildren) -> Answer:
+def graph_children(context: RequestContext, request: GraphChildren) -> Answer:
     """The sections and passages of a document or section."""
-    return _outline(asking, request, "in")
+    return _outline(context, request, "in")
 
 
-def graph_entities_for_sections(asking: RequestContext, request: EntitiesForSections) -> Answer:
+def graph_entities_for_sections(context: RequestContext, request: EntitiesForSections) -> Answer:
     """What sections speak of, all of them together, most strongly first."""
-    view = view_of(asking, request.scope)
+    view = view_of(context, request.scope)
     found = named(view, request.section_ids)
     below = view.around(found.ids, MAX_HOPS, _UP, "in")
     sources = {one.node.id: one.node for one in below.nodes}
@@ -92,16 +92,16 @@ def graph_entities_for_sections(asking: RequestContext, request: EntitiesForSect
     return _related(view, request, found, sources, "out", cut)
 
 
-def graph_sections_for_entities(asking: RequestContext, request: SectionsForEntities) -> Answer:
+def graph_sections_for_entities(context: RequestContext, request: SectionsForEntities) -> Answer:
     """Where entities are spoken of: first what speaks of most of them, then most strongly."""
-    view = view_of(asking, request.scope)
+    view = view_of(context, request.scope)
     found = named(view, request.entity_ids)
     return _related(view, request, found, {node.id: node for node in found.nodes}, "in")
 
 
-def graph_paths(asking: RequestContext, request: GraphPaths) -> Answer:
+def graph_paths(context: RequestContext, request: GraphPaths) -> Answer:
     """How nodes are connected, shortest first, with the passages behind every step."""
-    view = view_of(asking, request.scope)
+    view = view_of(context, request.scope)
     sources, targets = named(view, request.from_ids), named(view, request.to_ids)
     types = frozenset(request.types) or None
     found = view.store.paths(
@@ -114,8 +114,8 @@ def graph_paths(asking: RequestContext, request: GraphPaths) -> Answer:
     return paged(view, request, request.limit, found.paths, _path_row, facts, warnings, USUAL_PATHS)
 
 
-def _outline(asking: RequestContext, request: GraphParents | GraphChildren, direction: Direction) -> Answer:
-    view = view_of(asking, request.scope)
+def _outline(context: RequestContext, request: GraphParents | GraphChildren, direction: Direction) -> Answer:
+    view = view_of(context, request.scope)
     found = named(view, request.ids)
     advice = (_NO_PARENTS,) if any(node.label == "Entity" for node in found.nodes) else ()
     return _reached(view, request, found, _UP, direction, advice)

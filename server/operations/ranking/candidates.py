@@ -79,7 +79,7 @@ class CandidateList:
 
 
 def ranked(
-    asking: RequestContext,
+    context: RequestContext,
     query: str,
     filters: Filters,
     wanted: int = MAX_TOP_K,
@@ -91,12 +91,12 @@ def ranked(
 
     ``sparse_weight``: the share of words, 0 to 1, where it is not the usual one.
     """
-    asked = _asked(asking, query, filters, syntax)
-    generation = generation_of(asking, filters)
-    ranking, cache_hit = _ranking(asking, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
+    asked = _asked(context, query, filters, syntax)
+    generation = generation_of(context, filters)
+    ranking, cache_hit = _ranking(context, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
     kept: list[Candidate] = []
     for some in _portions(ranking.hits, wanted):
-        kept += _passages(asking, some, asked.filters)
+        kept += _passages(context, some, asked.filters)
         if len(kept) >= wanted:
             break
     return CandidateList(
@@ -104,13 +104,13 @@ def ranked(
         ranking.legs,
         ranking.fusion,
         generation,
-        (*_read(asking, asked), *ranking.warnings),
+        (*_read(context, asked), *ranking.warnings),
         cache_hit=cache_hit,
     )
 
 
 def distinct(
-    asking: RequestContext,
+    context: RequestContext,
     query: str,
     filters: Filters,
     wanted: int,
@@ -124,20 +124,20 @@ def distinct(
     The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
     wanted, it begins in the same way, so that pages neither repeat nor lose a row.
     """
-    asked = _asked(asking, query, filters, syntax)
-    generation = generation_of(asking, filters)
+    asked = _asked(context, query, filters, syntax)
+    generation = generation_of(context, filters)
     seen: dict[str, int] = {}
     kept: list[Candidate] = []
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
     notes = SearchNotes()
     while len(kept) < wanted and depth <= _DEEPEST:
-        ranking, is_known = _ranking(asking, asked, generation, depth, way, mode)
+        ranking, is_known = _ranking(context, asked, generation, depth, way, mode)
         cache_hit = cache_hit and is_known
         notes.add({} if is_known else ranking.stages)
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
         with notes.stage("read"):
             for some in _portions(fresh):
-                kept += _at_most(_passages(asking, some, asked.filters), per_document, seen)
+                kept += _at_most(_passages(context, some, asked.filters), per_document, seen)
                 if len(kept) >= wanted:
                     break
         read = frozenset(hit.chunk_id for hit in ranking.hits)
@@ -149,7 +149,7 @@ def distinct(
         ranking.legs,
         ranking.fusion,
         generation,
-        (*_read(asking, asked), *ranking.warnings),
+        (*_read(context, asked), *ranking.warnings),
         duplicates=sum(seen.values()) - len(kept),
         cache_hit=cache_hit,
         walked=ranking.walked,
@@ -159,7 +159,7 @@ def distinct(
 
 
 def by_id(
-    asking: RequestContext,
+    context: RequestContext,
     ids: Sequence[str],
     filters: Filters,
     query: str | None,
@@ -171,14 +171,14 @@ def by_id(
     A score is what the chunk has in a search of everything that the filters admit, however deep it lies there.
     A passage id of the caller's session stands for its chunk.
     """
-    library = asking.index
-    generation = generation_of(asking, filters)
-    asked = _asked(asking, query, filters, syntax) if query else None
+    library = context.index
+    generation = generation_of(context, filters)
+    asked = _asked(context, query, filters, syntax) if query else None
     within = asked.filters if asked else filters
-    chunk_of = {one: _chunk_of(asking, one) for one in ids}
+    chunk_of = {one: _chunk_of(context, one) for one in ids}
     known = library.catalogue.passages(list(chunk_of.values()), filters.project)
     admitted = {chunk: one for chunk, one in known.items() if library.admits(within, one.document)}
-    hits, warnings = _rated(asking, asked, list(admitted)) if asked else ({}, ())
+    hits, warnings = _rated(context, asked, list(admitted)) if asked else ({}, ())
     named = [(one, chunk_of[one]) for one in ids]
     found = [Candidate(admitted[chunk], hits.get(chunk)) for _, chunk in named if chunk in admitted]
     kept = [one for one in found if not asked or (one.score or 0.0) >= min_score]
@@ -194,12 +194,12 @@ def by_id(
 
 
 def _rated(
-    asking: RequestContext, asked: ParsedQuery, chunks: Sequence[str]
+    context: RequestContext, asked: ParsedQuery, chunks: Sequence[str]
 ) -> tuple[dict[str, Hit], tuple[str, ...]]:
     """The scores of these chunks, and what to say of them."""
-    ranking = asking.index.retriever.rate(asked.text, asked.filters, chunks, vectors=asking.rankings.vectors)
-    ranking = arranged(asking, asked, ranking)
-    return {hit.chunk_id: hit for hit in ranking.hits}, (*_read(asking, asked), *ranking.warnings)
+    ranking = context.index.retriever.rate(asked.text, asked.filters, chunks, vectors=context.rankings.vectors)
+    ranking = arranged(context, asked, ranking)
+    return {hit.chunk_id: hit for hit in ranking.hits}, (*_read(context, asked), *ranking.warnings)
 
 
 _FILTERS = "of the query, this was read as filters: {fields}"
@@ -212,16 +212,18 @@ _BELOW = "{below} of filter_ids score below min_score and are left out"
 _EMPTY = Ranking((), "lexical-only", "none")
 
 
-def generation_of(asking: RequestContext, filters: Filters) -> int:
+def generation_of(context: RequestContext, filters: Filters) -> int:
     """Grows with every change of what a ranking depends on: index or graph."""
-    project, library = filters.project, asking.index
-    if project not in asking.generations:
-        asking.generations[project] = library.catalogue.generation(project) + library.retriever.generation(project)
-    return asking.generations[project]
+    project, library = filters.project, context.index
+    if project not in context.generations:
+        context.generations[project] = library.catalogue.generation(project) + library.retriever.generation(
+            project
+        )
+    return context.generations[project]
 
 
 def _ranking(
-    asking: RequestContext,
+    context: RequestContext,
     asked: ParsedQuery,
     generation: int,
     depth: int,
@@ -230,14 +232,14 @@ def _ranking(
     sparse_weight: float | None = None,
 ) -> tuple[Ranking, bool]:
     """The ranking, and whether it was known."""
-    fusion, rankings = asking.settings.fusion if sparse_weight is None else "convex", asking.rankings
+    fusion, rankings = context.settings.fusion if sparse_weight is None else "convex", context.rankings
     walk: Walk = "none" if way and not way.endswith(WALKED) else _WALKS[mode]
     by_words = way.startswith("lexical-only")
     key = (asked, fusion, generation, depth, walk, sparse_weight)
     cached = rankings.get(key) if not by_words else None
     if cached is not None:
         return cached, True
-    ranking = asking.index.retriever.search(
+    ranking = context.index.retriever.search(
         asked.text,
         asked.filters,
         depth,
@@ -247,20 +249,20 @@ def _ranking(
         vectors=rankings.vectors,
         sparse_weight=sparse_weight,
     )
-    ranking = arranged(asking, asked, ranking)
+    ranking = arranged(context, asked, ranking)
     rankings.put(key, ranking)
     return ranking, False
 
 
-def _asked(asking: RequestContext, query: str, filters: Filters, syntax: Syntax) -> ParsedQuery:
-    return understood(query, filters, asking.index if syntax == "fields" else None)
+def _asked(context: RequestContext, query: str, filters: Filters, syntax: Syntax) -> ParsedQuery:
+    return understood(query, filters, context.index if syntax == "fields" else None)
 
 
-def _read(asking: RequestContext, asked: ParsedQuery) -> tuple[str, ...]:
+def _read(context: RequestContext, asked: ParsedQuery) -> tuple[str, ...]:
     """What to say of a query that narrows its own search, or seems to; and of documents that a date leaves out."""
     fields, unknown, filters = asked.fields, asked.unknown, asked.filters
     is_dated = filters.updated_after or filters.updated_before
-    undated = asking.index.labels(undated_of(filters)).undated if is_dated else 0
+    undated = context.index.labels(undated_of(filters)).undated if is_dated else 0
     return (
         *((_FILTERS.format(fields=" ".join(fields)),) if fields else ()),
         *((_UNKNOWN.format(fields=" ".join(unknown)),) if unknown else ()),
@@ -268,18 +270,18 @@ def _read(asking: RequestContext, asked: ParsedQuery) -> tuple[str, ...]:
     )
 
 
-def _passages(asking: RequestContext, hits: Sequence[Hit], filters: Filters) -> tuple[Candidate, ...]:
+def _passages(context: RequestContext, hits: Sequence[Hit], filters: Filters) -> tuple[Candidate, ...]:
     """What the catalogue, which is the truth, still knows and admits: an index may lag behind it by a moment."""
     check()
-    known = asking.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
-    admits = asking.index.admits
+    known = context.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
+    admits = context.index.admits
     found = (Candidate(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
     return tuple(one for one in found if admits(filters, one.passage.document))
 
 
-def _chunk_of(asking: RequestContext, id: str) -> str:
-    kept = None if is_chunk_id(id) else asking.session.get(id)
-    return kept.passage.chunk.id if kept else id
+def _chunk_of(context: RequestContext, id: str) -> str:
+    stored = None if is_chunk_id(id) else context.session.get(id)
+    return stored.passage.chunk.id if stored else id
 
 
 def _portions(hits: Sequence[Hit], first: int = _AT_ONCE) -> Iterator[Sequence[Hit]]:

@@ -25,18 +25,18 @@ Passages = Mapping[str, Passage]
 _DIVERSE = 50
 
 
-def arranged(asking: RequestContext, asked: ParsedQuery, ranking: Ranking) -> Ranking:
+def arranged(context: RequestContext, asked: ParsedQuery, ranking: Ranking) -> Ranking:
     """The same hits in the order that the settings and the query's phrases ask for."""
-    settings = asking.settings
+    settings = context.settings
     boosts = boosts_of(settings)
     if boosts.is_neutral and not asked.phrases and settings.mmr == 1 and settings.reranker is None:
         return ranking
     notes = SearchNotes(list(ranking.warnings), dict(ranking.stages))
     with notes.stage("boost"):
         ids = [hit.chunk_id for hit in ranking.hits]
-        passages = asking.index.catalogue.passages(ids, asked.filters.project)
+        passages = context.index.catalogue.passages(ids, asked.filters.project)
         with notes.stage("rerank"):
-            hits = _read_again(asking, asked.text, ranking.hits, passages, notes.warnings)
+            hits = _read_again(context, asked.text, ranking.hits, passages, notes.warnings)
         hits = _boosted(hits, boosts, asked.text, passages)
         hits = _phrases_first(hits, asked.phrases, passages)
         hits = _apart(hits, settings.mmr, passages)
@@ -56,12 +56,12 @@ def boosts_of(settings: Settings) -> Boosts:
 
 
 def _read_again(
-    asking: RequestContext, query: str, hits: Sequence[Hit], passages: Passages, warnings: list[str]
+    context: RequestContext, query: str, hits: Sequence[Hit], passages: Passages, warnings: list[str]
 ) -> Sequence[Hit]:
     """The best hits in the order of the second stage, in the upper half of the scale; as before where it fails."""
-    best = [hit.chunk_id for hit in hits[: asking.settings.rerank_top] if hit.chunk_id in passages]
+    best = [hit.chunk_id for hit in hits[: context.settings.rerank_top] if hit.chunk_id in passages]
     try:
-        reranker = asking.index.reranker()
+        reranker = context.index.reranker()
         said = reranker.scores(query, [whole(passages[id]) for id in best]) if reranker else []
     except Exception as error:  # whatever it is, the first stage's ranking must still be shown
         message = error.message if isinstance(error, WinnowError) else type(error).__name__

@@ -38,16 +38,16 @@ class RerankScores:
     warnings: tuple[str, ...] = ()
 
 
-def reranked(asking: RequestContext, query: str, filters: Filters, passages: Sequence[Passage]) -> RerankScores:
+def reranked(context: RequestContext, query: str, filters: Filters, passages: Sequence[Passage]) -> RerankScores:
     """These passages against each other."""
     chunks = {passage.chunk.id: passage for passage in passages}
-    ranking = asking.index.retriever.score(query, filters.project, list(chunks))
+    ranking = context.index.retriever.score(query, filters.project, list(chunks))
     usual = dict.fromkeys(chunks, 0.0) | {hit.chunk_id: hit.score for hit in ranking.hits}
     warnings = list(ranking.warnings)
-    read = _read_again(asking, query, chunks, warnings)
+    read = _read_again(context, query, chunks, warnings)
     if read:
         return RerankScores(normalised(read), "cross-encoder", ranking.legs, tuple(warnings))
-    said = _sentences(asking, query, chunks) if ranking.legs == "hybrid" else {}
+    said = _sentences(context, query, chunks) if ranking.legs == "hybrid" else {}
     if not said:
         return RerankScores(usual, "words", ranking.legs, tuple(warnings))
     best = normalised(said)
@@ -58,11 +58,11 @@ def reranked(asking: RequestContext, query: str, filters: Filters, passages: Seq
 
 
 def _read_again(
-    asking: RequestContext, query: str, chunks: Mapping[str, Passage], warnings: list[str]
+    context: RequestContext, query: str, chunks: Mapping[str, Passage], warnings: list[str]
 ) -> Mapping[str, float]:
     """What the cross-encoder says of each passage; nothing where there is none, or it fails."""
     try:
-        reranker = asking.index.reranker()
+        reranker = context.index.reranker()
         scores = reranker.scores(query, [whole(passage) for passage in chunks.values()]) if reranker else []
     except Exception as error:  # whatever it is, the passages can still be put in order
         why = error.message if isinstance(error, WinnowError) else type(error).__name__
@@ -71,9 +71,9 @@ def _read_again(
     return dict(zip(chunks, scores, strict=True)) if scores else {}
 
 
-def _sentences(asking: RequestContext, query: str, chunks: Mapping[str, Passage]) -> Mapping[str, float]:
+def _sentences(context: RequestContext, query: str, chunks: Mapping[str, Passage]) -> Mapping[str, float]:
     """The cosine of each passage's best sentence, 0 to 1; nothing without the model."""
-    embedder = asking.index.embedder.ready()
+    embedder = context.index.embedder.ready()
     if embedder is None:
         return {}
     asked = terms(query)

@@ -19,7 +19,7 @@ _NAMED = 5  # of what is in reach, as many as an error needs
 
 
 def filters_of(
-    asking: RequestContext, scope: Scope | None, filters: SearchFilters | None = None, vendor: str | None = None
+    context: RequestContext, scope: Scope | None, filters: SearchFilters | None = None, vendor: str | None = None
 ) -> Filters:
     """The filters of one call, for the index.
 
@@ -27,9 +27,9 @@ def filters_of(
         WinnowError: SCOPE_VIOLATION for what is out of reach, INVALID_PROJECT for a project without documents.
     """
     scope, filters = scope or Scope(), filters or SearchFilters()
-    project = _reachable(asking.settings, scope.project_id)
-    narrowed = _narrowed(asking.settings, scope, filters)
-    _indexed(asking, project)
+    project = _reachable(context.settings, scope.project_id)
+    narrowed = _narrowed(context.settings, scope, filters)
+    _indexed(context, project)
     asked = Filters(
         project=project,
         doc_tags=narrowed.doc_tags,
@@ -41,27 +41,27 @@ def filters_of(
         path_prefix=filters.path_prefix or "",
         updated_after=filters.updated_after or "",
     )
-    scoped = (scope.doc_tags or asking.settings.doc_tags) and asked.doc_tags
-    return _folded(asking, asked, () if scoped else asked.doc_tags)
+    scoped = (scope.doc_tags or context.settings.doc_tags) and asked.doc_tags
+    return _folded(context, asked, () if scoped else asked.doc_tags)
 
 
-def check_kept(asking: RequestContext, scope: Scope | None, project: str, document: Document) -> None:
+def check_kept(context: RequestContext, scope: Scope | None, project: str, document: Document) -> None:
     """A passage that a session holds, against the scope of a call about it.
 
     Raises:
         WinnowError: SCOPE_VIOLATION where the passage's document is outside.
     """
     scope = scope or Scope()
-    named = _reachable(asking.settings, scope.project_id or project)
-    narrowed = _narrowed(asking.settings, scope, SearchFilters())
-    if named != project or not asking.index.admits(_in_project(narrowed, project), document):
+    named = _reachable(context.settings, scope.project_id or project)
+    narrowed = _narrowed(context.settings, scope, SearchFilters())
+    if named != project or not context.index.admits(_in_project(narrowed, project), document):
         raise WinnowError(
             "SCOPE_VIOLATION",
             "the passage is outside scope; leave scope out, or give that of the search it came from",
         )
 
 
-def _folded(asking: RequestContext, filters: Filters, doc_tags: Sequence[str]) -> Filters:
+def _folded(context: RequestContext, filters: Filters, doc_tags: Sequence[str]) -> Filters:
     """The filters, with every spelling of these labels that documents in reach have: case makes no difference.
 
     A scope is compared exactly, whether it is the server's or the call's: a bound that grows is none.
@@ -75,7 +75,7 @@ def _folded(asking: RequestContext, filters: Filters, doc_tags: Sequence[str]) -
         environment=filters.environment,
         repositories=filters.repositories,
     )
-    labels = asking.index.labels(reach)
+    labels = context.index.labels(reach)
     for name, values in asked.items():
         for value in filter(None, values):
             filters = spelt(filters, name, labels.spellings(name, value))
@@ -115,9 +115,9 @@ def _reachable(settings: Settings, asked: str | None) -> str:
     return project
 
 
-def _indexed(asking: RequestContext, project: str) -> None:
+def _indexed(context: RequestContext, project: str) -> None:
     """Raises INVALID_PROJECT for a project without documents. Projects out of the caller's reach are not named."""
-    catalogue, reachable = asking.index.catalogue, asking.settings.reachable
+    catalogue, reachable = context.index.catalogue, context.settings.reachable
     if catalogue.generation(project) == 0:
         known = _some([info.name for info in catalogue.projects() if info.name in reachable]) or "none yet"
         raise WinnowError(
