@@ -61,14 +61,15 @@ CODE_TOOLS = frozenset({"execute_code", "kb.retrieve_evidence", "help", "read_re
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as a client sees it, and the handler behind it.
+    """A tool as a client sees it, and what answers a call of it: an operation or a handler.
 
-    ``name`` is canonical (dots allowed); the wire lists underscores. ``most`` is the size of its largest
-    payload. ``offered`` says whether this server can serve it at all: a tool that cannot work is not listed.
-    ``worded`` fits the description to the settings; ``arguments_worded`` has the descriptions of arguments that
-    depend on them. ``listed``: whether clients are told of it unasked; a tool that is seldom needed would cost
-    every session. ``needs_scripts``: it waits until it is settled whether scripts run here, and says so where they
-    do not although it may have been listed.
+    ``name`` is canonical (dots allowed); the wire lists underscores. ``most`` is the size of its largest payload.
+    ``operation`` is a name in ``knowledge.OPERATIONS``, and ``lines`` renders its payload as text, the summary
+    first. A tool that is not one operation has a ``handler`` instead. ``offered`` decides whether this server can
+    serve the tool: a tool that cannot work is not listed. ``worded`` adapts the description to the settings;
+    ``arguments_worded`` has the descriptions of arguments that depend on them. ``listed`` is False for a tool that
+    is seldom needed: its description would cost tokens in every session. ``needs_scripts``: calls wait until the
+    server knows whether scripts run here, and a call of a tool that was listed too early gets the reason.
     """
 
     name: str
@@ -76,8 +77,10 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     answer: type[BaseModel]
-    handler: Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]
     most: Size
+    operation: str = ""
+    lines: Callable[[dict[str, Any]], list[str]] = lambda payload: [""]
+    handler: Callable[[Context, dict[str, Any]], Awaitable[ToolResult]] | None = None
     read_only: bool = True
     open_world: bool = False
     idempotent: bool = True
@@ -87,6 +90,22 @@ class Tool:
     arguments_worded: Callable[[Settings], Mapping[str, str]] = lambda settings: MappingProxyType({})
     listed: bool = True
     needs_scripts: bool = False
+
+    async def call(self, context: Context, arguments: dict[str, Any]) -> ToolResult:
+        """Answer one call."""
+        if self.handler is not None:
+            return await self.handler(context, arguments)
+        answer = await context.kb.call(self.operation, arguments, context.caller)
+        lines = told(self.lines(answer.payload), answer.payload)
+        return ToolResult(
+            answer.payload,
+            "\n".join(lines),
+            lines[0],
+            warnings=answer.warnings,
+            cache_hit=answer.cache_hit,
+            links=answer.links,
+            counted=answer.counted,
+        )
 
     def is_callable(self, context: Context) -> bool:
         """Whether this server answers a call of it: what it lists, and what it listed before it knew better."""
@@ -110,20 +129,3 @@ def without_scripts(*phrases: str) -> Callable[[str, Settings], str]:
         return description
 
     return worded
-
-
-async def ask(
-    context: Context, operation: str, arguments: Mapping[str, Any], lines: Callable[[dict[str, Any]], list[str]]
-) -> ToolResult:
-    """One operation of the knowledge base as a result. ``lines`` tells the payload as text, its summary first."""
-    answer = await context.kb.call(operation, arguments, context.caller)
-    shown = told(lines(answer.payload), answer.payload)
-    return ToolResult(
-        answer.payload,
-        "\n".join(shown),
-        shown[0],
-        warnings=answer.warnings,
-        cache_hit=answer.cache_hit,
-        links=answer.links,
-        counted=answer.counted,
-    )

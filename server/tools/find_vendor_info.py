@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import FindVendorInfo, VendorAnswer
-from server.tools.base import Context, Tool, ToolResult, ask
+from server.tools.base import Context, Tool
 from server.tools.graph import MOST, counted, endings, node_lines
 from server.tools.kb import paged
 
@@ -21,10 +21,6 @@ Defaults: max_results 50. Max: 100."""
 def _offered(context: Context) -> bool:
     """Whether there may be a graph to ask."""
     return context.settings.graph != "off"
-
-
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "find_vendor_info", arguments, lines_of)
 
 
 def lines_of(payload: dict[str, Any]) -> list[str]:
@@ -50,7 +46,8 @@ TOOL = Tool(
     description=DESCRIPTION,
     arguments=FindVendorInfo,
     answer=VendorAnswer,
-    handler=_handle,
+    operation="find_vendor_info",
+    lines=lines_of,
     most=MOST,
     offered=_offered,
 )

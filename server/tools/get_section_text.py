@@ -8,7 +8,7 @@ from server.contracts import GetSectionText, SectionTextsAnswer
 from server.settings import Settings
 from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Tool, ToolResult, ask
+from server.tools.base import Tool
 from server.tools.kb import paged
 from server.tools.search_sections import offered
 
@@ -26,10 +26,6 @@ _WITHOUT_KB = "a preview is enough (semantic_search)."
 
 def _worded(description: str, settings: Settings) -> str:
     return description if settings.kb_v2_enabled else description.replace(_WITH_KB, _WITHOUT_KB)
-
-
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "get_section_text", arguments, _lines)
 
 
 def _lines(payload: dict[str, Any]) -> list[str]:
@@ -53,7 +49,8 @@ TOOL = Tool(
     description=DESCRIPTION,
     arguments=GetSectionText,
     answer=SectionTextsAnswer,
-    handler=_handle,
+    operation="get_section_text",
+    lines=_lines,
     most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     offered=offered,
     worded=_worded,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from server.contracts import GraphChildren, ReachedAnswer
-from server.tools.base import Context, Tool, ToolResult, ask
+from server.tools.base import Tool
 from server.tools.graph import MOST, RULES, offered, reached_lines
 
 DESCRIPTION = f"""\
@@ -18,17 +16,14 @@ If you need more, call: this with cursor.
 Defaults: hops 1. Max: 5."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "graph.children", arguments, reached_lines)
-
-
 TOOL = Tool(
     name="graph.children",
     title="Go down a document",
     description=DESCRIPTION,
     arguments=GraphChildren,
     answer=ReachedAnswer,
-    handler=_handle,
+    operation="graph.children",
+    lines=reached_lines,
     most=MOST,
     offered=offered,
 )

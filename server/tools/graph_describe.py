@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import DescribeAnswer, GraphDescribe
-from server.tools.base import Context, Tool, ToolResult, ask
+from server.tools.base import Tool
 from server.tools.graph import MOST, RULES, counted, endings, node_lines, offered
 from server.tools.kb import paged
 
@@ -17,10 +17,6 @@ Do not use when: you want nodes around.
 Returns at most: 2,000 tokens.
 If you need more, call: this with cursor.
 Defaults: page_size 25. Max: 50 ids."""
-
-
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "graph.describe", arguments, lines_of)
 
 
 def lines_of(payload: dict[str, Any]) -> list[str]:
@@ -38,7 +34,8 @@ TOOL = Tool(
     description=DESCRIPTION,
     arguments=GraphDescribe,
     answer=DescribeAnswer,
-    handler=_handle,
+    operation="graph.describe",
+    lines=lines_of,
     most=MOST,
     offered=offered,
 )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from server.contracts import EntitiesForSections, ReachedAnswer
-from server.tools.base import Context, Tool, ToolResult, ask
+from server.tools.base import Tool
 from server.tools.graph import MOST, RULES, offered, reached_lines
 
 DESCRIPTION = f"""\
@@ -18,17 +16,14 @@ If you need more, call: this with cursor.
 Defaults: page_size 25. Max: 50 section_ids."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "graph.entities_for_sections", arguments, reached_lines)
-
-
 TOOL = Tool(
     name="graph.entities_for_sections",
     title="What sections speak of",
     description=DESCRIPTION,
     arguments=EntitiesForSections,
     answer=ReachedAnswer,
-    handler=_handle,
+    operation="graph.entities_for_sections",
+    lines=reached_lines,
     most=MOST,
     offered=offered,
 )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from server.contracts import GraphExpand, ReachedAnswer
-from server.tools.base import Context, Tool, ToolResult, ask
+from server.tools.base import Tool
 from server.tools.graph import MOST, RULES, offered, reached_lines
 
 DESCRIPTION = f"""\
@@ -18,17 +16,14 @@ If you need more, call: this with cursor, or fewer types.
 Defaults: hops 1. Max: 5."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "graph.expand", arguments, reached_lines)
-
-
 TOOL = Tool(
     name="graph.expand",
     title="Go from nodes to what is related",
     description=DESCRIPTION,
     arguments=GraphExpand,
     answer=ReachedAnswer,
-    handler=_handle,
+    operation="graph.expand",
+    lines=reached_lines,
     most=MOST,
     offered=offered,
 )

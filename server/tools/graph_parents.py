@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from server.contracts import GraphParents, ReachedAnswer
-from server.tools.base import Context, Tool, ToolResult, ask
+from server.tools.base import Tool
 from server.tools.graph import MOST, RULES, offered, reached_lines
 
 DESCRIPTION = f"""\
@@ -18,17 +16,14 @@ If you need more, call: graph_children with an id.
 Defaults: hops 5. Max: 5."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "graph.parents", arguments, reached_lines)
-
-
 TOOL = Tool(
     name="graph.parents",
     title="Go up a document",
     description=DESCRIPTION,
     arguments=GraphParents,
     answer=ReachedAnswer,
-    handler=_handle,
+    operation="graph.parents",
+    lines=reached_lines,
     most=MOST,
     offered=offered,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from server.contracts import GraphPaths, PathsAnswer
-from server.tools.base import Context, Tool, ToolResult, ask
+from server.tools.base import Tool
 from server.tools.graph import MOST, RULES, endings, offered
 from server.tools.kb import paged
 
@@ -18,10 +18,6 @@ Do not use when: one is known (graph_expand).
 Returns at most: 2,000 tokens.
 If you need more, call: this with cursor.
 Defaults: max_hops 3. Max: 6."""
-
-
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "graph.paths", arguments, lines_of)
 
 
 def lines_of(payload: dict[str, Any]) -> list[str]:
@@ -49,7 +45,8 @@ TOOL = Tool(
     description=DESCRIPTION,
     arguments=GraphPaths,
     answer=PathsAnswer,
-    handler=_handle,
+    operation="graph.paths",
+    lines=lines_of,
     most=MOST,
     offered=offered,
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from server.contracts import EvidenceAnswer, ExtractEvidence
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Tool, ToolResult, ask
+from server.tools.base import Tool
 from server.tools.kb import offered, quote_lines
 
 DESCRIPTION = """\
@@ -18,17 +16,14 @@ If you need more, call: kb_expand_excerpt, or this with cursor.
 Defaults: max_quotes 6. Max: 50 passage_ids."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "kb.extract_evidence", arguments, quote_lines)
-
-
 TOOL = Tool(
     name="kb.extract_evidence",
     title="Quote from known passages",
     description=DESCRIPTION,
     arguments=ExtractEvidence,
     answer=EvidenceAnswer,
-    handler=_handle,
+    operation="kb.extract_evidence",
+    lines=quote_lines,
     most=Size(ANSWER_TOKENS["quotes"], ANSWER_BYTES),
     offered=offered,
 )

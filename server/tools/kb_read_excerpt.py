@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from server.contracts import ExcerptAnswer, ReadExcerpt
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Tool, ToolResult, ask, without_scripts
+from server.tools.base import Tool, without_scripts
 from server.tools.kb import excerpt_lines, offered
 
 DESCRIPTION = """\
@@ -18,17 +16,14 @@ If you need more, call: this with next_start_char as start_char.
 Defaults: max_tokens 300. Max: 800."""
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "kb.read_excerpt", arguments, excerpt_lines)
-
-
 TOOL = Tool(
     name="kb.read_excerpt",
     title="Read an excerpt",
     description=DESCRIPTION,
     arguments=ReadExcerpt,
     answer=ExcerptAnswer,
-    handler=_handle,
+    operation="kb.read_excerpt",
+    lines=excerpt_lines,
     most=Size(ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
     offered=offered,
     worded=without_scripts(", or read many passages (execute_code)"),

@@ -7,7 +7,7 @@ from typing import Any
 from server.contracts import KbSearch, KbSearchAnswer
 from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Tool, ToolResult, ask, without_scripts
+from server.tools.base import Tool, without_scripts
 from server.tools.kb import offered, paged
 
 DESCRIPTION = """\
@@ -17,10 +17,6 @@ Do not use when: you want an answer (kb_retrieve_evidence), or need many searche
 Returns at most: page_size results of about 130 tokens.
 If you need more, call: kb_read_excerpt, or this with a larger top_k.
 Defaults: top_k 5. Max: 100."""
-
-
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "kb.search", arguments, lines_of)
 
 
 def lines_of(payload: dict[str, Any]) -> list[str]:
@@ -58,7 +54,8 @@ TOOL = Tool(
     description=DESCRIPTION,
     arguments=KbSearch,
     answer=KbSearchAnswer,
-    handler=_handle,
+    operation="kb.search",
+    lines=lines_of,
     most=Size(ANSWER_TOKENS["preview"], ANSWER_BYTES),
     offered=offered,
     worded=without_scripts(", or need many searches (execute_code)"),

@@ -7,7 +7,7 @@ from typing import Any
 from server.contracts.scripts import ReadResult, ResultAnswer
 from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Tool, ToolResult, ask
+from server.tools.base import Context, Tool
 
 DESCRIPTION = """\
 Read on, as JSON text, in a script's result that was too large.
@@ -16,10 +16,6 @@ Do not use when: less will do: start the next script with read_result(execution_
 Returns at most: max_tokens tokens.
 If you need more, call: this with next_start_char as start_char.
 Defaults: max_tokens 1000. Max: 8000."""
-
-
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "read_result", arguments, _lines)
 
 
 def _lines(payload: dict[str, Any]) -> list[str]:
@@ -41,7 +37,8 @@ TOOL = Tool(
     description=DESCRIPTION,
     arguments=ReadResult,
     answer=ResultAnswer,
-    handler=_handle,
+    operation="read_result",
+    lines=_lines,
     most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     offered=_offered,
     needs_scripts=True,

@@ -8,7 +8,7 @@ from server.contracts import SearchSections, SectionsAnswer
 from server.settings import Settings
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools import kb_search
-from server.tools.base import Context, Tool, ToolResult, ask
+from server.tools.base import Context, Tool
 from server.tools.kb import paged
 
 DESCRIPTION = """\
@@ -38,10 +38,6 @@ def _worded(description: str, settings: Settings) -> str:
     return description
 
 
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "search_sections", arguments, _lines)
-
-
 def _lines(payload: dict[str, Any]) -> list[str]:
     rows = payload["results"]
     if rows and "preview" in rows[0]:
@@ -63,7 +59,8 @@ TOOL = Tool(
     description=DESCRIPTION,
     arguments=SearchSections,
     answer=SectionsAnswer,
-    handler=_handle,
+    operation="search_sections",
+    lines=_lines,
     most=Size(ANSWER_TOKENS["preview"], ANSWER_BYTES),
     offered=offered,
     worded=_worded,

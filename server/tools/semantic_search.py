@@ -7,7 +7,7 @@ from typing import Any
 from server.contracts import SearchAnswer, SemanticSearch
 from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Tool, ToolResult, ask, without_scripts
+from server.tools.base import Tool, without_scripts
 
 DESCRIPTION = """\
 Search by meaning and words: ids, metadata, preview or full text of each result.
@@ -16,10 +16,6 @@ Do not use when: you need more than three calls (execute_code).
 Returns at most: 2,000 tokens of ids, 8,000 of metadata, 10,000 of previews, 20,000 of full texts.
 If you need more, call: this with cursor, or a higher response_mode.
 Defaults: top_k 10, response_mode metadata. Max: 100."""
-
-
-async def _handle(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    return await ask(context, "semantic_search", arguments, lines)
 
 
 def lines(payload: dict[str, Any]) -> list[str]:
@@ -73,7 +69,8 @@ TOOL = Tool(
     description=DESCRIPTION,
     arguments=SemanticSearch,
     answer=SearchAnswer,
-    handler=_handle,
+    operation="semantic_search",
+    lines=lines,
     most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     worded=without_scripts("Do not use when: you need more than three calls (execute_code).\n"),
 )

@@ -82,7 +82,7 @@ class Dispatcher:
         error: WinnowError | None = None
         try:
             self._limits.take(client, _KIND_OF_LIMIT.get(tool.name, "direct"), address)
-            result = await tool.handler(self._context(client, progress), dict(arguments))
+            result = await tool.call(self._context(client, progress), dict(arguments))
             size = await self._size(result)
             _hold(tool, result, size)
             duration_ms = _ms_since(started)
