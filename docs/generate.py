@@ -1,5 +1,5 @@
-"""Writes the pages that repeat what the code says: the tools, the SDK's docstrings, the playbook, the
-settings.
+"""Writes the pages that repeat what the code says: the tools, the SDK, the playbook, the settings, and the
+tables of the README.
 
     python docs/generate.py            write them
     python docs/generate.py --check    exit 1 where one is stale
@@ -9,10 +9,12 @@ What agents and clients are told lives in the code; these pages are the same wor
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from server.cli import COMMANDS
 from server.commands.terminal.flags import bounds_of, default_of, values_of
 from server.configuration.topics import TOPICS, Setter
 from server.contracts import flat_schema
@@ -131,6 +133,33 @@ def _meaning(name: str) -> str:
     return str(Settings.model_fields[name].description)
 
 
+def readme() -> str:
+    """The README with its two tables: the tools that are listed by default, and the commands."""
+    text = (FOLDER.parent / "README.md").read_text("utf-8")
+    return _with_table(_with_table(text, "tools", _tools_table()), "commands", _commands_table())
+
+
+def _with_table(text: str, name: str, rows: str) -> str:
+    opening, end = f"<!-- {name}: written by docs/generate.py -->\n", "<!-- end -->"
+    return re.sub(
+        f"({re.escape(opening)}).*?(?={end})", lambda found: found[1] + rows + "\n", text, count=1, flags=re.S
+    )
+
+
+def _tools_table() -> str:
+    listed = [tool for tool in TOOLS if "(earlier tool)" not in tool.title]
+    rows = ((f"`{tool.name.replace('.', '_')}`", _first_sentence(tool.description)) for tool in listed)
+    return table(("tool", "what it does"), rows)
+
+
+def _first_sentence(description: str) -> str:
+    return re.split(r"\.(?:\s|$)", description, maxsplit=1)[0]
+
+
+def _commands_table() -> str:
+    return table(("command", "what it does"), ((f"`winnow {name}`", line) for name, (_, line) in COMMANDS.items()))
+
+
 def _page(parts: list[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
@@ -140,6 +169,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "sdk.md": sdk_page,
     "playbook.md": playbook_page,
     "settings.md": settings_page,
+    "../README.md": readme,
 }
 
 

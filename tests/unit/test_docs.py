@@ -32,6 +32,7 @@ NOT_RUN = {
     "make demo": "tests/flow/test_demo.py runs what it runs",
     "make test": "this is it",
     "pip install winnow-mcp": "needs a package registry; test_packaging builds and runs the wheel",
+    "pip install --upgrade winnow-mcp": "needs a package registry",
     "claude mcp add": "needs Claude Code",
 }
 NOTES = {
@@ -162,6 +163,17 @@ def test_every_relative_link_leads_to_a_file(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_anchor_names_a_heading(page: Path) -> None:
+    broken = []
+    for file, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text("utf-8")):
+        text = (page.parent / file if file else page).read_text("utf-8")
+        headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+        if anchor not in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}:
+            broken.append(f"{file}#{anchor}")
+    assert broken == []
+
+
 def test_the_generated_pages_are_fresh() -> None:
     """`python docs/generate.py` was run after the last change of a tool or of the SDK."""
     assert _generator().stale() == []
@@ -178,4 +190,4 @@ def test_the_readme_lists_every_command_with_its_line() -> None:
 def test_client_configurations_are_json() -> None:
     """What a reader pastes into a client's file is accepted there."""
     blocks = [block for page in PAGES for block in _blocks(page, "json")]
-    assert [sorted(json.loads(block)) for block in blocks] == [["mcpServers"], ["servers"]]
+    assert [sorted(json.loads(block)) for block in blocks] == [["mcpServers"], ["servers"], ["mcpServers"]]
