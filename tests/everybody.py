@@ -1,7 +1,7 @@
 """Runs the tests; where this is root, also as an ordinary user. Everything after the name goes to pytest.
 
 Root passes checks that others do not: what holds for a server of root must hold for one of nobody, and the other
-way round. What is the same whoever runs it (protocols, schemas, indexes, the language) is tried once. Nothing
+way round. What does not depend on the user (protocols, schemas, indexes, the language) is tried once. Nothing
 on the disk changes: the checkout is only read; homes, caches and temporary files lie in a folder of that
 user's own. Where interpreter or checkout lie in a folder that only root enters, this process sees another file
 tree, in which the way to them is open.
@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 65_534
 
-# What is the same whoever runs it is tried by one of the two, so that neither waits long for the other.
+# What does not depend on the user is tried by one of the two, so that neither waits long for the other.
 _ROOT_ALONE = (
     "tests/contract/test_current_vectors.py",
     "tests/contract/test_graph_stores.py",
@@ -111,7 +111,7 @@ _ASIDE = Path("/mnt")  # hidden in our own view while we rearrange it
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run pytest as whoever this is and, where that is root, also as an ordinary user. The worse exit code."""
+    """Run pytest as the current user and, if that is root, also as an ordinary user. The worse exit code."""
     ours = [sys.executable, "-m", "pytest", *arguments]
     if sys.platform != "linux" or os.geteuid() != 0:
         print("the tests run once, as the ordinary user that this is", flush=True)

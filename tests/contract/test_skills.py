@@ -84,7 +84,7 @@ SCRIPTS: Mapping[str, tuple[str, Any]] = {
         1,
     ),
     "an operator's skill comes before a shipped one": ("from skills import coverage\nreturn coverage([])", "ours"),
-    "a skill's private names are nobody's": (
+    "a skill's private names stay private": (
         "import skills\nreturn hasattr(skills, '_counted'), [name for name in dir(skills) if name < 'd']",
         [False, ["compare", "coverage"]],
     ),

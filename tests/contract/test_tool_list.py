@@ -1,4 +1,4 @@
-"""What a list of tools costs whoever reads it, and what it still says."""
+"""The size of the tool list in tokens, and what it has to say within that."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def test_a_file_of_names_that_cannot_be_used_ends_the_ingest_before_it_begins(
 def test_what_one_graph_store_holds_says_nothing_of_another(
     store: Path, target: Target, docs: Path, tmp_path: Path
 ) -> None:
-    """Whoever moves to a server and back finds each graph as it was left, and brought up to date."""
+    """After a move to a server and back each graph is as it was left, and is brought up to date."""
     drawn(target, docs)
     assert target.graph
     other = GraphTarget(SqliteGraph(tmp_path / "other.sqlite3"), LedgerFile(store / "ledger.sqlite3", "bolt:"))

@@ -142,7 +142,7 @@ def test_a_server_that_has_the_former_vectors_goes_on_with_them(
     serving.close()
     assert len(vectors(store)) == 2
     assert ranked(store, models[1]).legs == "hybrid"
-    assert len(vectors(store)) == 1  # whoever holds the store next takes away what is left over
+    assert len(vectors(store)) == 1  # the next process that opens the store removes what is left over
 
 
 def test_killed_a_reindex_leaves_the_former_index_and_goes_on_where_it_was(

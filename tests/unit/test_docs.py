@@ -174,6 +174,14 @@ def test_every_anchor_names_a_heading(page: Path) -> None:
     assert broken == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_module_that_a_page_names_exists(page: Path) -> None:
+    if page.name == "CHANGELOG.md":
+        return  # it speaks of earlier versions, too
+    named = re.findall(r"\b((?:server|sandbox|client_sdk|security|tests)/[\w/]+\.py)\b", page.read_text("utf-8"))
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_the_generated_pages_are_fresh() -> None:
     """`python docs/generate.py` was run after the last change of a tool or of the SDK."""
     assert _generator().stale() == []

@@ -116,7 +116,7 @@ _SHARED = {
 
 
 def test_every_setting_is_a_client_s_own_or_shared_or_secret() -> None:
-    """A new one is sorted by whoever adds it."""
+    """A new setting is sorted into one of the two by hand."""
     assert sorted([*OWN_SETTINGS, *ENGINE_SETTINGS, *SECRET_SETTINGS, *_SHARED]) == sorted(Settings.model_fields)
     assert {
         name for name, field in Settings.model_fields.items() if "Secret" in str(field.annotation)

@@ -1,4 +1,4 @@
-"""A frozen class stays as it is, whoever sets attributes on it."""
+"""A frozen class refuses every change of its attributes."""
 
 from __future__ import annotations
 

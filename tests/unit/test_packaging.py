@@ -123,7 +123,7 @@ def test_every_direct_dependency_has_an_upper_bound(requirement: str) -> None:
 
 
 def test_every_direct_dependency_has_its_line_in_the_decisions() -> None:
-    """Whoever adds one says what it is for and under which licence it comes."""
+    """Each dependency has its purpose and its licence in the list."""
     text = (ROOT / "docs/decisions/0002-dependencies.md").read_text("utf-8")
     explained = set(re.findall(r"^\| `([\w.-]+)` \| \S", text, re.MULTILINE))
     build = {_distribution(line) for line in _lines("build-requirements.txt")}

@@ -76,7 +76,7 @@ def test_a_cut_of_any_text_counts_no_more_than_it_may_by_bytes(text: str, n: int
 
 @given(TEXTS, st.integers(min_value=4, max_value=120))
 def test_four_tokens_or_more_always_hold_a_character(text: str, n: int) -> None:
-    """Whoever reads on from where a cut ended gets to the end."""
+    """Reading on from where a cut ended reaches the end."""
     assert bool(first_tokens(text, n)) == bool(last_tokens(text, n)) == bool(text)
 
 
