@@ -8,7 +8,7 @@ spell: what is never the value of an expression was never in the script's hands.
 one more step (an item, an attribute that the guards give out, a cell of a closure) is walked when it has ended.
 
 A value is judged by its exact type or its identity, never by asking it: a script's object may answer anything.
-There are two kinds of suspicious values. A *key* opens the interpreter to any code that holds it, whatever the guards
+There are two kinds of suspicious values. A *key* opens the interpreter to any holder, whatever the guards
 do: a module, a frame, a code object, a dictionary of globals, `type` and other metaclasses, a real `getattr`, a
 method that reads attributes by name past the guards. No script may ever hold one. A *handle* (a generator, a
 function of ours, a traceback handed to ``__exit__``) is opaque as long as its inner attributes are closed; it
