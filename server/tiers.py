@@ -17,7 +17,7 @@ from server.contracts.base import PREVIEW_CHARS, Mode, Tier
 from server.models import Passage
 from server.text import stated_facts
 from server.text.framing import notice
-from server.text.printable import one_line, printable
+from server.text.printable import one_line, printable, shorten
 from server.text.spans import preview
 from server.text.tokens import count_tokens
 
@@ -145,18 +145,12 @@ def _clipped(value: Any, limit: int) -> Any:
         return {name: part if name in _WHOLE else _clipped(part, limit) for name, part in value.items()}
     if isinstance(value, list):
         return [_clipped(part, limit) for part in value[: max(limit // 20, 1)]]
-    return clip(value, limit) if isinstance(value, str) else value
+    return shorten(printable(value), limit) if isinstance(value, str) else value
 
 
 def dumps(value: Any) -> str:
     """Minified JSON: what is counted, and what goes over the wire."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def clip(text: str, max_chars: int) -> str:
-    """``text`` as it may leave, at most ``max_chars`` long, cut mark included."""
-    text = printable(text)
-    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
 
 
 def first_bytes(text: str, most: int) -> str:

@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from server.contracts.schema import flat_schema
 from server.errors import WinnowError
+from server.text.printable import shorten
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
 
@@ -67,7 +68,7 @@ def _ignoring(unknown: Sequence[str], schema: Mapping[str, Any]) -> str:
 def _clipped(name: str) -> str:
     """A name from outside on one printable line."""
     shown = name if name.isascii() and name.isidentifier() else repr(name)
-    return shown if len(shown) <= _NAME_CHARS else f"{shown[: _NAME_CHARS - 1]}…"
+    return shorten(shown, _NAME_CHARS)
 
 
 def _alike(name: str, schema: Mapping[str, Any]) -> str | None:

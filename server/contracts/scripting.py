@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from server.contracts.base import MAX_TOP_K, Arguments, ChunkId, CursorText, Payload, Scope, SearchFilters, Syntax
+from server.contracts.base import MAX_TOP_K, Arguments, ChunkId, CursorText, Scope, SearchFilters, Syntax
 from server.contracts.kb import Question
 
 
@@ -44,13 +44,6 @@ class Rerank(Arguments):
     top_k: int = Field(default=5, ge=1, le=MAX_TOP_K)
     threshold: float = Field(default=0.0, ge=0.0, le=1.0)
     scope: Scope | None = None
-
-
-class RerankedRow(Payload):
-    """An id as it was given, and its score: relative to the best of those given."""
-
-    id: ChunkId
-    rerank_score: float = Field(ge=0, le=1)
 
 
 class CountTokens(Arguments):

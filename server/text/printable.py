@@ -116,6 +116,15 @@ def one_line(text: str, most: int = ONE_LINE_CHARS) -> str:
     return line or ("\ufffd" if text.strip() else "")
 
 
+def shorten(text: str, most: int) -> str:
+    """``text`` in at most ``most`` characters, the "…" of a cut included.
+
+    >>> shorten("retries", 5)
+    'retr…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def visible_json(text: str) -> str:
     r"""JSON text that loses nothing and can be shown: what ``printable`` would take out stands as ``\\uXXXX``.
 

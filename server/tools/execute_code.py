@@ -15,7 +15,7 @@ from server.sessions.result_store import URI_TEMPLATE as RESULT_URI
 from server.settings import Settings
 from server.text.columns import columned
 from server.text.framing import framed
-from server.text.printable import caret, one_line, printable_data
+from server.text.printable import caret, one_line, printable_data, shorten
 from server.tiers import Size, dumps
 from server.tools.base import Context, Tool, ToolResult
 
@@ -189,7 +189,7 @@ def _clip(name: str, value: Any) -> Any:
         return one_line(value, limit)
     if name == "source_line":
         value = value.replace("\n", " ")
-    return value if limit is None or len(value) <= limit else f"{value[: limit - 1]}…"
+    return value if limit is None else shorten(value, limit)
 
 
 def _reason(outcome: Outcome) -> str:

@@ -39,8 +39,7 @@ from server.runtime.logs import log
 from server.sessions.passage_store import URI_TEMPLATE, parse_uri
 from server.sessions.result_store import parse_uri as parse_result
 from server.settings import Settings
-from server.text.printable import printable
-from server.tiers import clip
+from server.text.printable import printable, shorten
 from server.transports import prompts, resources
 from server.transports.dispatch import Dispatcher
 from server.transports.limits import RateLimit
@@ -235,7 +234,7 @@ def _one_page(params: PaginatedRequestParams | None) -> None:
 def _on_the_wire(error: WinnowError, context: Connection) -> MCPError:
     data = error.envelope()
     if context.method == "resources/read":  # the protocol wants to see there which one it was
-        data["uri"] = clip(printable(str((context.params or {}).get("uri", ""))), _MAX_URI_CHARS)
+        data["uri"] = shorten(printable(str((context.params or {}).get("uri", ""))), _MAX_URI_CHARS)
     return MCPError(_code_of(error, context), error.message, data)
 
 

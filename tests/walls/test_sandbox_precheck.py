@@ -22,7 +22,7 @@ from sandbox.diagnosis import precheck
 from sandbox.language import policy
 from sandbox.language.allow_list import WITHHELD_MEMBERS
 from server import contracts
-from server.contracts import graph, kb, scripting, search
+from server.contracts import graph, kb, search
 
 FOLDER = Path(__file__).parent / "scripts"
 SCRIPTS = {f"{path.parent.name}/{path.stem}": path.read_text("utf-8") for path in sorted(FOLDER.glob("*/*.py"))}
@@ -279,10 +279,11 @@ def test_every_name_of_the_knowledge_base_that_is_imported_by_itself_has_its_hin
 def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() -> None:
     rows = (search.SearchRow, search.RowMetadata, search.Relationship, kb.KbRow, kb.QuoteRow, kb.ExcerptAnswer)
     rows += (kb.Citation, graph.DescribedRow, graph.ReachedRow, graph.PathRow, graph.PathNode, graph.PathEdge)
-    rows += (graph.VendorEntity, graph.VendorRelationship, scripting.RerankedRow)
+    rows += (graph.VendorEntity, graph.VendorRelationship)
     # What comes on request only, which no function of the SDK makes, and what the host keeps to itself.
     fields = {field for row in rows for field in row.model_fields} - {"scores", "debug", "meta"}
     fields |= {"match", "matches"}  # of grep, which the SDK makes by itself
+    fields |= {"rerank_score"}  # of rerank, which puts it on rows of other calls
     formats = contracts.flat_schema(contracts.ExcerptOptions)["properties"]["format"]["enum"]
     modes = contracts.flat_schema(contracts.SemanticSearch)["properties"]["response_mode"]["enum"]
     levels = contracts.flat_schema(contracts.Fetch)["properties"]["level"]["enum"]

@@ -8,6 +8,7 @@ from html import escape
 from math import cos, pi, sin
 
 from server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
+from server.text.printable import shorten
 
 _WIDTH, _HEIGHT = 1200, 900
 _ACROSS, _DOWN = 330, 360  # radii of the ring of neighbours
@@ -105,7 +106,7 @@ def _told(row: NeighbourRow) -> str:
 
 
 def _clipped(title: str) -> str:
-    return _text(title if len(title) <= _TITLE_CHARS else f"{title[: _TITLE_CHARS - 1]}…")
+    return _text(shorten(title, _TITLE_CHARS))
 
 
 def _text(text: str) -> str:
