@@ -352,7 +352,6 @@ _OPT_IN = (
 _TIERS = {
     "full": ("every wall of the kernel", ""),
     "container": ("no namespaces; seccomp, Landlock and limits hold files, network and processes twice", _OPT_IN),
-    "macos": ("Seatbelt and limits, as tried at the start; nobody has attacked them on a Mac", ""),
     "language": ("a smaller language in a process with limits", ""),
     "none": ("too little stands to run scripts unasked", _OPT_IN),
 }

@@ -223,10 +223,9 @@ class Settings(BaseModel):
     execute_code: Literal["on", "off"] = Field(
         default="on", description="offer scripts, where every wall of the sandbox stands"
     )
-    sandbox: Literal["auto", "monty", "seatbelt"] = Field(
+    sandbox: Literal["auto", "monty"] = Field(
         default="auto",
-        description="what runs scripts; auto: CPython behind kernel walls, monty: a smaller language, "
-        "seatbelt: macOS, not yet seen to hold",
+        description="what runs scripts; auto: CPython behind kernel walls (Linux only), monty: a smaller language",
     )
     allow_weaker_sandbox: Names = Field(
         default=(), description="a wall whose absence is accepted; together they name exactly what is missing"

@@ -57,6 +57,5 @@ _LOOKS: Mapping[str, Callable[[frozenset[str]], bool]] = MappingProxyType(
     {
         "auto": _kernel,
         "monty": lambda accepted: find_spec("pydantic_monty") is not None,
-        "seatbelt": lambda accepted: sys.platform == "darwin",
     }
 )

@@ -98,16 +98,11 @@ class Runner(Protocol):
 
 async def _kernel(limits: Limits, layers: Layers, children: int) -> Runner:
     if not sys.platform.startswith("linux"):
-        raise SandboxUnavailable(f"no kernel walls on {sys.platform}. {_ELSEWHERE.get(sys.platform, _ANYWHERE)}")
+        name = _SYSTEM_NAMES.get(sys.platform, sys.platform)
+        raise SandboxUnavailable(f"scripts are not available on {name} with kernel walls: {_INSTEAD}")
     from .fork_server import ForkServer
 
     return await ForkServer.start(limits, layers, children)
-
-
-async def _seatbelt(limits: Limits, layers: Layers, children: int) -> Runner:
-    from . import seatbelt
-
-    return await seatbelt.start(limits, layers)
 
 
 async def _monty(limits: Limits, layers: Layers, children: int) -> Runner:
@@ -116,28 +111,24 @@ async def _monty(limits: Limits, layers: Layers, children: int) -> Runner:
     return await monty.start(limits)
 
 
-_ANYWHERE = (
-    "Run winnow on Linux (a virtual machine, WSL or a container will do), or choose the smaller language of "
+_INSTEAD = (
+    "run winnow on Linux (a virtual machine, WSL or a container), or choose the smaller language with "
     "--sandbox monty"
 )
-_ELSEWHERE: Mapping[str, str] = MappingProxyType(
-    {
-        "darwin": f"{_ANYWHERE}; --sandbox seatbelt is written for this system, but nobody has seen it hold",
-    }
-)
+_SYSTEM_NAMES: Mapping[str, str] = MappingProxyType({"darwin": "macOS", "win32": "Windows"})
 
 # No opt-in goes without these.
-MANDATORY = frozenset({"seccomp", "seatbelt"})
+MANDATORY = frozenset({"seccomp"})
 
 RUNNERS: Mapping[str, Callable[[Limits, Layers, int], Awaitable[Runner]]] = MappingProxyType(
-    {"auto": _kernel, "monty": _monty, "seatbelt": _seatbelt}
+    {"auto": _kernel, "monty": _monty}
 )
 
 # What a container's usual profile takes away, and with it nothing that the other walls do not hold as well.
 OF_CONTAINERS = frozenset(
     ("user_namespace", "network_namespace", "ipc_namespace", "host_name_namespace", "pid_namespace", "empty_root")
 )
-_TIERS: Mapping[str, str] = MappingProxyType({"auto": "full", "monty": "language", "seatbelt": "macos"})
+_TIERS: Mapping[str, str] = MappingProxyType({"auto": "full", "monty": "language"})
 
 
 def tier(name: str, found: tuple[WallReport, ...]) -> str:
@@ -162,5 +153,5 @@ def unraised(name: str, why: str) -> tuple[WallReport, ...]:
         from sandbox.walls.wall_table import ALL_WALLS
 
         return tuple(WallReport(wall.name, wall.protects, False, why, wall.advice) for wall in ALL_WALLS)
-    advice = "do what it says, or leave the setting `sandbox` at auto" if name != "auto" else "do what it says"
-    return (WallReport(name, "scripts run here", False, why, advice),)
+    advice = "do what it says, or leave the setting `sandbox` at auto" if name != "auto" else _INSTEAD
+    return (WallReport(name, "scripts on this host", False, why, advice),)

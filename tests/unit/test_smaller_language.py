@@ -36,15 +36,14 @@ def test_its_reference_has_what_it_has_and_says_what_it_has_not() -> None:
     assert sdk_reference("auto") == sdk_reference()
 
 
-@pytest.mark.parametrize("name", ["auto", "seatbelt"])
-def test_the_description_stays_where_the_language_is_python(name: str) -> None:
-    assert TOOL.worded(DESCRIPTION, load_settings(sandbox=name)) == DESCRIPTION
+def test_the_description_stays_where_the_language_is_python() -> None:
+    assert TOOL.worded(DESCRIPTION, load_settings(sandbox="auto")) == DESCRIPTION
 
 
 def test_what_runs_scripts_has_one_name_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (load_settings().sandbox, load_settings(sandbox="monty").sandbox) == ("auto", "monty")
-    monkeypatch.setenv("WINNOW_SANDBOX", "seatbelt")
-    assert load_settings().sandbox == "seatbelt"
+    monkeypatch.setenv("WINNOW_SANDBOX", "monty")
+    assert load_settings().sandbox == "monty"
 
 
 def _reports(*missing: str) -> tuple[WallReport, ...]:
@@ -72,8 +71,6 @@ NAMESPACES = (
         ("auto", ("landlock",), "none"),
         ("auto", (*NAMESPACES, "landlock"), "none"),
         ("auto", (*NAMESPACES, "seccomp"), "none"),
-        ("seatbelt", (), "macos"),
-        ("seatbelt", ("seccomp",), "none"),
         ("monty", (), "language"),
     ],
 )
@@ -98,5 +95,5 @@ def test_the_doctor_names_the_tier() -> None:
     (told,) = [
         finding for finding in examine(load_settings()) if (finding.group, finding.check) == ("walls", "tier")
     ]
-    assert told.detail.split(":")[0] in ("full", "container", "macos", "none")
+    assert told.detail.split(":")[0] in ("full", "container", "none")
     assert told.ok or told.advice

@@ -37,7 +37,7 @@ Engine = Annotated[
     typer.Option(
         "--sandbox",
         metavar="NAME",
-        help="what runs scripts: auto (default, kernel walls), monty (a smaller language) or seatbelt (macOS)",
+        help="what runs scripts: auto (default, kernel walls; Linux only) or monty (a smaller language)",
         show_default=False,
     ),
 ]
