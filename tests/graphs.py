@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
+from server.graph.extraction.document_extraction import DocumentExtraction, mine
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
-from server.graph.extraction.mining import DocumentExtraction, mine
-from server.graph.extraction.resolving import Ledger, facts_of, resolve
+from server.graph.extraction.resolution import Ledger, facts_of, resolve
 from server.graph.records import DocumentGraph, Edge, Node, check
 from server.ids import document_id
 from server.ingest.chunking import chunk

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from server.graph.parts import EDGE
+from server.graph.csr_graph import Floats, Ints, concatenate_ranges
+from server.graph.merged_graph import EDGE
 from server.graph.records import DERIVED, EDGE_TYPES, EVIDENCE
-from server.graph.walk import Floats, Ints, slices
 
 # Seen together once is chance: with pairs that share one chunk, the rarest names would be tied most strongly.
 _LEAST_TOGETHER = 2
@@ -51,7 +51,7 @@ def together(chunk: Ints, entity: Ints, weight: Floats, chunks: int) -> tuple[ND
     edges["weight"] = bits[kept]
     edges["confidence"] = np.round(both[kept] / least[kept], 3)
     edges["shown"] = np.minimum(both[kept], EVIDENCE)
-    return edges, where[slices(first[kept], edges["shown"].astype(np.int64))]
+    return edges, where[concatenate_ranges(first[kept], edges["shown"].astype(np.int64))]
 
 
 def _pairs(chunk: Ints, entity: Ints, weight: Floats, names: int) -> tuple[Ints, Ints, Floats]:
@@ -63,7 +63,7 @@ def _pairs(chunk: Ints, entity: Ints, weight: Floats, names: int) -> tuple[Ints,
     chunk, entity, weight = chunk[order], entity[order], weight[order]
     start = np.flatnonzero(np.diff(chunk, prepend=-1))
     length = np.minimum(np.diff(np.append(start, len(chunk))), _PER_CHUNK)
-    place = slices(start, length)
+    place = concatenate_ranges(start, length)
     chunk, entity, weight = chunk[place], entity[place], weight[place]
     apart = [_apart(chunk, distance) for distance in range(1, _PER_CHUNK)]
     left = np.concatenate(apart)

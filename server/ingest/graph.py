@@ -25,9 +25,9 @@ from typing import Protocol
 
 from server.backends.base import DocumentStore
 from server.graph.base import GraphStore
+from server.graph.extraction.document_extraction import DocumentExtraction, PageIdentity, mine
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
-from server.graph.extraction.mining import DocumentExtraction, PageIdentity, mine
-from server.graph.extraction.resolving import DocumentFacts, Ledger, facts_of, resolve
+from server.graph.extraction.resolution import DocumentFacts, Ledger, facts_of, resolve
 from server.graph.records import DocumentGraph
 from server.models import Chunk, Document
 

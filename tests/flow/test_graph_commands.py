@@ -19,7 +19,7 @@ from server.commands.graph import app
 from server.commands.graph.drawing import page, svg
 from server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
 from server.commands.ingest import app as ingest
-from server.graph.exchange import NODES, read, write
+from server.graph.import_export import NODES, read, write
 from server.graph.records import EDGE_TYPES, LABELS, Node
 from server.ids import chunk_id
 from server.retrieval.graph import reached

@@ -105,7 +105,8 @@ VENDORS: Mapping[str, str] = {
     "pydantic_core": "server.contracts.parsing server.commands.terminal.flags",
     "typer": "server.cli server.commands.",
     "rich": "server.commands.",
-    "numpy": "server.backends. server.bench. server.graph.walk server.graph.parts server.graph.cooccurrence",
+    "numpy": "server.backends. server.bench. server.graph.csr_graph server.graph.traversal"
+    " server.graph.path_search server.graph.page_rank server.graph.merged_graph server.graph.cooccurrence",
     "tiktoken": "server.text.tokens",
     "orjson": "server.engine.wire",
     "cachetools": "server.runtime.caches server.sessions.result_store server.sessions.passage_store",

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from server.graph.extraction.document_extraction import mine
 from server.graph.extraction.gazetteer import NO_GAZETTEER
-from server.graph.extraction.mining import mine
+from server.graph.extraction.name_candidates import candidates
 from server.graph.extraction.names import normal
 from server.graph.extraction.prose import GAP, taken_apart
-from server.graph.extraction.resolving import Ledger, ProjectFacts, extract, facts_of, resolve
+from server.graph.extraction.resolution import Ledger, ProjectFacts, extract, facts_of, resolve
 from server.graph.extraction.rules import CONFIDENCE, Rule
-from server.graph.extraction.spans import candidates
 from server.graph.records import DocumentGraph, check
 from server.ingest.chunking import chunk
 from server.models import Document, DocumentType

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from server.graph.extraction.name_candidates import expansions, parts
 from server.graph.extraction.names import normal, page_key, slug
 from server.graph.extraction.prose import taken_apart
-from server.graph.extraction.spans import expansions, parts
 from tests.graphs import Corpus
 
 SAME = [

@@ -11,7 +11,7 @@ What is stored::
 Theory of operation. Statements are constants, values are parameters, and the names of labels and relations come
 from the closed lists of ``server.graph.records``. Rows and counts are worked out by the server; what is a walk
 (expansion, paths, ranks) fetches hop by hop the edges around what it has reached and leaves the rest to
-``server.graph.walk``.
+``server.graph.csr_graph``.
 
 Neo4j isolates neither reads nor commits: a statement sees what is committed when it runs, and of a transaction
 that is being committed some records and not yet others. So a change is one transaction between two small ones. It
@@ -36,7 +36,7 @@ from neo4j.exceptions import DriverError, Neo4jError
 from server.backends.graphs import cypher
 from server.configuration.addresses import Address
 from server.errors import WinnowError
-from server.graph import walk
+from server.graph import page_rank, path_search
 from server.graph.base import (
     MAX_EDGES,
     PAGE_SIZE,
@@ -57,7 +57,8 @@ from server.graph.base import (
     hold_limits,
 )
 from server.graph.cooccurrence import together
-from server.graph.parts import document_graph, edge_records, part
+from server.graph.csr_graph import EdgeColumns, Graph
+from server.graph.merged_graph import document_graph, edge_records, part
 from server.graph.records import (
     DERIVED,
     EDGE_TYPES,
@@ -554,7 +555,7 @@ class _Fetched:
             self.ends.setdefault(source, set()).add(target)
             self.ends.setdefault(target, set()).add(source)
 
-    def graph(self) -> walk.Graph:
+    def graph(self) -> Graph:
         """What is there so far, without evidence."""
         nodes = [Node(id, "Entity", "", title) for id, title in sorted(self.titles.items())]
         place = {node.id: at for at, node in enumerate(nodes)}
@@ -562,9 +563,9 @@ class _Fetched:
         ends = [(place[source], place[target], cypher.ORDER[type]) for source, target, type in self.edges]
         columns = np.array(ends, np.int64).reshape(size, 3)
         none = np.zeros(size + 1, np.int64)
-        return walk.Graph(
+        return Graph(
             nodes,
-            walk.EdgeColumns(
+            EdgeColumns(
                 columns[:, 0],
                 columns[:, 1],
                 columns[:, 2].astype(np.uint8),
@@ -593,10 +594,10 @@ class _Walk:
         part.start(list(self.seeds))
         while True:
             graph = part.graph()
-            _, read = walk.walked(graph, self.seeds, None, self.damping, self.iterations)
+            _, read = page_rank.compute_scores(graph, self.seeds, None, self.damping, self.iterations)
             wanted = {graph.nodes[at].id for at in np.flatnonzero(read).tolist()} - part.complete
             if not wanted or part.full:
-                return walk.ranks(graph, self.seeds, None, self.damping, self.iterations, self.limit)
+                return page_rank.ranks(graph, self.seeds, None, self.damping, self.iterations, self.limit)
             part.fetch(wanted)
 
     def owned(self, reader: _Reader) -> list[NodeRank]:
@@ -661,10 +662,10 @@ def _connected(
         frontiers[near] = part.around(frontiers[near]) - balls[near]
         balls[near] |= frontiers[near]
         frontiers[near] -= balls[1 - near] & set((ends, starts)[near])
-        found = walk.paths(part.graph(), starts, ends, hops, None, limit)
+        found = path_search.paths(part.graph(), starts, ends, hops, None, limit)
         if not found.complete or part.full:
             return _told(reader, found, False)
-    found = walk.paths(part.graph(), starts, ends, max_hops, None, limit)
+    found = path_search.paths(part.graph(), starts, ends, max_hops, None, limit)
     return _told(reader, found, found.complete and not part.full)
 
 

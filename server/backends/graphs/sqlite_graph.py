@@ -1,7 +1,7 @@
 """The graph on the machine: one SQLite file as the truth, and in memory what traversal needs.
 
 A row is the graph of one document, in columns; replacing a document replaces a row. The first read after a change
-joins the rows of a project into one compressed graph (see ``server.graph.walk``) for each scope in use.
+joins the rows of a project into one compressed graph (see ``server.graph.csr_graph``) for each scope in use.
 Each read asks for the generation first. See ``server.backends.sqlite`` for how several processes share the file.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from server.backends.sqlite import Database, unknown_layout
-from server.graph import walk
+from server.graph import page_rank, path_search, traversal
 from server.graph.base import (
     PAGE_SIZE,
     Counts,
@@ -35,7 +35,8 @@ from server.graph.base import (
     hold_limits,
 )
 from server.graph.cooccurrence import together
-from server.graph.parts import (
+from server.graph.csr_graph import Graph
+from server.graph.merged_graph import (
     EDGE,
     DocumentPart,
     MergedGraph,
@@ -47,7 +48,6 @@ from server.graph.parts import (
     whole,
 )
 from server.graph.records import DocumentGraph, Node, check
-from server.graph.walk import Graph
 from server.runtime.waits import WaitCounter
 
 SCHEMA_VERSION = 1
@@ -121,7 +121,7 @@ class SqliteGraph:
 
     def load(self, project: str, types: Types) -> None:
         """See ``GraphStore.load``."""
-        walk.load(self._graph(project, None), types)
+        self._graph(project, None).precompute(types)
 
     def nodes(self, project: str, ids: Sequence[str], scope: Scope = None) -> dict[str, Node]:
         """See ``GraphStore.nodes``."""
@@ -133,15 +133,15 @@ class SqliteGraph:
     ) -> list[NodeMatch]:
         """See ``GraphStore.find``."""
         hold_limits(rows=limit)
-        return walk.find(self._graph(project, scope), name, types, limit)
+        return traversal.find(self._graph(project, scope), name, types, limit)
 
     def counts(self, project: str, scope: Scope = None) -> Counts:
         """See ``GraphStore.counts``."""
-        return walk.counts(self._graph(project, scope))
+        return traversal.counts(self._graph(project, scope))
 
     def degrees(self, project: str, id: str, scope: Scope = None) -> list[Degree]:
         """See ``GraphStore.degrees``."""
-        return walk.degrees(self._graph(project, scope), id)
+        return traversal.degrees(self._graph(project, scope), id)
 
     def neighbours(
         self,
@@ -155,7 +155,7 @@ class SqliteGraph:
     ) -> NodePage:
         """See ``GraphStore.neighbours``."""
         hold_limits(ids=len(ids), rows=limit, offset=offset)
-        return walk.neighbours(self._graph(project, scope), ids, direction, types, limit, offset)
+        return traversal.neighbours(self._graph(project, scope), ids, direction, types, limit, offset)
 
     def expand(
         self,
@@ -169,7 +169,7 @@ class SqliteGraph:
     ) -> Neighbourhood:
         """See ``GraphStore.expand``."""
         hold_limits(ids=len(ids), hops=hops, nodes=limit)
-        return walk.expand(self._graph(project, scope), ids, hops, types, direction, limit)
+        return traversal.expand(self._graph(project, scope), ids, hops, types, direction, limit)
 
     def paths(
         self,
@@ -183,7 +183,7 @@ class SqliteGraph:
     ) -> Paths:
         """See ``GraphStore.paths``."""
         hold_limits(ids=max(len(sources), len(targets)), max_hops=max_hops, paths=limit)
-        return walk.paths(self._graph(project, scope), sources, targets, max_hops, types, limit)
+        return path_search.paths(self._graph(project, scope), sources, targets, max_hops, types, limit)
 
     def ranks(
         self,
@@ -197,7 +197,7 @@ class SqliteGraph:
     ) -> list[tuple[str, float]]:
         """See ``GraphStore.ranks``."""
         hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
-        return walk.ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
+        return page_rank.ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
 
     def owned_ranks(
         self,
@@ -211,7 +211,7 @@ class SqliteGraph:
     ) -> list[NodeRank]:
         """See ``GraphStore.owned_ranks``."""
         hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
-        return walk.owned_ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
+        return page_rank.owned_ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
 
     def export(self, project: str) -> Iterator[DocumentGraph]:
         """See ``GraphStore.export``."""

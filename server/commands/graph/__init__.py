@@ -123,7 +123,7 @@ def export(
 ) -> None:
     """Write the graph to files."""
     with errors_shown(as_json=as_json), _opened(store, project) as opened:
-        from server.graph.exchange import write
+        from server.graph.import_export import write
 
         try:
             written = write(path, opened.graph.export(opened.project), format)
@@ -145,7 +145,7 @@ def import_(
 ) -> None:
     """Put a graph from files in the place of the project's."""
     with errors_shown(as_json=as_json), _opened(store, project, is_new=True) as opened:
-        from server.graph.exchange import read
+        from server.graph.import_export import read
 
         with opened.catalogue.only_writer():
             figures = _imported(opened, list(read(path)))

@@ -101,8 +101,8 @@ def _parsed(request: dict[str, Any]) -> dict[str, Any]:
 def _rehearsed(request: dict[str, Any]) -> dict[str, Any]:
     """Do with the document what the ingest is about to do with it, and say that it ended."""
     # Vocabularies take half a second to load, and most ingests rehearse nothing.
+    from server.graph.extraction.document_extraction import mine
     from server.graph.extraction.gazetteer import NO_GAZETTEER
-    from server.graph.extraction.mining import mine
     from server.ids import document_id
     from server.ingest.chunking import chunk
 

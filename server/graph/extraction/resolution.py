@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
-from server.graph.extraction.links import LinkTarget
-from server.graph.extraction.mining import (
+from server.graph.extraction.document_extraction import (
     DocumentExtraction,
     Mention,
     PageIdentity,
@@ -24,9 +22,11 @@ from server.graph.extraction.mining import (
     page_want,
     weight,
 )
+from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
+from server.graph.extraction.links import LinkTarget
+from server.graph.extraction.name_candidates import parts
 from server.graph.extraction.names import normal
 from server.graph.extraction.rules import CONFIDENCE, Rule
-from server.graph.extraction.spans import parts
 from server.graph.records import EVIDENCE, DocumentGraph, Edge, EdgeType, Node
 from server.ids import entity_id
 from server.models import Chunk, Document

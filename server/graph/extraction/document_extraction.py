@@ -16,14 +16,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from server.graph.extraction import matter
+from server.graph.extraction import front_matter_fields
 from server.graph.extraction.code import CodeFacts, read_code
 from server.graph.extraction.gazetteer import Gazetteer, GazetteerMatch
 from server.graph.extraction.links import STEM, LinkTarget, path_way, way_of
+from server.graph.extraction.name_candidates import Candidate, candidates, expansions, parts
 from server.graph.extraction.names import normal, page_key, page_stem
 from server.graph.extraction.prose import Prose, ProseLink, taken_apart
 from server.graph.extraction.rules import CONFIDENCE, Rule
-from server.graph.extraction.spans import Candidate, candidates, expansions, parts
 from server.graph.extraction.structure import ChunkPlaces, Outline, outline, place, shown, skeleton
 from server.graph.records import EVIDENCE, Edge, EdgeType, Node, telling
 from server.ids import entity_id
@@ -250,18 +250,18 @@ class _Digger:
         if key:
             type = "module" if document.type == "code" else "term"
             self._naming(document.id, "DEFINES", key, document.title, type, "title", first, is_firm=True)
-        for fact in matter.tags(document):
+        for fact in front_matter_fields.tags(document):
             self._fact(fact, "TAGGED", first)
-        for fact in matter.about(document):
+        for fact in front_matter_fields.about(document):
             self._fact(fact, "ABOUT", first)
-        for alias in matter.aliases(document):
+        for alias in front_matter_fields.aliases(document):
             if key and (other := normal(alias)) and other != key:
                 self._entity(other, alias, "term")
                 self._relation(other, key, "ALIAS_OF", "alias", first)
-        for value in matter.relations(document):
+        for value in front_matter_fields.relations(document):
             self._related(value.removeprefix("[[").removesuffix("]]").partition("|")[0], first)
 
-    def _fact(self, fact: matter.FieldValue, type: EdgeType, evidence: tuple[str, ...]) -> None:
+    def _fact(self, fact: front_matter_fields.FieldValue, type: EdgeType, evidence: tuple[str, ...]) -> None:
         if key := normal(fact.value):
             self._naming(
                 self.document.id, type, key, fact.value, fact.type, "front matter", evidence, is_firm=True

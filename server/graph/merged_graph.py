@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.graph.base import Scope
+from server.graph.csr_graph import EdgeColumns, Flags, Floats, Graph, Ints, concatenate_ranges
 from server.graph.records import EDGE_TYPES, EVIDENCE, DocumentGraph, Edge, Node, by_ends, telling
-from server.graph.walk import EdgeColumns, Flags, Floats, Graph, Ints, slices
 from server.ids import chunk_of_point, point_id
 
 # ``shown`` is how many of the evidence numbers that follow belong to the edge.
@@ -274,7 +274,7 @@ def _columns(all: MergedGraph, admitted: Flags, given: _Contributed, everything:
     edges, owner = all.edges[kept], all.edge_of[kept]
     source, target, proven = source[kept], target[kept], proven[kept]
     start = known_before[last[kept] - shown[kept]]
-    evidence = chunks[known][slices(start, proven)]
+    evidence = chunks[known][concatenate_ranges(start, proven)]
     return _merged(edges, source, target, owner, evidence, proven)
 
 
@@ -312,7 +312,7 @@ def _merged(
         edges["weight"][first],
         np.maximum.reduceat(edges["confidence"], first),
         np.where(least == most, least, _BY_ALL),
-        evidence[slices(start, length)],
+        evidence[concatenate_ranges(start, length)],
         np.append(0, np.cumsum(length)),
     )
 
