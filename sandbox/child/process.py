@@ -14,7 +14,7 @@ import time
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from sandbox.language import guards
+from sandbox.language import script_builtins
 from sandbox.protocol import frames
 from sandbox.protocol.limits import KIB
 from sandbox.walls.seccomp import RPC
@@ -62,7 +62,7 @@ def live(ground: WallResources, raised: tuple[Wall, ...], *, fence: bool) -> NoR
         for wall in raised:
             wall.put_up(replace(ground, rpc=RPC))
         random.seed(os.urandom(32))  # no two children draw the same numbers
-        guards.reseed()
+        script_builtins.reseed_identities()
         channel = ChildChannel(ears)
         script.rehearse()
         channel.send_body(script.run(channel.receive(), channel, fence=fence))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import client_sdk.transport
 from client_sdk.awaitable import Nothing
 from sandbox.diagnosis import error_reports, help_text, precheck, unawaited
-from sandbox.language import guards, policy
+from sandbox.language import methods, policy, script_builtins, trust
 from sandbox.modules import asyncio_module, copy_module, facades, skills
 from sandbox.modules.output import OutputStreams, Stream, target_of
 from sandbox.protocol import frames
@@ -48,9 +48,9 @@ class _Silence:
 def warm_up() -> None:
     """In the fork server: make the façades, run a script of many parts once, and draw the line of trust."""
     facades.build()
-    guards.know_classes()
-    guards.bind_methods()
-    guards.freeze_classes()
+    trust.trust_existing_classes()
+    methods.bind_methods()
+    trust.freeze_trusted_classes()
     copy_module.install()
     job = {"code": _WARM_SCRIPT, "result_bytes": 1024, "whole_bytes": 1024, "nesting": 8}
     _ending(job, Console(_Silence(), 1024), _fenced)
@@ -66,7 +66,7 @@ def rehearse() -> None:
 
 def _forget() -> None:
     """No trace of the script that warmed us up."""
-    guards.script_names.clear()
+    trust.script_globals.clear()
     error_reports.remember("")
     unawaited.end()
 
@@ -83,7 +83,7 @@ def run(job: Job, channel: ChildChannel, *, fence: bool) -> bytes:
         return frames.dump(error_reports.output_limit(job["stdout_bytes"]))
     except MemoryError:
         pass  # not a word here: as long as the error is handled, its traceback holds on to what filled the memory
-    guards.script_names.clear()
+    trust.script_globals.clear()
     return frames.dump(error_reports.memory_limit(job["memory_bytes"]))
 
 
@@ -107,22 +107,22 @@ def _success(job: Job, console: Console, execute: Callable[[Job, Console], Any])
     except SystemExit as error:
         if error.code:
             raise
-        return _result(job, _chosen(guards.ENDED), implicit=True, console=console)
+        return _result(job, _chosen(script_builtins.ENDED), implicit=True, console=console)
     result = _chosen(value)
     forgotten = unawaited.forgotten(nothing_to_show=result is None and not console.used)
     if forgotten:
         return frames.dump(error_reports.never_awaited(forgotten))
-    return _result(job, result, implicit=isinstance(value, guards.Last), console=console)
+    return _result(job, result, implicit=isinstance(value, script_builtins.Last), console=console)
 
 
 def _chosen(returned: Any) -> Any:
     """A script's result: what it returned, `__result__`, `result`, or the value of its last expression."""
     last = None
-    if isinstance(returned, guards.Last):
+    if isinstance(returned, script_builtins.Last):
         last = None if type(returned.value) is Nothing else returned.value
-    elif returned is not guards.ENDED and returned is not None:
+    elif returned is not script_builtins.ENDED and returned is not None:
         return returned
-    named = (guards.script_names.get(name) for name in ("__result__", "result"))
+    named = (trust.script_globals.get(name) for name in ("__result__", "result"))
     return next((value for value in named if value is not None), last)
 
 
@@ -149,8 +149,8 @@ def _result(job: Job, value: Any, *, implicit: bool, console: Console) -> bytes:
 def _fenced(job: Job, console: Console) -> Any:
     """Within the language's fence. The code compiled by the policy is the code that runs."""
     source, told = job["code"], job.get("skills")
-    names, stage = guards.script_names, OutputStreams(console)
-    builtin_names = guards.script_builtins(print=_printer(stage.out), help=_helper(stage.out))
+    names, stage = trust.script_globals, OutputStreams(console)
+    builtin_names = script_builtins.get_builtins(print=_printer(stage.out), help=_helper(stage.out))
     shelf = None if told is None else skills.ImportedSkills(told, builtin_names)
     builtin_names["__import__"] = facades.Importer(stage, shelf)
     compiled = policy.compile_script(source, precheck.check, skills=None if shelf is None else shelf.names)
@@ -168,10 +168,10 @@ def _fenced(job: Job, console: Console) -> Any:
 def _raw(job: Job, console: Console) -> Any:
     """Without the fence: plain Python, for the tests of the walls."""
     sys.stdout = sys.stderr = console
-    names = guards.script_names
+    names = trust.script_globals
     names["__name__"] = "__main__"
     exec(compile(job["code"], policy.FILE_NAME, "exec", dont_inherit=True), names)
-    return guards.ENDED
+    return script_builtins.ENDED
 
 
 def _printer(out: Stream) -> Callable[..., None]:

@@ -17,7 +17,7 @@ import client_sdk
 from client_sdk import SDKError
 from sandbox.child.console import OutputLimitReached
 from sandbox.child.results import NotData
-from sandbox.language import guards
+from sandbox.language import refusals, trust
 from sandbox.language.allow_list import WITHHELD_MEMBERS, WITHHELD_MODULES
 from sandbox.language.policy import FILE_NAME, Rejected, lines_of
 from sandbox.modules import asyncio_module
@@ -146,7 +146,7 @@ def raised(error: BaseException) -> dict[str, Any]:
 
 def _described(error: BaseException) -> dict[str, Any]:
     line, column = _place(error)
-    if isinstance(error, guards.Refused):
+    if isinstance(error, refusals.Refused):
         return _ending("rejected", "CodeRejected", _message(error), line, column, _optional(error.hint))
     if isinstance(error, SDKError) and error.limit is True:
         return _ending("limit", str(error.type), str(error.message), line, column, _optional(error.hint))
@@ -306,8 +306,8 @@ def _name_hint(error: NameError) -> str | None:
     name = error.name
     if not isinstance(name, str):
         return None
-    builtin_names = guards.script_names.get("__builtins__", {})
-    return hints.for_name(name, [*guards.script_names, *builtin_names, *_locals_of(error)])
+    builtin_names = trust.script_globals.get("__builtins__", {})
+    return hints.for_name(name, [*trust.script_globals, *builtin_names, *_locals_of(error)])
 
 
 def _locals_of(error: BaseException) -> Iterable[str]:
@@ -339,7 +339,7 @@ def _dicts_near(error: BaseException) -> Iterable[dict[Any, Any]]:
     """Dicts, and the first of lists of dicts, that the failing line could name."""
     frames = list(_frames(error))
     local = frames[-1][0].f_locals.values() if frames else ()
-    values = itertools.islice(itertools.chain(local, guards.script_names.values()), _MOST_KEYS)
+    values = itertools.islice(itertools.chain(local, trust.script_globals.values()), _MOST_KEYS)
     firsts = (value[0] if type(value) is list and value else value for value in values)
     return [value for value in firsts if type(value) is dict]
 
@@ -376,7 +376,7 @@ def _code_keywords(code: types.CodeType) -> tuple[str, ...]:
 
 
 def _script_keywords(name: str) -> tuple[str, ...]:
-    found = guards.script_names.get(name)
+    found = trust.script_globals.get(name)
     return _code_keywords(found.__code__) if isinstance(found, types.FunctionType) else ()
 
 

@@ -71,7 +71,7 @@ MODULE_NAMES = frozenset(
     {"__name__", "__result__", "__doc__", "__debug__", "__author__", "__version__", "__all__"}
 )
 
-# Read through the guard; see guards.DUNDERS for what each gives.
+# Read through the guard; see dunders.py for what each gives.
 READABLE = DEFINABLE | {
     "__name__", "__qualname__", "__doc__", "__module__", "__class__", "__dict__", "__annotations__", "__members__",
     "__dataclass_fields__", "__cause__", "__context__", "__suppress_context__", "__notes__", "__slots__",

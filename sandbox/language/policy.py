@@ -392,7 +392,7 @@ class Policy(RestrictingNodeTransformer):
         node.body = body
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Bases and keywords are checked when the class is made; see guards.build_class."""
+        """Bases and keywords are checked when the class is made; see classes.build_class."""
         self._bind(node, node.name)
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.bases = [self.visit(base) for base in node.bases]
@@ -470,7 +470,7 @@ class Policy(RestrictingNodeTransformer):
         return node
 
     def visit_TryStar(self, node: ast.AST) -> ast.AST:
-        """Safe as long as no script defines an exception group of its own: guards.build_class sees to it."""
+        """Safe as long as no script defines an exception group of its own: classes.build_class sees to it."""
         return self.node_contents_visit(node)
 
     # --- patterns ---

@@ -32,7 +32,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sandbox.language import names
-from sandbox.language.guards import OPEN_TYPES, TRUSTED, Refused, identity, is_offered, is_scripts_function
+from sandbox.language.refusals import Refused
+from sandbox.language.script_builtins import identity
+from sandbox.language.stand_ins import is_offered
+from sandbox.language.trust import OPEN_TYPES, TRUSTED, is_script_function
 
 _HERE = f"{__package__}."
 
@@ -165,7 +168,7 @@ def _no_copy(cls: type) -> TypeError:
 def _plain(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
     """All that it is, is its dict and its slots."""
     new: Any = cls.__new__
-    if is_scripts_function(new):  # a class may have one object only, and says so there
+    if is_script_function(new):  # a class may have one object only, and says so there
         return _with_state(x, begun(_same_class(new(cls), cls)), copied)
     try:
         made: Any = object.__new__(cls)

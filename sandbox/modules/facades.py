@@ -23,10 +23,10 @@ from typing import Any, Protocol
 
 import client_sdk
 from sandbox.diagnosis import error_reports
-from sandbox.language import guards
+from sandbox.language import classes, script_builtins, stand_ins, trust
 from sandbox.language.allow_list import MENU
 from sandbox.language.freezing import freeze
-from sandbox.language.guards import Refused
+from sandbox.language.refusals import Refused
 
 from . import asyncio_module, copy_module, generated_classes, logging_module, output, time_zones
 from .output import OutputStreams
@@ -66,7 +66,7 @@ def make_facade(title: str, members: Mapping[str, Any]) -> Facade:
             member.__name__ = member.__qualname__ = name  # what CPython's messages call it
     own = {"__slots__": (), "__module__": "builtins", "_title": title, "_offered": dict(members)}
     cls: type[Facade] = type("module", (Facade,), {**{name: _as_it_is(members[name]) for name in members}, **own})
-    guards.TRUSTED.add(cls)
+    trust.TRUSTED.add(cls)
     freeze(cls)
     return cls()
 
@@ -88,13 +88,13 @@ def _wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[
     """functools.wraps, without attribute names to choose from."""
 
     def decorate(wrapper: Any) -> Any:
-        if not guards.is_scripts_function(wrapper):
+        if not trust.is_script_function(wrapper):
             return wrapper
         for name in ("__name__", "__qualname__", "__doc__"):
             value = getattr(wrapped, name, None)
             if type(value) is str:
                 setattr(wrapper, name, value)
-        if guards.is_scripts_function(wrapped):
+        if trust.is_script_function(wrapped):
             wrapper.__dict__.update(wrapped.__dict__)
         wrapper.__wrapped__ = wrapped
         return wrapper
@@ -105,7 +105,7 @@ def _wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[
 def _origin(alias: Any) -> Any:
     """typing.get_origin: what an alias stands for may be a class that scripts have no name for, as ``type``."""
     found = typing.get_origin(alias)
-    return guards.public(found) if isinstance(found, type) else found
+    return stand_ins.public_class(found) if isinstance(found, type) else found
 
 
 def _forget_types() -> None:
@@ -118,8 +118,8 @@ def _forget_types() -> None:
 
 def _enum(real: type, **more: Any) -> Any:
     """An enumeration base under our metaclass."""
-    namespace = guards.EnumType.__prepare__(real.__name__, (real,))
-    made = guards.EnumType(real.__name__, (real,), namespace)
+    namespace = classes.EnumType.__prepare__(real.__name__, (real,))
+    made = classes.EnumType(real.__name__, (real,), namespace)
     made.__module__, made.__doc__ = "enum", real.__doc__
     return made
 
@@ -133,7 +133,7 @@ _ENUMS = {name: _enum(getattr(enum, name)) for name in ("Enum", "IntEnum", "StrE
 _OWN: Mapping[str, Mapping[str, Any]] = {
     "winnow": _SDK,
     "client_sdk": _SDK,
-    "abc": {"ABCMeta": guards.metaclass_name(abc.ABCMeta)},
+    "abc": {"ABCMeta": classes.make_metaclass_name(abc.ABCMeta)},
     "asyncio": {name: getattr(asyncio_module, name, None) for name in MENU["asyncio"]}
     | {"TimeoutError": TimeoutError},
     "collections": generated_classes.OWN["collections"],
@@ -160,7 +160,7 @@ _FACADES: dict[str, Facade] = {}
 def build() -> None:
     """In the fork server: import everything on the menu and make the façades."""
     time_zones.load()
-    guards.refuse_bases(
+    classes.refuse_bases(
         asyncio_module.Future, asyncio_module.EventLoop, output.Stream, SingleDispatch, struct.Struct
     )
     _forget_types()
@@ -168,7 +168,7 @@ def build() -> None:
     for module in sorted(MENU, key=lambda name: -name.count(".")):
         spoken = _SPEAKING[module](silence) if module in _SPEAKING else {}
         _FACADES[module] = make_facade(module, _members(module, {**_OWN.get(module, {}), **spoken}))
-    guards.offer(_classes_by_name())
+    stand_ins.offer_classes(_classes_by_name())
     random.seed()
 
 
@@ -186,7 +186,7 @@ def _members(module: str, own: Mapping[str, Any]) -> dict[str, Any]:
 def _classes_by_name() -> Iterable[type]:
     """The classes that a script can name anyway."""
     offered = itertools.chain(*(offered_by(module).values() for module in _FACADES.values()))
-    for value in (*offered, *guards.script_builtins().values()):
+    for value in (*offered, *script_builtins.get_builtins().values()):
         if isinstance(value, type) and value is not types.ModuleType:
             yield value
     yield from (type(None), type(...), type(NotImplemented))

@@ -15,8 +15,8 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sandbox.language import guards, names
-from sandbox.language.guards import Refused
+from sandbox.language import attributes, classes, names, trust
+from sandbox.language.refusals import Refused
 
 from .copy_module import deepcopy
 
@@ -39,9 +39,9 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
     """dataclasses.dataclass, on classes of a class statement: it compiles source made of their fields' names."""
     if cls is None:
         return lambda decorated: dataclass(decorated, **options)
-    if not isinstance(cls, type) or cls in guards.TRUSTED:
+    if not isinstance(cls, type) or cls in trust.TRUSTED:
         raise Refused("@dataclass works on classes of your own")
-    own = [name for base in cls.__mro__ if base not in guards.TRUSTED for name in _annotated(base)]
+    own = [name for base in cls.__mro__ if base not in trust.TRUSTED for name in _annotated(base)]
     inherited = [name for base in cls.__mro__ for name in _checked(vars(base).get(_FIELDS, {}))]
     fields = [check_generated(name) for name in own + inherited]
     if not all(names.is_plain(name) for name in fields):
@@ -113,7 +113,7 @@ def replace(obj: Any, /, **changes: Any) -> Any:
         elif name not in changes:
             if field._field_type is _INIT_VARIABLE and field.default is dataclasses.MISSING:
                 raise ValueError(f"InitVar {name!r} must be specified with replace()")
-            changes[name] = guards.by_name(obj, name)
+            changes[name] = attributes.read_by_name(obj, name)
     return type(obj)(**changes)
 
 
@@ -133,16 +133,16 @@ def _apart(value: Any, combine: Callable[[Any], Any]) -> Any:
     """A value with the dataclass instances in it taken apart, and copies of the rest."""
     cls = type(value)
     if _fields_of(cls) is not None:
-        pairs = [(field.name, guards.by_name(value, field.name)) for field in fields(cls)]
+        pairs = [(field.name, attributes.read_by_name(value, field.name)) for field in fields(cls)]
         return combine([(name, _apart(part, combine)) for name, part in pairs])
-    if cls in (list, tuple) or (cls not in guards.TRUSTED and issubclass(cls, (list, tuple))):
+    if cls in (list, tuple) or (cls not in trust.TRUSTED and issubclass(cls, (list, tuple))):
         parts = [_apart(part, combine) for part in value]
         return cls(*parts) if hasattr(cls, "_fields") else cls(parts)
     if cls is collections.defaultdict:
         made: Any = collections.defaultdict(value.default_factory)
         made.update((_apart(key, combine), _apart(part, combine)) for key, part in value.items())
         return made
-    if cls in (dict, collections.OrderedDict) or (cls not in guards.TRUSTED and issubclass(cls, dict)):
+    if cls in (dict, collections.OrderedDict) or (cls not in trust.TRUSTED and issubclass(cls, dict)):
         return cls([(_apart(key, combine), _apart(part, combine)) for key, part in value.items()])
     return deepcopy(value)
 
@@ -160,7 +160,7 @@ def namedtuple(typename: Any, field_names: Any, **options: Any) -> Any:
         field_names = _exact(field_names).replace(",", " ").split()
     options["module"] = "__main__"
     made = _make_namedtuple(_exact(typename), [_exact(name) for name in field_names], **options)
-    guards.close_match_args(made)
+    classes.remove_unsafe_match_args(made)
     return made
 
 
@@ -168,7 +168,7 @@ def typed_tuple(typename: Any, fields: Any = None, /, **more: Any) -> Any:
     """typing.NamedTuple, called as a function."""
     given = more.items() if fields is None else fields
     made = _make_typed_tuple(_exact(typename), [(check_generated(_exact(name)), kind) for name, kind in given])
-    guards.close_match_args(made)
+    classes.remove_unsafe_match_args(made)
     return _of_script(made)
 
 
@@ -196,7 +196,7 @@ def _exact(text: Any) -> str:
 
 def _stand_for(function: Any, real: Any) -> None:
     entries = vars(real)["__mro_entries__"]
-    guards.stand_for_base(function, lambda bases: entries((real,)))
+    classes.register_base_function(function, lambda bases: entries((real,)))
 
 
 _stand_for(typed_tuple, _make_typed_tuple)

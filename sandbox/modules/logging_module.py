@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sandbox.diagnosis import error_reports
-from sandbox.language import guards
+from sandbox.language import attributes
 from sandbox.language.policy import FILE_NAME
 
 from .output import OutputStreams
@@ -69,7 +69,7 @@ class Formatter:
         day = time.strftime(self._date_format or "%Y-%m-%d %H:%M:%S", time.localtime(fields["created"]))
         fields["asctime"] = day if self._date_format else f"{day},{fields['msecs']:03.0f}"
         if self._style == "{":
-            return str(guards.attribute(self._format, "format_map")(fields))
+            return str(attributes.read_attribute(self._format, "format_map")(fields))
         return self._format % fields
 
 

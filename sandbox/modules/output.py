@@ -17,7 +17,7 @@ from typing import Any
 
 from sandbox.child.console import Console
 from sandbox.diagnosis import error_reports
-from sandbox.language import guards
+from sandbox.language import script_builtins
 
 # Three times CPython's default. Calls through C code take the stack of the child, which is 8 MiB: at twice this
 # depth a comparison that sorts overflows it.
@@ -82,7 +82,7 @@ def sys_module(stage: OutputStreams) -> dict[str, Any]:
         "stderr": stage.err,
         "argv": [""],
         "version": platform.python_version(),
-        "exit": guards.leave,
+        "exit": script_builtins.leave,
         "setrecursionlimit": _set_recursion_limit,
     }
 

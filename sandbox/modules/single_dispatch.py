@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sandbox.language import guards
+from sandbox.language import script_builtins, trust
 
 
 class SingleDispatch:
@@ -65,11 +65,11 @@ def _classes(cls: Any) -> tuple[type, ...]:
 
 def _annotation(function: Any) -> Any:
     """What the script wrote at the first parameter; the policy leaves it there for decorators called register."""
-    found = next(iter(function.__annotations__.values()), None) if guards.is_scripts_function(function) else None
+    found = next(iter(function.__annotations__.values()), None) if trust.is_script_function(function) else None
     if (
         type(found) is str and found.isidentifier()
     ):  # under `from __future__ import annotations`; a plain name is looked up, nothing more
-        found = guards.script_names.get(found) or guards.script_builtins().get(found)
+        found = trust.script_globals.get(found) or script_builtins.get_builtins().get(found)
     if not _classes(found):
         raise TypeError(
             f"Invalid first argument to `register()`: {function!r}. Use either `@register(some_class)` or plain "

@@ -26,7 +26,7 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from sandbox.child import process, script
-from sandbox.language import guards, policy
+from sandbox.language import policy, script_builtins, trust
 from sandbox.protocol import frames
 from sandbox.protocol.limits import MIB, Limits
 from tests.patience import LIMIT
@@ -147,10 +147,10 @@ class Worker:
         """Watch a program that no policy looked at and that has every builtin: what it holds must be seen."""
         watch = oracle.Watch(self._keys)
         heard = self._listener.heard = []
-        guards.script_names.update(__name__="__main__", __builtins__={**vars(builtins), oracle.SEE: watch.see})
+        trust.script_globals.update(__name__="__main__", __builtins__={**vars(builtins), oracle.SEE: watch.see})
         try:
             tree = oracle.Wrapping().visit(ast.parse(source))
-            exec(compile(ast.fix_missing_locations(tree), policy.FILE_NAME, "exec"), guards.script_names)
+            exec(compile(ast.fix_missing_locations(tree), policy.FILE_NAME, "exec"), trust.script_globals)
         finally:
             self._listener.heard = None
         watch.walk()
@@ -200,7 +200,7 @@ def _instrument() -> None:
 
     Done before the fork server would draw its line of trust, after which no class of ours takes a change.
     """
-    entry, offered = policy.Policy.entry, guards.script_builtins
+    entry, offered = policy.Policy.entry, script_builtins.get_builtins
 
     def watched_entry(self: policy.Policy, tree: ast.Module) -> ast.Module:
         made = entry(self, tree)
@@ -210,7 +210,7 @@ def _instrument() -> None:
         return offered(*given, **more) | ({oracle.SEE: _watching[0].see} if _watching else {})
 
     policy.Policy.entry = watched_entry
-    guards.script_builtins = watched_builtins
+    script_builtins.get_builtins = watched_builtins
 
 
 def _error_of(ending: frames.Frame) -> list[Any]:

@@ -30,7 +30,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from sandbox.language import guards
+from sandbox.language import attributes, trust
 from sandbox.language.allow_list import MENU
 from sandbox.modules import facades
 
@@ -153,7 +153,7 @@ class Keys:
             self._known[id(module)] = f"module {name}"
             if isinstance(module, types.ModuleType):
                 self._known[id(module.__dict__)] = f"globals of {name}"
-        self._known |= {id(sys.modules): "sys.modules", id(guards.script_names): "the script's own globals"}
+        self._known |= {id(sys.modules): "sys.modules", id(trust.script_globals): "the script's own globals"}
         self._known |= {id(facades.offered_by(facade)): "a façade's dict" for facade in _facades()}
         # An address says who it is for as long as it is not given to somebody else.
         self._kept = [sys.modules.copy(), [facades.offered_by(facade) for facade in _facades()]]
@@ -186,7 +186,7 @@ def _what_method(method: Any) -> str | None:
     owner = getattr(method, "__objclass__", None) or type(getattr(method, "__self__", None))
     if name in ("format", "format_map") and issubclass(owner, str):
         return f"str.{name} past the guard"
-    if name == "__subclasses__" and getattr(method, "__self__", object) in guards.TRUSTED:
+    if name == "__subclasses__" and getattr(method, "__self__", object) in trust.TRUSTED:
         return "the subclasses of a class of ours"
     return None
 
@@ -250,7 +250,7 @@ class Watch:
     def walk(self) -> None:
         """Everything in reach of what was held, or is bound to a name."""
         level = [(f"a {type(value).__name__}", value) for value in self._held.values()]
-        level += [(name, value) for name, value in guards.script_names.items() if name != "__builtins__"]
+        level += [(name, value) for name, value in trust.script_globals.items() if name != "__builtins__"]
         known: set[int] = set()
         kept = []  # addresses are only told apart while what lies there lives
         for _ in range(_STEPS):
@@ -272,17 +272,17 @@ def _edges(value: Any) -> Iterator[tuple[str, object]]:
         yield from (("item", item) for item in list(value)[:200])
     elif issubclass(kind, dict):
         yield from (("item", item) for pair in list(dict.items(value))[:200] for item in pair)
-    elif guards.is_scripts_function(value):
+    elif trust.is_script_function(value):
         cells = [cell for cell in value.__closure__ or () if cell != types.CellType()]
         yield from (("cell", cell.cell_contents) for cell in cells)
         yield from (("default", default) for default in value.__defaults__ or ())
         yield from (("attribute", found) for found in value.__dict__.values())
-    elif issubclass(kind, type) and value not in guards.TRUSTED:
+    elif issubclass(kind, type) and value not in trust.TRUSTED:
         members = type.__dict__["__dict__"].__get__(value)
         yield from ((f".{name}", found) for name, found in members.items() if not _is_dunder(name))
-    if kind not in guards.TRUSTED:
-        yield from ((f".{name}", found) for name, found in guards._instance_dict(value).items())
-    elif not issubclass(kind, type) or value in guards.TRUSTED:
+    if kind not in trust.TRUSTED:
+        yield from ((f".{name}", found) for name, found in trust.instance_dict(value).items())
+    elif not issubclass(kind, type) or value in trust.TRUSTED:
         yield from _given_out(value)
 
 
@@ -298,7 +298,7 @@ def _given_out(value: Any) -> Iterator[tuple[str, object]]:
     _probed.add(which)
     for name in dir(value):
         try:
-            found = guards.by_name(value, name)
+            found = attributes.read_by_name(value, name)
         except Exception:  # refused, or there is nothing
             continue
         yield f".{name}", found
@@ -312,7 +312,7 @@ class Fingerprint:
 
     def __init__(self) -> None:
         namespaces: list[tuple[str, Any]] = [
-            (f"class {cls.__name__}", type.__dict__["__dict__"].__get__(cls)) for cls in guards.TRUSTED
+            (f"class {cls.__name__}", type.__dict__["__dict__"].__get__(cls)) for cls in trust.TRUSTED
         ]
         namespaces += [(f"façade {facade!r}", facades.offered_by(facade)) for facade in _facades()]
         self._members = [
@@ -363,4 +363,4 @@ def _called_by(package: str) -> bool:
 
 
 def _called_by_script() -> bool:
-    return sys._getframe(2).f_globals is guards.script_names
+    return sys._getframe(2).f_globals is trust.script_globals

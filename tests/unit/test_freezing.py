@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.language import guards
+from sandbox.language import trust
 from sandbox.language.freezing import freeze, is_frozen
 
 
@@ -47,8 +47,8 @@ def test_the_interpreters_own_classes_are_frozen_already() -> None:
 
 
 def test_no_script_runs_where_a_class_cannot_be_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guards, "TRUSTED", {Base})
-    guards.freeze_classes()
-    monkeypatch.setattr(guards, "freeze", lambda cls: False)
+    monkeypatch.setattr(trust, "TRUSTED", {Base})
+    trust.freeze_trusted_classes()
+    monkeypatch.setattr(trust, "freeze", lambda cls: False)
     with pytest.raises(RuntimeError, match="Base"):
-        guards.freeze_classes()
+        trust.freeze_trusted_classes()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sandbox.child.console import Console
-from sandbox.language import allow_list, guards, names, policy
+from sandbox.language import allow_list, names, policy, refusals, script_builtins
 from sandbox.modules import facades
 from sandbox.modules.output import OutputStreams
 
@@ -44,7 +44,7 @@ def roots() -> dict[str, Any]:
     facades.build()
     importer = facades.Importer(OutputStreams(Console(_Nowhere(), 1000)))
     modules = {name: importer(name, fromlist=(min(offered),)) for name, offered in allow_list.MENU.items()}
-    return {**guards.script_builtins(), **facades.globals_of_scripts(), **modules}
+    return {**script_builtins.get_builtins(), **facades.globals_of_scripts(), **modules}
 
 
 def _reachable(roots: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -107,9 +107,9 @@ def test_inner_names_are_forbidden_however_they_are_read(name: str) -> None:
         policy.compile_script(f"x.{name} = 1")
     with pytest.raises(policy.Rejected):
         policy.compile_script(f"match x:\n    case C({name}=y): pass")
-    with pytest.raises(guards.Refused):
-        guards.guarded_getattr(object(), name, None)
-    assert not guards.guarded_hasattr(object(), name)
+    with pytest.raises(refusals.Refused):
+        script_builtins.guarded_getattr(object(), name, None)
+    assert not script_builtins.guarded_hasattr(object(), name)
 
 
 @pytest.mark.parametrize(
