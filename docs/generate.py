@@ -45,7 +45,7 @@ def _tool(tool: Tool) -> Iterator[str]:
     yield f"## {tool.name.replace('.', '_')}"
     yield f"{tool.title}. Annotated: {', '.join(name for name, holds in hints.items() if holds)}."
     yield "\n".join(f"> {line}".rstrip() for line in tool.description.splitlines())
-    for name, words in tool.arguments_worded(Settings()).items():
+    for name, words in tool.describe_arguments(Settings()).items():
         yield f"Its `{name}`:"
         yield "\n".join(f"> {line}".rstrip() for line in words.splitlines())
     yield "### Arguments"

@@ -47,9 +47,9 @@ def search(
             "min_score": min_score,
             "vendor_filter": vendor,
         }
-        from server.tools.semantic_search import lines
+        from server.tools.semantic_search import render_results
 
-        asked(settings, "semantic_search", arguments, lines, as_json=as_json)
+        asked(settings, "semantic_search", arguments, render_results, as_json=as_json)
 
 
 def _explained(query: str, top_k: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The tools an MCP client sees: one file each, and this table of them, in the order clients list them."""
+"""The table of MCP tools, in the order in which clients list them. Each tool has a file of its own."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ _TOOLS: tuple[Tool, ...] = (
     execute_code.TOOL,
     read_result.TOOL,
 )
-# Earlier names of tools, and what to call instead. Those of the graph took the same arguments, so with the setting
-# legacy_tools a call by such a name is a call of the tool itself.
-EARLIER: Mapping[str, str] = MappingProxyType(
+# Earlier names of tools and their successors. The graph tool took the same arguments, so with the setting
+# legacy_tools a call by its earlier name is a call of the successor.
+EARLIER_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "search_sections": "kb.search",
         "get_section_text": "kb.read_excerpt",
         "expand_neighbors": "graph.expand",
     }
 )
-TOOLS = (*_TOOLS, help.tool_over(_TOOLS))
+TOOLS = (*_TOOLS, help.build_help_tool(_TOOLS))
 
-__all__ = ["EARLIER", "TOOLS", "Context", "Tool", "ToolResult"]
+__all__ = ["EARLIER_NAMES", "TOOLS", "Context", "Tool", "ToolResult"]

@@ -1,4 +1,4 @@
-"""What a tool is: a value. One file per tool in this folder, each with one ``TOOL``."""
+"""The records that define a tool. Each tool is one file in this folder with one value, ``TOOL``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from server.tiers import Size
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a handler may use while it answers one call.
+    """What a tool may use while it answers one call.
 
-    ``client`` is whoever calls: an HTTP session, or the one client of a pipe. ``progress`` takes seconds elapsed
-    and a line for people; it does nothing where the client did not ask.
+    ``client`` identifies the caller: an HTTP session, or the one client of a pipe. ``progress`` takes the seconds
+    elapsed and a message for people; it does nothing if the client did not ask for progress.
     """
 
     kb: Knowledge
@@ -33,16 +33,16 @@ class Context:
 
     @property
     def caller(self) -> Caller:
-        """Who asks the knowledge base: the session of this client."""
+        """The client as the knowledge base sees it, with its session."""
         return self.kb.caller(self.client)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a handler answers: the structured payload (without meta) and the same as one dense text.
+    """The answer to one call: the structured payload (without meta) and the same content as compact text.
 
-    ``summary`` is its first line alone. ``links`` are passages to offer as resources. ``failed`` marks a
-    payload that is itself an error the model can act on. ``counted``: tokens of the payload, where they are known.
+    ``summary`` is the first line of the text. ``links`` are passages to offer as resources. ``failed`` marks a
+    payload that is an error the model can act on. ``payload_tokens`` is None where it was not counted yet.
     """
 
     payload: dict[str, Any]
@@ -52,10 +52,10 @@ class ToolResult:
     cache_hit: bool = False
     links: tuple[PassageLink, ...] = ()
     failed: bool = False
-    counted: int | None = None
+    payload_tokens: int | None = None
 
 
-# The few tools of a server that is used by scripts above all (setting tools), and one that they lead to.
+# Tools of a server that is used mainly through scripts (setting tools), and read_result, which scripts lead to.
 CODE_TOOLS = frozenset({"execute_code", "kb.retrieve_evidence", "help", "read_result"})
 
 
@@ -63,13 +63,13 @@ CODE_TOOLS = frozenset({"execute_code", "kb.retrieve_evidence", "help", "read_re
 class Tool:
     """A tool as a client sees it, and what answers a call of it: an operation or a handler.
 
-    ``name`` is canonical (dots allowed); the wire lists underscores. ``most`` is the size of its largest payload.
+    ``name`` is canonical (with dots); on the wire dots become underscores. ``max_size`` bounds its payload.
     ``operation`` is a name in ``knowledge.OPERATIONS``, and ``lines`` renders its payload as text, the summary
-    first. A tool that is not one operation has a ``handler`` instead. ``offered`` decides whether this server can
-    serve the tool: a tool that cannot work is not listed. ``worded`` adapts the description to the settings;
-    ``arguments_worded`` has the descriptions of arguments that depend on them. ``listed`` is False for a tool that
-    is seldom needed: its description would cost tokens in every session. ``needs_scripts``: calls wait until the
-    server knows whether scripts run here, and a call of a tool that was listed too early gets the reason.
+    first. A tool that is not one operation has a ``handler`` instead. ``is_offered`` decides whether this server
+    can serve the tool; a tool that cannot work is not listed. ``fit_description`` adapts the description to the
+    settings; ``describe_arguments`` returns the argument descriptions that depend on them. ``listed`` is False for
+    a tool that is seldom needed: its description would cost tokens in every session. ``needs_scripts``: a call
+    waits until the server knows whether scripts run here, and is then answered even if they do not.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     answer: type[BaseModel]
-    most: Size
+    max_size: Size
     operation: str = ""
     lines: Callable[[dict[str, Any]], list[str]] = lambda payload: [""]
     handler: Callable[[Context, dict[str, Any]], Awaitable[ToolResult]] | None = None
@@ -85,9 +85,9 @@ class Tool:
     open_world: bool = False
     idempotent: bool = True
     destructive: bool = False
-    offered: Callable[[Context], bool] = lambda context: True
-    worded: Callable[[str, Settings], str] = lambda description, settings: description
-    arguments_worded: Callable[[Settings], Mapping[str, str]] = lambda settings: MappingProxyType({})
+    is_offered: Callable[[Context], bool] = lambda context: True
+    fit_description: Callable[[str, Settings], str] = lambda description, settings: description
+    describe_arguments: Callable[[Settings], Mapping[str, str]] = lambda settings: MappingProxyType({})
     listed: bool = True
     needs_scripts: bool = False
 
@@ -104,28 +104,28 @@ class Tool:
             warnings=answer.warnings,
             cache_hit=answer.cache_hit,
             links=answer.links,
-            counted=answer.counted,
+            payload_tokens=answer.counted,
         )
 
     def is_callable(self, context: Context) -> bool:
-        """Whether this server answers a call of it: what it lists, and what it listed before it knew better."""
-        promised = self.needs_scripts and context.scripts.promised
-        return self.stands(context) or (promised and self._is_wanted(context))
+        """Whether this server answers calls of the tool, including one that it listed too early."""
+        was_listed = self.needs_scripts and context.scripts.promised
+        return self.is_available(context) or (was_listed and self._is_enabled(context))
 
-    def stands(self, context: Context) -> bool:
-        """Whether this server serves it, and its settings want it."""
-        return self._is_wanted(context) and self.offered(context)
+    def is_available(self, context: Context) -> bool:
+        """Whether this server can serve the tool and its settings enable it."""
+        return self._is_enabled(context) and self.is_offered(context)
 
-    def _is_wanted(self, context: Context) -> bool:
+    def _is_enabled(self, context: Context) -> bool:
         return context.settings.tools == "all" or self.name in CODE_TOOLS
 
 
-def without_scripts(*phrases: str) -> Callable[[str, Settings], str]:
-    """A description without these phrases where scripts are switched off: nobody is sent to a missing tool."""
+def omit_without_scripts(*phrases: str) -> Callable[[str, Settings], str]:
+    """A ``fit_description`` that removes these phrases, which name ``execute_code``, where scripts are off."""
 
-    def worded(description: str, settings: Settings) -> str:
+    def fit_description(description: str, settings: Settings) -> str:
         for phrase in phrases if settings.execute_code == "off" else ():
             description = description.replace(phrase, "")
         return description
 
-    return worded
+    return fit_description

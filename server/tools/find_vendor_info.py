@@ -1,4 +1,4 @@
-"""``find_vendor_info``: everything around one vendor."""
+"""``find_vendor_info``: documents, products, people and tags related to one vendor."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from server.contracts import FindVendorInfo, VendorAnswer
 from server.tools.base import Context, Tool
-from server.tools.graph import MOST, counted, endings, node_lines
-from server.tools.kb import paged
+from server.tools.graph import MAX_SIZE, format_counts, render_ending, render_nodes
+from server.tools.kb import partial_note
 
 DESCRIPTION = """\
 Documents, products, people and tags around one vendor.
@@ -18,26 +18,26 @@ If you need more, call: this with cursor.
 Defaults: max_results 50. Max: 100."""
 
 
-def _offered(context: Context) -> bool:
-    """Whether there may be a graph to ask."""
+def is_offered(context: Context) -> bool:
+    """Whether graphs are switched on."""
     return context.settings.graph != "off"
 
 
-def lines_of(payload: dict[str, Any]) -> list[str]:
-    """Entities, then their relations by id."""
+def render_vendor(payload: dict[str, Any]) -> list[str]:
+    """The entities, then the relations between them by id."""
     cut = f", {payload['cut']} cut" if payload["cut"] else ""
     lines = [
         f"{payload['vendor']} [{payload['vendor_id']}]: {payload['entity_count']} of {payload['total']} "
-        f"entities{cut} ({payload['mode']}){paged(payload)}, about {payload['estimated_tokens']} tokens"
+        f"entities{cut} ({payload['mode']}){partial_note(payload)}, about {payload['estimated_tokens']} tokens"
     ]
     if payload["counts"]:
-        lines.append(f"counts: {counted(payload['counts'])}")
-    lines.extend(node_lines(payload["entities"]))
+        lines.append(f"counts: {format_counts(payload['counts'])}")
+    lines.extend(render_nodes(payload["entities"]))
     lines.extend(
-        f"{one['source_id']} {one['relationship_type']} {one['target_id']} (confidence {one['confidence']:.3f})"
-        for one in payload["relationships"]
+        f"{row['source_id']} {row['relationship_type']} {row['target_id']} (confidence {row['confidence']:.3f})"
+        for row in payload["relationships"]
     )
-    return [*lines, *endings(payload)]
+    return [*lines, *render_ending(payload)]
 
 
 TOOL = Tool(
@@ -47,7 +47,7 @@ TOOL = Tool(
     arguments=FindVendorInfo,
     answer=VendorAnswer,
     operation="find_vendor_info",
-    lines=lines_of,
-    most=MOST,
-    offered=_offered,
+    lines=render_vendor,
+    max_size=MAX_SIZE,
+    is_offered=is_offered,
 )

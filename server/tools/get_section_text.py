@@ -1,4 +1,4 @@
-"""``get_section_text``: the reading of the earlier tools, for clients that still call it."""
+"""``get_section_text``: an earlier tool that reads sections, for clients that still call it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from server.settings import Settings
 from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool
-from server.tools.kb import paged
-from server.tools.search_sections import offered
+from server.tools.kb import partial_note
+from server.tools.search_sections import is_offered
 
 DESCRIPTION = """\
 Read the text of known sections. An earlier tool.
@@ -24,12 +24,12 @@ _WITH_KB = "kb_read_excerpt or kb_extract_evidence is listed."
 _WITHOUT_KB = "a preview is enough (semantic_search)."
 
 
-def _worded(description: str, settings: Settings) -> str:
+def _fit_description(description: str, settings: Settings) -> str:
     return description if settings.kb_v2_enabled else description.replace(_WITH_KB, _WITHOUT_KB)
 
 
-def _lines(payload: dict[str, Any]) -> list[str]:
-    lines = [f"text of {len(payload['results'])} sections{paged(payload)}; session {payload['session_id']}"]
+def _render_texts(payload: dict[str, Any]) -> list[str]:
+    lines = [f"text of {len(payload['results'])} sections{partial_note(payload)}; session {payload['session_id']}"]
     for row in payload["results"]:
         cut = ", truncated" if row["truncated"] else ""
         place = " | ".join(filter(None, (row["title"], row["doc_tag"])))
@@ -50,8 +50,8 @@ TOOL = Tool(
     arguments=GetSectionText,
     answer=SectionTextsAnswer,
     operation="get_section_text",
-    lines=_lines,
-    most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
-    offered=offered,
-    worded=_worded,
+    lines=_render_texts,
+    max_size=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
+    is_offered=is_offered,
+    fit_description=_fit_description,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from server.contracts import GraphChildren, ReachedAnswer
 from server.tools.base import Tool
-from server.tools.graph import MOST, RULES, offered, reached_lines
+from server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
 DESCRIPTION = f"""\
 Sections and passages of a document or section.
@@ -23,7 +23,7 @@ TOOL = Tool(
     arguments=GraphChildren,
     answer=ReachedAnswer,
     operation="graph.children",
-    lines=reached_lines,
-    most=MOST,
-    offered=offered,
+    lines=render_reached,
+    max_size=MAX_SIZE,
+    is_offered=is_offered,
 )

@@ -1,4 +1,4 @@
-"""``graph.describe``: what nodes are, and how many relations of which types they have."""
+"""``graph.describe``: the facts of nodes and the counts of their relations, by type."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from server.contracts import DescribeAnswer, GraphDescribe
 from server.tools.base import Tool
-from server.tools.graph import MOST, RULES, counted, endings, node_lines, offered
-from server.tools.kb import paged
+from server.tools.graph import MAX_SIZE, RULES, format_counts, is_offered, render_ending, render_nodes
+from server.tools.kb import partial_note
 
 DESCRIPTION = f"""\
 What nodes are, and counts of their relations; without ids, of the graph.
@@ -19,13 +19,13 @@ If you need more, call: this with cursor.
 Defaults: page_size 25. Max: 50 ids."""
 
 
-def lines_of(payload: dict[str, Any]) -> list[str]:
+def render_description(payload: dict[str, Any]) -> list[str]:
     """Nodes with their counts, or the counts of the whole graph."""
     if "graph" in payload:
         parts = payload["graph"].items()
-        return ["the whole graph", *(f"{name}: {counted(counts)}" for name, counts in parts)]
-    headline = f"{len(payload['results'])} nodes{paged(payload)}"
-    return [headline, *node_lines(payload["results"]), *endings(payload)]
+        return ["the whole graph", *(f"{name}: {format_counts(counts)}" for name, counts in parts)]
+    headline = f"{len(payload['results'])} nodes{partial_note(payload)}"
+    return [headline, *render_nodes(payload["results"]), *render_ending(payload)]
 
 
 TOOL = Tool(
@@ -35,7 +35,7 @@ TOOL = Tool(
     arguments=GraphDescribe,
     answer=DescribeAnswer,
     operation="graph.describe",
-    lines=lines_of,
-    most=MOST,
-    offered=offered,
+    lines=render_description,
+    max_size=MAX_SIZE,
+    is_offered=is_offered,
 )

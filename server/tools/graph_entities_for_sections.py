@@ -1,10 +1,10 @@
-"""``graph.entities_for_sections``: what sections speak of."""
+"""``graph.entities_for_sections``: the entities that sections mention."""
 
 from __future__ import annotations
 
 from server.contracts import EntitiesForSections, ReachedAnswer
 from server.tools.base import Tool
-from server.tools.graph import MOST, RULES, offered, reached_lines
+from server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
 DESCRIPTION = f"""\
 What sections mention, strongest first.
@@ -23,7 +23,7 @@ TOOL = Tool(
     arguments=EntitiesForSections,
     answer=ReachedAnswer,
     operation="graph.entities_for_sections",
-    lines=reached_lines,
-    most=MOST,
-    offered=offered,
+    lines=render_reached,
+    max_size=MAX_SIZE,
+    is_offered=is_offered,
 )

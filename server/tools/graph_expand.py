@@ -1,10 +1,10 @@
-"""``graph.expand``: what lies around nodes, counts first."""
+"""``graph.expand``: the neighbours of nodes, counts first."""
 
 from __future__ import annotations
 
 from server.contracts import GraphExpand, ReachedAnswer
 from server.tools.base import Tool
-from server.tools.graph import MOST, RULES, offered, reached_lines
+from server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
 DESCRIPTION = f"""\
 What is around passages, documents or entities; nearest and strongest first.
@@ -23,7 +23,7 @@ TOOL = Tool(
     arguments=GraphExpand,
     answer=ReachedAnswer,
     operation="graph.expand",
-    lines=reached_lines,
-    most=MOST,
-    offered=offered,
+    lines=render_reached,
+    max_size=MAX_SIZE,
+    is_offered=is_offered,
 )

@@ -1,10 +1,10 @@
-"""``graph.parents``: the sections and the document around a passage."""
+"""``graph.parents``: the sections and the document that contain a passage."""
 
 from __future__ import annotations
 
 from server.contracts import GraphParents, ReachedAnswer
 from server.tools.base import Tool
-from server.tools.graph import MOST, RULES, offered, reached_lines
+from server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
 DESCRIPTION = f"""\
 Sections and document that hold a passage.
@@ -23,7 +23,7 @@ TOOL = Tool(
     arguments=GraphParents,
     answer=ReachedAnswer,
     operation="graph.parents",
-    lines=reached_lines,
-    most=MOST,
-    offered=offered,
+    lines=render_reached,
+    max_size=MAX_SIZE,
+    is_offered=is_offered,
 )

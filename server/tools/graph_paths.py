@@ -1,4 +1,4 @@
-"""``graph.paths``: how two things are connected, with the passages behind every step."""
+"""``graph.paths``: paths between two nodes, with the passages behind every step."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from server.contracts import GraphPaths, PathsAnswer
 from server.tools.base import Tool
-from server.tools.graph import MOST, RULES, endings, offered
-from server.tools.kb import paged
+from server.tools.graph import MAX_SIZE, RULES, is_offered, render_ending
+from server.tools.kb import partial_note
 
 DESCRIPTION = f"""\
 Shortest paths between things, with the passages behind each step.
@@ -20,17 +20,19 @@ If you need more, call: this with cursor.
 Defaults: max_hops 3. Max: 6."""
 
 
-def lines_of(payload: dict[str, Any]) -> list[str]:
+def render_paths(payload: dict[str, Any]) -> list[str]:
     """Paths, one line for each node and each step."""
     others = "no others" if payload["complete"] else "there may be others"
-    lines = [f"{len(payload['results'])} of {payload['total']} paths{paged(payload)}; {others} within max_hops"]
+    lines = [
+        f"{len(payload['results'])} of {payload['total']} paths{partial_note(payload)}; {others} within max_hops"
+    ]
     for number, path in enumerate(payload["results"], start=1):
         lines.append(f"{number}. {path['hops']} hops")
-        lines.extend(f"   {line}" for line in _path_lines(path))
-    return [*lines, *endings(payload)]
+        lines.extend(f"   {line}" for line in _render_path(path))
+    return [*lines, *render_ending(payload)]
 
 
-def _path_lines(path: dict[str, Any]) -> Iterator[str]:
+def _render_path(path: dict[str, Any]) -> Iterator[str]:
     for node, edge in zip(path["nodes"], [*path["edges"], None], strict=True):
         yield f"[{node['id']}] {node['title']} ({node['label']} {node['type']})"
         if edge:
@@ -46,7 +48,7 @@ TOOL = Tool(
     arguments=GraphPaths,
     answer=PathsAnswer,
     operation="graph.paths",
-    lines=lines_of,
-    most=MOST,
-    offered=offered,
+    lines=render_paths,
+    max_size=MAX_SIZE,
+    is_offered=is_offered,
 )

@@ -1,10 +1,10 @@
-"""``graph.sections_for_entities``: where entities are spoken of."""
+"""``graph.sections_for_entities``: the sections that mention entities."""
 
 from __future__ import annotations
 
 from server.contracts import ReachedAnswer, SectionsForEntities
 from server.tools.base import Tool
-from server.tools.graph import MOST, RULES, offered, reached_lines
+from server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
 DESCRIPTION = f"""\
 Where entities are mentioned.
@@ -23,7 +23,7 @@ TOOL = Tool(
     arguments=SectionsForEntities,
     answer=ReachedAnswer,
     operation="graph.sections_for_entities",
-    lines=reached_lines,
-    most=MOST,
-    offered=offered,
+    lines=render_reached,
+    max_size=MAX_SIZE,
+    is_offered=is_offered,
 )

@@ -1,4 +1,4 @@
-"""``help``: the playbook, the SDK's reference and every tool, a portion at a time. Hosts cut long descriptions."""
+"""``help``: the playbook, the SDK reference and every tool, in portions. Hosts cut long descriptions."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ Returns at most: 2,000 tokens.
 If you need more, call: this with next_start_char as start_char.
 Defaults: topic playbook."""
 
-_MOST = Size(tokens=2_000, bytes=16 * 1024)
-# The list of topics and the escapes of JSON take the rest.
+_MAX_SIZE = Size(tokens=2_000, bytes=16 * 1024)
+# The list of topics and the escapes of JSON take the rest of the bound.
 _TEXT_TOKENS = 1_500
 
 
-def tool_over(tools: Sequence[Tool]) -> Tool:
-    """The help of a server with these tools."""
+def build_help_tool(tools: Sequence[Tool]) -> Tool:
+    """The ``help`` tool of a server with these tools."""
     return Tool(
         name="help",
         title="How to use this server",
         description=DESCRIPTION,
         arguments=Help,
         answer=HelpAnswer,
-        handler=partial(_handle, tools),
-        most=_MOST,
+        handler=partial(_answer_help, tools),
+        max_size=_MAX_SIZE,
         needs_scripts=True,
     )
 
 
-async def _handle(tools: Sequence[Tool], context: Context, arguments: dict[str, Any]) -> ToolResult:
+async def _answer_help(tools: Sequence[Tool], context: Context, arguments: dict[str, Any]) -> ToolResult:
     request, warnings = parse(Help, arguments)
-    topics = _topics([tool for tool in tools if tool.stands(context)], context)
-    topic, text = _found(request.topic, topics)
-    end = await _end_of_portion(context, text, request.start_char)
+    topics = _list_topics([tool for tool in tools if tool.is_available(context)], context)
+    topic, text = _find_topic(request.topic, topics)
+    end = await _find_portion_end(context, text, request.start_char)
     payload: dict[str, Any] = {
         "topic": topic,
         "text": text[request.start_char : end],
@@ -66,31 +66,32 @@ async def _handle(tools: Sequence[Tool], context: Context, arguments: dict[str, 
     return ToolResult(payload, "\n".join(lines), headline, warnings=warnings)
 
 
-def _topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[[], str]]:
-    """What can be asked for on this server, and how each text is made. A name of two things tells both."""
-    names = {_plain(tool.name) for tool in offered}
+def _list_topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[[], str]]:
+    """The topics of this server and how each text is made. A tool that is also an SDK function is one topic."""
+    names = {_normalize(tool.name) for tool in offered}
     topics: dict[str, Callable[[], str]] = {"playbook": lambda: spelled(playbook(names), context.settings)}
-    in_scripts = _in_scripts(context) if "execute_code" in names else {}
+    in_scripts = _script_functions(context) if "execute_code" in names else {}
     if in_scripts:
         topics["sdk"] = partial(sdk_reference, context.settings.sandbox)
     if in_scripts and context.settings.sandbox not in WITHOUT_SKILLS:
         topics["skills"] = partial(skills_explained, context.scripts.shelf)
     for tool in offered:
-        name = tool.name if context.settings.tool_names == "dotted" else _plain(tool.name)
-        topics[name] = partial(_about, tool, tool.name if tool.name in in_scripts else None, context)
+        name = tool.name if context.settings.tool_names == "dotted" else _normalize(tool.name)
+        topics[name] = partial(_describe_tool, tool, tool.name if tool.name in in_scripts else None, context)
     tool_names = {tool.name for tool in offered}
     return {**topics, **{name: partial(explained, name) for name in in_scripts if name not in tool_names}}
 
 
-def _in_scripts(context: Context) -> Mapping[str, object]:
-    """What a script has at hand; without a graph nobody is told to walk one."""
+def _script_functions(context: Context) -> Mapping[str, object]:
+    """The SDK functions of this server; without a graph, those that need one are left out."""
     known = at_hand(context.settings.sandbox)
-    walks = "find_vendor_info", *(name for name in known if name.startswith("graph."))
-    return {name: value for name, value in known.items() if context.settings.graph != "off" or name not in walks}
+    over_graph = "find_vendor_info", *(name for name in known if name.startswith("graph."))
+    has_graph = context.settings.graph != "off"
+    return {name: value for name, value in known.items() if has_graph or name not in over_graph}
 
 
-def _about(tool: Tool, in_scripts: str | None, context: Context) -> str:
-    description = spelled(tool.worded(tool.description, context.settings), context.settings)
+def _describe_tool(tool: Tool, in_scripts: str | None, context: Context) -> str:
+    description = spelled(tool.fit_description(tool.description, context.settings), context.settings)
     parts = [f"# {tool.title}", description, "## Arguments"]
     parts.append(arguments_table(flat_schema(tool.arguments)))
     if in_scripts is not None:
@@ -98,17 +99,17 @@ def _about(tool: Tool, in_scripts: str | None, context: Context) -> str:
     return "\n\n".join(parts)
 
 
-def _found(topic: str, topics: Mapping[str, Callable[[], str]]) -> tuple[str, str]:
-    name = next((known for known in topics if _plain(known) == _plain(topic)), None)
+def _find_topic(topic: str, topics: Mapping[str, Callable[[], str]]) -> tuple[str, str]:
+    name = next((known for known in topics if _normalize(known) == _normalize(topic)), None)
     if name is None:
         close = difflib.get_close_matches(topic, topics, n=1)
-        advice = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(topics)}"
+        advice = f"did you mean {close[0]!r}?" if close else f"topics: {', '.join(topics)}"
         raise WinnowError("NOT_FOUND", f"topic: no help on {topic!r}; {advice}")
     return name, topics[name]()
 
 
-async def _end_of_portion(context: Context, text: str, start: int) -> int:
-    """Where the portion that begins at ``start`` ends: after a whole line, if it has one."""
+async def _find_portion_end(context: Context, text: str, start: int) -> int:
+    """The end of the portion that begins at ``start``: after a whole line, if it contains one."""
     if start >= len(text):
         raise WinnowError("INVALID_REQUEST", f"start_char: this topic ends at {len(text):,} characters")
     portion = await context.kb.first_tokens(text[start:], _TEXT_TOKENS)
@@ -116,5 +117,5 @@ async def _end_of_portion(context: Context, text: str, start: int) -> int:
     return start + (whole_lines if whole_lines and start + len(portion) < len(text) else len(portion))
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.replace(".", "_").lower()

@@ -1,4 +1,4 @@
-"""What the ``kb.*`` tools share: when they are offered, and how their answers are told as text."""
+"""What the ``kb.*`` tools share: when they are offered, and their answers as text."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from server.text.framing import framed
 from server.tools.base import Context
 
 
-def offered(context: Context) -> bool:
-    """Whether this server lists them; the setting is the way back to the legacy tools."""
+def is_offered(context: Context) -> bool:
+    """Whether this server lists the ``kb.*`` tools; the setting switches back to the earlier tools."""
     return context.settings.kb_v2_enabled
 
 
-def paged(payload: dict[str, Any]) -> str:
-    """How a page ended, for its headline."""
+def partial_note(payload: dict[str, Any]) -> str:
+    """Why a page is incomplete, for its headline; "" if it is complete."""
     return f" (partial, stopped by {payload['limit_reason']})" if payload["partial"] else ""
 
 
-def quote_lines(payload: dict[str, Any]) -> list[str]:
-    """Quotes with where they stand, one after the other."""
-    looked, quotes = payload["diagnostics"], payload["quotes"]
-    headline = f"{len(quotes)} quotes from {looked['passages']} passages ({looked['search_mode']}){paged(payload)}"
-    lines = [headline + _addressed(quotes)]
+def render_quotes(payload: dict[str, Any]) -> list[str]:
+    """Quotes, each with its source."""
+    quotes = payload["quotes"]
+    passages, mode = payload["diagnostics"]["passages"], payload["diagnostics"]["search_mode"]
+    headline = f"{len(quotes)} quotes from {passages} passages ({mode}){partial_note(payload)}"
+    lines = [headline + _render_addresses(quotes)]
     for number, row in enumerate(quotes, start=1):
         place = f"{row['title']} | section {row['section_id']}"
         likeness = f" likeness {row['likeness']:.3f}" if "likeness" in row else ""
@@ -36,16 +37,16 @@ def quote_lines(payload: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _addressed(quotes: Sequence[Mapping[str, Any]]) -> str:
-    """The addresses of all of them at once: they differ in the passage's id alone, which stands at each."""
+def _render_addresses(quotes: Sequence[Mapping[str, Any]]) -> str:
+    """The URIs of all quotes as one pattern: they differ only in the passage's id, which each row has."""
     if not quotes:
         return ""
     session, _, _ = quotes[0]["uri"].rpartition("/")
     return f"; resources: {session}/PASSAGE_ID"
 
 
-def excerpt_lines(payload: dict[str, Any]) -> list[str]:
-    """An excerpt with where it stands and where it goes on."""
+def render_excerpt(payload: dict[str, Any]) -> list[str]:
+    """An excerpt with its source and where to continue."""
     more = f", goes on at start_char {payload['next_start_char']}" if payload["truncated"] else ""
     lines = [f"[{payload['passage_id']}] from character {payload['start_char']}{more}"]
     if "citation" in payload:

@@ -1,11 +1,11 @@
-"""``kb.expand_excerpt``: one passage with what stands around it."""
+"""``kb.expand_excerpt``: one passage with the text around it."""
 
 from __future__ import annotations
 
 from server.contracts import ExcerptAnswer, ExpandExcerpt
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool
-from server.tools.kb import excerpt_lines, offered
+from server.tools.kb import is_offered, render_excerpt
 
 DESCRIPTION = """\
 Show a passage with the text before and after it.
@@ -23,7 +23,7 @@ TOOL = Tool(
     arguments=ExpandExcerpt,
     answer=ExcerptAnswer,
     operation="kb.expand_excerpt",
-    lines=excerpt_lines,
-    most=Size(ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
-    offered=offered,
+    lines=render_excerpt,
+    max_size=Size(ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
+    is_offered=is_offered,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from server.contracts import EvidenceAnswer, ExtractEvidence
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool
-from server.tools.kb import offered, quote_lines
+from server.tools.kb import is_offered, render_quotes
 
 DESCRIPTION = """\
 Quote the sentences of known passages that answer a question.
@@ -23,7 +23,7 @@ TOOL = Tool(
     arguments=ExtractEvidence,
     answer=EvidenceAnswer,
     operation="kb.extract_evidence",
-    lines=quote_lines,
-    most=Size(ANSWER_TOKENS["quotes"], ANSWER_BYTES),
-    offered=offered,
+    lines=render_quotes,
+    max_size=Size(ANSWER_TOKENS["quotes"], ANSWER_BYTES),
+    is_offered=is_offered,
 )

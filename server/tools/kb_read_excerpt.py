@@ -1,11 +1,11 @@
-"""``kb.read_excerpt``: a bounded piece of one passage."""
+"""``kb.read_excerpt``: a bounded part of one passage."""
 
 from __future__ import annotations
 
 from server.contracts import ExcerptAnswer, ReadExcerpt
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool, without_scripts
-from server.tools.kb import excerpt_lines, offered
+from server.tools.base import Tool, omit_without_scripts
+from server.tools.kb import is_offered, render_excerpt
 
 DESCRIPTION = """\
 Read a part of one passage, with its citation.
@@ -23,8 +23,8 @@ TOOL = Tool(
     arguments=ReadExcerpt,
     answer=ExcerptAnswer,
     operation="kb.read_excerpt",
-    lines=excerpt_lines,
-    most=Size(ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
-    offered=offered,
-    worded=without_scripts(", or read many passages (execute_code)"),
+    lines=render_excerpt,
+    max_size=Size(ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
+    is_offered=is_offered,
+    fit_description=omit_without_scripts(", or read many passages (execute_code)"),
 )

@@ -1,4 +1,4 @@
-"""``kb.search``: candidates, each with the sentences that answer best."""
+"""``kb.search``: candidate passages, each with its best sentences."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from server.contracts import KbSearch, KbSearchAnswer
 from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool, without_scripts
-from server.tools.kb import offered, paged
+from server.tools.base import Tool, omit_without_scripts
+from server.tools.kb import is_offered, partial_note
 
 DESCRIPTION = """\
 Find passages: titles, scores, the best sentence of each.
@@ -19,14 +19,14 @@ If you need more, call: kb_read_excerpt, or this with a larger top_k.
 Defaults: top_k 5. Max: 100."""
 
 
-def lines_of(payload: dict[str, Any]) -> list[str]:
-    """Results with what they say that answers best, two lines each."""
-    headline = f"{len(payload['results'])} results{paged(payload)}; session {payload['session_id']}"
+def render_results(payload: dict[str, Any]) -> list[str]:
+    """Results with their best sentences."""
+    headline = f"{len(payload['results'])} results{partial_note(payload)}; session {payload['session_id']}"
     lines = [headline]
     if "debug" in payload:
         lines.append(" ".join(f"{name}={value}" for name, value in payload["debug"].items()))
     for row in payload["results"]:
-        lines.extend(_row_lines(row))
+        lines.extend(_render_row(row))
     if payload["results"]:
         lines.append("each as a resource: winnow://scratch/SESSION/PASSAGE_ID")
     if payload["next_cursor"]:
@@ -34,7 +34,7 @@ def lines_of(payload: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _row_lines(row: dict[str, Any]) -> list[str]:
+def _render_row(row: dict[str, Any]) -> list[str]:
     anchor = f" #{row['anchor']}" if row["anchor"] else ""
     place = " | ".join(filter(None, (row["doc_tag"], row["source"], f"{row['size_bytes']} bytes")))
     lines = [
@@ -55,8 +55,8 @@ TOOL = Tool(
     arguments=KbSearch,
     answer=KbSearchAnswer,
     operation="kb.search",
-    lines=lines_of,
-    most=Size(ANSWER_TOKENS["preview"], ANSWER_BYTES),
-    offered=offered,
-    worded=without_scripts(", or need many searches (execute_code)"),
+    lines=render_results,
+    max_size=Size(ANSWER_TOKENS["preview"], ANSWER_BYTES),
+    is_offered=is_offered,
+    fit_description=omit_without_scripts(", or need many searches (execute_code)"),
 )

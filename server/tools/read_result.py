@@ -1,4 +1,4 @@
-"""``read_result``: on through the result of a script that was too large to be sent."""
+"""``read_result``: reads a script result that was too large to be sent, part by part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ If you need more, call: this with next_start_char as start_char.
 Defaults: max_tokens 1000. Max: 8000."""
 
 
-def _lines(payload: dict[str, Any]) -> list[str]:
+def _render_result(payload: dict[str, Any]) -> list[str]:
     start, end = payload["start_char"], payload["start_char"] + len(payload["text"])
     lines = [f"result {payload['execution_id']}: characters {start:,} to {end:,} of {payload['total_chars']:,}"]
     lines += framed(payload["text"])
@@ -27,7 +27,7 @@ def _lines(payload: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _offered(context: Context) -> bool:
+def is_offered(context: Context) -> bool:
     return context.scripts.available
 
 
@@ -38,9 +38,9 @@ TOOL = Tool(
     arguments=ReadResult,
     answer=ResultAnswer,
     operation="read_result",
-    lines=_lines,
-    most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
-    offered=_offered,
+    lines=_render_result,
+    max_size=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
+    is_offered=is_offered,
     needs_scripts=True,
     listed=False,
 )

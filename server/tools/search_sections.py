@@ -1,4 +1,4 @@
-"""``search_sections``: the search of the earlier tools, for clients that still call it."""
+"""``search_sections``: an earlier search tool, for clients that still call it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from server.settings import Settings
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools import kb_search
 from server.tools.base import Context, Tool
-from server.tools.kb import paged
+from server.tools.kb import partial_note
 
 DESCRIPTION = """\
 Find sections: ids, titles, scores. An earlier tool.
@@ -19,34 +19,37 @@ Returns at most: page_size results of about 140 tokens.
 If you need more, call: get_section_text with section_ids, or this with next_cursor as cursor.
 Defaults: top_k 20, page_size 25. Max: 100."""
 
-# What is said instead where the kb tools are rolled back.
+# Phrases about the kb tools, and their replacements where those are switched off.
 _WITHOUT_KB = {
     "kb_retrieve_evidence or kb_search is listed.": "you want to see what the results say; semantic_search shows "
     "previews.",
 }
 
 
-def offered(context: Context) -> bool:
-    """Whether this server lists the earlier tools: on request, or where the ``kb_*`` tools are rolled back."""
+def is_offered(context: Context) -> bool:
+    """Whether this server lists the earlier tools: on request, or where the ``kb_*`` tools are switched off."""
     return context.settings.legacy_tools or not context.settings.kb_v2_enabled
 
 
-def _worded(description: str, settings: Settings) -> str:
+def _fit_description(description: str, settings: Settings) -> str:
     if not settings.kb_v2_enabled:
-        for listed, rolled_back in _WITHOUT_KB.items():
-            description = description.replace(listed, rolled_back)
+        for phrase, replacement in _WITHOUT_KB.items():
+            description = description.replace(phrase, replacement)
     return description
 
 
-def _lines(payload: dict[str, Any]) -> list[str]:
+def _render_sections(payload: dict[str, Any]) -> list[str]:
     rows = payload["results"]
     if rows and "preview" in rows[0]:
-        return kb_search.lines_of(payload)
-    lines = [f"{len(rows)} sections{paged(payload)}; session {payload['session_id']}", *map(_row_line, rows)]
+        return kb_search.render_results(payload)
+    lines = [
+        f"{len(rows)} sections{partial_note(payload)}; session {payload['session_id']}",
+        *map(_render_row, rows),
+    ]
     return [*lines, f"next_cursor: {payload['next_cursor']}"] if payload["next_cursor"] else lines
 
 
-def _row_line(row: dict[str, Any]) -> str:
+def _render_row(row: dict[str, Any]) -> str:
     legs = [f"{name} {row[name]}" for name in ("fused_score", "lexical_vec_score") if row[name] is not None]
     how = " ".join(filter(None, (row["source"], row["fusion_method"], *legs)))
     place = " | ".join(filter(None, (row["title"], row["doc_tag"], f"{row['tokens']} tokens", how)))
@@ -60,8 +63,8 @@ TOOL = Tool(
     arguments=SearchSections,
     answer=SectionsAnswer,
     operation="search_sections",
-    lines=_lines,
-    most=Size(ANSWER_TOKENS["preview"], ANSWER_BYTES),
-    offered=offered,
-    worded=_worded,
+    lines=_render_sections,
+    max_size=Size(ANSWER_TOKENS["preview"], ANSWER_BYTES),
+    is_offered=is_offered,
+    fit_description=_fit_description,
 )

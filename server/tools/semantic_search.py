@@ -1,4 +1,4 @@
-"""``semantic_search``: the ladder ids < metadata < preview < full, in one tool."""
+"""``semantic_search``: search at the tiers ids < metadata < preview < full."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from server.contracts import SearchAnswer, SemanticSearch
 from server.text.framing import framed
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool, without_scripts
+from server.tools.base import Tool, omit_without_scripts
 
 DESCRIPTION = """\
 Search by meaning and words: ids, metadata, preview or full text of each result.
@@ -18,18 +18,18 @@ If you need more, call: this with cursor, or a higher response_mode.
 Defaults: top_k 10, response_mode metadata. Max: 100."""
 
 
-def lines(payload: dict[str, Any]) -> list[str]:
-    """The payload as dense text: one line a result, then its preview or content."""
-    told = [_headline(payload)]
+def render_results(payload: dict[str, Any]) -> list[str]:
+    """The payload as compact text: one line for each result, then its preview or content."""
+    lines = [_headline(payload)]
     if "ids" in payload:
-        told.append(" ".join(payload["ids"]))
+        lines.append(" ".join(payload["ids"]))
     for number, row in enumerate(payload.get("results", ()), start=1):
-        told.extend(_row_lines(number, row))
+        lines.extend(_render_row(number, row))
     if payload.get("missing_ids"):
-        told.append(f"missing_ids: {' '.join(payload['missing_ids'])}")
+        lines.append(f"missing_ids: {' '.join(payload['missing_ids'])}")
     if "next_cursor" in payload:
-        told.append(f"next_cursor: {payload['next_cursor']}")
-    return told
+        lines.append(f"next_cursor: {payload['next_cursor']}")
+    return lines
 
 
 def _headline(payload: dict[str, Any]) -> str:
@@ -42,7 +42,7 @@ def _headline(payload: dict[str, Any]) -> str:
     )
 
 
-def _row_lines(number: int, row: dict[str, Any]) -> list[str]:
+def _render_row(number: int, row: dict[str, Any]) -> list[str]:
     facts = row.get("metadata", row)
     score = f" {row['score']:.3f}" if "score" in row else ""
     place = " | ".join(
@@ -55,12 +55,13 @@ def _row_lines(number: int, row: dict[str, Any]) -> list[str]:
     if "content" in row:
         lines += framed(row["content"])
     if row.get("relationships"):
-        lines.append(f"   speaks of: {'; '.join(map(_related, row['relationships']))}")
+        lines.append(f"   speaks of: {'; '.join(map(_render_relationship, row['relationships']))}")
     return lines
 
 
-def _related(one: dict[str, Any]) -> str:
-    return f"{one['entity_name']} [{one['entity_id']}] {one['relationship_type']} {one['confidence']:.3f}"
+def _render_relationship(relationship: dict[str, Any]) -> str:
+    entity = f"{relationship['entity_name']} [{relationship['entity_id']}]"
+    return f"{entity} {relationship['relationship_type']} {relationship['confidence']:.3f}"
 
 
 TOOL = Tool(
@@ -70,7 +71,7 @@ TOOL = Tool(
     arguments=SemanticSearch,
     answer=SearchAnswer,
     operation="semantic_search",
-    lines=lines,
-    most=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
-    worded=without_scripts("Do not use when: you need more than three calls (execute_code).\n"),
+    lines=render_results,
+    max_size=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
+    fit_description=omit_without_scripts("Do not use when: you need more than three calls (execute_code).\n"),
 )

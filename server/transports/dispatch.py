@@ -21,7 +21,7 @@ from server.sessions.passage_store import PassageLink
 from server.settings import Settings
 from server.text.printable import one_line
 from server.tiers import Size, dumps
-from server.tools import EARLIER, TOOLS, Context, Tool, ToolResult
+from server.tools import EARLIER_NAMES, TOOLS, Context, Tool, ToolResult
 from server.transports.limits import RateLimit
 
 _KIND_OF_LIMIT = {"execute_code": "script"}
@@ -47,21 +47,21 @@ class Dispatcher:
     def listed(self) -> list[WireTool]:
         """The tools this server can serve now, in fixed order."""
         context = self._context("", _silent)
-        listed = (tool for tool in TOOLS if tool.listed and tool.stands(context))
+        listed = (tool for tool in TOOLS if tool.listed and tool.is_available(context))
         return [_on_the_wire(tool, self._spelled(tool.name), self._settings) for tool in listed]
 
     def find(self, name: str) -> Tool | None:
         """The tool of this name; dots and underscores are the same."""
         context = self._context("", _silent)
         by_name = {_plain(tool.name): tool for tool in TOOLS if tool.is_callable(context)}
-        earlier = EARLIER.get(_plain(name), "") if self._settings.legacy_tools else ""
+        earlier = EARLIER_NAMES.get(_plain(name), "") if self._settings.legacy_tools else ""
         return by_name.get(_plain(name)) or by_name.get(_plain(earlier))
 
     def unknown(self, name: str) -> str:
         """What to say of a tool that this server does not serve."""
         known = ", ".join(listed.name for listed in self.listed())
         told = f"unknown tool {name[:100]!r}; "
-        new = self.find(EARLIER.get(_plain(name), ""))
+        new = self.find(EARLIER_NAMES.get(_plain(name), ""))
         if new is not None and not self._settings.legacy_tools:
             told += f"call {self._spelled(new.name)} instead, or start the server with --legacy; "
         return f"{told}this server has: {known}"
@@ -108,7 +108,7 @@ class Dispatcher:
     async def _size(self, result: ToolResult) -> Size:
         """Of the payload alone."""
         text = dumps(result.payload)
-        tokens = await self._kb.count_tokens(text) if result.counted is None else result.counted
+        tokens = await self._kb.count_tokens(text) if result.payload_tokens is None else result.payload_tokens
         return Size(tokens, len(text.encode("utf-8", "replace")))
 
     def _spelled(self, name: str) -> str:
@@ -213,7 +213,7 @@ def _hold(tool: Tool, result: ToolResult, size: Size) -> None:
     Raises:
         WinnowError: OUTPUT_BYTES for an answer that is too large. pydantic's error for another shape is our fault.
     """
-    _hold_size(tool, size, tool.most)
+    _hold_size(tool, size, tool.max_size)
     tool.answer.model_validate({**result.payload, "meta": _SOME_META})
 
 
@@ -223,7 +223,7 @@ def _hold_both(tool: Tool, sent: Size) -> None:
     Raises:
         WinnowError: OUTPUT_BYTES for a text that is much longer than its structure.
     """
-    _hold_size(tool, sent, tool.most + tool.most + _BESIDE)
+    _hold_size(tool, sent, tool.max_size + tool.max_size + _BESIDE)
 
 
 def _hold_size(tool: Tool, size: Size, most: Size) -> None:
@@ -285,7 +285,7 @@ def _failed(tool: Tool, error: WinnowError) -> ToolResult:
 
 def _input_schema(tool: Tool, settings: Settings) -> dict[str, Any]:
     schema = dict(wire_schema(tool.arguments, has_projects=len(settings.reachable) > 1))
-    for name, text in tool.arguments_worded(settings).items():
+    for name, text in tool.describe_arguments(settings).items():
         described = {**schema["properties"][name], "description": spelled(text, settings)}
         schema["properties"] = {**schema["properties"], name: described}
     return schema
@@ -295,7 +295,7 @@ def _on_the_wire(tool: Tool, name: str, settings: Settings) -> WireTool:
     return WireTool(
         name=name,
         title=tool.title,
-        description=spelled(tool.worded(tool.description, settings), settings),
+        description=spelled(tool.fit_description(tool.description, settings), settings),
         input_schema=_input_schema(tool, settings),
         output_schema=dict(answer_schema(tool.answer)) if settings.structured_output_enabled else None,
         annotations=ToolAnnotations(

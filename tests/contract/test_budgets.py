@@ -106,7 +106,7 @@ async def answer(application: Application, tool: str, arguments: Mapping[str, An
     sent = without_meta(payload)
     text = json.dumps(sent, ensure_ascii=False, separators=(",", ":"))
     tokens, size = count_tokens(text), len(text.encode("utf-8", "replace"))
-    most = (2_500, 10_000) if result.is_error else (found.most.tokens, found.most.bytes)
+    most = (2_500, 10_000) if result.is_error else (found.max_size.tokens, found.max_size.bytes)
     assert tokens <= most[0], (tool, tokens)
     assert size <= most[1], (tool, size)
     usage = payload["meta"]["usage"]
@@ -114,8 +114,8 @@ async def answer(application: Application, tool: str, arguments: Mapping[str, An
     assert tokens < usage["tokens"] <= 2 * tokens + META_TOKENS, (tool, tokens, usage)
     assert size < usage["bytes"] <= 2 * size + META_BYTES, (tool, size, usage)
     if not result.is_error:
-        assert usage["tokens"] <= 2 * found.most.tokens + META_TOKENS
-        assert usage["bytes"] <= 2 * found.most.bytes + 8 * 1024
+        assert usage["tokens"] <= 2 * found.max_size.tokens + META_TOKENS
+        assert usage["bytes"] <= 2 * found.max_size.bytes + 8 * 1024
     assert len(json.dumps(payload["meta"])) <= 4_000
     return payload
 
@@ -143,7 +143,7 @@ async def test_a_text_that_is_much_longer_than_its_structure_is_refused(
     result = await dispatcher.call(replace(found, handler=long), {}, f"client {next(_clients)}", _silent)
     assert result.is_error is not is_sent
     usage = result.structured_content["meta"]["usage"]
-    assert usage["tokens"] <= 2 * found.most.tokens + META_TOKENS
+    assert usage["tokens"] <= 2 * found.max_size.tokens + META_TOKENS
     if not is_sent:
         error = result.structured_content["error"]
         assert (error["code"], error["details"]["reason"]) == ("BUDGET_EXCEEDED", "OUTPUT_BYTES")

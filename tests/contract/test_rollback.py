@@ -170,7 +170,7 @@ async def plain_answer(client: Client, name: str, arguments: dict[str, Any], *, 
     payload: dict[str, Any] = json.loads(block.text)
     assert dumps(payload) == block.text
     jsonschema.validate(payload, dict(answer_schema(BY_NAME[name].answer)))
-    assert measure(payload).tokens <= BY_NAME[name].most.tokens + META_TOKENS
+    assert measure(payload).tokens <= BY_NAME[name].max_size.tokens + META_TOKENS
     return payload
 
 

@@ -57,4 +57,4 @@ def _ending(outcome: Outcome) -> Any:
     ],
 )
 def test_the_tool_tells_the_limits_in_force(flags: Mapping[str, Any], told: str) -> None:
-    assert told in TOOL.worded(TOOL.description, load_settings(**flags))
+    assert told in TOOL.fit_description(TOOL.description, load_settings(**flags))

@@ -129,8 +129,8 @@ async def test_a_server_for_scripts_answers_those_and_read_result_and_says_so(ap
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_description_is_short_and_has_its_five_parts(tool: Any) -> None:
     for changed in ({}, {"limits": "strict"}, {"sandbox": "monty"}, {"execute_code": "off"}, {"tools": "code"}):
-        description = tool.worded(tool.description, load_settings(**changed))
-        words = tool.arguments_worded(load_settings(**changed))
+        description = tool.fit_description(tool.description, load_settings(**changed))
+        words = tool.describe_arguments(load_settings(**changed))
         assert max(len(text) for text in (description, *words.values())) <= 1_000
         if not changed and tool.name != "help":  # whose topics have no largest one
             assert [part for part in PARTS if part not in description] == []

@@ -25,5 +25,5 @@ def test_each_ceiling_of_a_script_is_a_setting() -> None:
 
 
 def test_agents_are_told_the_ceilings_in_force() -> None:
-    told = TOOL.worded(TOOL.description, Settings(script_calls=7, script_rows=71, result_tokens=701))
+    told = TOOL.fit_description(TOOL.description, Settings(script_calls=7, script_rows=71, result_tokens=701))
     assert ["7 SDK calls" in told, "71 metadata rows" in told, "701 tokens" in told] == [True] * 3

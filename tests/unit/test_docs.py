@@ -115,7 +115,7 @@ def test_every_shell_example_runs(page: str, example: str, home: Path) -> None:
 def _described() -> Iterator[tuple[str, str]]:
     """What descriptions of arguments end with."""
     for tool in TOOLS:
-        for name, words in tool.arguments_worded(load_settings()).items():
+        for name, words in tool.describe_arguments(load_settings()).items():
             _, found, example = words.partition("Example:\n")
             if found:
                 yield f"{name} of {tool.name}", example

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sandbox.protocol import sizes
 from server.text.columns import columned
 from server.tiers import dumps
-from server.tools.execute_code import without_result
+from server.tools.execute_code import remove_result
 
 RECORDS = [{"id": "a", "score": 1}, {"score": 2, "id": "b"}, {"id": "c", "score": None}]
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text('ab"é', max_size=4)
@@ -59,15 +59,15 @@ def _records(value: Any) -> Any:
     [dumps(RECORDS), json.dumps(RECORDS), json.dumps(RECORDS, indent=2) + "\n", str(RECORDS), f"\n{RECORDS}\n\n"],
 )
 def test_a_result_that_was_printed_as_well_is_told_once(stdout: str) -> None:
-    assert without_result(stdout, RECORDS) == ""
-    assert without_result(f"looking\n{stdout.strip()}\ndone\n", RECORDS) == "looking\ndone\n"
+    assert remove_result(stdout, RECORDS) == ""
+    assert remove_result(f"looking\n{stdout.strip()}\ndone\n", RECORDS) == "looking\ndone\n"
 
 
 @pytest.mark.parametrize(
     ("stdout", "result"), [("3\n1\n", 3), ("", [1]), ("looking\n", None), ("all of it is 7\n", 7), ("a\n", "b")]
 )
 def test_what_only_looks_like_the_result_stays(stdout: str, result: Any) -> None:
-    assert without_result(stdout, result) == stdout
+    assert remove_result(stdout, result) == stdout
 
 
 BULKY = [{"id": n, "title": f"row {n}", "content": "x" * 500} for n in range(90)]

@@ -135,7 +135,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "OPERATIONS",
         "SCRIPT",
     ],
-    "server.tools": ["EARLIER", "TOOLS", "Context", "Tool", "ToolResult"],
+    "server.tools": ["EARLIER_NAMES", "TOOLS", "Context", "Tool", "ToolResult"],
 }
 
 

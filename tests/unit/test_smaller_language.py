@@ -15,10 +15,10 @@ from server.tools.execute_code import _SMALLER_LANGUAGE, DESCRIPTION, TOOL
 
 
 def test_the_description_tells_the_agent_of_the_smaller_language() -> None:
-    told = DESCRIPTION + TOOL.arguments_worded(Settings())["code"]
+    told = DESCRIPTION + TOOL.describe_arguments(Settings())["code"]
     assert [part for part in _SMALLER_LANGUAGE if part not in told] == []
     smaller = Settings(sandbox="monty")
-    worded = TOOL.worded(DESCRIPTION, smaller), TOOL.arguments_worded(smaller)["code"]
+    worded = TOOL.fit_description(DESCRIPTION, smaller), TOOL.describe_arguments(smaller)["code"]
     assert [part for part in _SMALLER_LANGUAGE.values() if part not in "".join(worded)] == []
     assert max(map(len, worded)) <= 1000
 
@@ -37,7 +37,7 @@ def test_its_reference_has_what_it_has_and_says_what_it_has_not() -> None:
 
 
 def test_the_description_stays_where_the_language_is_python() -> None:
-    assert TOOL.worded(DESCRIPTION, load_settings(sandbox="auto")) == DESCRIPTION
+    assert TOOL.fit_description(DESCRIPTION, load_settings(sandbox="auto")) == DESCRIPTION
 
 
 def test_what_runs_scripts_has_one_name_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,9 @@ TEXTS = {
     "instructions without the ladder": instructions(load_settings(kb_v2_enabled=False)),
     "playbook": playbook(),
     **{f"prompt {name}": prompt.text("QUESTION", list(WIRE)) for name, prompt in PROMPTS.items()},
-    **{f"description of {name}": tool.worded(tool.description, Settings()) for name, tool in WIRE.items()},
+    **{
+        f"description of {name}": tool.fit_description(tool.description, Settings()) for name, tool in WIRE.items()
+    },
 }
 
 
