@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from server.graph.extraction.document_extraction import DocumentExtraction, mine
+from server.graph.extraction.document_extraction import DocumentExtraction, extract_document
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
-from server.graph.extraction.resolution import Ledger, facts_of, resolve
-from server.graph.records import DocumentGraph, Edge, Node, check
+from server.graph.extraction.resolution import Ledger, facts_of, resolve_graph
+from server.graph.records import DocumentGraph, Edge, Node, validate_graph
 from server.ids import document_id
 from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument, cleaned
@@ -32,7 +32,7 @@ def read(uri: str, text: str) -> tuple[Document, str]:
 
 def mined(uri: str, text: str, gazetteer: Gazetteer = NO_GAZETTEER) -> DocumentExtraction:
     document, body = read(uri, text)
-    return mine(document, body, chunk(document, body), gazetteer)
+    return extract_document(document, body, chunk(document, body), gazetteer)
 
 
 class Corpus:
@@ -43,11 +43,11 @@ class Corpus:
         ledger = Ledger()
         for one in found:
             ledger.put(facts_of(one))
-        self.graphs: tuple[DocumentGraph, ...] = tuple(resolve(one, ledger) for one in found)
+        self.graphs: tuple[DocumentGraph, ...] = tuple(resolve_graph(one, ledger) for one in found)
         self.warnings = [warning for one in found for warning in one.warnings]
         self.nodes: dict[str, Node] = {}
         for graph in self.graphs:
-            check(graph)
+            validate_graph(graph)
             for node in graph.nodes:
                 self.nodes.setdefault(node.id, node)
 

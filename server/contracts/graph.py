@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, StringConstraints
 
 from server.contracts.base import LISTED, Arguments, ChunkId, CursorText, Label, Limit, Meta, Payload, Scope
 from server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATH_HOPS, MAX_PATHS, PAGE_SIZE, Direction
-from server.graph.records import EVIDENCE, TITLE_CHARS, TYPE_CHARS, EdgeType
+from server.graph.records import MAX_EVIDENCE, TITLE_CHARS, TYPE_CHARS, EdgeType
 from server.graph.records import Label as NodeLabel
 
 MAX_NAMED = 50
@@ -151,7 +151,7 @@ class NodeRow(Payload):
 class _ShownRow(NodeRow):
     """A node with the passages that show it, best first: ids as the ``kb.*`` tools take them."""
 
-    section_ids: list[ChunkId] = Field(max_length=EVIDENCE)
+    section_ids: list[ChunkId] = Field(max_length=MAX_EVIDENCE)
     snippet: Annotated[str, StringConstraints(max_length=SNIPPET_CHARS)] | None = None
 
 
@@ -198,7 +198,7 @@ class PathEdge(Payload):
     direction: Literal["out", "in"] | None = None
     weight: Weight
     confidence: float = Field(ge=0, le=1)
-    section_ids: list[ChunkId] = Field(max_length=EVIDENCE)
+    section_ids: list[ChunkId] = Field(max_length=MAX_EVIDENCE)
 
 
 class PathRow(Payload):

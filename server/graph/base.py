@@ -22,7 +22,7 @@ from server.graph.records import DocumentGraph, Edge, Label, Node
 Scope = frozenset[str] | None
 Types = frozenset[str] | None
 Direction = Literal["out", "in", "both"]
-How = Literal["name", "alias", "prefix"]
+MatchKind = Literal["name", "alias", "prefix"]
 
 MAX_HOPS = 5
 MAX_PATH_HOPS = 6
@@ -50,7 +50,7 @@ _LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 
 
-def hold_limits(**asked: float) -> None:
+def check_limits(**asked: float) -> None:
     """Raise ``WinnowError("INVALID_REQUEST")`` where what is asked for is beyond its bounds."""
     for name, value in asked.items():
         least, most = _LIMITS[name]
@@ -63,7 +63,7 @@ class NodeMatch:
     """A node found by name, and how: it has the name, the name is an alias of it, or it begins with the name."""
 
     node: Node
-    how: How
+    how: MatchKind
 
 
 @dataclass(frozen=True, slots=True)

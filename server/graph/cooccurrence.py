@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.graph.csr_graph import Floats, Ints, concatenate_ranges
-from server.graph.merged_graph import EDGE
-from server.graph.records import DERIVED, EDGE_TYPES, EVIDENCE
+from server.graph.merged_graph import EDGE_DTYPE
+from server.graph.records import DERIVED, EDGE_TYPES, MAX_EVIDENCE
 
 # Seen together once is chance: with pairs that share one chunk, the rarest names would be tied most strongly.
-_LEAST_TOGETHER = 2
+_LEAST_SHARED_CHUNKS = 2
 # Of one chunk the heaviest entities count: 32 make 496 pairs.
-_PER_CHUNK = 32
+_MAX_ENTITIES_PER_CHUNK = 32
 # Edges that one entity keeps, so that no entity becomes a hub by being common.
-_PER_ENTITY = 32
+_MAX_EDGES_PER_ENTITY = 32
 
 
-def together(chunk: Ints, entity: Ints, weight: Floats, chunks: int) -> tuple[NDArray[np.void], Ints]:
+def derive_edges(chunk: Ints, entity: Ints, weight: Floats, chunks: int) -> tuple[NDArray[np.void], Ints]:
     """Edges (see ``parts.EDGE``, source before target) and their evidence, from mentions.
 
     ``chunk``, ``entity`` and ``weight`` are parallel, ids as numbers; ``chunks`` is how many there are in all.
@@ -34,7 +34,7 @@ def together(chunk: Ints, entity: Ints, weight: Floats, chunks: int) -> tuple[ND
     chunk, entity, weight = chunk[once], entity[once], weight[once]
     names, entity = np.unique(entity, return_inverse=True)
     seen = np.bincount(entity, minlength=len(names))
-    pair, where, score = _pairs(chunk, entity, weight, len(names))
+    pair, where, score = _count_pairs(chunk, entity, weight, len(names))
     order = np.lexsort((where, -score, pair))
     pair, where = pair[order], where[order]
     first = np.flatnonzero(np.diff(pair, prepend=-1))
@@ -42,19 +42,19 @@ def together(chunk: Ints, entity: Ints, weight: Floats, chunks: int) -> tuple[ND
     one, other = pair[first] // len(names), pair[first] % len(names)
     least = np.minimum(seen[one], seen[other])
     discount = both / (both + 1) * (least / (least + 1))
-    bits = np.round(np.log2(_rounded(chunks) * both / (seen[one] * seen[other])) * discount, 3)
+    bits = np.round(np.log2(_round_count(chunks) * both / (seen[one] * seen[other])) * discount, 3)
     kept = np.flatnonzero(bits > 0)
-    kept = kept[_strongest_of_both(one[kept], other[kept], bits[kept], both[kept])]
-    edges = np.zeros(len(kept), EDGE)
+    kept = kept[_select_strongest(one[kept], other[kept], bits[kept], both[kept])]
+    edges = np.zeros(len(kept), EDGE_DTYPE)
     edges["source"], edges["target"] = names[one[kept]], names[other[kept]]
     edges["type"] = EDGE_TYPES.index(DERIVED)
     edges["weight"] = bits[kept]
     edges["confidence"] = np.round(both[kept] / least[kept], 3)
-    edges["shown"] = np.minimum(both[kept], EVIDENCE)
+    edges["shown"] = np.minimum(both[kept], MAX_EVIDENCE)
     return edges, where[concatenate_ranges(first[kept], edges["shown"].astype(np.int64))]
 
 
-def _pairs(chunk: Ints, entity: Ints, weight: Floats, names: int) -> tuple[Ints, Ints, Floats]:
+def _count_pairs(chunk: Ints, entity: Ints, weight: Floats, names: int) -> tuple[Ints, Ints, Floats]:
     """Every two entities that share two chunks or more, once for each chunk.
 
     The pair as one number, lesser * names + greater; the chunk; the weight of the lesser mention.
@@ -62,28 +62,28 @@ def _pairs(chunk: Ints, entity: Ints, weight: Floats, names: int) -> tuple[Ints,
     order = np.lexsort((entity, -weight, chunk))
     chunk, entity, weight = chunk[order], entity[order], weight[order]
     start = np.flatnonzero(np.diff(chunk, prepend=-1))
-    length = np.minimum(np.diff(np.append(start, len(chunk))), _PER_CHUNK)
+    length = np.minimum(np.diff(np.append(start, len(chunk))), _MAX_ENTITIES_PER_CHUNK)
     place = concatenate_ranges(start, length)
     chunk, entity, weight = chunk[place], entity[place], weight[place]
-    apart = [_apart(chunk, distance) for distance in range(1, _PER_CHUNK)]
+    apart = [_pairs_at_distance(chunk, distance) for distance in range(1, _MAX_ENTITIES_PER_CHUNK)]
     left = np.concatenate(apart)
     right = np.concatenate([at + distance for distance, at in enumerate(apart, 1)])
     pair = np.minimum(entity[left], entity[right]) * names + np.maximum(entity[left], entity[right])
     _, place, shared = np.unique(pair, return_inverse=True, return_counts=True)
-    kept = np.flatnonzero(shared[place] >= _LEAST_TOGETHER)
+    kept = np.flatnonzero(shared[place] >= _LEAST_SHARED_CHUNKS)
     return pair[kept], chunk[left[kept]], np.minimum(weight[left[kept]], weight[right[kept]])
 
 
-def _apart(chunk: Ints, distance: int) -> Ints:
+def _pairs_at_distance(chunk: Ints, distance: int) -> Ints:
     return np.flatnonzero(chunk[:-distance] == chunk[distance:])
 
 
-def _rounded(count: int) -> int:
+def _round_count(count: int) -> int:
     step: int = 10 ** max(len(str(count)) - 2, 0)
     return round(count / step) * step
 
 
-def _strongest_of_both(one: Ints, other: Ints, bits: Floats, both: Ints) -> Ints:
+def _select_strongest(one: Ints, other: Ints, bits: Floats, both: Ints) -> Ints:
     """The places of the edges that are among the strongest of either end's."""
     places = np.arange(len(one))
     rank = np.zeros(len(one), np.int64)
@@ -93,4 +93,4 @@ def _strongest_of_both(one: Ints, other: Ints, bits: Floats, both: Ints) -> Ints
     length = np.diff(np.append(start, len(order)))
     within = np.arange(len(order)) - np.repeat(start, length)
     np.maximum.at(rank, np.tile(places, 2)[order], within)
-    return np.flatnonzero(rank < _PER_ENTITY)
+    return np.flatnonzero(rank < _MAX_EDGES_PER_ENTITY)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.graph.base import Direction, Types
-from server.graph.records import EDGE_TYPES, Edge, Node, normalised
+from server.graph.records import EDGE_TYPES, Edge, Node, normalise_name
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -82,7 +82,7 @@ class Graph:
     def names(self) -> list[tuple[str, int]]:
         """Every normalised title with the position of its node, sorted; chunks are not found by name."""
         own = [(node.title, position) for position, node in enumerate(self.nodes) if node.label != "Chunk"]
-        return sorted({(normalised(title), position) for title, position in (*own, *self.titles)})
+        return sorted({(normalise_name(title), position) for title, position in (*own, *self.titles)})
 
     @cached_property
     def node_types(self) -> tuple[list[str], Ints]:

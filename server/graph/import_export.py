@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from server.errors import WinnowError
-from server.graph.records import DocumentGraph, Edge, Node, by_document, telling
+from server.graph.records import DocumentGraph, Edge, Node, entity_type_order, group_by_document
 
 Format = Literal["csv", "jsonl"]
 
@@ -62,15 +62,15 @@ class ExportCounts:
     edges: int
 
 
-def write(path: Path, graphs: Iterable[DocumentGraph], format: Format) -> ExportCounts:
+def write_graphs(path: Path, graphs: Iterable[DocumentGraph], format: Format) -> ExportCounts:
     """Write the graphs (by uri): to the folder ``path`` as CSV, or to the file ``path`` as JSON lines."""
     return _write_csv(path, graphs) if format == "csv" else _write_lines(path, graphs)
 
 
-def read(path: Path) -> Iterator[DocumentGraph]:
-    """What ``write`` wrote: a folder of CSV files, or a file of JSON lines.
+def read_graphs(path: Path) -> Iterator[DocumentGraph]:
+    """Read what ``write_graphs`` wrote: a folder of CSV files, or a file of JSON lines.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` that names the place where a file is not what ``write`` writes.
+    Raises ``WinnowError("INVALID_REQUEST")`` that names the file and line that cannot be read.
     """
     return _read_csv(path) if path.is_dir() else _read_lines(path)
 
@@ -85,15 +85,15 @@ def _write_lines(path: Path, graphs: Iterable[DocumentGraph]) -> ExportCounts:
 
 
 def _read_lines(path: Path) -> Iterator[DocumentGraph]:
-    with _opened(path) as file:
+    with _open(path) as file:
         for number, line in enumerate(file, 1):
             try:
                 row = json.loads(line)
-                nodes = tuple([Node(**_converted(one, _FROM_JSON)) for one in row["nodes"]])
-                edges = tuple([Edge(**_converted(one, _FROM_JSON)) for one in row["edges"]])
+                nodes = tuple([Node(**_convert_fields(one, _FROM_JSON)) for one in row["nodes"]])
+                edges = tuple([Edge(**_convert_fields(one, _FROM_JSON)) for one in row["edges"]])
                 graph = DocumentGraph(row["document_id"], nodes, edges)
             except (ValueError, KeyError, TypeError) as error:
-                raise _malformed(path, number, error) from None
+                raise _malformed_error(path, number, error) from None
             yield graph
 
 
@@ -102,64 +102,64 @@ def _write_csv(folder: Path, graphs: Iterable[DocumentGraph]) -> ExportCounts:
     entities: dict[str, Node] = {}
     documents = nodes = edges = 0
     with ExitStack() as stack:
-        node_rows = _writer(stack, folder / NODES, _NODE_COLUMNS)
-        edge_rows = _writer(stack, folder / EDGES, _EDGE_COLUMNS)
+        node_rows = _open_writer(stack, folder / NODES, _NODE_COLUMNS)
+        edge_rows = _open_writer(stack, folder / EDGES, _EDGE_COLUMNS)
         for graph in graphs:
             documents, edges = documents + 1, edges + len(graph.edges)
             for node in graph.nodes:
                 if node.label == "Entity":
-                    entities[node.id] = _shown(entities.get(node.id, node), node)
+                    entities[node.id] = _merge_entities(entities.get(node.id, node), node)
                 else:
                     nodes += 1
-                    node_rows.writerow(_cells(node, _NODE_COLUMNS))
-            edge_rows.writerows(_cells(edge, _EDGE_COLUMNS) for edge in graph.edges)
-        node_rows.writerows(_cells(node, _NODE_COLUMNS) for _, node in sorted(entities.items()))
+                    node_rows.writerow(_cells_of(node, _NODE_COLUMNS))
+            edge_rows.writerows(_cells_of(edge, _EDGE_COLUMNS) for edge in graph.edges)
+        node_rows.writerows(_cells_of(node, _NODE_COLUMNS) for _, node in sorted(entities.items()))
     return ExportCounts(documents, nodes + len(entities), edges)
 
 
 def _read_csv(folder: Path) -> Iterator[DocumentGraph]:
-    nodes = [Node(**row) for row in _rows(folder / NODES, _NODE_COLUMNS)]
-    edges = [Edge(**row) for row in _rows(folder / EDGES, _EDGE_COLUMNS)]
-    return by_document(nodes, edges)
+    nodes = [Node(**row) for row in _read_rows(folder / NODES, _NODE_COLUMNS)]
+    edges = [Edge(**row) for row in _read_rows(folder / EDGES, _EDGE_COLUMNS)]
+    return group_by_document(nodes, edges)
 
 
-def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    with _opened(path) as file:
+def _read_rows(path: Path, columns: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    with _open(path) as file:
         rows = csv.reader(file, strict=True)
         if next(rows, None) != list(columns):
             raise WinnowError("INVALID_REQUEST", f"{path}: its first line must be {','.join(columns)}")
         try:
             for cells in rows:
-                yield _converted(dict(zip(columns.values(), cells, strict=True)), _FROM_CSV)
+                yield _convert_fields(dict(zip(columns.values(), cells, strict=True)), _FROM_CSV)
         except (ValueError, csv.Error) as error:
-            raise _malformed(path, rows.line_num, error) from None
+            raise _malformed_error(path, rows.line_num, error) from None
 
 
-def _converted(row: Mapping[str, Any], by: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
+def _convert_fields(row: Mapping[str, Any], by: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
     return {field: by[field](value) if field in by else value for field, value in row.items()}
 
 
-def _writer(stack: ExitStack, path: Path, columns: Mapping[str, str]) -> Any:
+def _open_writer(stack: ExitStack, path: Path, columns: Mapping[str, str]) -> Any:
     rows = csv.writer(stack.enter_context(path.open("w", encoding="utf-8", newline="")), lineterminator="\n")
     rows.writerow(columns)
     return rows
 
 
-def _cells(record: Node | Edge, columns: Mapping[str, str]) -> Sequence[str | int | float]:
+def _cells_of(record: Node | Edge, columns: Mapping[str, str]) -> Sequence[str | int | float]:
     cells = (getattr(record, field) for field in columns.values())
     return [";".join(cell) if isinstance(cell, tuple) else cell for cell in cells]
 
 
-def _shown(first: Node, other: Node) -> Node:
-    return replace(first, type=min(first.type, other.type, key=telling))
+def _merge_entities(first: Node, other: Node) -> Node:
+    return replace(first, type=min(first.type, other.type, key=entity_type_order))
 
 
-def _opened(path: Path) -> Any:
+def _open(path: Path) -> Any:
     try:
         return path.open(encoding="utf-8", errors="surrogateescape", newline="")
     except OSError as error:
         raise WinnowError("INVALID_REQUEST", f"{path} cannot be read: {error.strerror}") from None
 
 
-def _malformed(path: Path, line: int, error: Exception) -> WinnowError:
+def _malformed_error(path: Path, line: int, error: Exception) -> WinnowError:
     return WinnowError("INVALID_REQUEST", f"{path}, line {line}, is not what winnow graph export writes: {error}")

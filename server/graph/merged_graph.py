@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from server.graph.base import Scope
 from server.graph.csr_graph import EdgeColumns, Flags, Floats, Graph, Ints, concatenate_ranges
-from server.graph.records import EDGE_TYPES, EVIDENCE, DocumentGraph, Edge, Node, by_ends, telling
+from server.graph.records import EDGE_TYPES, MAX_EVIDENCE, DocumentGraph, Edge, Node, edge_order, entity_type_order
 from server.ids import chunk_of_point, point_id
 
 # ``shown`` is how many of the evidence numbers that follow belong to the edge.
-EDGE = np.dtype(
+EDGE_DTYPE = np.dtype(
     [
         ("source", "<i8"),
         ("target", "<i8"),
@@ -30,15 +30,15 @@ EDGE = np.dtype(
     ]
 )
 _CODES = {type: code for code, type in enumerate(EDGE_TYPES)}
-_BY_ALL = -1
+_NO_OWNER = -1
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """What one document contributes: its own ``nodes``, the entities it names, its edges (as ``EDGE`` has them).
+    """The graph of one document in columns: its own ``nodes``, the entities it names, its edges (``EDGE_DTYPE``).
 
-    ``names``, ``titles`` and ``types`` are parallel: an entity's id as a number, what the document calls it, and
-    what it takes it for.
+    ``names``, ``titles`` and ``types`` are parallel: an entity's id as a number, and the title and the type that
+    the document gives it.
     """
 
     document_id: str
@@ -73,7 +73,7 @@ class MergedGraph:
     evidence: Ints
 
 
-def part(graph: DocumentGraph) -> DocumentPart:
+def build_part(graph: DocumentGraph) -> DocumentPart:
     """The graph in columns. Of edges that agree in source, target and type the heavier stays."""
     edges: dict[tuple[str, str, str], Edge] = {}
     for edge in graph.edges:
@@ -100,7 +100,7 @@ def part(graph: DocumentGraph) -> DocumentPart:
         np.array([numbers[node.id] for node in entities], np.int64),
         [node.title for node in entities],
         [node.type for node in entities],
-        np.array(rows, EDGE),
+        np.array(rows, EDGE_DTYPE),
         np.array(evidence, np.int64),
     )
 
@@ -127,58 +127,58 @@ def edge_records(edges: NDArray[np.void], evidence: Ints, document_id: str = "")
 
 
 def document_graph(part: DocumentPart) -> DocumentGraph:
-    """The inverse of ``part``: nodes by id, edges by (source, target, type)."""
+    """The inverse of ``build_part``: nodes by id, edges by (source, target, type)."""
     named = zip(part.names.tolist(), part.types, part.titles, strict=True)
     entities = [Node(chunk_of_point(number), "Entity", type, title) for number, type, title in named]
     nodes = sorted((*part.nodes, *entities), key=lambda node: node.id)
-    edges = sorted(edge_records(part.edges, part.evidence, part.document_id), key=by_ends)
+    edges = sorted(edge_records(part.edges, part.evidence, part.document_id), key=edge_order)
     return DocumentGraph(part.document_id, tuple(nodes), tuple(edges))
 
 
-def whole(parts: Sequence[DocumentPart], derived: NDArray[np.void], evidence: Ints) -> MergedGraph:
+def merge_parts(parts: Sequence[DocumentPart], derived: NDArray[np.void], evidence: Ints) -> MergedGraph:
     """Join the parts of a project, which come by uri."""
     nodes = [node for part in parts for node in part.nodes]
-    titles, title = _coded([title for part in parts for title in part.titles])
-    kinds, kind = _coded([type for part in parts for type in part.types], telling)
+    titles, title = _encode([title for part in parts for title in part.titles])
+    kinds, kind = _encode([type for part in parts for type in part.types], entity_type_order)
     return MergedGraph(
         tuple(part.document_id for part in parts),
         nodes,
         np.array([point_id(node.id) for node in nodes], np.int64),
-        _owners([len(part.nodes) for part in parts]),
+        _repeat_index([len(part.nodes) for part in parts]),
         np.concatenate([np.zeros(0, np.int64), *(part.names for part in parts)]),
-        _owners([len(part.names) for part in parts]),
+        _repeat_index([len(part.names) for part in parts]),
         titles,
         title,
         kinds,
         kind,
         np.concatenate([*(part.edges for part in parts), derived]),
-        np.append(_owners([len(part.edges) for part in parts]), np.full(len(derived), _BY_ALL)),
+        np.append(_repeat_index([len(part.edges) for part in parts]), np.full(len(derived), _NO_OWNER)),
         np.concatenate([*(part.evidence for part in parts), evidence]),
     )
 
 
-def derived(all: MergedGraph, edges: NDArray[np.void], evidence: Ints) -> MergedGraph:
+def replace_derived_edges(all: MergedGraph, edges: NDArray[np.void], evidence: Ints) -> MergedGraph:
     """The same with these derived edges in the place of those that were there."""
-    said = np.count_nonzero(all.edge_of != _BY_ALL)
+    said = np.count_nonzero(all.edge_of != _NO_OWNER)
     shown = int(all.edges["shown"][:said].sum(dtype=np.int64))
     return replace(
         all,
         edges=np.concatenate([all.edges[:said], edges]),
-        edge_of=np.append(all.edge_of[:said], np.full(len(edges), _BY_ALL)),
+        edge_of=np.append(all.edge_of[:said], np.full(len(edges), _NO_OWNER)),
         evidence=np.concatenate([all.evidence[:shown], evidence]),
     )
 
 
-def seen(all: MergedGraph, scope: Scope) -> Graph:
+def build_view(all: MergedGraph, scope: Scope) -> Graph:
     """The graph as a caller with this scope sees it: see ``server.graph.base`` for the rules."""
     admitted = np.array([scope is None or id in scope for id in all.documents], np.bool_)
-    given = _contributed(all, admitted)
-    edges = _columns(all, admitted, given, scope is None)
+    given = _select_contributed(all, admitted)
+    edges = _select_edges(all, admitted, given, scope is None)
     there = ~given.entity
     there[edges.source] = there[edges.target] = True
     renumbered = np.cumsum(there) - 1
     return Graph(
-        _nodes(all, given, there),
+        _build_nodes(all, given, there),
         replace(
             edges,
             source=renumbered[edges.source],
@@ -186,7 +186,7 @@ def seen(all: MergedGraph, scope: Scope) -> Graph:
             evidence=renumbered[edges.evidence],
         ),
         all.documents,
-        _other_titles(all, given, there, renumbered),
+        _find_other_titles(all, given, there, renumbered),
     )
 
 
@@ -207,8 +207,8 @@ class _Contributed:
     chunk: Flags
 
 
-def _contributed(all: MergedGraph, admitted: Flags) -> _Contributed:
-    own, named = _rows_of(admitted, all.node_of), _rows_of(admitted, all.name_of)
+def _select_contributed(all: MergedGraph, admitted: Flags) -> _Contributed:
+    own, named = _select_rows(admitted, all.node_of), _select_rows(admitted, all.name_of)
     rows = np.concatenate([all.numbers[own], all.names[named]])
     numbers, first, place = np.unique(rows, return_index=True, return_inverse=True)
     chunk = np.zeros(len(numbers), np.bool_)
@@ -216,7 +216,7 @@ def _contributed(all: MergedGraph, admitted: Flags) -> _Contributed:
     return _Contributed(own, named, numbers, place, first, first >= len(own), chunk)
 
 
-def _nodes(all: MergedGraph, given: _Contributed, there: Flags) -> list[Node]:
+def _build_nodes(all: MergedGraph, given: _Contributed, there: Flags) -> list[Node]:
     """Every node that is there; an entity as the first document calls it, and of the most telling kind of all."""
     kind = np.full(len(given.numbers), len(all.kinds))
     np.minimum.at(kind, given.place[len(given.own) :], all.kind[given.named])
@@ -231,7 +231,9 @@ def _nodes(all: MergedGraph, given: _Contributed, there: Flags) -> list[Node]:
     return nodes
 
 
-def _other_titles(all: MergedGraph, given: _Contributed, there: Flags, renumbered: Ints) -> list[tuple[str, int]]:
+def _find_other_titles(
+    all: MergedGraph, given: _Contributed, there: Flags, renumbered: Ints
+) -> list[tuple[str, int]]:
     """What entities are called by documents that come later, with their positions."""
     place = given.place[len(given.own) :]
     title = all.title[given.named]
@@ -240,45 +242,45 @@ def _other_titles(all: MergedGraph, given: _Contributed, there: Flags, renumbere
     return [(all.titles[title[row]], int(renumbered[place[row]])) for row in other.tolist()]
 
 
-def _coded(texts: Sequence[str], order: Callable[[str], Any] | None = None) -> tuple[list[str], Ints]:
+def _encode(texts: Sequence[str], order: Callable[[str], Any] | None = None) -> tuple[list[str], Ints]:
     """The texts that occur, sorted, and the place of each of ``texts`` among them."""
     distinct = sorted(set(texts), key=order)
     place = {text: at for at, text in enumerate(distinct)}
     return distinct, np.array(list(map(place.__getitem__, texts)), np.int64)
 
 
-def _owners(lengths: Sequence[int]) -> Ints:
+def _repeat_index(lengths: Sequence[int]) -> Ints:
     return np.repeat(np.arange(len(lengths)), np.array(lengths, np.int64))
 
 
-def _rows_of(admitted: Flags, owner: Ints) -> Ints:
+def _select_rows(admitted: Flags, owner: Ints) -> Ints:
     return np.flatnonzero(admitted[owner]) if len(owner) else np.zeros(0, np.int64)
 
 
-def _columns(all: MergedGraph, admitted: Flags, given: _Contributed, everything: bool) -> EdgeColumns:
+def _select_edges(all: MergedGraph, admitted: Flags, given: _Contributed, everything: bool) -> EdgeColumns:
     """The edges in scope between nodes in scope, with the evidence that is; equal ones merged."""
     numbers = given.numbers
     shown = all.edges["shown"].astype(np.int64)
-    chunks, known = _places(numbers, all.evidence)
+    chunks, known = _locate(numbers, all.evidence)
     if len(numbers):
         known &= given.chunk[chunks]
     known_before = np.append(0, np.cumsum(known))
     last = np.cumsum(shown)
     proven = known_before[last] - known_before[last - shown]
-    source, source_known = _places(numbers, all.edges["source"])
-    target, target_known = _places(numbers, all.edges["target"])
-    by_all = all.edge_of == _BY_ALL
+    source, source_known = _locate(numbers, all.edges["source"])
+    target, target_known = _locate(numbers, all.edges["target"])
+    by_all = all.edge_of == _NO_OWNER
     in_scope = np.append(admitted, False)[all.edge_of] | (by_all & (everything | (proven > 0)))
     kept = np.flatnonzero(in_scope & source_known & target_known)
-    kept = kept[_by_ends(source[kept], target[kept], all.edges[kept])]
+    kept = kept[_edge_sort_order(source[kept], target[kept], all.edges[kept])]
     edges, owner = all.edges[kept], all.edge_of[kept]
     source, target, proven = source[kept], target[kept], proven[kept]
     start = known_before[last[kept] - shown[kept]]
     evidence = chunks[known][concatenate_ranges(start, proven)]
-    return _merged(edges, source, target, owner, evidence, proven)
+    return _merge_edges(edges, source, target, owner, evidence, proven)
 
 
-def _by_ends(source: Ints, target: Ints, edges: NDArray[np.void]) -> Ints:
+def _edge_sort_order(source: Ints, target: Ints, edges: NDArray[np.void]) -> Ints:
     """The order by (source, target, type), the heavier first; among equals they stay in the order of documents."""
     size = int(max(np.max(source, initial=0), np.max(target, initial=0))) + 1
     key = (source * size + target) * len(EDGE_TYPES) + edges["type"]
@@ -288,7 +290,7 @@ def _by_ends(source: Ints, target: Ints, edges: NDArray[np.void]) -> Ints:
     return order
 
 
-def _merged(
+def _merge_edges(
     edges: NDArray[np.void], source: Ints, target: Ints, owner: Ints, evidence: Ints, proven: Ints
 ) -> EdgeColumns:
     """Edges in order of (source, target, type, -weight), those that agree in the first three made one."""
@@ -304,20 +306,20 @@ def _merged(
     least, most = np.minimum.reduceat(owner, first), np.maximum.reduceat(owner, first)
     before = np.append(0, np.cumsum(proven))
     start = before[first]
-    length = np.minimum(before[np.append(first[1:], len(edges))] - start, EVIDENCE)
+    length = np.minimum(before[np.append(first[1:], len(edges))] - start, MAX_EVIDENCE)
     return EdgeColumns(
         source[first],
         target[first],
         type[first],
         edges["weight"][first],
         np.maximum.reduceat(edges["confidence"], first),
-        np.where(least == most, least, _BY_ALL),
+        np.where(least == most, least, _NO_OWNER),
         evidence[concatenate_ranges(start, length)],
         np.append(0, np.cumsum(length)),
     )
 
 
-def _places(numbers: Ints, wanted: Ints) -> tuple[Ints, Flags]:
+def _locate(numbers: Ints, wanted: Ints) -> tuple[Ints, Flags]:
     """Where each wanted number is among the sorted ``numbers`` (anywhere, if it is not), and whether it is."""
     place = np.searchsorted(numbers, wanted)
     if not len(numbers):
@@ -326,7 +328,7 @@ def _places(numbers: Ints, wanted: Ints) -> tuple[Ints, Flags]:
     return place, numbers[place] == wanted
 
 
-def mentions(all: MergedGraph) -> tuple[Ints, Ints, Floats, int]:
+def read_mentions(all: MergedGraph) -> tuple[Ints, Ints, Floats, int]:
     """Every mention by a chunk, parallel: the chunk, the entity, the weight; and how many chunks there are."""
     chunks = np.unique(all.numbers[[node.label == "Chunk" for node in all.nodes]])
     said = all.edges[(all.edges["type"] == _CODES["MENTIONS"]) & np.isin(all.edges["source"], chunks)]

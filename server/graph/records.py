@@ -61,7 +61,7 @@ TITLE_CHARS = 200
 # A path below the ingested folder; file systems allow 4,096 bytes for all of it.
 ANCHOR_CHARS = 4096
 TYPE_CHARS = 40
-EVIDENCE = 8
+MAX_EVIDENCE = 8
 _PRIORITY: Mapping[str, int] = MappingProxyType({type: rank for rank, type in enumerate(ENTITY_TYPES, 1)})
 # Control characters, and halves of characters that UTF-8 cannot hold.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -121,7 +121,7 @@ class DocumentGraph:
     edges: tuple[Edge, ...]
 
 
-def normalised(name: str) -> str:
+def normalise_name(name: str) -> str:
     r"""The form under which names are the same: compatibility forms, case and runs of spaces do not count.
 
     >>> normalised("  Config\u00a0 Map ")
@@ -130,33 +130,35 @@ def normalised(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def telling(type: str) -> tuple[int, str]:
+def entity_type_order(type: str) -> tuple[int, str]:
     """Sorts the types that documents give one entity: the least is what it is taken for."""
     return _PRIORITY.get(type, 0), type
 
 
-def by_ends(edge: Edge) -> tuple[str, str, int]:
+def edge_order(edge: Edge) -> tuple[str, str, int]:
     """Sorts edges by source, target and type."""
     return edge.source, edge.target, EDGE_TYPES.index(edge.type)
 
 
-def check(graph: DocumentGraph) -> None:
+def validate_graph(graph: DocumentGraph) -> None:
     """Raise ``WinnowError("INVALID_REQUEST")`` where a record breaks a rule of this module."""
     own = {node.document_id for node in graph.nodes if node.label != "Entity"}
     everybody = {node.document_id for node in graph.nodes if node.label == "Entity"}
-    _hold("document_id of a graph", _id, {graph.document_id})
-    _hold("document_id of a node", {graph.document_id}.__contains__, own)
-    _hold("document_id of an entity", {""}.__contains__, everybody)
-    _hold("document_id of an edge", {graph.document_id}.__contains__, {edge.document_id for edge in graph.edges})
+    _require("document_id of a graph", _is_id, {graph.document_id})
+    _require("document_id of a node", {graph.document_id}.__contains__, own)
+    _require("document_id of an entity", {""}.__contains__, everybody)
+    _require(
+        "document_id of an edge", {graph.document_id}.__contains__, {edge.document_id for edge in graph.edges}
+    )
     ends = {end for edge in graph.edges for end in (edge.source, edge.target, *edge.evidence)}
-    _hold("id of a node, an end or an evidence of an edge", _id, ends.union(node.id for node in graph.nodes))
+    _require("id of a node, an end or an evidence of an edge", _is_id, ends.union(node.id for node in graph.nodes))
     for name, rule in _NODE_RULES.items():
-        _hold(f"{name} of a node", rule, set(map(attrgetter(name), graph.nodes)))
+        _require(f"{name} of a node", rule, set(map(attrgetter(name), graph.nodes)))
     for name, rule in _EDGE_RULES.items():
-        _hold(f"{name} of an edge", rule, set(map(attrgetter(name), graph.edges)))
+        _require(f"{name} of an edge", rule, set(map(attrgetter(name), graph.edges)))
 
 
-def by_document(nodes: Iterable[Node], edges: Iterable[Edge]) -> Iterator[DocumentGraph]:
+def group_by_document(nodes: Iterable[Node], edges: Iterable[Edge]) -> Iterator[DocumentGraph]:
     """A flat list of nodes and edges as graphs of documents, in the order of their document ids.
 
     Edges that no document says are left out: a store derives them itself.
@@ -184,11 +186,11 @@ def is_text(text: Any, most: int) -> bool:
     return isinstance(text, str) and len(text) <= most and not _UNPRINTABLE.search(text)
 
 
-def _count(number: Any) -> bool:
+def _is_count(number: Any) -> bool:
     return isinstance(number, int) and 0 <= number <= _LARGEST_COUNT
 
 
-def _id(id: Any) -> bool:
+def _is_id(id: Any) -> bool:
     return isinstance(id, str) and is_chunk_id(id)
 
 
@@ -198,8 +200,8 @@ _NODE_RULES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "label": lambda label: label in LABELS,
         "type": lambda type: is_text(type, TYPE_CHARS) and bool(type.strip()),
         "title": lambda title: is_text(title, TITLE_CHARS),
-        "level": _count,
-        "tokens": _count,
+        "level": _is_count,
+        "tokens": _is_count,
         "doc_tag": lambda tag: is_text(tag, ANCHOR_CHARS),
         "anchor": lambda anchor: is_text(anchor, ANCHOR_CHARS),
     }
@@ -209,12 +211,12 @@ _EDGE_RULES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "type": lambda type: type in EDGE_TYPES and type != DERIVED,
         "weight": lambda weight: math.isfinite(weight) and weight >= 0,
         "confidence": lambda confidence: 0 <= confidence <= 1,
-        "evidence": lambda ids: isinstance(ids, tuple) and len(ids) <= EVIDENCE,
+        "evidence": lambda ids: isinstance(ids, tuple) and len(ids) <= MAX_EVIDENCE,
     }
 )
 
 
-def _hold(what: str, rule: Callable[[Any], bool], values: Iterable[Any]) -> None:
+def _require(what: str, rule: Callable[[Any], bool], values: Iterable[Any]) -> None:
     for value in values:
         if not rule(value):
             shown = _UNPRINTABLE.sub("?", str(value)[:40])

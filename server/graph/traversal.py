@@ -22,7 +22,7 @@ from server.graph.base import (
     Types,
 )
 from server.graph.csr_graph import Graph, Ints
-from server.graph.records import EDGE_TYPES, LABELS, TITLE_CHARS, Edge, is_text, normalised
+from server.graph.records import EDGE_TYPES, LABELS, TITLE_CHARS, Edge, is_text, normalise_name
 from server.runtime.deadlines import check
 
 
@@ -112,7 +112,7 @@ def _edges_among(graph: Graph, nodes: Ints, types: Types) -> tuple[tuple[Edge, .
 
 def find(graph: Graph, name: str, types: Types, limit: int) -> list[NodeMatch]:
     """See ``GraphStore.find``."""
-    wanted = normalised(name) if is_text(name, TITLE_CHARS) else ""
+    wanted = normalise_name(name) if is_text(name, TITLE_CHARS) else ""
     if not wanted:
         return []
     prefixed = _names_with_prefix(graph, wanted)

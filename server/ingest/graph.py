@@ -25,9 +25,9 @@ from typing import Protocol
 
 from server.backends.base import DocumentStore
 from server.graph.base import GraphStore
-from server.graph.extraction.document_extraction import DocumentExtraction, PageIdentity, mine
+from server.graph.extraction.document_extraction import DocumentExtraction, PageIdentity, extract_document
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
-from server.graph.extraction.resolution import DocumentFacts, Ledger, facts_of, resolve
+from server.graph.extraction.resolution import DocumentFacts, Ledger, facts_of, resolve_graph
 from server.graph.records import DocumentGraph
 from server.models import Chunk, Document
 
@@ -91,7 +91,7 @@ class GraphRun:
     def mine(self, document: Document, text: str, chunks: Sequence[Chunk]) -> None:
         """Take from a document what can be taken before the others are known."""
         if self._size < _KEPT:
-            mined = mine(document, text, chunks, self.graphing.gazetteer)
+            mined = extract_document(document, text, chunks, self.graphing.gazetteer)
             size = len(mined.namings) + len(mined.references) + len(mined.nodes)
             if self._size + size <= _KEPT:
                 self._size += size
@@ -138,7 +138,7 @@ class GraphRun:
             store.apply(self.project, deleted=gone)
         some: list[DocumentGraph] = []
         for id in documents:
-            some.append(resolve(reader.mined(id), ledger))
+            some.append(resolve_graph(reader.mined(id), ledger))
             if len(some) == _AT_ONCE or sum(len(one.nodes) + len(one.edges) for one in some) >= _PARTS_AT_ONCE:
                 store.apply(self.project, some)
                 some = []
@@ -167,7 +167,7 @@ class _Reader:
         stamp, mined = self.kept.get(id, ("", None))
         if mined is None or stamp != self.stamps[id]:
             document, text = self._document(id), self.catalogue.text(id, self.project) or ""
-            mined = mine(document, text, self.catalogue.chunks(id, self.project), self.gazetteer)
+            mined = extract_document(document, text, self.catalogue.chunks(id, self.project), self.gazetteer)
         self.warnings |= dict.fromkeys(mined.warnings)
         return mined
 

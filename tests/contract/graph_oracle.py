@@ -27,13 +27,13 @@ from server.graph.base import (
 )
 from server.graph.records import (
     EDGE_TYPES,
-    EVIDENCE,
     LABELS,
+    MAX_EVIDENCE,
     DocumentGraph,
     Edge,
     Node,
-    normalised,
-    telling,
+    entity_type_order,
+    normalise_name,
 )
 
 Key = tuple[str, str, str]
@@ -66,7 +66,7 @@ class Oracle:
         )
 
     def find(self, name: str, types: Types, limit: int) -> list[NodeMatch]:
-        wanted = normalised(name)
+        wanted = normalise_name(name)
         if not wanted:
             return []
         named = {id: title for title, id in self.titles if title.startswith(wanted)}
@@ -211,7 +211,7 @@ def oracle(graphs: Sequence[DocumentGraph], scope: Scope) -> Oracle:
     edges = {key: _merged(same, chunks) for key, same in merged.items()}
     touched = {end for source, target, _ in edges for end in (source, target)}
     nodes = {id: _resolved(those) for id, those in given.items() if those[0].label != "Entity" or id in touched}
-    titles = {(normalised(n.title), n.id) for id in nodes for n in given[id] if n.label != "Chunk"}
+    titles = {(normalise_name(n.title), n.id) for id in nodes for n in given[id] if n.label != "Chunk"}
     return Oracle(nodes, edges, frozenset(titles))
 
 
@@ -242,7 +242,7 @@ def derived(graphs: Sequence[DocumentGraph]) -> list[Edge]:
                 key=lambda chunk, one=one, other=other: (-min(weights[chunk, one], weights[chunk, other]), chunk)
             )
             sure = round(len(where) / least, 3)
-            found.append(Edge(one, other, "CO_OCCURS", bits, sure, tuple(where[:EVIDENCE])))
+            found.append(Edge(one, other, "CO_OCCURS", bits, sure, tuple(where[:MAX_EVIDENCE])))
     return found
 
 
@@ -267,13 +267,13 @@ def _merged(same: Sequence[Edge], chunks: set[str]) -> Edge:
     return replace(
         heavier[0],
         confidence=max(edge.confidence for edge in same),
-        evidence=tuple(shown[:EVIDENCE]),
+        evidence=tuple(shown[:MAX_EVIDENCE]),
         document_id=says.pop() if len(says) == 1 else "",
     )
 
 
 def _resolved(given: Sequence[Node]) -> Node:
-    return replace(given[0], type=min((node.type for node in given), key=telling))
+    return replace(given[0], type=min((node.type for node in given), key=entity_type_order))
 
 
 def _is_of(edge: Edge, types: Types) -> bool:

@@ -20,7 +20,7 @@ from server.backends.graphs.neo4j import Neo4jGraph
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.errors import WinnowError
 from server.graph.base import Degree, GraphStore, NodeRank
-from server.graph.records import DocumentGraph, Edge, Node, by_document, normalised
+from server.graph.records import DocumentGraph, Edge, Node, group_by_document, normalise_name
 from server.ids import chunk_id, document_id, entity_id
 from tests.contract import graph_worlds as worlds
 from tests.contract.graph_oracle import Oracle, oracle
@@ -174,7 +174,7 @@ def test_what_one_store_exports_the_other_takes_for_the_same_graph(
     assert list(neo4j.export(COPY)) == exported
     assert neo4j.counts(COPY) == embedded.counts(P)
     everything = {node.id: node for graph in graphs for node in graph.nodes}.values()
-    flat = by_document(everything, [edge for graph in graphs for edge in graph.edges])
+    flat = group_by_document(everything, [edge for graph in graphs for edge in graph.edges])
     assert {graph.document_id: graph.edges for graph in flat} == {
         graph.document_id: graph.edges for graph in graphs
     }
@@ -199,7 +199,7 @@ def chunk(uri: str, number: int) -> str:
 
 
 def entity(title: str, type: str = "term") -> Node:
-    return Node(entity_id(P, normalised(title)), "Entity", type, title)
+    return Node(entity_id(P, normalise_name(title)), "Entity", type, title)
 
 
 def mention(uri: str, number: int, what: Node, weight: float = 1.0) -> Edge:

@@ -21,7 +21,7 @@ from server.app import Application, running
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.contracts import flat_schema
 from server.errors import WinnowError
-from server.graph.records import DocumentGraph, Edge, Node, normalised
+from server.graph.records import DocumentGraph, Edge, Node, normalise_name
 from server.ids import entity_id, section_id
 from server.ingest.pipeline import Target, ingest_paths
 from server.models import Chunk, Document
@@ -74,7 +74,7 @@ HOSTILE = "x') MATCH (n) DETACH DELETE n //"
 
 
 def entity(project: str, name: str, kind: str) -> Node:
-    return Node(entity_id(project, normalised(name)), "Entity", kind, name)
+    return Node(entity_id(project, normalise_name(name)), "Entity", kind, name)
 
 
 def graph_of(document: Document, chunks: Sequence[Chunk]) -> DocumentGraph:
@@ -196,7 +196,7 @@ def titles(payload: Mapping[str, Any]) -> list[str]:
 
 
 def name_of(name: str) -> str:
-    return entity_id("notes", normalised(name))
+    return entity_id("notes", normalise_name(name))
 
 
 # --- what is listed ----------------------------------------------------------------------------------------------

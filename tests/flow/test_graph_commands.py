@@ -19,7 +19,7 @@ from server.commands.graph import app
 from server.commands.graph.drawing import page, svg
 from server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
 from server.commands.ingest import app as ingest
-from server.graph.import_export import NODES, read, write
+from server.graph.import_export import NODES, read_graphs, write_graphs
 from server.graph.records import EDGE_TYPES, LABELS, Node
 from server.ids import chunk_id
 from server.retrieval.graph import reached
@@ -198,13 +198,13 @@ def seen(store: SqliteGraph, project: str) -> Any:
 def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, made: Any) -> None:
     """JSON lines keep every word; CSV keeps what is shown."""
     folder = tmp_path_factory.mktemp("exchange")
-    write(folder / "lines", made, "jsonl")
-    assert list(read(folder / "lines")) == made
+    write_graphs(folder / "lines", made, "jsonl")
+    assert list(read_graphs(folder / "lines")) == made
     with embedded(folder / "one.sqlite3") as one, embedded(folder / "other.sqlite3") as other:
         one.apply(PROJECT, made)
         one.derive(PROJECT)
-        write(folder / "csv", one.export(PROJECT), "csv")
-        other.apply(PROJECT, list(read(folder / "csv")))
+        write_graphs(folder / "csv", one.export(PROJECT), "csv")
+        other.apply(PROJECT, list(read_graphs(folder / "csv")))
         other.derive(PROJECT)
         assert seen(other, PROJECT) == seen(one, PROJECT)
         assert reached(other, PROJECT, {}, None, 5) is None

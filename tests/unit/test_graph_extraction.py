@@ -11,14 +11,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from server.graph.extraction.document_extraction import mine
+from server.graph.extraction.document_extraction import extract_document
 from server.graph.extraction.gazetteer import NO_GAZETTEER
-from server.graph.extraction.name_candidates import candidates
-from server.graph.extraction.names import normal
-from server.graph.extraction.prose import GAP, taken_apart
-from server.graph.extraction.resolution import Ledger, ProjectFacts, extract, facts_of, resolve
+from server.graph.extraction.name_candidates import find_candidates
+from server.graph.extraction.names import entity_key
+from server.graph.extraction.prose import GAP, parse_prose
+from server.graph.extraction.resolution import Ledger, ProjectFacts, build_document_graph, facts_of, resolve_graph
 from server.graph.extraction.rules import CONFIDENCE, Rule
-from server.graph.records import DocumentGraph, check
+from server.graph.records import DocumentGraph, validate_graph
 from server.ingest.chunking import chunk
 from server.models import Document, DocumentType
 from tests.graphs import Corpus, mined, read
@@ -55,7 +55,7 @@ def test_a_section_within_a_larger_chunk_is_a_node_and_shows_that_chunk() -> Non
 def test_chunks_follow_each_other_in_reading_order() -> None:
     document, text = read("guide.md", f"# Guide\n\n{LONG}\n\n## Setup\n\n{LONG}")
     chunks = chunk(document, text)
-    graph = extract(document, text, chunks, ProjectFacts())
+    graph = build_document_graph(document, text, chunks, ProjectFacts())
     assert [(edge.source, edge.target) for edge in graph.edges if edge.type == "NEXT"] == [
         (one.id, other.id) for one, other in pairwise(chunks)
     ]
@@ -142,7 +142,7 @@ TYPES = st.sampled_from(["markdown", "text", "html", "rst", "code", "record"])
 
 def graph_of(text: str, type: DocumentType, uri: str = "a.py") -> DocumentGraph:
     document = Document("0" * 12, "p", uri, "/docs", "Title", type, "")
-    return extract(document, text, chunk(document, text), ProjectFacts())
+    return build_document_graph(document, text, chunk(document, text), ProjectFacts())
 
 
 @example("\0[a](\0)\0`\0`", "markdown")
@@ -150,7 +150,7 @@ def graph_of(text: str, type: DocumentType, uri: str = "a.py") -> DocumentGraph:
 @given(TEXTS, TYPES)
 def test_any_text_has_a_graph_that_keeps_the_rules_and_is_the_same_again(text: str, type: DocumentType) -> None:
     graph = graph_of(text, type)
-    check(graph)
+    validate_graph(graph)
     assert graph == graph_of(text, type)
     ids = [node.id for node in graph.nodes]
     assert len(set(ids)) == len(ids)
@@ -162,12 +162,16 @@ def test_any_text_has_a_graph_that_keeps_the_rules_and_is_the_same_again(text: s
 @settings(deadline=None, max_examples=150)
 @given(TEXTS)
 def test_prose_keeps_every_offset_and_candidates_stand_where_they_say(text: str) -> None:
-    prose = taken_apart(text)
+    prose = parse_prose(text)
     assert len(prose.text) == len(text)
     kept = [(one, other) for one, other in zip(prose.text, text, strict=True) if one != GAP]
     assert [one for one, _ in kept] == [" " if other == GAP else other for _, other in kept]
-    spans = [one for one in candidates(prose) if one.rule in ("capitalised", "acronym", "identifier", "code span")]
-    assert [one.key for one in spans] == [normal(text[one.start : one.end].removesuffix("()")) for one in spans]
+    spans = [
+        one for one in find_candidates(prose) if one.rule in ("capitalised", "acronym", "identifier", "code span")
+    ]
+    assert [one.key for one in spans] == [
+        entity_key(text[one.start : one.end].removesuffix("()")) for one in spans
+    ]
 
 
 @settings(deadline=None, max_examples=60)
@@ -178,7 +182,7 @@ def test_a_chunk_that_mentions_a_name_shows_it(text: str) -> None:
     chunks = {one.id: one for one in chunk(document, body)}
     ledger = Ledger()
     ledger.put(facts_of(mined("b.md", "# Apache Kafka\n\nwords")))
-    graph = resolve(mine(document, body, tuple(chunks.values()), NO_GAZETTEER), ledger)
+    graph = resolve_graph(extract_document(document, body, tuple(chunks.values()), NO_GAZETTEER), ledger)
     (kafka,) = [node.id for node in graph.nodes if node.title == "Apache Kafka"] or [""]
     told = [chunks[edge.source].text for edge in graph.edges if (edge.type, edge.target) == ("MENTIONS", kafka)]
     assert [one for one in told if "Apache Kafka" not in one] == []
@@ -223,7 +227,7 @@ def test_text_that_is_all_openings_takes_no_longer_than_its_length(piece: str) -
     """At this size whatever is not linear takes longer than a test may."""
     text = piece * (60_000 // len(piece))
     document = Document("0" * 12, "p", "a.md", "/docs", "Title", "markdown", "")
-    check(resolve(mine(document, text, (), NO_GAZETTEER), Ledger()))
+    validate_graph(resolve_graph(extract_document(document, text, (), NO_GAZETTEER), Ledger()))
 
 
 # --- a project that changes
@@ -267,9 +271,9 @@ def test_a_project_that_was_changed_step_by_step_is_as_if_made_at_once(
             one = mined(uri, text)
             minings[one.page.id] = one
             changed = ledger.put(facts_of(one))
-            graphs[one.page.id] = resolve(one, ledger)
+            graphs[one.page.id] = resolve_graph(one, ledger)
         for id in ledger.concerned(changed):
-            graphs[id] = resolve(minings[id], ledger)
+            graphs[id] = resolve_graph(minings[id], ledger)
     assert set(graphs.values()) == set(Corpus(held).graphs)
 
 
@@ -295,4 +299,4 @@ def test_a_page_of_that_title_concerns_those_who_use_the_name_as_another_one() -
     ledger.put(facts_of(alias))
     titled = mined("b.md", "# Door\n\nWords.")
     assert ledger.concerned(ledger.put(facts_of(titled))) - {titled.page.id} == {alias.page.id}
-    assert "Door" in {node.title for node in resolve(alias, ledger).nodes}
+    assert "Door" in {node.title for node in resolve_graph(alias, ledger).nodes}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server.errors import WinnowError
-from server.graph.extraction.gazetteer import NO_GAZETTEER, parsed, read_gazetteer
+from server.graph.extraction.gazetteer import NO_GAZETTEER, parse_gazetteer, read_gazetteer
 from tests.graphs import Corpus
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def test_names_are_found_whole_whatever_their_case_and_the_longest_first() -> No
     text = (
         "The ACME gateway by acme; acmes and gateway are none. Tickets OPS-1, OPS-22. 行こう東京タワーへ。 AGW-123"
     )
-    found, slow = parsed(ENTITIES).find(text)
+    found, slow = parse_gazetteer(ENTITIES).find(text)
     assert sorted((text[one.start : one.end], one.entry.name, one.entry.type) for one in found) == [
         ("ACME gateway", "Acme Gateway", "product"),
         ("AGW", "Acme Gateway", "product"),
@@ -50,7 +50,7 @@ def test_names_are_found_whole_whatever_their_case_and_the_longest_first() -> No
 
 
 def test_one_mention_makes_an_entity_and_an_alias_leads_to_it() -> None:
-    corpus = Corpus({"a.md": "# A\n\nAsk the Gateway of Acme, or c++/gate, or OPS-7."}, parsed(ENTITIES))
+    corpus = Corpus({"a.md": "# A\n\nAsk the Gateway of Acme, or c++/gate, or OPS-7."}, parse_gazetteer(ENTITIES))
     assert corpus.told("MENTIONS") == {("¶A", "Acme Gateway"), ("¶A", "OPS-7")}
     assert corpus.told("ALIAS_OF") == {("the gateway of Acme", "Acme Gateway"), ("C++/gate", "Acme Gateway")}
     assert {title: corpus.types()[title] for title in ("Acme Gateway", "OPS-7")} == {
@@ -60,18 +60,22 @@ def test_one_mention_makes_an_entity_and_an_alias_leads_to_it() -> None:
 
 
 def test_the_users_type_counts_more_than_what_else_a_document_makes_of_a_name() -> None:
-    corpus = Corpus({"a.md": "---\ntitle: Acme\ntags: [acme]\n---\n\nThe ACME gateway of Acme."}, parsed(ENTITIES))
+    corpus = Corpus(
+        {"a.md": "---\ntitle: Acme\ntags: [acme]\n---\n\nThe ACME gateway of Acme."}, parse_gazetteer(ENTITIES)
+    )
     assert corpus.types() == {"Acme": "vendor", "Acme Gateway": "product"}
 
 
 def test_a_user_means_code_too() -> None:
-    corpus = Corpus({"a.md": "# A\n\n```\nagw --start\n```\n", "b.py": "# see OPS-9\nx = 1\n"}, parsed(ENTITIES))
+    corpus = Corpus(
+        {"a.md": "# A\n\n```\nagw --start\n```\n", "b.py": "# see OPS-9\nx = 1\n"}, parse_gazetteer(ENTITIES)
+    )
     assert corpus.targets("MENTIONS") == {"Acme Gateway", "OPS-9"}
 
 
 def test_a_pattern_that_takes_too_long_is_left_out_and_said() -> None:
     slow = "[[pattern]]\ntype = 'slow'\npattern = '(x+x+)+y'\n"
-    gazetteer = parsed(slow + ENTITIES, pattern_seconds=0.05)
+    gazetteer = parse_gazetteer(slow + ENTITIES, pattern_seconds=0.05)
     corpus = Corpus({"a.md": "# A\n\nOPS-3 " + "x" * 5000}, gazetteer)
     assert corpus.targets("MENTIONS") == {"OPS-3"}
     assert corpus.warnings == ["a.md: the pattern '(x+x+)+y' of entities.toml took too long and was left out"]
@@ -92,7 +96,7 @@ REFUSED = {
 @pytest.mark.parametrize(("text", "why"), REFUSED.items())
 def test_a_file_that_cannot_be_used_says_what_is_wrong_with_it(text: str, why: str) -> None:
     with pytest.raises(WinnowError) as caught:
-        parsed(text)
+        parse_gazetteer(text)
     assert caught.value.reason == "INVALID_REQUEST"
     assert why in caught.value.message
     assert caught.value.message.endswith("; docs/graph.md describes it")
@@ -101,7 +105,7 @@ def test_a_file_that_cannot_be_used_says_what_is_wrong_with_it(text: str, why: s
 def test_a_file_is_read_from_disk_and_an_empty_one_names_nothing(tmp_path: Path) -> None:
     path = tmp_path / "entities.toml"
     path.write_text(ENTITIES, encoding="utf-8")
-    assert read_gazetteer(path) == parsed(ENTITIES)
+    assert read_gazetteer(path) == parse_gazetteer(ENTITIES)
     path.write_text("", encoding="utf-8")
     assert read_gazetteer(path) == NO_GAZETTEER
     path.write_bytes(b"# " + b"x" * 2 * 1024 * 1024)
@@ -111,7 +115,7 @@ def test_a_file_is_read_from_disk_and_an_empty_one_names_nothing(tmp_path: Path)
 
 def test_the_example_of_the_documentation_is_a_gazetteer() -> None:
     example = (ROOT / "docs" / "graph.md").read_text("utf-8").partition("```toml\n")[2].partition("```")[0]
-    found, slow = parsed(example).find("EGW, egw-1234, EGW-1234 of acme: OPS-5")
+    found, slow = parse_gazetteer(example).find("EGW, egw-1234, EGW-1234 of acme: OPS-5")
     assert (sorted({(one.entry.name, one.entry.type) for one in found}), slow) == (
         [("Acme", "vendor"), ("Edge Gateway", "product"), ("OPS-5", "ticket")],
         [],

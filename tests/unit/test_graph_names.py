@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from server.graph.extraction.name_candidates import expansions, parts
-from server.graph.extraction.names import normal, page_key, slug
-from server.graph.extraction.prose import taken_apart
+from server.graph.extraction.name_candidates import find_expansions, name_parts
+from server.graph.extraction.names import entity_key, heading_slug, page_key
+from server.graph.extraction.prose import parse_prose
 from tests.graphs import Corpus
 
 SAME = [
@@ -23,7 +23,7 @@ SAME = [
 
 @pytest.mark.parametrize("spellings", SAME, ids=lambda spellings: spellings[0])
 def test_spellings_of_one_name_have_one_key(spellings: tuple[str, ...]) -> None:
-    assert {normal(one) for one in spellings} == {normal(spellings[0])}
+    assert {entity_key(one) for one in spellings} == {entity_key(spellings[0])}
 
 
 DIFFERENT = [
@@ -39,15 +39,15 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_names_that_only_look_alike_keep_apart(one: str, other: str) -> None:
-    assert normal(one) != normal(other)
+    assert entity_key(one) != entity_key(other)
 
 
 def test_what_has_neither_letter_nor_digit_is_no_name() -> None:
-    assert [normal(text) for text in ("", " ", "--", "`*`", "…", "()")] == [""] * 6
+    assert [entity_key(text) for text in ("", " ", "--", "`*`", "…", "()")] == [""] * 6
 
 
 def test_anchors_are_written_as_renderers_write_them() -> None:
-    assert [slug(text) for text in ("What's next? (v1.2)", "A  b_c", "Тема №1")] == [
+    assert [heading_slug(text) for text in ("What's next? (v1.2)", "A  b_c", "Тема №1")] == [
         "whats-next-v12",
         "a--b_c",
         "тема-1",
@@ -144,7 +144,7 @@ def test_a_known_name_is_found_within_a_longer_span() -> None:
 
 
 def test_the_names_within_a_name_come_longest_first() -> None:
-    assert [title for _, title in parts("King of Upper Italy")] == [
+    assert [title for _, title in name_parts("King of Upper Italy")] == [
         "King of Upper",
         "Upper Italy",
         "King",
@@ -185,7 +185,7 @@ EXPANDED = {
 
 @pytest.mark.parametrize(("text", "expected"), EXPANDED.values(), ids=EXPANDED)
 def test_an_acronym_is_read_with_what_it_stands_for(text: str, expected: list[tuple[str, str]]) -> None:
-    assert [(one.short, one.long) for one in expansions(text)] == expected
+    assert [(one.short, one.long) for one in find_expansions(text)] == expected
 
 
 def test_an_acronym_expands_to_its_entity_where_one_document_says_so() -> None:
@@ -197,5 +197,5 @@ def test_an_acronym_expands_to_its_entity_where_one_document_says_so() -> None:
 
 def test_headings_are_found_outside_of_code_and_nested_as_they_are_written() -> None:
     text = "# One #\n\nTwo\n---\n\n```\n# no\n```\n### `Three` [x](y.md) {#own}\n\n    # no\n#no\n\n- a\n---\n"
-    found = [(one.depth, one.title, one.anchor) for one in taken_apart(text).headings]
+    found = [(one.depth, one.title, one.anchor) for one in parse_prose(text).headings]
     assert found == [(1, "One", ""), (2, "Two", ""), (3, "Three x", "own")]

@@ -43,7 +43,7 @@ from server.graph.base import (
     Counts,
     Degree,
     Direction,
-    How,
+    MatchKind,
     Neighbour,
     Neighbourhood,
     NodeMatch,
@@ -54,27 +54,27 @@ from server.graph.base import (
     ReachedNode,
     Scope,
     Types,
-    hold_limits,
+    check_limits,
 )
-from server.graph.cooccurrence import together
+from server.graph.cooccurrence import derive_edges
 from server.graph.csr_graph import EdgeColumns, Graph
-from server.graph.merged_graph import document_graph, edge_records, part
+from server.graph.merged_graph import build_part, document_graph, edge_records
 from server.graph.records import (
     DERIVED,
     EDGE_TYPES,
-    EVIDENCE,
     LABELS,
+    MAX_EVIDENCE,
     TITLE_CHARS,
     TYPE_CHARS,
     DocumentGraph,
     Edge,
     Label,
     Node,
-    by_ends,
-    check,
+    edge_order,
+    entity_type_order,
     is_text,
-    normalised,
-    telling,
+    normalise_name,
+    validate_graph,
 )
 from server.ids import is_chunk_id, point_id
 from server.runtime import deadlines
@@ -141,7 +141,7 @@ class Neo4jGraph:
     def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
         """See ``GraphStore.apply``."""
         for graph in replaced:
-            check(graph)
+            validate_graph(graph)
         self._prepare()
         graphs = list({graph.document_id: graph for graph in replaced}.values())
         gone = _ids({*deleted, *(graph.document_id for graph in graphs)})
@@ -162,7 +162,7 @@ class Neo4jGraph:
             said = writer.run(cypher.MENTIONS)
             ((chunks,),) = writer.run(cypher.CHUNKS)
             edges = edge_records(
-                *together(
+                *derive_edges(
                     np.array([point_id(chunk) for chunk, _, _ in said], np.int64),
                     np.array([point_id(entity) for _, entity, _ in said], np.int64),
                     np.array([weight for _, _, weight in said], np.float64),
@@ -195,8 +195,8 @@ class Neo4jGraph:
         self, project: str, name: str, types: Types = None, scope: Scope = None, limit: int = PAGE_SIZE
     ) -> list[NodeMatch]:
         """See ``GraphStore.find``."""
-        hold_limits(rows=limit)
-        wanted = normalised(name) if is_text(name, TITLE_CHARS) else ""
+        check_limits(rows=limit)
+        wanted = normalise_name(name) if is_text(name, TITLE_CHARS) else ""
         return self._read(project, scope, lambda reader: _found(reader, wanted, types, limit)) if wanted else []
 
     def counts(self, project: str, scope: Scope = None) -> Counts:
@@ -225,7 +225,7 @@ class Neo4jGraph:
         offset: int = 0,
     ) -> NodePage:
         """See ``GraphStore.neighbours``."""
-        hold_limits(ids=len(ids), rows=limit, offset=offset)
+        check_limits(ids=len(ids), rows=limit, offset=offset)
 
         def page(reader: _Reader) -> NodePage:
             asked = {"ids": _ids(ids), "types": _listed(types)}
@@ -248,7 +248,7 @@ class Neo4jGraph:
         limit: int = PAGE_SIZE,
     ) -> Neighbourhood:
         """See ``GraphStore.expand``."""
-        hold_limits(ids=len(ids), hops=hops, nodes=limit)
+        check_limits(ids=len(ids), hops=hops, nodes=limit)
         return self._read(project, scope, lambda reader: _expanded(reader, ids, hops, types, direction, limit))
 
     def paths(
@@ -262,7 +262,7 @@ class Neo4jGraph:
         limit: int = PAGE_SIZE,
     ) -> Paths:
         """See ``GraphStore.paths``."""
-        hold_limits(ids=max(len(sources), len(targets)), max_hops=max_hops, paths=limit)
+        check_limits(ids=max(len(sources), len(targets)), max_hops=max_hops, paths=limit)
         return self._read(
             project, scope, lambda reader: _connected(reader, sources, targets, max_hops, types, limit)
         )
@@ -278,7 +278,7 @@ class Neo4jGraph:
         limit: int = 1000,
     ) -> list[tuple[str, float]]:
         """See ``GraphStore.ranks``."""
-        hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
+        check_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
         walked = _Walk(seeds, types, damping, iterations, limit)
         return self._read(project, scope, walked.ranks)
 
@@ -293,7 +293,7 @@ class Neo4jGraph:
         limit: int = 1000,
     ) -> list[NodeRank]:
         """See ``GraphStore.owned_ranks``."""
-        hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
+        check_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
         walked = _Walk(seeds, types, damping, iterations, limit)
         return self._read(project, scope, walked.owned)
 
@@ -482,7 +482,9 @@ class _Writer:
                 if node.label == "Entity"
             ],
         )
-        self.say((edge, uris[graph.document_id]) for graph in graphs for edge in document_graph(part(graph)).edges)
+        self.say(
+            (edge, uris[graph.document_id]) for graph in graphs for edge in document_graph(build_part(graph)).edges
+        )
 
     def say(self, edges: Iterable[tuple[Edge, str]]) -> None:
         """Edges, each with the uri of its document, no two of which agree in all of document, ends and type."""
@@ -687,7 +689,7 @@ def _found(reader: _Reader, wanted: str, types: Types, limit: int) -> list[NodeM
     wanted_types = None if types is None else [type for type in types if is_text(type, TYPE_CHARS)]
     prefixed = [id for (id,) in reader.rows(reader.see.prefixed, name=wanted, kinds=wanted_types, limit=limit)]
     aliased = [id for (id,) in reader.rows(reader.see.aliased, ids=exact, types=["ALIAS_OF"])]
-    kinds: Sequence[tuple[How, Iterable[str]]] = (("name", exact), ("alias", aliased), ("prefix", prefixed))
+    kinds: Sequence[tuple[MatchKind, Iterable[str]]] = (("name", exact), ("alias", aliased), ("prefix", prefixed))
     nodes = reader.nodes([id for _, ids in kinds for id in ids])
     matches: dict[str, NodeMatch] = {}
     for how, ids in kinds:
@@ -717,7 +719,7 @@ def _document(reader: _Reader, id: str) -> DocumentGraph:
     named = [Node(*row) for row in reader.rows(cypher.OWN_NAMES, id=id)]
     edges = [_edge(row) for statement in cypher.OWN_EDGES.values() for row in reader.rows(statement, id=id)]
     nodes = sorted((*own, *named), key=lambda node: node.id)
-    return DocumentGraph(id, tuple(nodes), tuple(sorted(edges, key=by_ends)))
+    return DocumentGraph(id, tuple(nodes), tuple(sorted(edges, key=edge_order)))
 
 
 def _edge(row: Sequence[Any]) -> Edge:
@@ -731,7 +733,7 @@ def _merged(same: Sequence[Edge], shown: set[str]) -> Edge:
     return replace(
         same[0],
         confidence=max(edge.confidence for edge in same),
-        evidence=tuple(evidence[:EVIDENCE]),
+        evidence=tuple(evidence[:MAX_EVIDENCE]),
         document_id=same[0].document_id if len(same) == 1 else "",
     )
 
@@ -745,18 +747,18 @@ def _uri(graph: DocumentGraph) -> str:
 
 
 def _properties(node: Node) -> dict[str, str | int]:
-    names = {} if node.label == "Chunk" else {"name": normalised(node.title)}
+    names = {} if node.label == "Chunk" else {"name": normalise_name(node.title)}
     return asdict(node) | names
 
 
 def _naming(node: Node, document_id: str, uri: str) -> dict[str, str]:
-    place, type = telling(node.type)
+    place, type = entity_type_order(node.type)
     return {
         "id": node.id,
         "document_id": document_id,
         "uri": uri,
         "title": node.title,
-        "name": normalised(node.title),
+        "name": normalise_name(node.title),
         "told": f"{place:02} {type}",
     }
 

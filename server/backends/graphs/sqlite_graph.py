@@ -32,22 +32,22 @@ from server.graph.base import (
     Paths,
     Scope,
     Types,
-    hold_limits,
+    check_limits,
 )
-from server.graph.cooccurrence import together
+from server.graph.cooccurrence import derive_edges
 from server.graph.csr_graph import Graph
 from server.graph.merged_graph import (
-    EDGE,
+    EDGE_DTYPE,
     DocumentPart,
     MergedGraph,
-    derived,
+    build_part,
+    build_view,
     document_graph,
-    mentions,
-    part,
-    seen,
-    whole,
+    merge_parts,
+    read_mentions,
+    replace_derived_edges,
 )
-from server.graph.records import DocumentGraph, Node, check
+from server.graph.records import DocumentGraph, Node, validate_graph
 from server.runtime.waits import WaitCounter
 
 SCHEMA_VERSION = 1
@@ -87,8 +87,8 @@ class SqliteGraph:
     def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
         """See ``GraphStore.apply``."""
         for graph in replaced:
-            check(graph)
-        rows = [_row(project, part(graph)) for graph in replaced]
+            validate_graph(graph)
+        rows = [_row(project, build_part(graph)) for graph in replaced]
         gone = [(project, id) for id in (*deleted, *(graph.document_id for graph in replaced))]
         with self._database.writing() as connection:
             connection.executemany("DELETE FROM graphs WHERE project = ? AND document_id = ?", gone)
@@ -100,14 +100,14 @@ class SqliteGraph:
         with self._database.writing() as connection:
             with self._database.parsing():
                 all = _read(connection, project)
-            edges, evidence = together(*mentions(all))
+            edges, evidence = derive_edges(*read_mentions(all))
             connection.execute(
                 "INSERT OR REPLACE INTO derived VALUES (?, ?, ?)", (project, edges.tobytes(), evidence.tobytes())
             )
             _grow(connection, project)
             generation = _generation(connection, project)
         # what was read is what the next read would read again
-        self._wholes[project] = generation, derived(all, edges, evidence)
+        self._wholes[project] = generation, replace_derived_edges(all, edges, evidence)
 
     def generation(self, project: str) -> int:
         """Grows with every change; 0 where there never was one."""
@@ -132,7 +132,7 @@ class SqliteGraph:
         self, project: str, name: str, types: Types = None, scope: Scope = None, limit: int = PAGE_SIZE
     ) -> list[NodeMatch]:
         """See ``GraphStore.find``."""
-        hold_limits(rows=limit)
+        check_limits(rows=limit)
         return traversal.find(self._graph(project, scope), name, types, limit)
 
     def counts(self, project: str, scope: Scope = None) -> Counts:
@@ -154,7 +154,7 @@ class SqliteGraph:
         offset: int = 0,
     ) -> NodePage:
         """See ``GraphStore.neighbours``."""
-        hold_limits(ids=len(ids), rows=limit, offset=offset)
+        check_limits(ids=len(ids), rows=limit, offset=offset)
         return traversal.neighbours(self._graph(project, scope), ids, direction, types, limit, offset)
 
     def expand(
@@ -168,7 +168,7 @@ class SqliteGraph:
         limit: int = PAGE_SIZE,
     ) -> Neighbourhood:
         """See ``GraphStore.expand``."""
-        hold_limits(ids=len(ids), hops=hops, nodes=limit)
+        check_limits(ids=len(ids), hops=hops, nodes=limit)
         return traversal.expand(self._graph(project, scope), ids, hops, types, direction, limit)
 
     def paths(
@@ -182,7 +182,7 @@ class SqliteGraph:
         limit: int = PAGE_SIZE,
     ) -> Paths:
         """See ``GraphStore.paths``."""
-        hold_limits(ids=max(len(sources), len(targets)), max_hops=max_hops, paths=limit)
+        check_limits(ids=max(len(sources), len(targets)), max_hops=max_hops, paths=limit)
         return path_search.paths(self._graph(project, scope), sources, targets, max_hops, types, limit)
 
     def ranks(
@@ -196,7 +196,7 @@ class SqliteGraph:
         limit: int = 1000,
     ) -> list[tuple[str, float]]:
         """See ``GraphStore.ranks``."""
-        hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
+        check_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
         return page_rank.ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
 
     def owned_ranks(
@@ -210,7 +210,7 @@ class SqliteGraph:
         limit: int = 1000,
     ) -> list[NodeRank]:
         """See ``GraphStore.owned_ranks``."""
-        hold_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
+        check_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
         return page_rank.owned_ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
 
     def export(self, project: str) -> Iterator[DocumentGraph]:
@@ -232,7 +232,7 @@ class SqliteGraph:
         with self._building:
             self.waits.note(time.perf_counter() - began)
             generation, all = self._whole(project)
-            graph = self._kept(project, scope, generation) or seen(all, scope)
+            graph = self._kept(project, scope, generation) or build_view(all, scope)
             with self._guard:
                 self._graphs[project, scope] = generation, graph
                 self._graphs.move_to_end((project, scope))
@@ -304,7 +304,7 @@ def _part(row: Sequence[Any]) -> DocumentPart:
         tuple([Node(*(*fields, id)) for fields in json.loads(nodes)]),
         np.frombuffer(names, np.int64),
         *named,
-        edges=np.frombuffer(edges, EDGE),
+        edges=np.frombuffer(edges, EDGE_DTYPE),
         evidence=np.frombuffer(evidence, np.int64),
     )
 
@@ -313,4 +313,4 @@ def _read(connection: sqlite3.Connection, project: str) -> MergedGraph:
     row = connection.execute("SELECT edges, evidence FROM derived WHERE project = ?", (project,)).fetchone()
     edges, evidence = row or (b"", b"")
     parts = [_part(row) for row in connection.execute(_PARTS, (project,))]
-    return whole(parts, np.frombuffer(edges, EDGE), np.frombuffer(evidence, np.int64))
+    return merge_parts(parts, np.frombuffer(edges, EDGE_DTYPE), np.frombuffer(evidence, np.int64))

@@ -123,10 +123,10 @@ def export(
 ) -> None:
     """Write the graph to files."""
     with errors_shown(as_json=as_json), _opened(store, project) as opened:
-        from server.graph.import_export import write
+        from server.graph.import_export import write_graphs
 
         try:
-            written = write(path, opened.graph.export(opened.project), format)
+            written = write_graphs(path, opened.graph.export(opened.project), format)
         except OSError as error:
             raise WinnowError("INVALID_REQUEST", f"{path} cannot be written: {error.strerror}") from None
     _tell({"path": str(path), "format": format, **asdict(written)}, "written to", as_json=as_json)
@@ -145,10 +145,10 @@ def import_(
 ) -> None:
     """Put a graph from files in the place of the project's."""
     with errors_shown(as_json=as_json), _opened(store, project, is_new=True) as opened:
-        from server.graph.import_export import read
+        from server.graph.import_export import read_graphs
 
         with opened.catalogue.only_writer():
-            figures = _imported(opened, list(read(path)))
+            figures = _imported(opened, list(read_graphs(path)))
     _tell({"path": str(path), **figures}, "read from", as_json=as_json)
 
 
@@ -206,10 +206,10 @@ def _confined(settings: Settings) -> Any:
 
 def _imported(opened: _Opened, graphs: list[Any]) -> dict[str, int]:
     """Put them in the place of what was there, if all of them can be; how much that is."""
-    from server.graph.records import check
+    from server.graph.records import validate_graph
 
     for graph in graphs:
-        check(graph)
+        validate_graph(graph)
     gone = opened.graph.documents(opened.project) - {graph.document_id for graph in graphs}
     opened.graph.apply(opened.project, deleted=sorted(gone))
     for start in range(0, len(graphs), _AT_ONCE):

@@ -11,13 +11,13 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from server.errors import WinnowError
-from server.graph.base import MAX_NODES, Degree, GraphStore, How, Neighbour, Scope
+from server.graph.base import MAX_NODES, Degree, GraphStore, MatchKind, Neighbour, Scope
 from server.graph.records import EdgeType, Node
 
 # Relations to passages that are counted by document; the strongest come first.
 _MOST_COUNTED = 2_000
 _OTHERS = 5
-_HOW = get_args(How)
+_HOW = get_args(MatchKind)
 
 # Relation and direction -> how it reads from the thing that is looked at, in the order in which they are told:
 # what it is, what it is to others, where it stands.

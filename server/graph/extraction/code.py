@@ -18,15 +18,15 @@ Kind = Literal["module", "class", "function", "identifier"]
 _ROOTS = frozenset({"src", "lib", "python"})  # folders that hold packages and are none
 _PYTHON = re.compile(r"\.pyi?\Z")
 # The word that opens a definition -> what it defines; other words define something else.
-_WORDS: Mapping[Kind, str] = {
+_KEYWORDS: Mapping[Kind, str] = {
     "class": "class interface struct enum trait",
     "function": "def func function fn",
     "module": "module namespace",
 }
-_KINDS: Mapping[str, Kind] = MappingProxyType(
-    {word: kind for kind, words in _WORDS.items() for word in words.split()}
+_KIND_BY_KEYWORD: Mapping[str, Kind] = MappingProxyType(
+    {word: kind for kind, words in _KEYWORDS.items() for word in words.split()}
 )
-_MOST_NAMES = 2000  # in one file: more are generated
+_MAX_DEFINITIONS = 2000  # in one file: more are generated
 
 _Scope = tuple[str, ...]
 
@@ -70,10 +70,10 @@ def read_code(uri: str, text: str) -> CodeFacts:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SyntaxWarning)
                 tree = ast.parse(text)
-            return _python(module, tree, text, is_package=uri.endswith("__init__.py"))
+            return _read_python(module, tree, text, is_package=uri.endswith("__init__.py"))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             pass
-    return CodeFacts("", tuple(_worded(text)))
+    return CodeFacts("", tuple(_find_definitions(text)))
 
 
 def module_name(uri: str) -> str:
@@ -87,11 +87,11 @@ def module_name(uri: str) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
-def _worded(text: str) -> Iterator[Definition]:
+def _find_definitions(text: str) -> Iterator[Definition]:
     for count, found in enumerate(DEFINITION.finditer(text)):
-        if count == _MOST_NAMES:
+        if count == _MAX_DEFINITIONS:
             return
-        kind = _KINDS.get(found["word"], "identifier")
+        kind = _KIND_BY_KEYWORD.get(found["word"], "identifier")
         short = re.split(r"\.|::", found["name"])[-1]
         yield Definition(found["name"], short, kind, found.start(), "definition")
 
@@ -99,16 +99,16 @@ def _worded(text: str) -> Iterator[Definition]:
 # --- Python
 
 
-def _python(module: str, tree: ast.Module, text: str, *, is_package: bool) -> CodeFacts:
-    reader = _Reader(module, _line_starts(text), is_package=is_package)
+def _read_python(module: str, tree: ast.Module, text: str, *, is_package: bool) -> CodeFacts:
+    reader = _PythonReader(module, _find_line_starts(text), is_package=is_package)
     reader.define(tree)
     reader.walk(tree, ())
     return CodeFacts(
-        module, tuple(reader.definitions[:_MOST_NAMES]), tuple(dict.fromkeys(reader.uses))[:_MOST_NAMES]
+        module, tuple(reader.definitions[:_MAX_DEFINITIONS]), tuple(dict.fromkeys(reader.uses))[:_MAX_DEFINITIONS]
     )
 
 
-class _Reader:
+class _PythonReader:
     """One file, read twice: what it binds first, so that a call may come before the definition."""
 
     def __init__(self, module: str, lines: list[int], *, is_package: bool) -> None:
@@ -182,5 +182,5 @@ class _Reader:
         return self._lines[min(node.lineno, len(self._lines)) - 1]
 
 
-def _line_starts(text: str) -> list[int]:
+def _find_line_starts(text: str) -> list[int]:
     return [0, *(found.end() for found in re.finditer("\n", text))]

@@ -19,13 +19,20 @@ from dataclasses import dataclass, field
 from server.graph.extraction import front_matter_fields
 from server.graph.extraction.code import CodeFacts, read_code
 from server.graph.extraction.gazetteer import Gazetteer, GazetteerMatch
-from server.graph.extraction.links import STEM, LinkTarget, path_way, way_of
-from server.graph.extraction.name_candidates import Candidate, candidates, expansions, parts
-from server.graph.extraction.names import normal, page_key, page_stem
-from server.graph.extraction.prose import Prose, ProseLink, taken_apart
+from server.graph.extraction.links import STEM_PREFIX, LinkTarget, link_target_of, path_target_of
+from server.graph.extraction.name_candidates import Candidate, find_candidates, find_expansions, name_parts
+from server.graph.extraction.names import entity_key, page_key, page_stem
+from server.graph.extraction.prose import Prose, ProseLink, parse_prose
 from server.graph.extraction.rules import CONFIDENCE, Rule
-from server.graph.extraction.structure import ChunkPlaces, Outline, outline, place, shown, skeleton
-from server.graph.records import EVIDENCE, Edge, EdgeType, Node, telling
+from server.graph.extraction.structure import (
+    ChunkPlaces,
+    Outline,
+    build_outline,
+    build_structure,
+    clean_title,
+    heading_node_id,
+)
+from server.graph.records import MAX_EVIDENCE, Edge, EdgeType, Node, entity_type_order
 from server.ids import entity_id
 from server.models import Chunk, Document
 
@@ -108,25 +115,27 @@ class DocumentExtraction:
     warnings: tuple[str, ...] = ()
 
 
-def name_key(name: str) -> str:
+def name_dependency(name: str) -> str:
     """How ``wants`` says that a name matters."""
     return f"name:{name}"
 
 
-def page_want(key: str) -> str:
+def page_dependency(key: str) -> str:
     """How ``wants`` says that a page key matters."""
     return f"page:{key}"
 
 
-def mine(document: Document, text: str, chunks: Sequence[Chunk], gazetteer: Gazetteer) -> DocumentExtraction:
+def extract_document(
+    document: Document, text: str, chunks: Sequence[Chunk], gazetteer: Gazetteer
+) -> DocumentExtraction:
     """All that the document says. ``text`` and ``chunks`` are as the chunker made them."""
-    digger = _Digger(document, chunks)
+    digger = _ExtractionBuilder(document, chunks)
     if document.type == "code":
-        found = outline(document, ())
+        found = build_outline(document, ())
         digger.code(read_code(document.uri, text))
     else:
-        prose = taken_apart(text)
-        found = outline(document, prose.headings)
+        prose = parse_prose(text)
+        found = build_outline(document, prose.headings)
         digger.prose(prose, found)
     digger.front_matter()
     slow = digger.gazetteer(gazetteer, text)
@@ -134,7 +143,7 @@ def mine(document: Document, text: str, chunks: Sequence[Chunk], gazetteer: Gaze
 
 
 @dataclass(slots=True)
-class _Seen:
+class _ChunkMention:
     """One name in one chunk so far: its best rule and title, how often, where last."""
 
     title: str
@@ -145,13 +154,13 @@ class _Seen:
 
 
 @dataclass(slots=True)
-class _Digger:
+class _ExtractionBuilder:
     """Collects while a document is read, in an order that is the same each time."""
 
     document: Document
     chunks: Sequence[Chunk]
     places: ChunkPlaces = field(init=False)
-    mentions: dict[tuple[str, str], _Seen] = field(default_factory=dict)
+    mentions: dict[tuple[str, str], _ChunkMention] = field(default_factory=dict)
     entities: dict[str, tuple[str, str]] = field(default_factory=dict)
     namings: list[Mention] = field(default_factory=list)
     relations: dict[tuple[str, str, EdgeType], Relation] = field(default_factory=dict)
@@ -163,16 +172,16 @@ class _Digger:
     # --- prose
 
     def prose(self, prose: Prose, found: Outline) -> None:
-        for one in candidates(prose):
+        for one in find_candidates(prose):
             self._mention(one)
         for link in prose.links:
             self._link(link, found)
-        for expansion in expansions(prose.text):
+        for expansion in find_expansions(prose.text):
             self._expansion(expansion.short, expansion.long, expansion.start, expansion.end)
         for heading in prose.headings:
-            if (key := normal(heading.title)) and (path := found.path_at(heading.start)):
+            if (key := entity_key(heading.title)) and (path := found.path_at(heading.start)):
                 evidence = tuple(self.places.at(heading.start, heading.start)[:1])
-                section = place(self.document, path)
+                section = heading_node_id(self.document, path)
                 self._naming(section, "DEFINES", key, heading.title, "term", "heading", evidence)
 
     def _mention(self, one: Candidate, *, is_firm: bool = False) -> None:
@@ -181,7 +190,7 @@ class _Digger:
         for chunk in self.places.at(one.start, one.end):
             seen = self.mentions.get((chunk, one.key))
             if seen is None:
-                self.mentions[chunk, one.key] = _Seen(one.title, one.type, one.rule, 1, one.start)
+                self.mentions[chunk, one.key] = _ChunkMention(one.title, one.type, one.rule, 1, one.start)
                 continue
             if seen.at != one.start and one.rule != "term":  # two rules often find the same words
                 seen.count, seen.at = seen.count + 1, one.start
@@ -189,8 +198,8 @@ class _Digger:
                 seen.title, seen.entity_type, seen.rule = one.title, one.type, one.rule
 
     def _link(self, link: ProseLink, found: Outline) -> None:
-        way = way_of(link, self.document.uri)
-        if link.kind != "role" and link.text and (key := normal(link.text)) and way and not way.is_here:
+        way = link_target_of(link, self.document.uri)
+        if link.kind != "role" and link.text and (key := entity_key(link.text)) and way and not way.is_here:
             self._mention(Candidate(key, link.text, "term", "link text", link.start, link.start))
         if way is None:
             return
@@ -203,7 +212,7 @@ class _Digger:
         if way.is_here:
             self._own_anchor(path, way, found, evidence)
         else:
-            self._reference(place(self.document, path), "LINKS_TO", link.target, way, evidence)
+            self._reference(heading_node_id(self.document, path), "LINKS_TO", link.target, way, evidence)
 
     def _own_anchor(
         self, path: tuple[str, ...], way: LinkTarget, found: Outline, evidence: tuple[str, ...]
@@ -211,10 +220,10 @@ class _Digger:
         target = found.anchors.get(way.anchor)
         if target and target != path:
             here = LinkTarget((page_key(self.document.uri),), self.document.uri, anchor=way.anchor, rule=way.rule)
-            self._reference(place(self.document, path), "LINKS_TO", "", here, evidence)
+            self._reference(heading_node_id(self.document, path), "LINKS_TO", "", here, evidence)
 
     def _expansion(self, short: str, long: str, start: int, end: int) -> None:
-        keys = normal(short), normal(long)
+        keys = entity_key(short), entity_key(long)
         if not all(keys) or keys[0] == keys[1]:
             return
         self._mention(Candidate(keys[0], short, "acronym", "expansion", start, end), is_firm=True)
@@ -225,17 +234,17 @@ class _Digger:
 
     def code(self, code: CodeFacts) -> None:
         for one in code.definitions:
-            if not (key := normal(one.name)):
+            if not (key := entity_key(one.name)):
                 continue
             self._entity(key, one.name, one.type)
             chunks = tuple(self.places.at(one.start, one.start))
             source = self.document.id if one.name == code.module else next(iter(chunks), self.document.id)
             self._naming(source, "DEFINES", key, one.name, one.type, one.rule, chunks[:1], is_firm=True)
-            if one.short and (short := normal(one.short)) and short != key:
+            if one.short and (short := entity_key(one.short)) and short != key:
                 self._entity(short, one.short, one.type)
                 self._relation(short, key, "ALIAS_OF", "short name", chunks[:1])
         for use in code.uses:
-            source, target = normal(use.source), normal(use.target)
+            source, target = entity_key(use.source), entity_key(use.target)
             if source and target and source != target:
                 self._entity(target, use.target, use.type)
                 self._entity(source, use.source, "module" if use.source == code.module else "function")
@@ -246,31 +255,31 @@ class _Digger:
 
     def front_matter(self) -> None:
         document, first = self.document, self.places.first
-        key = normal(document.title) if _is_written(document) else ""
+        key = entity_key(document.title) if _has_given_title(document) else ""
         if key:
             type = "module" if document.type == "code" else "term"
             self._naming(document.id, "DEFINES", key, document.title, type, "title", first, is_firm=True)
-        for fact in front_matter_fields.tags(document):
+        for fact in front_matter_fields.read_tags(document):
             self._fact(fact, "TAGGED", first)
-        for fact in front_matter_fields.about(document):
+        for fact in front_matter_fields.read_subjects(document):
             self._fact(fact, "ABOUT", first)
-        for alias in front_matter_fields.aliases(document):
-            if key and (other := normal(alias)) and other != key:
+        for alias in front_matter_fields.read_aliases(document):
+            if key and (other := entity_key(alias)) and other != key:
                 self._entity(other, alias, "term")
                 self._relation(other, key, "ALIAS_OF", "alias", first)
-        for value in front_matter_fields.relations(document):
+        for value in front_matter_fields.read_relations(document):
             self._related(value.removeprefix("[[").removesuffix("]]").partition("|")[0], first)
 
     def _fact(self, fact: front_matter_fields.FieldValue, type: EdgeType, evidence: tuple[str, ...]) -> None:
-        if key := normal(fact.value):
+        if key := entity_key(fact.value):
             self._naming(
                 self.document.id, type, key, fact.value, fact.type, "front matter", evidence, is_firm=True
             )
 
     def _related(self, value: str, evidence: tuple[str, ...]) -> None:
-        by_path = path_way(value, self.document.uri)
-        name = "" if "/" in value else normal(value)
-        keys = (*(by_path.keys if by_path else ()), STEM + page_stem(value))
+        by_path = path_target_of(value, self.document.uri)
+        name = "" if "/" in value else entity_key(value)
+        keys = (*(by_path.keys if by_path else ()), STEM_PREFIX + page_stem(value))
         way = LinkTarget(
             keys, by_path.uri if by_path else "", name, by_path.anchor if by_path else "", rule="relation"
         )
@@ -285,11 +294,11 @@ class _Digger:
 
     def _own_name(self, found: GazetteerMatch) -> None:
         entry = found.entry
-        if not (key := normal(entry.name)):
+        if not (key := entity_key(entry.name)):
             return
         rule: Rule = "pattern" if found.is_pattern else "gazetteer"
         self._mention(Candidate(key, entry.name, entry.type, rule, found.start, found.end), is_firm=True)
-        if entry.alias and (alias := normal(entry.alias)) and alias != key:
+        if entry.alias and (alias := entity_key(entry.alias)) and alias != key:
             self._entity(alias, entry.alias, entry.type)
             self._relation(alias, key, "ALIAS_OF", "alias", tuple(self.places.at(found.start, found.end)))
 
@@ -309,17 +318,19 @@ class _Digger:
     ) -> None:
         if is_firm:
             self._entity(key, title, entity_type)
-        self.namings.append(Mention(source, type, key, title, entity_type, rule, 1, evidence[:EVIDENCE], is_firm))
+        self.namings.append(
+            Mention(source, type, key, title, entity_type, rule, 1, evidence[:MAX_EVIDENCE], is_firm)
+        )
 
     def _entity(self, key: str, title: str, type: str) -> None:
         """A firm name: the first title that this document gives it, and the most telling type."""
         first, other = self.entities.get(key, (title, type))
-        self.entities[key] = first, min(type, other, key=telling)
+        self.entities[key] = first, min(type, other, key=entity_type_order)
 
     def _relation(self, source: str, target: str, type: EdgeType, rule: Rule, evidence: Iterable[str]) -> None:
         former = self.relations.get((source, target, type))
         count, shown_by = (former.count + 1, former.evidence) if former else (1, ())
-        merged = tuple(dict.fromkeys((*shown_by, *evidence)))[:EVIDENCE]
+        merged = tuple(dict.fromkeys((*shown_by, *evidence)))[:MAX_EVIDENCE]
         self.relations[source, target, type] = Relation(source, target, type, rule, count, merged)
 
     def _reference(
@@ -327,12 +338,12 @@ class _Digger:
     ) -> None:
         former = self.references.get((source, type, way))
         count, shown_by = (former.count + 1, former.evidence) if former else (1, ())
-        merged = tuple(dict.fromkeys((*shown_by, *evidence)))[:EVIDENCE]
+        merged = tuple(dict.fromkeys((*shown_by, *evidence)))[:MAX_EVIDENCE]
         self.references[source, type, way] = Reference(source, type, title, way, count, merged)
 
     def mined(self, found: Outline, slow: Sequence[str]) -> DocumentExtraction:
-        document = self.document
-        nodes, edges = skeleton(document, self.chunks, found)
+        document, uri = self.document, clean_title(self.document.uri)
+        nodes, edges = build_structure(document, self.chunks, found)
         for (chunk, key), seen in self.mentions.items():
             how = seen.title, seen.entity_type, seen.rule, seen.count
             self.namings.append(Mention(chunk, "MENTIONS", key, *how, (chunk,), is_firm=key in self.entities))
@@ -348,41 +359,41 @@ class _Digger:
             votes=frozenset(self.entities) | {one.key for one in self.namings if one.rule != "heading"},
             wants=frozenset(self._wants()),
             warnings=tuple(
-                f"{shown(document.uri)}: the pattern {pattern!r} of entities.toml took too long and was left out"
+                f"{uri}: the pattern {pattern!r} of entities.toml took too long and was left out"
                 for pattern in slow
             ),
         )
 
     def _page(self, found: Outline) -> PageIdentity:
         document = self.document
-        anchors = {name: place(document, path) for name, path in found.anchors.items() if path}
-        keys = tuple(dict.fromkeys((page_key(document.uri), STEM + page_stem(document.uri))))
-        name = shown(document.title) if _is_written(document) else ""
+        anchors = {name: heading_node_id(document, path) for name, path in found.anchors.items() if path}
+        keys = tuple(dict.fromkeys((page_key(document.uri), STEM_PREFIX + page_stem(document.uri))))
+        name = clean_title(document.title) if _has_given_title(document) else ""
         return PageIdentity(document.id, document.uri, name, tuple(key for key in keys if key), anchors)
 
     def _wants(self) -> Iterator[str]:
-        yield from map(name_key, self.entities)
+        yield from map(name_dependency, self.entities)
         for naming in self.namings:
-            yield name_key(naming.key)
+            yield name_dependency(naming.key)
             if naming.type == "MENTIONS" and not naming.is_firm:
-                yield from (name_key(key) for key, _ in parts(naming.title))
+                yield from (name_dependency(key) for key, _ in name_parts(naming.title))
         for reference in self.references.values():
-            yield from map(page_want, reference.way.keys)
+            yield from map(page_dependency, reference.way.keys)
             if reference.way.name:
-                yield name_key(reference.way.name)
+                yield name_dependency(reference.way.name)
 
 
-def _is_written(document: Document) -> bool:
+def _has_given_title(document: Document) -> bool:
     """Whether somebody gave the document its title: a file name with underscores in it names nothing else."""
     title = document.title
     return not ("_" in title and title.lower() == page_stem(document.uri))
 
 
-def weight(count: int, rule: Rule) -> float:
+def edge_weight(count: int, rule: Rule) -> float:
     """How strongly: repetition adds (2 for three times where once is 1), and a rule of little trust takes off."""
     return round((1 + math.log(count, 3)) * CONFIDENCE[rule], 3)
 
 
-def entity(project: str, key: str, title: str, type: str) -> Node:
+def entity_node(project: str, key: str, title: str, type: str) -> Node:
     """The node of an entity."""
-    return Node(entity_id(project, key), "Entity", type, shown(title) or shown(key), 0, 0, "", "", "")
+    return Node(entity_id(project, key), "Entity", type, clean_title(title) or clean_title(key), 0, 0, "", "", "")

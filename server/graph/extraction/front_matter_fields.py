@@ -10,7 +10,7 @@ from types import MappingProxyType
 from server.models import Document
 
 # Field -> the type of the entity that the document is about.
-ABOUT: Mapping[str, str] = MappingProxyType(
+SUBJECT_FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "vendor": "vendor",
         "vendors": "vendor",
@@ -29,9 +29,9 @@ ABOUT: Mapping[str, str] = MappingProxyType(
     }
 )
 # Fields whose values are other names of the document. Hugo keeps former paths under "aliases": those are none.
-ALIASES = ("aka", "aliases", "alias", "synonyms", "also_known_as")
+ALIAS_FIELDS = ("aka", "aliases", "alias", "synonyms", "also_known_as")
 # Fields whose values are other documents, by path, title or [[name]].
-RELATIONS = (
+RELATION_FIELDS = (
     "related",
     "related_to",
     "relates_to",
@@ -47,9 +47,9 @@ RELATIONS = (
     "implements",
 )
 # Where a page is or was published says nothing about another document.
-_OWN_ADDRESSES = frozenset({*ALIASES, "url", "permalink", "slug", "canonical"})
+_OWN_ADDRESS_FIELDS = frozenset({*ALIAS_FIELDS, "url", "permalink", "slug", "canonical"})
 _PATH = re.compile(r"\.{0,2}/[^\s]{1,300}")
-_MOST_VALUES = 100  # of one field: longer lists are data
+_MAX_VALUES = 100  # of one field: longer lists are data
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,45 +60,47 @@ class FieldValue:
     type: str
 
 
-def about(document: Document) -> Iterator[FieldValue]:
+def read_subjects(document: Document) -> Iterator[FieldValue]:
     """Vendors, products and people that the document is about."""
     if document.vendor:
         yield FieldValue(document.vendor, "vendor")
-    for field, type in ABOUT.items():
-        yield from (FieldValue(value, type) for value in _values(document, field))
+    for field, type in SUBJECT_FIELDS.items():
+        yield from (FieldValue(value, type) for value in _read_values(document, field))
 
 
-def tags(document: Document) -> Iterator[FieldValue]:
+def read_tags(document: Document) -> Iterator[FieldValue]:
     """Its tags."""
-    return (FieldValue(tag, "tag") for tag in document.tags[:_MOST_VALUES])
+    return (FieldValue(tag, "tag") for tag in document.tags[:_MAX_VALUES])
 
 
-def aliases(document: Document) -> Iterator[str]:
+def read_aliases(document: Document) -> Iterator[str]:
     """Other names of what the document is about."""
-    return (value for field in ALIASES for value in _values(document, field) if not value.startswith("/"))
+    return (
+        value for field in ALIAS_FIELDS for value in _read_values(document, field) if not value.startswith("/")
+    )
 
 
-def relations(document: Document) -> Iterator[str]:
+def read_relations(document: Document) -> Iterator[str]:
     """What the document says it is related to: paths, titles, or names in double brackets.
 
     In fields of any other name, values that are paths of their own.
     """
-    for field in RELATIONS:
-        yield from _values(document, field)
+    for field in RELATION_FIELDS:
+        yield from _read_values(document, field)
     for name in document.metadata:
-        if (field := _plain(name)) not in RELATIONS and field not in _OWN_ADDRESSES:
-            yield from (value for value in _values(document, field) if _PATH.fullmatch(value))
+        if (field := _normalise_field_name(name)) not in RELATION_FIELDS and field not in _OWN_ADDRESS_FIELDS:
+            yield from (value for value in _read_values(document, field) if _PATH.fullmatch(value))
 
 
-def _values(document: Document, field: str) -> list[str]:
+def _read_values(document: Document, field: str) -> list[str]:
     """The values of a field, whichever way its name is spelled: ``see_also``, ``see-also``, ``See also``."""
     found = []
     for name, value in document.metadata.items():
-        if _plain(name) == field:
+        if _normalise_field_name(name) == field:
             values = value if isinstance(value, list | tuple) else [value]
-            found += [one.strip() for one in values[:_MOST_VALUES] if isinstance(one, str) and one.strip()]
+            found += [one.strip() for one in values[:_MAX_VALUES] if isinstance(one, str) and one.strip()]
     return found
 
 
-def _plain(name: str) -> str:
+def _normalise_field_name(name: str) -> str:
     return name.strip().lower().replace("-", "_").replace(" ", "_")

@@ -18,13 +18,13 @@ import regex  # type: ignore[import-untyped]
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from server.errors import WinnowError
-from server.graph.extraction.names import normal
+from server.graph.extraction.names import entity_key
 
 # 10,000 names are about a megabyte.
-LARGEST_FILE_BYTES = 2 * 1024 * 1024
+MAX_FILE_BYTES = 2 * 1024 * 1024
 # A pattern that can be right does a megabyte in milliseconds.
 PATTERN_SECONDS = 1.0
-_MOST_MATCHES = 1000  # of one pattern in one document
+_MAX_MATCHES = 1000  # of one pattern in one document
 _TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
 # Scripts without spaces between words: a name is a run of characters there.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -34,25 +34,25 @@ Type = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
-class _Strict(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-class _Entity(_Strict):
+class _EntityTable(_StrictModel):
     name: Name
     type: Type = "term"
     aliases: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     patterns: Annotated[tuple[Pattern, ...], Field(max_length=20)] = ()
 
 
-class _Pattern(_Strict):
+class _PatternTable(_StrictModel):
     type: Type
     pattern: Pattern
 
 
-class _File(_Strict):
-    entity: Annotated[tuple[_Entity, ...], Field(max_length=10_000)] = ()
-    pattern: Annotated[tuple[_Pattern, ...], Field(max_length=100)] = ()
+class _GazetteerFile(_StrictModel):
+    entity: Annotated[tuple[_EntityTable, ...], Field(max_length=10_000)] = ()
+    pattern: Annotated[tuple[_PatternTable, ...], Field(max_length=100)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class GazetteerMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class _PatternRule:
     """A compiled pattern; what it matches is ``entry``, or, with ``entry.name`` "", an entity of its own."""
 
     entry: GazetteerEntry
@@ -88,7 +88,7 @@ class Gazetteer:
 
     by_first: dict[str, list[tuple[tuple[str, ...], GazetteerEntry]]] = field(default_factory=dict)
     unspaced: tuple[tuple[str, GazetteerEntry], ...] = ()
-    rules: tuple[_Rule, ...] = ()
+    rules: tuple[_PatternRule, ...] = ()
     pattern_seconds: float = PATTERN_SECONDS
 
     @property
@@ -103,7 +103,7 @@ class Gazetteer:
         slow = []
         for rule in self.rules:
             try:
-                found += _matches(rule, text, self.pattern_seconds)
+                found += _find_matches(rule, text, self.pattern_seconds)
             except TimeoutError:
                 slow.append(rule.pattern.pattern)
         return found, slow
@@ -142,33 +142,33 @@ def read_gazetteer(path: Path) -> Gazetteer:
 
     Raises ``WinnowError("INVALID_REQUEST")`` where it is not what docs/graph.md describes, and ``OSError``.
     """
-    if path.stat().st_size > LARGEST_FILE_BYTES:
-        raise _refused(f"it is larger than {LARGEST_FILE_BYTES // 1024 // 1024} MiB")
-    return parsed(path.read_text(encoding="utf-8"))
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise _invalid_file(f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB")
+    return parse_gazetteer(path.read_text(encoding="utf-8"))
 
 
-def parsed(text: str, pattern_seconds: float = PATTERN_SECONDS) -> Gazetteer:
+def parse_gazetteer(text: str, pattern_seconds: float = PATTERN_SECONDS) -> Gazetteer:
     """The gazetteer that ``text`` (TOML) describes. Raises ``WinnowError("INVALID_REQUEST")``."""
     try:
-        return _compiled(_File.model_validate(tomllib.loads(text)), pattern_seconds)
+        return _build_gazetteer(_GazetteerFile.model_validate(tomllib.loads(text)), pattern_seconds)
     except tomllib.TOMLDecodeError as error:
-        raise _refused(f"it is not TOML ({error})") from None
+        raise _invalid_file(f"it is not TOML ({error})") from None
     except ValidationError as error:
         first = error.errors()[0]
-        raise _refused(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise _invalid_file(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def _compiled(file: _File, pattern_seconds: float) -> Gazetteer:
+def _build_gazetteer(file: _GazetteerFile, pattern_seconds: float) -> Gazetteer:
     by_first: dict[str, list[tuple[tuple[str, ...], GazetteerEntry]]] = {}
     unspaced: list[tuple[str, GazetteerEntry]] = []
-    rules = [_rule(GazetteerEntry("", one.type), one.pattern) for one in file.pattern]
+    rules = [_compile_rule(GazetteerEntry("", one.type), one.pattern) for one in file.pattern]
     for entity in file.entity:
         entry = GazetteerEntry(entity.name, entity.type)
-        rules += [_rule(entry, pattern) for pattern in entity.patterns]
+        rules += [_compile_rule(entry, pattern) for pattern in entity.patterns]
         for name in (entity.name, *entity.aliases):
             known = entry if name == entity.name else GazetteerEntry(entity.name, entity.type, name)
-            if not normal(name):
-                raise _refused(f"{name!r} has neither letter nor digit")
+            if not entity_key(name):
+                raise _invalid_file(f"{name!r} has neither letter nor digit")
             if _UNSPACED.search(name):
                 unspaced.append((name, known))
             else:
@@ -179,21 +179,21 @@ def _compiled(file: _File, pattern_seconds: float) -> Gazetteer:
     return Gazetteer(by_first, tuple(unspaced), tuple(rules), pattern_seconds)
 
 
-def _rule(entry: GazetteerEntry, pattern: str) -> _Rule:
+def _compile_rule(entry: GazetteerEntry, pattern: str) -> _PatternRule:
     try:
-        return _Rule(entry, regex.compile(pattern))
+        return _PatternRule(entry, regex.compile(pattern))
     except regex.error as error:
-        raise _refused(f"the pattern {pattern!r} is not a regular expression ({error})") from None
+        raise _invalid_file(f"the pattern {pattern!r} is not a regular expression ({error})") from None
 
 
-def _matches(rule: _Rule, text: str, seconds: float) -> list[GazetteerMatch]:
+def _find_matches(rule: _PatternRule, text: str, seconds: float) -> list[GazetteerMatch]:
     found: list[GazetteerMatch] = []
     for match in rule.pattern.finditer(text, timeout=seconds):
-        if match.group() and len(found) < _MOST_MATCHES:
+        if match.group() and len(found) < _MAX_MATCHES:
             entry = rule.entry if rule.entry.name else GazetteerEntry(match.group(), rule.entry.type)
             found.append(GazetteerMatch(entry, match.start(), match.end(), is_pattern=True))
     return found
 
 
-def _refused(why: str) -> WinnowError:
+def _invalid_file(why: str) -> WinnowError:
     return WinnowError("INVALID_REQUEST", f"entities.toml cannot be used: {why}; docs/graph.md describes it")

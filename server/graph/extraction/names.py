@@ -7,8 +7,8 @@ import unicodedata
 from functools import lru_cache
 from urllib.parse import unquote
 
-LONGEST_NAME = 120
-_EDGES = " \t\n`*_\"'“”‘’«»()[]{}<>,;:!?.~"
+MAX_NAME_CHARS = 120
+_TRIMMED = " \t\n`*_\"'“”‘’«»()[]{}<>,;:!?.~"
 _IN_PARENTHESES = re.compile(r"(?<=\S) ?\([^()]{0,120}\)\Z")
 _ARTICLE = re.compile(r"\A(?:the|an?) (?=\S)")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
@@ -23,11 +23,11 @@ _EXTENSION = re.compile(r"\.(?:md|markdown|mdown|mdx|qmd|html?|xhtml|rst|rest|tx
 _SEPARATORS = re.compile(r"[/_\\]+")
 _FRONT_PAGES = frozenset({"index", "readme"})
 
-_UNSPOKEN = re.compile(r"[^\w\- ]+")
+_NOT_IN_SLUG = re.compile(r"[^\w\- ]+")
 
 
 @lru_cache(maxsize=200_000)
-def normal(text: str) -> str:
+def entity_key(text: str) -> str:
     """The name by which two mentions are the same thing; "" for text that names nothing.
 
     Compatibility forms, case, articles, plurals, possessives and a disambiguation in parentheses do not count.
@@ -35,19 +35,19 @@ def normal(text: str) -> str:
     >>> normal("The ConfigMaps"), normal("Theodred II (Bishop of Elmham)"), normal("Network Policies")
     ('configmap', 'theodred ii', 'network policy')
     """
-    plain = " ".join(unicodedata.normalize("NFKC", text[: 2 * LONGEST_NAME]).casefold().split())
-    plain = _IN_PARENTHESES.sub("", plain).strip(_EDGES)
-    plain = _POSSESSIVE.sub("", _ARTICLE.sub("", plain))[:LONGEST_NAME].strip(_EDGES)
-    return _singular(plain) if _is_name(plain) else ""
+    plain = " ".join(unicodedata.normalize("NFKC", text[: 2 * MAX_NAME_CHARS]).casefold().split())
+    plain = _IN_PARENTHESES.sub("", plain).strip(_TRIMMED)
+    plain = _POSSESSIVE.sub("", _ARTICLE.sub("", plain))[:MAX_NAME_CHARS].strip(_TRIMMED)
+    return _to_singular(plain) if _is_name(plain) else ""
 
 
-def slug(heading: str) -> str:
+def heading_slug(heading: str) -> str:
     """The anchor of a heading as most renderers write it.
 
     >>> slug("What's next? (v1.2)")
     'whats-next-v12'
     """
-    return _UNSPOKEN.sub("", heading.strip().lower()).replace(" ", "-")
+    return _NOT_IN_SLUG.sub("", heading.strip().lower()).replace(" ", "-")
 
 
 def page_key(path: str) -> str:
@@ -77,7 +77,7 @@ def _is_name(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
-def _singular(text: str) -> str:
+def _to_singular(text: str) -> str:
     if _LAST_WORD.search(text):
         for pattern, ending in _PLURALS:
             changed, count = pattern.subn(ending, text)

@@ -19,11 +19,11 @@ Kind = Literal["inline", "reference", "wiki", "role"]
 _FENCE = re.compile(
     r"^[ \t>]{0,40}(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*)$", re.M
 )
-_DEFINED = re.compile(
+_LINK_DEFINITION = re.compile(
     r"^ {0,3}\[(?P<label>[^\[\]\n^][^\[\]\n]{0,200}+)\]:[ \t]*<?(?P<target>[^\s<>]{1,500})>?", re.M
 )
-_HEADING = re.compile(r"^ {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<title>[^\n]*)|[ \t]*)$", re.M)
-_UNDERLINED = re.compile(
+_ATX_HEADING = re.compile(r"^ {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<title>[^\n]*)|[ \t]*)$", re.M)
+_SETEXT_HEADING = re.compile(
     r"(?:\A|\n[ \t]*\n) {0,3}(?P<title>[^\s#>|\-*+=`~][^\n]{0,300})\n {0,3}(?P<line>=+|-{2,})[ \t]*$", re.M
 )
 _CLOSING_MARKS = re.compile(r"(?:[ \t]+#+)?[ \t]*\Z")
@@ -101,23 +101,27 @@ class Prose:
     shown: tuple[Snippet, ...]
 
 
-def taken_apart(text: str) -> Prose:
+def parse_prose(text: str) -> Prose:
     """The parts of a Markdown text (plain text is Markdown without marks)."""
-    outside = _blanked(text.replace(GAP, " "), [*_fences(text), *_comments(text)])
-    headings = tuple(_headings(outside))
-    definitions = {_label(found["label"]): found["target"] for found in _DEFINED.finditer(outside)}
-    body = _blanked(outside, sorted([*((one.start, one.end) for one in headings), *_spans(_DEFINED, outside)]))
+    outside = _blank_out(text.replace(GAP, " "), [*_find_fences(text), *_find_comments(text)])
+    headings = tuple(_find_headings(outside))
+    definitions = {
+        _normalise_label(found["label"]): found["target"] for found in _LINK_DEFINITION.finditer(outside)
+    }
+    body = _blank_out(
+        outside, sorted([*((one.start, one.end) for one in headings), *_find_spans(_LINK_DEFINITION, outside)])
+    )
     links: list[ProseLink] = []
     code: list[Snippet] = []
     shown: list[Snippet] = []
     gaps: list[tuple[int, int]] = []
     for found in _INLINE.finditer(body):
-        seen = _take(found, definitions, links, code, shown)
-        gaps += _around(found.span(), seen)
-    return Prose(_blanked(body, gaps), headings, tuple(links), tuple(code), tuple(shown))
+        seen = _collect_markup(found, definitions, links, code, shown)
+        gaps += _spans_around(found.span(), seen)
+    return Prose(_blank_out(body, gaps), headings, tuple(links), tuple(code), tuple(shown))
 
 
-def _take(
+def _collect_markup(
     found: re.Match[str],
     definitions: dict[str, str],
     links: list[ProseLink],
@@ -132,24 +136,24 @@ def _take(
     elif found["shortcode"] is not None:
         shown += [Snippet(one["text"], found.start()) for one in _SHORTCODE_TEXT.finditer(found["shortcode"])]
     elif found["wiki"] is not None:
-        links.append(_wiki(found))
+        links.append(_wiki_link(found))
     elif found["text"] is not None:
-        return _bracketed(found, definitions, links, code)
+        return _collect_bracketed(found, definitions, links, code)
     elif found["attributes"] is not None:
         if href := _HREF.search(found["attributes"]):
             links.append(ProseLink("inline", "", next(filter(None, href.groups()), ""), *found.span()))
     elif found["role"] is not None:
-        links.append(_role(found))
+        links.append(_role_link(found))
     return None
 
 
-def _bracketed(
+def _collect_bracketed(
     found: re.Match[str], definitions: dict[str, str], links: list[ProseLink], code: list[Snippet]
 ) -> tuple[int, int] | None:
     text, target = found["text"], found["angle"] or found["target"]
     kind: Kind = "inline"
     if target is None:
-        label = _label(found["label"] or text)
+        label = _normalise_label(found["label"] or text)
         kind, target = "reference", definitions.get(label)
     if found["image"]:
         return None
@@ -164,13 +168,13 @@ def _bracketed(
     return found.span("text")
 
 
-def _wiki(found: re.Match[str]) -> ProseLink:
+def _wiki_link(found: re.Match[str]) -> ProseLink:
     name, anchor = found["wiki"].strip(), (found["wiki_anchor"] or "").strip()
     target = f"{name}#{anchor}" if anchor else name
     return ProseLink("wiki", (found["wiki_text"] or name or anchor).strip(), target, *found.span())
 
 
-def _role(found: re.Match[str]) -> ProseLink:
+def _role_link(found: re.Match[str]) -> ProseLink:
     content = found["role_text"].strip()
     explicit = _ROLE_TARGET.match(content)
     text, target = (explicit["text"], explicit["target"]) if explicit else (content, content)
@@ -179,14 +183,14 @@ def _role(found: re.Match[str]) -> ProseLink:
     )
 
 
-def _label(text: str) -> str:
+def _normalise_label(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
 # --- lines
 
 
-def _fences(text: str) -> Iterator[tuple[int, int]]:
+def _find_fences(text: str) -> Iterator[tuple[int, int]]:
     """Fenced code; a fence that nobody closes goes on to the end."""
     opening: re.Match[str] | None = None
     for found in _FENCE.finditer(text):
@@ -201,23 +205,23 @@ def _fences(text: str) -> Iterator[tuple[int, int]]:
         yield opening.start(), len(text)
 
 
-def _comments(text: str) -> Iterator[tuple[int, int]]:
+def _find_comments(text: str) -> Iterator[tuple[int, int]]:
     at = text.find("<!--")
     while at >= 0 and (end := text.find("-->", at + 4)) >= 0:
         yield at, end + 3
         at = text.find("<!--", end + 3)
 
 
-def _headings(text: str) -> list[Heading]:
-    found = [_heading(len(one["marks"]), one["title"] or "", one) for one in _HEADING.finditer(text)]
+def _find_headings(text: str) -> list[Heading]:
+    found = [_build_heading(len(one["marks"]), one["title"] or "", one) for one in _ATX_HEADING.finditer(text)]
     found += [
-        _heading(1 if one["line"][0] == "=" else 2, one["title"], one, one.start("title"))
-        for one in _UNDERLINED.finditer(text)
+        _build_heading(1 if one["line"][0] == "=" else 2, one["title"], one, one.start("title"))
+        for one in _SETEXT_HEADING.finditer(text)
     ]
     return sorted((one for one in found if GAP not in one.title), key=lambda one: one.start)
 
 
-def _heading(depth: int, written: str, found: re.Match[str], start: int | None = None) -> Heading:
+def _build_heading(depth: int, written: str, found: re.Match[str], start: int | None = None) -> Heading:
     title = _CLOSING_MARKS.sub("", written)
     braces = _ANCHOR.search(title)
     anchor = _ANCHOR_NAME.search(braces.group()) if braces else None
@@ -232,15 +236,15 @@ def _heading(depth: int, written: str, found: re.Match[str], start: int | None =
 # --- blanks
 
 
-def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+def _find_spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
     return (found.span() for found in pattern.finditer(text))
 
 
-def _around(whole: tuple[int, int], seen: tuple[int, int] | None) -> list[tuple[int, int]]:
+def _spans_around(whole: tuple[int, int], seen: tuple[int, int] | None) -> list[tuple[int, int]]:
     return [whole] if seen is None else [(whole[0], seen[0]), (seen[1], whole[1])]
 
 
-def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def _blank_out(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """``text`` with gaps for these spans, which may overlap; line ends go too."""
     pieces, at = [], 0
     for start, end in sorted(spans):

@@ -16,23 +16,23 @@ from server.graph.extraction.document_extraction import (
     PageIdentity,
     Reference,
     Relation,
-    entity,
-    mine,
-    name_key,
-    page_want,
-    weight,
+    edge_weight,
+    entity_node,
+    extract_document,
+    name_dependency,
+    page_dependency,
 )
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
 from server.graph.extraction.links import LinkTarget
-from server.graph.extraction.name_candidates import parts
-from server.graph.extraction.names import normal
+from server.graph.extraction.name_candidates import name_parts
+from server.graph.extraction.names import entity_key
 from server.graph.extraction.rules import CONFIDENCE, Rule
-from server.graph.records import EVIDENCE, DocumentGraph, Edge, EdgeType, Node
+from server.graph.records import MAX_EVIDENCE, DocumentGraph, Edge, EdgeType, Node
 from server.ids import entity_id
 from server.models import Chunk, Document
 
 # One document's habit is no name; two who do not know of each other agree on one.
-LEAST_VOTES = 2
+MIN_VOTES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Ledger:
 
     def is_name(self, key: str) -> bool:
         """Whether two documents say the name, or one is titled so."""
-        return self._votes.get(key, 0) >= LEAST_VOTES or key in self._by_name
+        return self._votes.get(key, 0) >= MIN_VOTES or key in self._by_name
 
     def titled(self, key: str) -> list[PageIdentity]:
         """The documents of this title, by uri."""
@@ -88,7 +88,7 @@ class Ledger:
     def _change(self, id: str, facts: DocumentFacts | None) -> frozenset[str]:
         former = self.facts.get(id)
         names = {*(former.votes if former else ()), *(facts.votes if facts else ())}
-        names |= {normal(one.page.name) for one in (former, facts) if one}
+        names |= {entity_key(one.page.name) for one in (former, facts) if one}
         before = {name for name in names if self.is_name(name)}
         if former:
             self._count(former, -1)
@@ -96,11 +96,11 @@ class Ledger:
         if facts:
             self.facts[id] = facts
             self._count(facts, 1)
-        changed = {name_key(name) for name in names if self.is_name(name) != (name in before)}
+        changed = {name_dependency(name) for name in names if self.is_name(name) != (name in before)}
         pages = [one.page for one in (former, facts) if one]
         if len(pages) < 2 or pages[0] != pages[1]:
-            changed |= {page_want(key) for page in pages for key in page.keys}
-            changed |= {name_key(normal(page.name)) for page in pages}
+            changed |= {page_dependency(key) for page in pages for key in page.keys}
+            changed |= {name_dependency(entity_key(page.name)) for page in pages}
         return frozenset(changed)
 
     def _count(self, facts: DocumentFacts, step: int) -> None:
@@ -111,12 +111,12 @@ class Ledger:
                 self._votes[name] = votes
             else:
                 del self._votes[name]
-        if name := normal(facts.page.name):
-            _enter(self._by_name, name, id, step)
+        if name := entity_key(facts.page.name):
+            _update_index(self._by_name, name, id, step)
         for key in facts.page.keys:
-            _enter(self._by_key, key, id, step)
+            _update_index(self._by_key, key, id, step)
         for want in facts.wants:
-            _enter(self._wanted_by, want, id, step)
+            _update_index(self._wanted_by, want, id, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +132,16 @@ def facts_of(mined: DocumentExtraction) -> DocumentFacts:
     return DocumentFacts(mined.page, mined.votes, mined.wants)
 
 
-def extract(document: Document, text: str, chunks: Sequence[Chunk], known: ProjectFacts) -> DocumentGraph:
+def build_document_graph(
+    document: Document, text: str, chunks: Sequence[Chunk], known: ProjectFacts
+) -> DocumentGraph:
     """The graph of one document, in a project that is known already."""
-    return resolve(mine(document, text, chunks, known.gazetteer), known.ledger)
+    return resolve_graph(extract_document(document, text, chunks, known.gazetteer), known.ledger)
 
 
-def resolve(mined: DocumentExtraction, ledger: Ledger) -> DocumentGraph:
+def resolve_graph(mined: DocumentExtraction, ledger: Ledger) -> DocumentGraph:
     """The graph of a document: what it says of itself, and of what others say that is known."""
-    drawing = _Drawing(mined, ledger)
+    drawing = _GraphBuilder(mined, ledger)
     for naming in mined.namings:
         drawing.name(naming)
     for relation in mined.relations:
@@ -150,7 +152,7 @@ def resolve(mined: DocumentExtraction, ledger: Ledger) -> DocumentGraph:
 
 
 @dataclass(slots=True)
-class _Drawing:
+class _GraphBuilder:
     """The edges so far, one for each (source, target, type), and the entities that they touch."""
 
     mined: DocumentExtraction
@@ -177,7 +179,7 @@ class _Drawing:
         page, rule = self._page(one.way)
         if page is not None:
             target = page.anchors.get(one.way.anchor, page.id)
-        elif one.way.name and normal(self.mined.page.name) != one.way.name:
+        elif one.way.name and entity_key(self.mined.page.name) != one.way.name:
             target = self._entity(one.way.name, one.title.partition("#")[0], "term")
         else:
             return
@@ -194,16 +196,16 @@ class _Drawing:
     def _inner(self, title: str) -> Iterator[tuple[str, str]]:
         """The known names within a span, the longest first, none within another."""
         taken = f" {title} "
-        for key, part in parts(title):
+        for key, part in name_parts(title):
             if f" {part} " in taken and self.ledger.is_name(key):
                 taken = taken.replace(f" {part} ", " \0 ")
                 yield key, part
 
     def _page(self, way: LinkTarget) -> tuple[PageIdentity | None, Rule]:
         for at, key in enumerate(way.keys):
-            if page := _one_of(self.ledger.pages(key), way.uri):
+            if page := _select_page(self.ledger.pages(key), way.uri):
                 return page, "near link" if at or not way.is_exact else way.rule
-        return (_one_of(self.ledger.titled(way.name), "") if way.name else None), way.rule
+        return (_select_page(self.ledger.titled(way.name), "") if way.name else None), way.rule
 
     def _entity(self, key: str, title: str, type: str) -> str:
         """The node's id. Where this document gives a name several titles or types, the firm ones stand.
@@ -213,7 +215,7 @@ class _Drawing:
         id = entity_id(self.mined.project, key)
         if id not in self.entities:
             title, type = self.mined.entities.get(key, (title, type))
-            self.entities[id] = entity(self.mined.project, key, self.ledger.title(key) or title, type)
+            self.entities[id] = entity_node(self.mined.project, key, self.ledger.title(key) or title, type)
         return id
 
     def _draw(
@@ -221,20 +223,20 @@ class _Drawing:
     ) -> None:
         if source == target:
             return
-        confidence, strength = CONFIDENCE[rule], weight(count, rule)
+        confidence, strength = CONFIDENCE[rule], edge_weight(count, rule)
         if former := self.edges.get((source, target, type)):
             confidence, strength = max(confidence, former.confidence), max(strength, former.weight)
-            evidence = tuple(dict.fromkeys((*former.evidence, *evidence)))[:EVIDENCE]
+            evidence = tuple(dict.fromkeys((*former.evidence, *evidence)))[:MAX_EVIDENCE]
         edge = Edge(source, target, type, strength, confidence, evidence, self.mined.page.id)
         self.edges[source, target, type] = edge
 
 
-def _one_of(pages: Sequence[PageIdentity], uri: str) -> PageIdentity | None:
+def _select_page(pages: Sequence[PageIdentity], uri: str) -> PageIdentity | None:
     """The page meant: the only one, or the one of exactly this uri."""
     return pages[0] if len(pages) == 1 else next((page for page in pages if page.uri == uri), None)
 
 
-def _enter(index: dict[str, set[str]], key: str, id: str, step: int) -> None:
+def _update_index(index: dict[str, set[str]], key: str, id: str, step: int) -> None:
     if step > 0:
         index.setdefault(key, set()).add(id)
     else:

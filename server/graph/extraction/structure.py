@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from server.graph.extraction.names import slug
+from server.graph.extraction.names import heading_slug
 from server.graph.extraction.prose import Heading
 from server.graph.extraction.rules import CONFIDENCE
 from server.graph.records import ANCHOR_CHARS, TITLE_CHARS, Edge, EdgeType, Node
@@ -16,7 +16,7 @@ from server.ids import section_id
 from server.models import Chunk, Document
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
-_SURE = CONFIDENCE["structure"]
+_CONFIDENCE = CONFIDENCE["structure"]
 Path = tuple[str, ...]
 
 
@@ -61,7 +61,7 @@ class ChunkPlaces:
         return (self._chunks[0].id,) if self._chunks else ()
 
 
-def outline(document: Document, headings: Sequence[Heading]) -> Outline:
+def build_outline(document: Document, headings: Sequence[Heading]) -> Outline:
     """The sections that the headings open; one that repeats the document's title opens none."""
     opened: list[tuple[int, str]] = []
     starts, paths = [], []
@@ -69,10 +69,10 @@ def outline(document: Document, headings: Sequence[Heading]) -> Outline:
     taken: dict[str, int] = {}
     for one in headings:
         opened = [*(above for above in opened if above[0] < one.depth), (one.depth, one.title)]
-        path = _below_title(tuple(title for _, title in opened), document.title)
+        path = _without_title(tuple(title for _, title in opened), document.title)
         starts.append(one.start)
         paths.append(path)
-        anchor = slug(one.title)
+        anchor = heading_slug(one.title)
         repetition = taken[anchor] = taken.get(anchor, -1) + 1
         for name in (one.anchor, f"{anchor}-{repetition}" if repetition else anchor):
             if name:
@@ -80,10 +80,10 @@ def outline(document: Document, headings: Sequence[Heading]) -> Outline:
     return Outline(tuple(starts), tuple(paths), anchors)
 
 
-def skeleton(document: Document, chunks: Sequence[Chunk], found: Outline) -> tuple[list[Node], list[Edge]]:
+def build_structure(document: Document, chunks: Sequence[Chunk], found: Outline) -> tuple[list[Node], list[Edge]]:
     """Document, section and chunk nodes, with PART_OF upward and NEXT along the reading order."""
-    sections = _sections(chunks, found)
-    first = _first_chunks(chunks, found)
+    sections = _list_sections(chunks, found)
+    first = _find_first_chunks(chunks, found)
     anchors: dict[Path, str] = {}
     for name, path in found.anchors.items():
         anchors.setdefault(path, name)
@@ -91,29 +91,38 @@ def skeleton(document: Document, chunks: Sequence[Chunk], found: Outline) -> tup
     nodes += [_section_node(document, path, anchors.get(path, "")) for path in sections]
     nodes += [_chunk_node(document, one) for one in chunks]
     edges = [
-        _edge(document, place(document, path), place(document, path[:-1]), "PART_OF", first.get(path, ()))
+        _edge(
+            document,
+            heading_node_id(document, path),
+            heading_node_id(document, path[:-1]),
+            "PART_OF",
+            first.get(path, ()),
+        )
         for path in sections
     ]
-    edges += [_edge(document, one.id, place(document, one.heading_path), "PART_OF", (one.id,)) for one in chunks]
+    edges += [
+        _edge(document, one.id, heading_node_id(document, one.heading_path), "PART_OF", (one.id,))
+        for one in chunks
+    ]
     edges += [_edge(document, one.id, other.id, "NEXT", (one.id, other.id)) for one, other in pairwise(chunks)]
     return nodes, edges
 
 
-def place(document: Document, path: Path) -> str:
+def heading_node_id(document: Document, path: Path) -> str:
     """The node of a heading path: a section, or the document itself."""
     return section_id(document.project, document.uri, path) if path else document.id
 
 
-def shown(title: str) -> str:
+def clean_title(title: str) -> str:
     """A title as a node carries it: one line, without control characters."""
     return " ".join(_UNPRINTABLE.sub(" ", title[: 4 * TITLE_CHARS]).split())[:TITLE_CHARS]
 
 
-def _below_title(path: Path, title: str) -> Path:
+def _without_title(path: Path, title: str) -> Path:
     return path[1:] if path and path[0].casefold() == title.casefold() else path
 
 
-def _sections(chunks: Sequence[Chunk], found: Outline) -> list[Path]:
+def _list_sections(chunks: Sequence[Chunk], found: Outline) -> list[Path]:
     """Every heading path and those above it, in reading order."""
     paths = dict.fromkeys(path[:depth] for path in found.paths for depth in range(1, len(path) + 1))
     paths |= dict.fromkeys(
@@ -122,7 +131,7 @@ def _sections(chunks: Sequence[Chunk], found: Outline) -> list[Path]:
     return list(paths)
 
 
-def _first_chunks(chunks: Sequence[Chunk], found: Outline) -> dict[Path, tuple[str, ...]]:
+def _find_first_chunks(chunks: Sequence[Chunk], found: Outline) -> dict[Path, tuple[str, ...]]:
     """For each section the chunk that shows its beginning."""
     places = ChunkPlaces(chunks)
     first = {
@@ -135,26 +144,38 @@ def _first_chunks(chunks: Sequence[Chunk], found: Outline) -> dict[Path, tuple[s
 
 
 def _document_node(document: Document) -> Node:
-    title, anchor = shown(document.title) or shown(document.uri), _fitting(document.uri)
-    tag = _fitting(document.doc_tag)
+    title, anchor = clean_title(document.title) or clean_title(document.uri), _clean_label(document.uri)
+    tag = _clean_label(document.doc_tag)
     return Node(document.id, "Document", document.type, title, 0, 0, tag, anchor, document.id)
 
 
 def _section_node(document: Document, path: Path, anchor: str) -> Node:
-    tag, title = _fitting(document.doc_tag), shown(path[-1])
+    tag, title = _clean_label(document.doc_tag), clean_title(path[-1])
     return Node(
-        place(document, path), "Section", "section", title, len(path), 0, tag, _fitting(anchor), document.id
+        heading_node_id(document, path),
+        "Section",
+        "section",
+        title,
+        len(path),
+        0,
+        tag,
+        _clean_label(anchor),
+        document.id,
     )
 
 
 def _chunk_node(document: Document, chunk: Chunk) -> Node:
-    title = shown(chunk.heading_path[-1] if chunk.heading_path else document.title) or shown(document.uri)
-    return Node(chunk.id, "Chunk", "chunk", title, 0, chunk.tokens, _fitting(document.doc_tag), "", document.id)
+    title = clean_title(chunk.heading_path[-1] if chunk.heading_path else document.title) or clean_title(
+        document.uri
+    )
+    return Node(
+        chunk.id, "Chunk", "chunk", title, 0, chunk.tokens, _clean_label(document.doc_tag), "", document.id
+    )
 
 
-def _fitting(label: str) -> str:
+def _clean_label(label: str) -> str:
     return _UNPRINTABLE.sub(" ", label)[:ANCHOR_CHARS]
 
 
 def _edge(document: Document, source: str, target: str, type: EdgeType, evidence: tuple[str, ...]) -> Edge:
-    return Edge(source, target, type, 1.0, _SURE, evidence, document.id)
+    return Edge(source, target, type, 1.0, _CONFIDENCE, evidence, document.id)

@@ -101,7 +101,7 @@ def _parsed(request: dict[str, Any]) -> dict[str, Any]:
 def _rehearsed(request: dict[str, Any]) -> dict[str, Any]:
     """Do with the document what the ingest is about to do with it, and say that it ended."""
     # Vocabularies take half a second to load, and most ingests rehearse nothing.
-    from server.graph.extraction.document_extraction import mine
+    from server.graph.extraction.document_extraction import extract_document
     from server.graph.extraction.gazetteer import NO_GAZETTEER
     from server.ids import document_id
     from server.ingest.chunking import chunk
@@ -111,5 +111,5 @@ def _rehearsed(request: dict[str, Any]) -> dict[str, Any]:
         document_id("p", uri), "p", uri, "", request["title"], request["kind"], "", metadata=metadata
     )
     chunks = chunk(document, request["text"])
-    mine(document, request["text"], chunks, NO_GAZETTEER)
+    extract_document(document, request["text"], chunks, NO_GAZETTEER)
     return {"chunks": len(chunks)}

@@ -17,7 +17,7 @@ from server.contracts.graph import MAX_WEIGHT, SNIPPET_CHARS
 from server.errors import WinnowError
 from server.graph.base import MAX_NODES, PAGE_SIZE, Direction, GraphStore, Neighbourhood, NodeMatch, Types
 from server.graph.base import Scope as Documents
-from server.graph.records import Edge, Node, normalised
+from server.graph.records import Edge, Node, normalise_name
 from server.ids import entity_id, is_chunk_id
 from server.models import Filters
 from server.operations.base import Answer, RequestContext
@@ -134,7 +134,7 @@ def _meant(view: GraphView, one: str) -> list[str]:
     """The ids that a text may stand for, best first."""
     stored = view.context.session.get(one)
     passage = [stored.passage.chunk.id] if stored else []
-    return [*passage, *([one] if is_chunk_id(one) else []), entity_id(view.project, normalised(one))]
+    return [*passage, *([one] if is_chunk_id(one) else []), entity_id(view.project, normalise_name(one))]
 
 
 def _by_name(view: GraphView, name: str) -> tuple[Node | None, list[str]]:
