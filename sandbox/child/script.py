@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import client_sdk.transport
 from client_sdk.awaitable import Nothing
 from sandbox.diagnosis import error_reports, help_text, precheck, unawaited
-from sandbox.language import methods, policy, script_builtins, trust
-from sandbox.modules import asyncio_module, copy_module, facades, skills
+from sandbox.language import compiler, methods, policy, refusals, script_builtins, script_source, trust
+from sandbox.modules import asyncio_loop, asyncio_module, copy_module, facades, skills
 from sandbox.modules.output import OutputStreams, Stream, target_of
 from sandbox.protocol import frames
 
@@ -93,7 +93,7 @@ def _ending(job: Job, console: Console, execute: Callable[[Job, Console], Any]) 
         return _success(job, console, execute)
     except (OutputLimitReached, MemoryError):
         raise
-    except policy.Rejected as error:
+    except refusals.Rejected as error:
         return frames.dump(error_reports.rejected(error))
     except results.NotData as error:
         return frames.dump(error_reports.not_data(error))
@@ -153,13 +153,13 @@ def _fenced(job: Job, console: Console) -> Any:
     builtin_names = script_builtins.get_builtins(print=_printer(stage.out), help=_helper(stage.out))
     shelf = None if told is None else skills.ImportedSkills(told, builtin_names)
     builtin_names["__import__"] = facades.Importer(stage, shelf)
-    compiled = policy.compile_script(source, precheck.check, skills=None if shelf is None else shelf.names)
+    compiled = compiler.compile_script(source, precheck.check, skills=None if shelf is None else shelf.names)
     names.update(facades.globals_of_scripts(), __name__="__main__", __builtins__=builtin_names)
     if "async" in source:  # a script without it has no coroutines
-        unawaited.begin(policy.FILE_NAME, asyncio_module.__file__)
+        unawaited.begin(script_source.FILE_NAME, asyncio_module.FILES)
     exec(compiled.code, names)
     entry = names.pop(policy.ENTRY)
-    value = asyncio_module.run(entry()) if compiled.is_async else entry()
+    value = asyncio_loop.run(entry()) if compiled.is_async else entry()
     for error in unawaited.unseen_failures():
         console.write(f"Task exception was never retrieved\n{error_reports.traceback_text(error)}")
     return value
@@ -170,7 +170,7 @@ def _raw(job: Job, console: Console) -> Any:
     sys.stdout = sys.stderr = console
     names = trust.script_globals
     names["__name__"] = "__main__"
-    exec(compile(job["code"], policy.FILE_NAME, "exec", dont_inherit=True), names)
+    exec(compile(job["code"], script_source.FILE_NAME, "exec", dont_inherit=True), names)
     return script_builtins.ENDED
 
 

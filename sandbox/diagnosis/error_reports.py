@@ -19,8 +19,9 @@ from sandbox.child.console import OutputLimitReached
 from sandbox.child.results import NotData
 from sandbox.language import refusals, trust
 from sandbox.language.allow_list import WITHHELD_MEMBERS, WITHHELD_MODULES
-from sandbox.language.policy import FILE_NAME, Rejected, lines_of
-from sandbox.modules import asyncio_module
+from sandbox.language.refusals import Rejected
+from sandbox.language.script_source import FILE_NAME, split_lines
+from sandbox.modules import asyncio_loop
 from sandbox.protocol import verdicts
 from sandbox.protocol.limits import Limits
 from sandbox.protocol.outcome import Outcome
@@ -38,7 +39,7 @@ _source: list[str] = []
 
 def remember(source: str) -> None:
     """The script's lines, to quote from."""
-    _source[:] = lines_of(source)
+    _source[:] = split_lines(source)
 
 
 def _line(number: int | None) -> str | None:
@@ -150,7 +151,7 @@ def _described(error: BaseException) -> dict[str, Any]:
         return _ending("rejected", "CodeRejected", _message(error), line, column, _optional(error.hint))
     if isinstance(error, SDKError) and error.limit is True:
         return _ending("limit", str(error.type), str(error.message), line, column, _optional(error.hint))
-    if isinstance(error, asyncio_module.NotRunning):
+    if isinstance(error, asyncio_loop.NotRunning):
         return _ending("error", "NeverAwaited", _NO_LOOP, line, column, _AWAIT_HERE)
     return _ending("error", _type_name(error), _message(error), line, column, _hint(error))
 

@@ -11,13 +11,13 @@ import gc
 import sys
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 _DEPTH = 4  # frames to look back through for the script's own; a façade may stand in between
 # Of our own library: nothing is lost when one of these is not awaited.
-_HARMLESS = frozenset({"sleep", "_awaiting"})
+_HARMLESS = frozenset({"sleep", "_await_value"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class _Watch:
 
     def __init__(self) -> None:
         self.on = False
-        self.files = ("", "")
+        self.script = ""
+        self.files: frozenset[str] = frozenset()
         self.seen: list[UnawaitedCall] = []
         self.unfinished: list[UnawaitedCall] = []
         self.failed: list[BaseException] = []
@@ -43,10 +44,11 @@ class _Watch:
 _watch = _Watch()
 
 
-def begin(file_name: str, library: str) -> None:
-    """Watch from now on: coroutines of the script, and of the module that stands for asyncio."""
+def begin(script: str, library: Iterable[str]) -> None:
+    """Watch from now on the coroutines of the script's file and of the library's files (our ``asyncio``)."""
     _watch.on = True
-    _watch.files = (file_name, library)
+    _watch.script = script
+    _watch.files = frozenset((script, *library))
     _watch.seen.clear()
     _watch.unfinished.clear()
     _watch.failed.clear()
@@ -103,4 +105,4 @@ def _told(coroutine: Any, kind: Literal["call", "task", "cut short"] = "call") -
 
 def _line(coroutine: Any) -> int | None:
     origin = coroutine.cr_origin or ()
-    return next((line for file, line, _ in origin if file == _watch.files[0]), None)
+    return next((line for file, line, _ in origin if file == _watch.script), None)

@@ -18,202 +18,26 @@ import __future__
 
 import ast
 import difflib
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from types import CodeType
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from RestrictedPython.transformer import RestrictingNodeTransformer
-
 from . import names
-from .allow_list import MENU, WITHHELD_BUILTINS, WITHHELD_MEMBERS, WITHHELD_MODULES
-
-FILE_NAME = "<script>"
+from .allow_list import WITHHELD_MEMBERS, WITHHELD_MODULES
+from .bindings import all_bound_names, top_level_names
+from .refusals import Rejected
+from .transformer import MATCH_ARGS_NAME, SLOTS_NAME, CheckedTransformer
 
 # The guards, as the compiled code calls them.
 ATTRIBUTE, TARGET, SLOTS, LAST, END = "@attribute", "@target", "@slots", "@last", "@end"
 
-_MATCH_ARGS, _SLOTS = "__match_args__", "__slots__"
-
 _Node = TypeVar("_Node", bound=ast.AST)
-
-
-class Rejected(Exception):
-    """The script does not enter. ``line`` and ``column`` count from 1."""
-
-    def __init__(
-        self, type: str, message: str, line: int | None = None, column: int | None = None, hint: str | None = None
-    ) -> None:
-        super().__init__(message)
-        self.type = type
-        self.message = message
-        self.line = line
-        self.column = column
-        self.hint = hint
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A script ready to run: executing ``code`` defines the function `ENTRY`, which is the script."""
-
-    code: CodeType
-    is_async: bool
 
 
 ENTRY = "<module>"
 
 
-def compile_script(
-    source: str,
-    check: Check | None = None,
-    *,
-    file_name: str = FILE_NAME,
-    skills: frozenset[str] | None = None,
-) -> Compiled:
-    """Parse, restrict and compile; raises Rejected, and nothing else, for whatever the source holds.
-
-    ``check`` looks at what the policy admitted, and may report more. ``skills``: what the module of that name
-    offers, where there is one.
-    """
-    try:
-        tree = ast.parse(source, file_name)
-        policy = Policy(source, MENU if skills is None else {**MENU, "skills": skills})
-        policy.visit(tree)
-        if check is not None:
-            check(tree, policy.report)
-        code = compile(policy.entry(tree), file_name, "exec", flags=policy.flags, dont_inherit=True)
-        code = _outermost(code)
-    except SyntaxError as error:
-        hint = _syntax_hint(source, error)
-        raise Rejected("SyntaxError", error.msg, error.lineno, error.offset, hint) from None
-    except ValueError as error:  # a null character, or a node that its guard does not fit in
-        raise Rejected("SyntaxError", str(error)) from None
-    except (RecursionError, MemoryError):  # the parser's own stack overflows as the latter
-        raise Rejected("SyntaxError", "the script is nested too deeply", hint="split the expression") from None
-    return Compiled(code, policy.is_async)
-
-
-def lines_of(source: str) -> list[str]:
-    """The lines as Python counts them: no form feed and no Unicode separator ends one."""
-    return re.split(r"\r\n?|\n", source)
-
-
-_WITHIN = f"{ENTRY}.<locals>."
-
-
-def _outermost(code: CodeType) -> CodeType:
-    """The same code, whose functions do not say that they are within ours: they are the author's outermost."""
-    inner = tuple(_outermost(const) if isinstance(const, CodeType) else const for const in code.co_consts)
-    return code.replace(co_consts=inner, co_qualname=code.co_qualname.removeprefix(_WITHIN))
-
-
-def _syntax_hint(source: str, error: SyntaxError) -> str | None:
-    if "```" in source:
-        return "send the code alone, without Markdown fences"
-    if isinstance(error, IndentationError) and source.startswith((" ", "\t")):
-        return "start the script at the left margin"
-    return None
-
-
-Report = Callable[[str, str, ast.AST, str | None], Any]
-Check = Callable[[ast.Module, Report], None]
-
-
-class Policy(RestrictingNodeTransformer):
+class Policy(CheckedTransformer):
     """Visits every node once; the first refusal ends it."""
-
-    def __init__(self, source: str, menu: Mapping[str, frozenset[str]] = MENU) -> None:
-        super().__init__()
-        self._menu = menu
-        self.is_async = False
-        self.flags = 0
-        self._lines = lines_of(source)
-        self._scopes: list[ast.AST] = []  # functions and classes around the node
-        self._tolerant = 0  # within a try that catches ImportError
-        self._bound: frozenset[str] = frozenset()
-        self._plainly_bound: set[ast.AST] = set()  # names assigned from what was looked at
-
-    # --- refusing ---
-
-    def report(self, type: str, message: str, node: ast.AST, hint: str | None) -> Any:
-        """End here with an error of the author's, not with a refusal."""
-        raise Rejected(type, message, getattr(node, "lineno", None), self._column(node), hint)
-
-    def refuse(self, node: ast.AST, message: str, hint: str | None = None) -> Any:
-        """End here."""
-        line = getattr(node, "lineno", None)
-        raise Rejected("CodeRejected", message, line, self._column(node), hint)
-
-    def _column(self, node: ast.AST) -> int | None:
-        line, offset = getattr(node, "lineno", None), getattr(node, "col_offset", None)
-        if line is None or offset is None or not 0 < line <= len(self._lines):
-            return None
-        # Offsets of nodes count bytes.
-        return len(self._lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
-
-    def error(self, node: ast.AST, info: str) -> None:
-        """What the base class refuses, we refuse."""
-        self.refuse(node, info)
-
-    def warn(self, node: ast.AST, info: str) -> None:
-        """Nobody reads the base class's warnings."""
-
-    def not_allowed(self, node: ast.AST) -> None:
-        """A node nobody has looked at yet."""
-        self.refuse(node, f"{type(node).__name__} is not part of this Python")
-
-    # --- scopes ---
-
-    @contextmanager
-    def _inside(self, scope: ast.AST) -> Iterator[None]:
-        self._scopes.append(scope)
-        try:
-            yield
-        finally:
-            self._scopes.pop()
-
-    def _in_class_body(self) -> bool:
-        return bool(self._scopes) and isinstance(self._scopes[-1], ast.ClassDef)
-
-    def _mangled(self, name: str) -> str:
-        classes = [scope.name for scope in self._scopes if isinstance(scope, ast.ClassDef)]
-        return names.mangled(name, classes[-1] if classes else None)
-
-    # --- names ---
-
-    def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = False) -> None:
-        """Refuse a name that a script may neither read nor bind."""
-        if name is None or not name.startswith("__") or not names.is_dunder(name):
-            return
-        if name in names.MODULE_NAMES or (self._in_class_body() and name in names.CLASS_NAMES):
-            return
-        hint = names.instead(name, "use a name without double underscores")
-        self.refuse(node, f"the name {name!r} is not available", hint)
-
-    def _bind(self, node: ast.AST, name: str | None) -> None:
-        self.check_name(node, name)
-        if name == "super":
-            self.refuse(node, "'super' may not be bound to something else", "choose another name")
-        if name == "__debug__":
-            self.refuse(node, "'__debug__' may not be bound")
-        if name == _MATCH_ARGS and node not in self._plainly_bound:
-            self.refuse(node, f"{_MATCH_ARGS} is set by plain assignment of a tuple")
-        if name == _SLOTS and node not in self._plainly_bound:
-            self.refuse(node, f"{_SLOTS} is set by plain assignment")
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Refuse names of the interpreter's; say what to use instead of a builtin that is not here."""
-        if isinstance(node.ctx, ast.Load):
-            self.check_name(node, node.id)
-            if node.id == _SLOTS:
-                self.refuse(node, f"{_SLOTS} may not be read in a class body", "read it from the class")
-            if node.id in WITHHELD_BUILTINS and node.id not in self._bound:
-                self.refuse(node, f"{node.id!r} is not available in a script", WITHHELD_BUILTINS[node.id])
-        else:
-            self._bind(node, node.id)
-        return node
 
     # --- attributes ---
 
@@ -260,7 +84,7 @@ class Policy(RestrictingNodeTransformer):
 
     def _with_slots(self, node: ast.Assign | ast.AnnAssign, targets: Iterable[ast.expr]) -> ast.AST:
         """`__slots__` names attributes as well; its guard copies it."""
-        found = [target for target in targets if isinstance(target, ast.Name) and target.id == _SLOTS]
+        found = [target for target in targets if isinstance(target, ast.Name) and target.id == SLOTS_NAME]
         self._plainly_bound.update(found)
         self.node_contents_visit(node)
         if found and node.value is not None:
@@ -269,7 +93,7 @@ class Policy(RestrictingNodeTransformer):
 
     def _check_match_args(self, targets: Iterable[ast.expr], value: ast.expr | None) -> None:
         for target in targets:
-            if isinstance(target, ast.Name) and target.id == _MATCH_ARGS and isinstance(value, ast.Tuple):
+            if isinstance(target, ast.Name) and target.id == MATCH_ARGS_NAME and isinstance(value, ast.Tuple):
                 self._plainly_bound.add(target)
                 for element in value.elts:
                     self._check_match_arg(element)
@@ -277,7 +101,7 @@ class Policy(RestrictingNodeTransformer):
     def _check_match_arg(self, element: ast.expr) -> None:
         name = element.value if isinstance(element, ast.Constant) else None
         if not isinstance(name, str) or not names.is_plain(name):
-            self.refuse(element, f"{_MATCH_ARGS} takes literal names of public attributes")
+            self.refuse(element, f"{MATCH_ARGS_NAME} takes literal names of public attributes")
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         """Annotations mean something in class bodies; elsewhere they go."""
@@ -566,7 +390,7 @@ class Policy(RestrictingNodeTransformer):
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Everything in order; functions are not visited twice."""
-        self._bound = frozenset(_all_bound_names(node))
+        self._bound = frozenset(all_bound_names(node))
         self._visit_body(node)
         return node
 
@@ -578,7 +402,7 @@ class Policy(RestrictingNodeTransformer):
             body[-1] = ast.copy_location(ast.Return(_call(LAST, [last.value], last.value)), last)
         else:
             body.append(ast.Return(ast.Name(END, ast.Load())))
-        bound = sorted(set(_top_level_names(tree.body)))
+        bound = sorted(set(top_level_names(tree.body)))
         if bound:
             body.insert(0, ast.Global(bound))
         kind: Any = ast.AsyncFunctionDef if self.is_async else ast.FunctionDef
@@ -619,76 +443,3 @@ def _catches_import_error(handler: ast.ExceptHandler) -> bool:
         return True
     caught = {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)}
     return bool(caught & {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
-
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
-
-def _bound_by(node: ast.AST) -> Iterator[str]:
-    """The names that this very node binds."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            yield name
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Import(names=aliases):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in aliases)
-        case ast.ImportFrom(names=aliases):
-            yield from (alias.asname or alias.name for alias in aliases)
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            yield name
-        case ast.MatchMapping(rest=str(name)) | ast.arg(arg=name):
-            yield name
-
-
-def _all_bound_names(tree: ast.AST) -> Iterator[str]:
-    """Names bound anywhere in the script, in whatever scope."""
-    for node in every_node(tree):
-        if node.__class__ is not ast.Name or node.ctx.__class__ is not ast.Load:
-            yield from _bound_by(node)
-
-
-_CHILDLESS = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store, ast.Del, ast.alias})
-
-
-def every_node(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node, in no order; quicker than ast.walk, which asks each node for its fields by name."""
-    pending = [tree]
-    while pending:
-        node = pending.pop()
-        yield node
-        if node.__class__ in _CHILDLESS:
-            continue
-        for value in node.__dict__.values():
-            if value.__class__ is list:
-                pending += [item for item in value if isinstance(item, ast.AST)]
-            elif isinstance(value, ast.AST):
-                pending.append(value)
-
-
-def _top_level_names(nodes: Iterable[ast.AST], *, walrus_only: bool = False) -> Iterator[str]:
-    """Names bound in the module's own scope."""
-    for node in nodes:
-        if isinstance(node, ast.NamedExpr):
-            yield node.target.id
-            yield from _top_level_names([node.value], walrus_only=walrus_only)
-            continue
-        if not walrus_only:
-            yield from _bound_by(node)
-        yield from _top_level_names(_of_this_scope(node), walrus_only=walrus_only or _is_comprehension(node))
-
-
-def _is_comprehension(node: ast.AST) -> bool:
-    return isinstance(node, _COMPREHENSIONS)
-
-
-def _of_this_scope(node: ast.AST) -> list[ast.AST]:
-    """The node's children that are evaluated in the scope that it stands in."""
-    if isinstance(node, _FUNCTIONS):
-        return [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
-    if isinstance(node, ast.Lambda):
-        return [*node.args.defaults, *filter(None, node.args.kw_defaults)]
-    if isinstance(node, ast.ClassDef):
-        return [*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)]
-    return list(ast.iter_child_nodes(node))

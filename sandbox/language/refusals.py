@@ -1,10 +1,24 @@
-"""The error that a script gets when a guard refuses it, and the check of attribute names."""
+"""Refusals: of a script when it is compiled, of an access while it runs; and the check of attribute names."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from . import names
+
+
+class Rejected(Exception):
+    """The policy refused a script when it was compiled. ``line`` and ``column`` count from 1."""
+
+    def __init__(
+        self, type: str, message: str, line: int | None = None, column: int | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.type = type
+        self.message = message
+        self.line = line
+        self.column = column
+        self.hint = hint
 
 
 class Refused(AttributeError):

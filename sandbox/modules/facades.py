@@ -28,7 +28,7 @@ from sandbox.language.allow_list import MENU
 from sandbox.language.freezing import freeze
 from sandbox.language.refusals import Refused
 
-from . import asyncio_module, copy_module, generated_classes, logging_module, output, time_zones
+from . import asyncio_loop, asyncio_module, copy_module, generated_classes, logging_module, output, time_zones
 from .output import OutputStreams
 from .single_dispatch import SingleDispatch
 
@@ -134,8 +134,7 @@ _OWN: Mapping[str, Mapping[str, Any]] = {
     "winnow": _SDK,
     "client_sdk": _SDK,
     "abc": {"ABCMeta": classes.make_metaclass_name(abc.ABCMeta)},
-    "asyncio": {name: getattr(asyncio_module, name, None) for name in MENU["asyncio"]}
-    | {"TimeoutError": TimeoutError},
+    "asyncio": asyncio_module.OWN,
     "collections": generated_classes.OWN["collections"],
     "copy": {"copy": copy_module.copy, "deepcopy": copy_module.deepcopy},
     "dataclasses": generated_classes.OWN["dataclasses"],
@@ -160,9 +159,7 @@ _FACADES: dict[str, Facade] = {}
 def build() -> None:
     """In the fork server: import everything on the menu and make the façades."""
     time_zones.load()
-    classes.refuse_bases(
-        asyncio_module.Future, asyncio_module.EventLoop, output.Stream, SingleDispatch, struct.Struct
-    )
+    classes.refuse_bases(asyncio_loop.Future, asyncio_loop.EventLoop, output.Stream, SingleDispatch, struct.Struct)
     _forget_types()
     silence = OutputStreams(None)
     for module in sorted(MENU, key=lambda name: -name.count(".")):

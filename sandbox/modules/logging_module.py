@@ -10,7 +10,7 @@ from typing import Any
 
 from sandbox.diagnosis import error_reports
 from sandbox.language import attributes
-from sandbox.language.policy import FILE_NAME
+from sandbox.language.script_source import FILE_NAME
 
 from .output import OutputStreams
 

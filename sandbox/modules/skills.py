@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox.language import policy
+from sandbox.language import compiler, policy, refusals, transformer
 
 from . import facades
 
@@ -32,17 +32,17 @@ class Skills:
         return {"sources": dict(self.sources), "homes": dict(self.homes)}
 
 
-def examined(source: str) -> policy.Compiled:
+def examined(source: str) -> compiler.Compiled:
     """A file of skills that may enter: admitted by the policy, and nothing but definitions. Raises Rejected."""
     if len(source.encode("utf-8", "replace")) > MOST_BYTES:
-        raise policy.Rejected("CodeRejected", f"the file is longer than {MOST_BYTES:,} bytes")
-    compiled = policy.compile_script(source, _only_definitions, file_name="<skill>")
+        raise refusals.Rejected("CodeRejected", f"the file is longer than {MOST_BYTES:,} bytes")
+    compiled = compiler.compile_script(source, _only_definitions, file_name="<skill>")
     if compiled.is_async:
-        raise policy.Rejected("CodeRejected", "skills are plain functions: leave out async and await at the top")
+        raise refusals.Rejected("CodeRejected", "skills are plain functions: leave out async and await at the top")
     return compiled
 
 
-def _only_definitions(tree: Any, report: policy.Report) -> None:
+def _only_definitions(tree: Any, report: transformer.Report) -> None:
     for node in tree.body:
         kind = type(node).__name__
         if kind not in _DEFINITIONS or (kind == "Expr" and type(node.value).__name__ != "Constant"):

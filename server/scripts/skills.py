@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.language.policy import Rejected
+from sandbox.language.refusals import Rejected
 from sandbox.modules.skills import MOST_BYTES, Skills, examined
 
 SHIPPED = Path(__file__).parents[1] / "data" / "skills"

@@ -26,7 +26,7 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from sandbox.child import process, script
-from sandbox.language import policy, script_builtins, trust
+from sandbox.language import compiler, policy, refusals, script_builtins, script_source, trust
 from sandbox.protocol import frames
 from sandbox.protocol.limits import MIB, Limits
 from tests.patience import LIMIT
@@ -150,7 +150,7 @@ class Worker:
         trust.script_globals.update(__name__="__main__", __builtins__={**vars(builtins), oracle.SEE: watch.see})
         try:
             tree = oracle.Wrapping().visit(ast.parse(source))
-            exec(compile(ast.fix_missing_locations(tree), policy.FILE_NAME, "exec"), trust.script_globals)
+            exec(compile(ast.fix_missing_locations(tree), script_source.FILE_NAME, "exec"), trust.script_globals)
         finally:
             self._listener.heard = None
         watch.walk()
@@ -169,8 +169,8 @@ class Worker:
 
 def _compiled(source: str) -> tuple[dict[str, Any], CodeType | None]:
     try:
-        return {"ending": "compiled", "findings": []}, policy.compile_script(source).code
-    except policy.Rejected as refusal:
+        return {"ending": "compiled", "findings": []}, compiler.compile_script(source).code
+    except refusals.Rejected as refusal:
         return {"ending": "refused", "why": refusal.message, "findings": _unfit(refusal, source)}, None
     except BaseException as error:
         return {"ending": "raised", "findings": [f"compile_script raised {_told(error)}"]}, None
@@ -181,9 +181,9 @@ def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error)[:200]} at {Path(last.filename).name}:{last.lineno}"
 
 
-def _unfit(refusal: policy.Rejected, source: str) -> list[str]:
+def _unfit(refusal: refusals.Rejected, source: str) -> list[str]:
     """A refusal points into the source, or nowhere."""
-    lines = policy.lines_of(source)
+    lines = script_source.split_lines(source)
     line, column = refusal.line, refusal.column
     if refusal.type == "SyntaxError" or line is None:
         return []  # the parser's own places
@@ -223,7 +223,7 @@ def _plainly(source: str) -> list[Any]:
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
-            exec(compile(source, policy.FILE_NAME, "exec", dont_inherit=True), {"__name__": "__main__"})
+            exec(compile(source, script_source.FILE_NAME, "exec", dont_inherit=True), {"__name__": "__main__"})
     except Exception as error:
         text = f"no key {error}" if type(error) is KeyError else str(error)
         return [printed.getvalue(), type(error).__name__, text, _line_of(error.__traceback__)]
@@ -233,7 +233,7 @@ def _plainly(source: str) -> list[Any]:
 def _line_of(trace: TracebackType | None) -> int | None:
     line = None
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == policy.FILE_NAME:
+        if trace.tb_frame.f_code.co_filename == script_source.FILE_NAME:
             line = trace.tb_lineno
         trace = trace.tb_next
     return line

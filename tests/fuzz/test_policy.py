@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.language import policy
+from sandbox.language import compiler, refusals
 from sandbox.language.allow_list import MENU
 
 from . import grammar, oracle, seeds
@@ -29,8 +29,8 @@ TEXTS = (
 @given(TEXTS)
 def test_any_text_is_refused_or_compiled_to_bytecode_without_a_forbidden_name(text: str) -> None:
     try:
-        compiled = policy.compile_script(text)
-    except policy.Rejected:
+        compiled = compiler.compile_script(text)
+    except refusals.Rejected:
         return
     assert (oracle.forbidden_in(compiled.code), oracle.foreign_lines(compiled.code, text)) == ([], set())
 

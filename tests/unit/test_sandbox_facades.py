@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sandbox.child.console import Console
-from sandbox.language import allow_list, names, policy, refusals, script_builtins
+from sandbox.language import allow_list, compiler, names, policy, refusals, script_builtins
 from sandbox.modules import facades
 from sandbox.modules.output import OutputStreams
 
@@ -101,12 +101,12 @@ def test_guards_have_names_that_no_source_can_spell() -> None:
 )
 def test_inner_names_are_forbidden_however_they_are_read(name: str) -> None:
     assert names.is_forbidden(name)
-    with pytest.raises(policy.Rejected):
-        policy.compile_script(f"x.{name}")
-    with pytest.raises(policy.Rejected):
-        policy.compile_script(f"x.{name} = 1")
-    with pytest.raises(policy.Rejected):
-        policy.compile_script(f"match x:\n    case C({name}=y): pass")
+    with pytest.raises(refusals.Rejected):
+        compiler.compile_script(f"x.{name}")
+    with pytest.raises(refusals.Rejected):
+        compiler.compile_script(f"x.{name} = 1")
+    with pytest.raises(refusals.Rejected):
+        compiler.compile_script(f"match x:\n    case C({name}=y): pass")
     with pytest.raises(refusals.Refused):
         script_builtins.guarded_getattr(object(), name, None)
     assert not script_builtins.guarded_hasattr(object(), name)
@@ -134,8 +134,8 @@ def test_inner_names_are_forbidden_however_they_are_read(name: str) -> None:
     ],
 )  # fmt: skip
 def test_what_the_policy_refuses_is_refused_before_it_runs(source: str) -> None:
-    with pytest.raises(policy.Rejected) as caught:
-        policy.compile_script(source)
+    with pytest.raises(refusals.Rejected) as caught:
+        compiler.compile_script(source)
     assert caught.value.type in ("CodeRejected", "SyntaxError")
     assert caught.value.message
 
@@ -145,5 +145,5 @@ def test_a_node_nobody_looked_at_is_refused() -> None:
         pass
 
     tree = policy.ast.Module(body=[policy.ast.Expr(Unknown(lineno=1, col_offset=0))], type_ignores=[])
-    with pytest.raises(policy.Rejected, match="not part of this Python"):
+    with pytest.raises(refusals.Rejected, match="not part of this Python"):
         policy.Policy("").visit(tree)

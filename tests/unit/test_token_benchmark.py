@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp.types import CallToolResult, TextContent
 
 from sandbox.diagnosis import precheck
-from sandbox.language import policy
+from sandbox.language import compiler
 from server.bench.tokens import chart, code_mode, report
 from server.bench.tokens.collection import COLLECTIONS, found
 from server.bench.tokens.counting import CLIENTS, Cost, compact, cost_of, envelope
@@ -73,7 +73,7 @@ def test_every_task_names_a_collection_that_is_known_and_one_class_is_asked_ever
 def test_every_script_passes_the_policy_and_nothing_in_it_is_certain_to_fail(task: BenchmarkTask) -> None:
     (step,) = task.steps["code"]
     script = step.arguments["code"].replace("{question}", json.dumps(task.question or "in their own words"))
-    assert policy.compile_script(script, precheck.check).code is not None
+    assert compiler.compile_script(script, precheck.check).code is not None
 
 
 @pytest.mark.parametrize("task", [task for task in TASKS if task.gold.strings], ids=lambda task: task.id)

@@ -19,7 +19,7 @@ from client_sdk.calls import CHOICES
 from client_sdk.rows import FIELDS
 from sandbox import CallError, Reply
 from sandbox.diagnosis import precheck
-from sandbox.language import policy
+from sandbox.language import compiler, policy, refusals
 from sandbox.language.allow_list import WITHHELD_MEMBERS
 from server import contracts
 from server.contracts import graph, kb, search
@@ -178,10 +178,10 @@ UNCERTAIN = [
 ]
 
 
-def _found(source: str) -> policy.Rejected | None:
+def _found(source: str) -> refusals.Rejected | None:
     try:
-        policy.compile_script(source, precheck.check)
-    except policy.Rejected as error:
+        compiler.compile_script(source, precheck.check)
+    except refusals.Rejected as error:
         return error
     return None
 

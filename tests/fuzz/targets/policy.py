@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sandbox.language import policy
+from sandbox.language import compiler, refusals
 from tests.fuzz import oracle
 from tests.fuzz import seeds as programs
 
@@ -13,8 +13,8 @@ def check(data: bytes) -> None:
     """The text, as an agent would send it."""
     source = data.decode("utf-8", "replace")
     try:
-        code = policy.compile_script(source).code
-    except policy.Rejected:
+        code = compiler.compile_script(source).code
+    except refusals.Rejected:
         return
     assert oracle.forbidden_in(code) == []
     assert oracle.foreign_lines(code, source) == set()

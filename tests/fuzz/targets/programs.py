@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterator
 from functools import cache
 
-from sandbox.language import policy
+from sandbox.language import compiler, refusals
 from tests.fuzz import grammar
 from tests.fuzz import seeds as programs
 from tests.fuzz.choices import Choices
@@ -32,8 +32,8 @@ def check(data: bytes) -> None:
     """Compiled here, too, so that an engine that follows coverage sees the policy at work."""
     source = program(data)
     try:
-        policy.compile_script(source)
-    except policy.Rejected:
+        compiler.compile_script(source)
+    except refusals.Rejected:
         return
     assert harness().judge(source)["findings"] == [], source
 

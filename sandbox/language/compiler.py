@@ -1,0 +1,71 @@
+"""Source text to code: parse, restrict by the policy, check, compile. What is checked here is what runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+
+from .allow_list import MENU
+from .policy import ENTRY, Policy
+from .refusals import Rejected
+from .script_source import FILE_NAME
+from .transformer import Report
+
+Check = Callable[[ast.Module, Report], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A script ready to run: executing ``code`` defines the function `ENTRY`, which is the script."""
+
+    code: CodeType
+    is_async: bool
+
+
+def compile_script(
+    source: str,
+    check: Check | None = None,
+    *,
+    file_name: str = FILE_NAME,
+    skills: frozenset[str] | None = None,
+) -> Compiled:
+    """Parse, restrict and compile; raises Rejected, and nothing else, for whatever the source holds.
+
+    ``check`` looks at what the policy admitted, and may report more. ``skills``: what the module of that name
+    offers, where there is one.
+    """
+    try:
+        tree = ast.parse(source, file_name)
+        policy = Policy(source, MENU if skills is None else {**MENU, "skills": skills})
+        policy.visit(tree)
+        if check is not None:
+            check(tree, policy.report)
+        code = compile(policy.entry(tree), file_name, "exec", flags=policy.flags, dont_inherit=True)
+        code = _outermost(code)
+    except SyntaxError as error:
+        hint = _syntax_hint(source, error)
+        raise Rejected("SyntaxError", error.msg, error.lineno, error.offset, hint) from None
+    except ValueError as error:  # a null character, or a node that its guard does not fit in
+        raise Rejected("SyntaxError", str(error)) from None
+    except (RecursionError, MemoryError):  # the parser's own stack overflows as the latter
+        raise Rejected("SyntaxError", "the script is nested too deeply", hint="split the expression") from None
+    return Compiled(code, policy.is_async)
+
+
+_WITHIN = f"{ENTRY}.<locals>."
+
+
+def _outermost(code: CodeType) -> CodeType:
+    """The same code, whose functions do not say that they are within ours: they are the author's outermost."""
+    inner = tuple(_outermost(const) if isinstance(const, CodeType) else const for const in code.co_consts)
+    return code.replace(co_consts=inner, co_qualname=code.co_qualname.removeprefix(_WITHIN))
+
+
+def _syntax_hint(source: str, error: SyntaxError) -> str | None:
+    if "```" in source:
+        return "send the code alone, without Markdown fences"
+    if isinstance(error, IndentationError) and source.startswith((" ", "\t")):
+        return "start the script at the left margin"
+    return None
