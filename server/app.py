@@ -100,7 +100,7 @@ def knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase
 
 def shares_engine(settings: Settings) -> bool:
     """Whether these settings are for work through an engine, on a system that can."""
-    return settings.daemon == "on" and endpoint.is_possible()
+    return settings.daemon == "on" and endpoint.is_supported()
 
 
 def has_engine(settings: Settings) -> bool:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import psutil
 
 from server.bench.figures import percentiles
-from server.engine.client import told_by_engine
+from server.engine.client import query_engine
 from server.errors import WinnowError
 
 SEARCHES = 30
@@ -145,16 +145,16 @@ async def measure(
 async def _processes(store: Path) -> list[psutil.Process]:
     """The server with its children, and the engine if one runs."""
     ours = psutil.Process().children(recursive=True)
-    engine = await told_by_engine(store, "status")
+    engine = await query_engine(store, "status")
     known = {process.pid for process in ours}
     return ours if engine is None or engine["pid"] in known else [*ours, psutil.Process(engine["pid"])]
 
 
 async def dismiss_engine(store: Path) -> None:
     """Have the engine leave that was started for this, unless somebody else has come to it meanwhile."""
-    engine = await told_by_engine(store, "status")
+    engine = await query_engine(store, "status")
     if engine is not None and not engine["clients"]:
-        await told_by_engine(store, "stop")
+        await query_engine(store, "stop")
 
 
 def _turned(names: list[str], by: int) -> list[str]:

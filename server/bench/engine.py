@@ -29,7 +29,7 @@ import server
 from server.app import knowledge_base
 from server.backends.catalogue import Catalogue
 from server.bench.figures import percentiles
-from server.engine.client import EngineKnowledge, told_by_engine
+from server.engine.client import EngineKnowledge, query_engine
 from server.errors import WinnowError
 from server.knowledge import SCRIPT, Caller, Knowledge
 from server.opening import catalogue_path, open_backends
@@ -91,7 +91,7 @@ class _Scene:
 
     async def waits(self) -> dict[str, Any]:
         """How long searches waited for writes so far, as the engine says."""
-        told: dict[str, Any] = (await told_by_engine(self.settings.store, "status") or {}).get("waits", {})
+        told: dict[str, Any] = (await query_engine(self.settings.store, "status") or {}).get("waits", {})
         return told
 
 
@@ -133,7 +133,7 @@ def _copied(settings: Settings, to: Path) -> Settings:
 
 
 async def _stopped(store: Path) -> None:
-    told = await told_by_engine(store, "stop")
+    told = await query_engine(store, "stop")
     while told is not None and psutil.pid_exists(told["pid"]):
         await asyncio.sleep(0.05)
 
@@ -339,7 +339,7 @@ def _has_runtime(pid: int) -> bool:
 
 
 async def _pid(store: Path) -> int:
-    told = await told_by_engine(store, "status")
+    told = await query_engine(store, "status")
     if told is None:
         raise WinnowError("INDEX_UNAVAILABLE", f"no engine runs for {store}; see {store / 'engine.log'}")
     return int(told["pid"])

@@ -60,9 +60,9 @@ def beside(store: Path, does: str) -> tuple[str, ...]:
 def asked(store: Path, what: str) -> Mapping[str, Any] | None:
     """What the engine of a store answers to "status" or "stop"; None where none runs."""
     from server.engine import endpoint
-    from server.engine.client import told_by_engine
+    from server.engine.client import query_engine
 
-    return asyncio.run(told_by_engine(store, what)) if endpoint.is_possible() else None
+    return asyncio.run(query_engine(store, what)) if endpoint.is_supported() else None
 
 
 def _wait_for_end(store: Path, pid: int) -> None:

@@ -1,23 +1,27 @@
-"""One engine for every winnow that works on a store: the library is open once, the model is in memory once.
+"""The engine: one process per store that holds the open index and the model for all servers of that store.
 
-Theory of operation. A store's folder has a folder ``run`` that only its owner may enter, and in it a socket. Who
-wants answers connects; where nobody listens, it starts an engine and tries again. Two that start one at the same
-time start two processes: the lock ``engine`` admits one, the other leaves, and both clients find the one that
-stayed. The first frame of a connection says which build speaks and under which settings it asks; the engine gives
-each connection a knowledge base of its own (scope, sessions, caches) over the one library. So nothing crosses from
-client to client but the work of opening the store.
+Theory of operation. The store's folder contains a folder ``run`` that only its owner may enter, and in it a Unix
+socket. A client connects to it; if nothing listens, it starts an engine and retries. Two clients that start an
+engine at the same time start two processes: the lock ``engine`` admits one, the other exits, and both clients
+connect to the one that stayed. The first frame of a connection states the client's build and settings. The engine
+gives each connection its own knowledge base (scope, sessions, caches) over the one shared library, so clients
+share nothing but the cost of opening the store.
 
-An engine leaves when it has had no client for a while. One that dies is followed at once by the next, which its
-keeper forks (``process``); where both are gone, a client starts another with its next call. A client asks once
-more what was not answered: everything that can be asked only reads. What sessions were shown goes with the engine,
-as it goes with a server's process.
+An engine exits when it has had no client for a while. When it crashes, its supervisor forks the next one at once
+(``process``); when both are gone, a client starts another with its next call. A client repeats an unanswered
+request once: every request that is repeated only reads. The passages of a session are lost with the engine, as
+they are lost with a server's process.
 
-=============  ============================================================================================
-``wire``       frames, and what travels in them
-``place``      where the socket is, and who may be at its ends
-``launching``  a process that nobody waits for
-``client``     ``server.knowledge.Knowledge`` at the other end of the socket
-``host``       the engine's side of the socket
-``process``    the program that an engine runs
-=============  ============================================================================================
+=====================  ====================================================================
+``wire``               frames, and one end of a connection
+``messages``           the requests and answers that travel in the frames
+``compatibility``      which build and settings the clients of one engine must agree on
+``endpoint``           the socket, and the check of who is at its other end
+``heartbeat``          how the supervisor detects an engine that hangs
+``launch``             starting an engine as a detached process
+``client``             ``server.knowledge.Knowledge`` over the socket
+``service``            the engine's side: the shared library and its clients
+``client_connection``  one client of the service, and its requests
+``process``            the engine's program: supervisor and engine
+=====================  ====================================================================
 """

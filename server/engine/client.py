@@ -1,4 +1,4 @@
-"""The other end of the socket: what tools, scripts and commands ask, answered by the engine of a store."""
+"""The client of an engine: ``Knowledge`` for tools, scripts and commands, answered over the engine's socket."""
 
 from __future__ import annotations
 
@@ -16,19 +16,17 @@ from server.backends.files.store_folder import named
 from server.contracts import parse
 from server.contracts.scripts import ReadResult
 from server.engine import endpoint
-from server.engine.launch import failed, launch
-from server.engine.wire import (
-    PROTOCOL,
-    REPLIES,
-    REQUESTS,
-    Connection,
-    Message,
-    build,
-    introduction,
-    to_answer,
-    to_error,
-    to_stored_passage,
+from server.engine.compatibility import build_id, describe_settings
+from server.engine.launch import launch, start_failure
+from server.engine.messages import (
+    CallRequest,
+    Hello,
+    IngestRequest,
+    answer_from_json,
+    error_from_json,
+    stored_passage_from_json,
 )
+from server.engine.wire import PROTOCOL, REPLIES, REQUESTS, Connection, Message
 from server.errors import WinnowError
 from server.knowledge import DIRECT, OPERATIONS, SEARCH_SECONDS, Answer, Caller, KnowledgeCounters
 from server.operations.base import Budget
@@ -41,17 +39,17 @@ from server.sessions.result_store import ResultStore
 from server.settings import Settings
 from server.text.tokens import count_tokens, encoding_name, first_tokens
 
-# How long a client looks for an engine: it may have to end one, start one, and wait for another one's start.
+# Connecting may have to end one engine, start another, and wait for one that another client starts.
 _CONNECT_SECONDS = 30.0
-_AGAIN_SECONDS = 0.05
-_MOST_LOSSES = 10  # of engines that died before they said a word
-# A store that is opened, and a model that is waited for, before anybody asks.
+_RETRY_SECONDS = 0.05
+_MAX_LOST_CONNECTIONS = 10  # to engines that died before they answered a hello
+# For opening the store and loading the model before the first call.
 _OPEN_SECONDS = 60.0
-# The engine holds each call to its time, and says more of it; this is for an engine that says nothing.
+# Beyond a call's deadline. The engine enforces deadlines itself, with a better message; this is for a hung one.
 _SILENCE_SECONDS = 0.5
 _INTERRUPT_SECONDS = 10.0
 _SHORT_SECONDS = 10.0
-# A count is waited for as long as it takes to load what counts in this process.
+# After this time it is faster to load a tokenizer in this process.
 _COUNT_SECONDS = 1.0
 _SECONDS_PER_MINUTE = 60
 
@@ -59,106 +57,106 @@ OnProgress = Callable[[Message], None]
 
 
 class ConnectionLost(Exception):
-    """The connection ended before the answer."""
+    """The connection ended before the answer arrived."""
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
 class _Link:
-    """One connection: requests out, answers back by their numbers. ``on_lost`` is called when it ends."""
+    """One connection to an engine; matches answers to requests by number. ``on_lost`` is called when it ends."""
 
     def __init__(self) -> None:
-        self.channel = Connection(REPLIES, REQUESTS, self._received, self._gone)
-        self.on_lost: Callable[[], None] = _nothing
+        self.connection = Connection(REPLIES, REQUESTS, self._on_reply, self._on_disconnect)
+        self.on_lost: Callable[[], None] = _do_nothing
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._replies: dict[int, asyncio.Future[Any]] = {}
         self._progress: dict[int, OnProgress] = {}
 
     @classmethod
-    async def to(cls, store: Path) -> _Link | None:
-        """A connection to the engine of a store; None where there is none. Raises as ``place.connected`` does."""
-        opened = await asyncio.to_thread(endpoint.connected, store)
+    async def open(cls, store: Path) -> _Link | None:
+        """Connect to the engine of a store; None if none listens. Raises as ``endpoint.connect`` does."""
+        opened = await asyncio.to_thread(endpoint.connect, store)
         if opened is None:
             return None
         link = cls()
-        await asyncio.get_running_loop().create_unix_connection(lambda: link.channel, sock=opened)
+        await asyncio.get_running_loop().create_unix_connection(lambda: link.connection, sock=opened)
         return link
 
     async def ask(
-        self, do: str, on_progress: OnProgress | None = None, deadline: Deadline = NEVER, **told: Any
+        self, do: str, on_progress: OnProgress | None = None, deadline: Deadline = NEVER, **fields: Any
     ) -> Any:
-        """The answer to one request; the engine is told what time is left for it, where that is bounded.
+        """Send one request with these fields and the time left, if that is bounded; return the answer.
 
         Raises ``ConnectionLost``, and the ``WinnowError`` that the engine answers with.
         """
-        if not self.channel.is_open:
+        if not self.connection.is_open:
             raise ConnectionLost
         number = next(self._numbers)
         if on_progress is not None:
             self._progress[number] = on_progress
-        waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
+        reply = self._replies[number] = asyncio.get_running_loop().create_future()
         try:
-            self.channel.send({"id": number, "do": do, **_left(deadline), **told})
-            return await waiting
+            self.connection.send({"id": number, "do": do, **_time_left(deadline), **fields})
+            return await reply
         except asyncio.CancelledError:
             if do == "ingest":
                 await self._interrupt(number)
             elif do == "call":
-                self.channel.send({"id": next(self._numbers), "do": "interrupt", "of": number})
+                self.connection.send({"id": next(self._numbers), "do": "interrupt", "of": number})
             raise
         finally:
-            self._waiting.pop(number, None)
+            self._replies.pop(number, None)
             self._progress.pop(number, None)
 
     def close(self) -> None:
-        """No more questions."""
-        self.channel.close()
+        """Close the connection."""
+        self.connection.close()
 
     async def _interrupt(self, number: int) -> None:
-        """Have the engine stop at the next safe point, and wait for that: the next run finds a quiet store."""
-        ended = self._waiting[number] = asyncio.get_running_loop().create_future()
+        """Have the engine stop an ingest, and wait until it has: the next run must not meet the old one."""
+        ended = self._replies[number] = asyncio.get_running_loop().create_future()
         with suppress(WinnowError, ConnectionLost, TimeoutError):
             async with asyncio.timeout(_INTERRUPT_SECONDS):
                 await self.ask("interrupt", of=number)
                 await ended
 
-    def _received(self, message: Message) -> None:
+    def _on_reply(self, message: Message) -> None:
         number = message["id"]
         if "progress" in message:
             if number in self._progress:
                 self._progress[number](message["progress"])
             return
-        waiting = self._waiting.get(number)
-        if waiting is None or waiting.done():
+        reply = self._replies.get(number)
+        if reply is None or reply.done():
             return
         if "ok" in message:
-            waiting.set_result(message["ok"])
+            reply.set_result(message["ok"])
         else:
-            waiting.set_exception(to_error(message["error"]))
+            reply.set_exception(error_from_json(message["error"]))
 
-    def _gone(self) -> None:
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_exception(ConnectionLost())
+    def _on_disconnect(self) -> None:
+        for reply in self._replies.values():
+            if not reply.done():
+                reply.set_exception(ConnectionLost())
         self.on_lost()
 
 
 class EngineKnowledge:
-    """``Knowledge`` that an engine keeps, which is started where none runs; this process opens nothing.
+    """``Knowledge`` over an engine, which is started if none runs; this process does not open the store.
 
-    What only reads is asked again, once, of the next engine when one dies with the answer. ``waits_for_model``:
-    whether searches wait for the embedding model to be loaded, or are answered by words alone until it is.
+    A request that only reads is sent once more, to the next engine, if the engine dies before it answers.
+    ``waits_for_model``: whether searches wait until the embedding model is loaded, or use the lexical leg alone.
     """
 
     def __init__(self, settings: Settings, *, waits_for_model: bool) -> None:
         self._settings = settings
-        self._waits = waits_for_model
+        self._waits_for_model = waits_for_model
         self._link: _Link | None = None
         self._connecting: asyncio.Task[_Link] | None = None
         self._is_silent = False
-        self._returning: asyncio.Task[None] | None = None
+        self._reconnecting: asyncio.Task[None] | None = None
         self._is_closed = False
         self._tokenizer = ""
         self.results = ResultStore(settings.scratch_minutes * _SECONDS_PER_MINUTE)
@@ -182,7 +180,7 @@ class EngineKnowledge:
         if operation == "read_result":
             answer = await asyncio.to_thread(self._read_result, arguments, caller)
         else:
-            answer = await self._told(operation, arguments, caller)
+            answer = await self._call_engine(operation, arguments, caller)
         self.metrics.note(answer.noted)
         return answer
 
@@ -190,139 +188,133 @@ class EngineKnowledge:
         request, warnings = parse(ReadResult, arguments)
         return replace(portion(self.results, caller, request), warnings=warnings)
 
-    async def _told(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+    async def _call_engine(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         known = OPERATIONS.get(operation)
-        told = await self._ask(
-            "call",
-            known.seconds if known else SEARCH_SECONDS,
-            operation=operation,
-            arguments=dict(arguments),
-            connection=caller.connection,
-            script=not caller.budget.is_direct,
-            run=caller.run,
-        )
-        return to_answer(told)
+        request = CallRequest(operation, arguments, caller.connection, not caller.budget.is_direct, caller.run)
+        answer = await self._ask("call", known.seconds if known else SEARCH_SECONDS, **request.to_fields())
+        return answer_from_json(answer)
 
     async def passage(self, connection: str, passage_id: str) -> tuple[str, StoredPassage | None]:
         """See ``Knowledge.passage``."""
-        told = await self._ask("passage", SEARCH_SECONDS, connection=connection, passage_id=passage_id)
-        return told["session_id"], to_stored_passage(told["kept"])
+        answer = await self._ask("passage", SEARCH_SECONDS, connection=connection, passage_id=passage_id)
+        return answer["session_id"], stored_passage_from_json(answer["kept"])
 
     async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
         """See ``Knowledge.passage_ids``."""
-        told = await self._ask("passage_ids", SEARCH_SECONDS, connection=connection, prefix=prefix, limit=limit)
-        return told["session_id"], told["ids"]
+        answer = await self._ask("passage_ids", SEARCH_SECONDS, connection=connection, prefix=prefix, limit=limit)
+        return answer["session_id"], answer["ids"]
 
     async def counters(self) -> KnowledgeCounters:
         """See ``Knowledge.counters``."""
-        told = await self._ask("counters", _SHORT_SECONDS)
-        caches = {name: CacheCounters(**one) for name, one in told["caches"].items()}
-        return KnowledgeCounters(PassageStoreCounters(**told["scratch"]), caches)
+        answer = await self._ask("counters", _SHORT_SECONDS)
+        caches = {name: CacheCounters(**counters) for name, counters in answer["caches"].items()}
+        return KnowledgeCounters(PassageStoreCounters(**answer["scratch"]), caches)
 
     @property
     def tokenizer(self) -> str:
         """See ``Knowledge.tokenizer``."""
         return self._tokenizer or encoding_name()
 
-    # A vocabulary takes 74 MB: the engine's is used while there is one.
+    # A tokenizer takes 74 MB: the engine's is used as long as it answers.
 
     async def count_tokens(self, text: str) -> int:
         """See ``Knowledge.count_tokens``."""
         try:
-            told = await self._counted("count_tokens", text=text)
+            answer = await self._ask_tokenizer("count_tokens", text=text)
         except WinnowError:
             return await asyncio.to_thread(count_tokens, text)
-        return int(told["tokens"])
+        return int(answer["tokens"])
 
     async def first_tokens(self, text: str, n: int) -> str:
         """See ``Knowledge.first_tokens``."""
         try:
-            told = await self._counted("first_tokens", text=text, n=n)
+            answer = await self._ask_tokenizer("first_tokens", text=text, n=n)
         except WinnowError:
             return await asyncio.to_thread(first_tokens, text, n)
-        return text[: told["characters"]]
+        return text[: answer["characters"]]
 
-    async def _counted(self, do: str, **told: Any) -> Any:
-        """What the engine counts, unless it has left the last question unanswered: nobody waits for it twice."""
+    async def _ask_tokenizer(self, do: str, **fields: Any) -> Any:
+        """Use the engine's tokenizer. Raises ``WinnowError`` at once if the engine's last answer timed out."""
         if self._is_silent:
-            raise self._unanswered(0.0)
-        return await self._ask(do, _COUNT_SECONDS, **told)
+            raise self._no_answer(0.0)
+        return await self._ask(do, _COUNT_SECONDS, **fields)
 
     async def ingest(
         self, paths: Sequence[Path], labels: Mapping[str, str], on_progress: OnProgress
     ) -> Mapping[str, Any]:
-        """Have the engine ingest; the fields of its report. Cancelling it stops the ingest where it can go on.
+        """Have the engine ingest; returns the fields of its report. Cancelling stops it where it can be resumed.
 
         Raises:
-            WinnowError: what an ingest raises, and INDEX_UNAVAILABLE where the engine dies meanwhile.
+            WinnowError: as an ingest does, and INDEX_UNAVAILABLE if the engine dies meanwhile.
         """
         link = await self._connected()
+        request = IngestRequest(tuple(str(path.absolute()) for path in paths), labels)
         try:
-            told = await link.ask(
-                "ingest", on_progress, paths=[str(path.absolute()) for path in paths], labels=dict(labels)
-            )
+            answer = await link.ask("ingest", on_progress, **request.to_fields())
         except ConnectionLost:
-            raise _went_away(
+            raise _engine_died(
                 "the ingest; what was reported done is kept, run the same command again to go on"
             ) from None
-        if told["report"] is None:
+        if answer["report"] is None:
             raise WinnowError("INDEX_UNAVAILABLE", "the ingest was stopped; run the same command again to go on")
-        report: Mapping[str, Any] = told["report"]
+        report: Mapping[str, Any] = answer["report"]
         return report
 
     async def aclose(self) -> None:
-        """Let go of the engine, which stays for the others."""
+        """Disconnect; the engine goes on for other clients."""
         self._is_closed = True
-        for task in (self._returning, self._connecting):
+        for task in (self._reconnecting, self._connecting):
             if task is not None:
                 task.cancel()
         if self._link is not None:
             self._link.close()
 
-    def _lost(self) -> None:
+    def _on_lost(self) -> None:
         if not self._is_closed:
-            self._returning = asyncio.get_running_loop().create_task(self._return())
+            self._reconnecting = asyncio.get_running_loop().create_task(self._reconnect())
 
-    async def _return(self) -> None:
-        """Be there again, and have the graphs loaded, before anybody asks: who died has a successor at once.
+    async def _reconnect(self) -> None:
+        """Reconnect and load the graphs before the next call: an engine that crashed has a successor at once.
 
-        One that was told to leave has none, and is not started again for this.
+        An engine that was told to leave has none, and none is started here.
         """
         with suppress(WinnowError):
             if await asyncio.to_thread(endpoint.is_listening, self._settings.store):
                 await self.load()
 
-    async def _ask(self, do: str, seconds: float, **told: Any) -> Any:
+    async def _ask(self, do: str, seconds: float, **fields: Any) -> Any:
         deadline = after(seconds)
         left = deadline.remaining()
         try:
             async with asyncio.timeout(left + _SILENCE_SECONDS):
                 try:
-                    answer = await (await self._connected()).ask(do, deadline=deadline, **told)
+                    answer = await (await self._connected()).ask(do, deadline=deadline, **fields)
                 except ConnectionLost:
-                    answer = await (await self._connected()).ask(do, deadline=deadline, **told)
+                    answer = await (await self._connected()).ask(do, deadline=deadline, **fields)
         except ConnectionLost:
-            raise _went_away("the call, twice; try again") from None
+            raise _engine_died("the call, twice; try again") from None
         except TimeoutError:
             self._is_silent = True
-            raise self._unanswered(left) from None
+            raise self._no_answer(left) from None
         except (ValueError, RecursionError):
-            raise WinnowError("INVALID_REQUEST", "arguments are JSON values, and numbers are finite") from None
+            raise WinnowError(
+                "INVALID_REQUEST", "arguments must be JSON values, and numbers must be finite"
+            ) from None
         self._is_silent = False
         return answer
 
-    def _unanswered(self, seconds: float) -> WinnowError:
-        there = holder(self._settings.store, ENGINE)
+    def _no_answer(self, seconds: float) -> WinnowError:
+        process = holder(self._settings.store, ENGINE)
         return WinnowError(
             "TIMEOUT",
             f"no answer within {seconds:.0f} s from the engine of {self._settings.store}"
-            f"{f', {there}' if there else ''}; try again; if it stays like this, end that process",
+            f"{f', {process}' if process else ''}; try again; if this repeats, end that process",
             retryable=True,
         )
 
     async def _connected(self) -> _Link:
-        """The connection. Who waits for it may give up: it is made all the same, for whoever asks next."""
-        if self._link is not None and self._link.channel.is_open:
+        """The connection. If the caller is cancelled, connecting goes on for the next one."""
+        if self._link is not None and self._link.connection.is_open:
             return self._link
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.get_running_loop().create_task(self._connect())
@@ -333,47 +325,43 @@ class EngineKnowledge:
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 with named(self._settings.store):
-                    link = await self._found_or_started()
+                    link = await self._find_or_start()
         except TimeoutError:
-            raise self._unanswered(_CONNECT_SECONDS) from None
-        self._link, link.on_lost = link, self._lost
+            raise self._no_answer(_CONNECT_SECONDS) from None
+        self._link, link.on_lost = link, self._on_lost
         return link
 
-    async def _found_or_started(self) -> _Link:
-        """Find an engine that takes us, or start one; two that start at once meet at the one that stays."""
+    async def _find_or_start(self) -> _Link:
+        """Connect to an engine that admits this client; start one if none listens."""
         until, losses = time.monotonic() + _CONNECT_SECONDS, 0
         while time.monotonic() < until:
             try:
-                link, is_new = await _Link.to(self._settings.store), False
+                link, is_new = await _Link.open(self._settings.store), False
                 if link is None:
                     is_new = await asyncio.to_thread(launch, self._settings)
-                    link = await _Link.to(self._settings.store)
-                if link is not None and await self._is_welcome(link):
+                    link = await _Link.open(self._settings.store)
+                if link is not None and await self._is_admitted(link):
                     return link
                 if link is not None and is_new:
                     raise WinnowError("INDEX_HELD", "winnow was changed while this process ran; restart it")
             except ConnectionLost:
                 losses += 1
-                if losses == _MOST_LOSSES:
-                    raise failed(self._settings, "it dies as soon as it has started") from None
-            await asyncio.sleep(_AGAIN_SECONDS)
+                if losses == _MAX_LOST_CONNECTIONS:
+                    raise start_failure(self._settings, "it dies as soon as it has started") from None
+            await asyncio.sleep(_RETRY_SECONDS)
         raise WinnowError(
             "INDEX_HELD",
-            f"the engine of {self._settings.store} is leaving or busy, and no other one can start; try again",
+            f"the engine of {self._settings.store} is leaving or busy, and no other engine can start; try again",
             retryable=True,
             retry_after_s=5.0,
         )
 
-    async def _is_welcome(self, link: _Link) -> bool:
-        """Whether the engine takes this client; False where it leaves in favour of another one."""
+    async def _is_admitted(self, link: _Link) -> bool:
+        """Say hello. False if the engine leaves so that this client can start one with its own settings."""
         try:
-            welcome = await link.ask(
-                "hello",
-                protocol=PROTOCOL,
-                build=build(),
-                settings=await asyncio.to_thread(introduction, self._settings),
-                waits_for_model=self._waits,
-            )
+            settings = await asyncio.to_thread(describe_settings, self._settings)
+            hello = Hello(PROTOCOL, build_id(), settings, self._waits_for_model)
+            welcome = await link.ask("hello", **hello.to_fields())
             self._tokenizer = welcome["tokenizer"]
         except asyncio.CancelledError:
             link.close()
@@ -386,13 +374,13 @@ class EngineKnowledge:
         return True
 
 
-def _left(deadline: Deadline) -> Message:
+def _time_left(deadline: Deadline) -> Message:
     return {"seconds": deadline.remaining()} if deadline != NEVER else {}
 
 
-async def told_by_engine(store: Path, do: str) -> Mapping[str, Any] | None:
-    """What the engine of a store answers to "status" or "stop", of whatever build it is; None where none runs."""
-    link = await _Link.to(store)
+async def query_engine(store: Path, do: str) -> Mapping[str, Any] | None:
+    """The answer of a store's engine, of any build, to "status" or "stop"; None if no engine runs."""
+    link = await _Link.open(store)
     if link is None:
         return None
     try:
@@ -409,5 +397,5 @@ async def told_by_engine(store: Path, do: str) -> Mapping[str, Any] | None:
         link.close()
 
 
-def _went_away(during: str) -> WinnowError:
+def _engine_died(during: str) -> WinnowError:
     return WinnowError("INDEX_UNAVAILABLE", f"the engine went away during {during}", retryable=True)

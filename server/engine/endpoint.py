@@ -1,8 +1,8 @@
-"""Where an engine listens, and who may be at the two ends of its socket.
+"""The sockets of a store: of its engine, and of its servers for their statistics.
 
-The socket lies in the store's folder, below a folder that only its owner may enter. The kernel says whose process
-the other end is; both ends ask. A socket's address has room for about a hundred characters, which the path of a
-store may exceed: the folder is opened first, and the address leads through the descriptor.
+A socket lies in the folder ``run`` of the store, which only its owner may enter. Both ends ask the kernel for the
+other end's user. A socket address holds about a hundred characters, which the path of a store may exceed, so the
+folder is opened first and the address goes through its descriptor.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from server.backends.files.store_folder import named
 from server.errors import WinnowError
 
 _SOCKET = "engine.sock"
-_SERVER = re.compile(r"server-\d{1,10}\.sock")
+_SERVER_SOCKET = re.compile(r"server-\d{1,10}\.sock")
 _PEER = struct.Struct("3i")
 _BACKLOG = 64
-_ALONE = "; to work in one process: the setting daemon = off"
+_WORK_ALONE = "; to work in one process: the setting daemon = off"
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The process at the other end, as the kernel knows it."""
+    """The process at the other end, as reported by the kernel."""
 
     pid: int
     uid: int
 
 
-def is_possible() -> bool:
-    """Whether engines are shared on this system: the kernel must say who is at the other end, as Linux does."""
+def is_supported() -> bool:
+    """Whether engines can be shared on this system: the kernel must report a socket's peer, as Linux does."""
     return sys.platform == "linux"
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A socket that listens; ``file`` tells its file from one that another engine may put in its place."""
+    """A listening socket. ``file`` (device, inode) identifies its file: another engine may replace that."""
 
     socket: socket.socket
     file: tuple[int, int]
 
 
-def listening(store: Path, name: str = _SOCKET) -> Listener:
-    """A socket that the owner's processes can connect to; what a dead engine left is put away.
+def open_listener(store: Path, name: str = _SOCKET) -> Listener:
+    """Listen on a socket for processes of the same user; replaces the socket of an engine that crashed.
 
-    Only for the holder of the store's engine lock, or for a server under its ``server_socket``. Raises
-    ``WinnowError("INDEX_UNAVAILABLE")`` where the folder is not safe or can hold no socket.
+    Only for the holder of the store's engine lock, or for a server under its ``server_socket_name``. Raises
+    ``WinnowError("INDEX_UNAVAILABLE")`` if the folder is not safe or cannot hold a socket.
     """
     with _run_folder(store, create=True) as folder:
         address = _address(folder, name)
@@ -66,32 +66,32 @@ def listening(store: Path, name: str = _SOCKET) -> Listener:
             finally:
                 os.umask(before)
             opened.listen(_BACKLOG)
-            return Listener(opened, _file(address))
+            return Listener(opened, _file_id(address))
         except OSError as error:
             opened.close()
-            raise _unusable(store, f"it can hold no socket ({error.strerror})") from None
+            raise _unusable_store(store, f"it cannot hold a socket ({error.strerror})") from None
 
 
-def shut(store: Path, door: Listener, name: str = _SOCKET) -> None:
-    """Nobody finds the door any more, and who stands before it is sent away, also where other processes have it.
+def close_listener(store: Path, listener: Listener, name: str = _SOCKET) -> None:
+    """Remove the socket's file and refuse the connections that wait, even if other processes hold the socket too.
 
-    A store that was deleted and made again may have another door.
+    The file is left alone if it is another one: the store may have been deleted and made again.
     """
     with suppress(OSError, WinnowError), _run_folder(store, create=False) as folder:
-        if _file(_address(folder, name)) == door.file:
+        if _file_id(_address(folder, name)) == listener.file:
             os.unlink(_address(folder, name))
-    door.socket.setblocking(False)
+    listener.socket.setblocking(False)
     with suppress(OSError):
-        door.socket.shutdown(socket.SHUT_RDWR)
+        listener.socket.shutdown(socket.SHUT_RDWR)
     with suppress(OSError):
         while True:
-            door.socket.accept()[0].close()
+            listener.socket.accept()[0].close()
 
 
-def connected(store: Path, name: str = _SOCKET) -> socket.socket | None:
-    """A connection to the store's engine, or to the server of this name; None where none listens.
+def connect(store: Path, name: str = _SOCKET) -> socket.socket | None:
+    """Connect to the store's engine, or to the server socket ``name``; None if nothing listens.
 
-    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where folder or engine are somebody else's.
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` if the folder or the listening process belong to another user.
     """
     with named(store):
         if not (store / "run").exists():
@@ -99,7 +99,7 @@ def connected(store: Path, name: str = _SOCKET) -> socket.socket | None:
     with _run_folder(store, create=False) as folder:
         opened = socket.socket(socket.AF_UNIX)
         try:
-            # No waiting in the queue of one that takes nobody out of it.
+            # A process that hangs accepts nothing: do not wait in its queue.
             opened.setblocking(False)
             opened.connect(_address(folder, name))
             opened.setblocking(True)
@@ -110,85 +110,85 @@ def connected(store: Path, name: str = _SOCKET) -> socket.socket | None:
             opened.close()
             raise WinnowError(
                 "INDEX_HELD",
-                f"the engine of {store} takes no connections: it is busy, or hangs; try again, or end its process",
+                f"the engine of {store} accepts no connections: it is busy or hangs; try again or end its process",
                 retryable=True,
             ) from None
         except OSError as error:
             opened.close()
-            raise _unusable(store, f"its engine cannot be reached ({error.strerror})") from None
-    if not is_ours(opened):
+            raise _unusable_store(store, f"its engine cannot be reached ({error.strerror})") from None
+    if not is_same_user(opened):
         opened.close()
-        raise _unusable(store, "another user's process listens there")
+        raise _unusable_store(store, "another user's process listens there")
     return opened
 
 
 def is_listening(store: Path) -> bool:
-    """Whether an engine listens for this store. Raises as ``connected`` does."""
-    opened = connected(store)
+    """Whether an engine listens for this store. Raises as ``connect`` does."""
+    opened = connect(store)
     if opened is None:
         return False
     opened.close()
     return True
 
 
-def server_socket(pid: int) -> str:
-    """The name under which a server of the store listens for who wants its figures."""
+def server_socket_name(pid: int) -> str:
+    """The name of the socket at which a server offers its statistics."""
     return f"server-{pid}.sock"
 
 
-def servers(store: Path) -> list[str]:
-    """The names of the servers' sockets; some may be left by servers that died. Raises as ``connected`` does."""
+def list_server_sockets(store: Path) -> list[str]:
+    """The names of the servers' sockets, also those left by servers that died. Raises as ``connect`` does."""
     if not (store / "run").exists():
         return []
     with _run_folder(store, create=False) as folder:
-        return sorted(name for name in os.listdir(folder) if _SERVER.fullmatch(name))
+        return sorted(name for name in os.listdir(folder) if _SERVER_SOCKET.fullmatch(name))
 
 
-def forget(store: Path, name: str) -> None:
-    """Put away a socket at which nobody listens any more."""
+def remove_socket(store: Path, name: str) -> None:
+    """Delete a socket file at which no process listens any more."""
     with suppress(OSError, WinnowError), _run_folder(store, create=False) as folder:
         os.unlink(_address(folder, name))
 
 
 def peer_of(connection: socket.socket) -> Peer:
-    """Who connected, or listened, at the other end."""
-    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-    pid, uid, _ = _PEER.unpack(found)
+    """The process at the other end of a connection."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+    pid, uid, _ = _PEER.unpack(credentials)
     return Peer(pid, uid)
 
 
-def is_ours(connection: socket.socket) -> bool:
-    """Whether the other end is a process of the same user."""
+def is_same_user(connection: socket.socket) -> bool:
+    """Whether the other end belongs to the same user."""
     return peer_of(connection).uid == os.geteuid()
 
 
 @contextmanager
 def _run_folder(store: Path, *, create: bool) -> Iterator[int]:
-    """The folder of the socket as a descriptor: what was looked at is what is used."""
+    """The socket's folder as a descriptor, so that the folder that is checked is the one that is used."""
     path = store / "run"
     try:
         if create:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
-        raise _unusable(store, f"{path} cannot be opened ({error.strerror})") from None
+        raise _unusable_store(store, f"{path} cannot be opened ({error.strerror})") from None
     try:
-        facts = os.fstat(folder)
-        if facts.st_uid != os.geteuid() or stat.S_IMODE(facts.st_mode) & 0o077:
-            raise _unusable(store, f"{path} must belong to you, and be closed to others (chmod 700)")
+        status = os.fstat(folder)
+        if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
+            raise _unusable_store(store, f"{path} must belong to you and be closed to others (chmod 700)")
         yield folder
     finally:
         os.close(folder)
 
 
-def _file(address: str) -> tuple[int, int]:
-    facts = os.stat(address, follow_symlinks=False)
-    return facts.st_dev, facts.st_ino
+def _file_id(address: str) -> tuple[int, int]:
+    status = os.stat(address, follow_symlinks=False)
+    return status.st_dev, status.st_ino
 
 
 def _address(folder: int, name: str) -> str:
     return f"/proc/self/fd/{folder}/{name}"
 
 
-def _unusable(store: Path, why: str) -> WinnowError:
-    return WinnowError("INDEX_UNAVAILABLE", f"the store {store} cannot be shared: {why}{_ALONE}")
+def _unusable_store(store: Path, why: str) -> WinnowError:
+    return WinnowError("INDEX_UNAVAILABLE", f"the store {store} cannot be shared: {why}{_WORK_ALONE}")

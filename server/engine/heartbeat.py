@@ -1,9 +1,8 @@
-"""A sign of life: an engine that hangs without dying would keep its store, and its clients, for ever.
+"""Heartbeats of the engine: its supervisor kills an engine that hangs, which would hold the store for ever.
 
-The engine writes a byte a second to a pipe, from the loop that answers clients; its keeper reads there. The index
-holds the interpreter while it opens many vectors from a cold disk, or builds where no other process can, and then
-no byte comes for minutes. So silence alone kills nobody: an engine hangs that is silent and used no processor
-time either.
+The engine writes a byte a second to a pipe, from the event loop that answers clients; its supervisor reads the
+pipe. The index holds the interpreter lock while it opens many vectors from a cold disk or rebuilds itself, and
+then no byte comes for minutes. So an engine is considered hung only if it is silent and uses no processor time.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from server.runtime.logs import log
 
 _EVERY_SECONDS = 1.0
 _SILENT_SECONDS = 60.0
-_LOOKS = 6  # at a silent engine, before it is given up
+_CHECKS = 6  # of a silent engine before it is killed
 
 
-async def beat(pipe: int) -> None:
-    """Write to the pipe until cancelled; a keeper that is gone is no reason to stop working."""
+async def send_heartbeats(pipe: int) -> None:
+    """Write to the pipe until cancelled. The engine goes on without a supervisor, so a broken pipe is ignored."""
     os.set_blocking(pipe, False)
     while True:
         with suppress(OSError):
@@ -32,20 +31,20 @@ async def beat(pipe: int) -> None:
         await asyncio.sleep(_EVERY_SECONDS)
 
 
-def ended(engine: int, pipe: int, silent_seconds: float = _SILENT_SECONDS) -> int:
-    """Wait until this child has ended, and end it where it hangs; its wait status.
+def wait_for_end(engine: int, pipe: int, silent_seconds: float = _SILENT_SECONDS) -> int:
+    """Wait until the child ``engine`` has ended, and kill it if it hangs. Returns its wait status.
 
-    ``pipe``: the end to read from, of which the child alone has the other one.
+    ``pipe``: the read end; the child alone must have the write end.
     """
-    spent, in_vain = -1.0, 0
-    while in_vain < _LOOKS:  # counted, not timed: a machine that slept was silent, too
-        if select.select([pipe], [], [], silent_seconds / _LOOKS)[0]:
-            in_vain = 0
+    ticks, stalled = -1.0, 0
+    while stalled < _CHECKS:  # counted, not timed: a machine that was suspended was silent, too
+        if select.select([pipe], [], [], silent_seconds / _CHECKS)[0]:
+            stalled = 0
             if not os.read(pipe, 4096):
                 break
         else:
-            before, spent = spent, _processor_ticks(engine)
-            in_vain = in_vain + 1 if spent == before else 0
+            before, ticks = ticks, _processor_ticks(engine)
+            stalled = stalled + 1 if ticks == before else 0
     else:
         log("engine hangs and is killed", level=logging.CRITICAL, pid=engine, silent_seconds=silent_seconds)
         os.kill(engine, signal.SIGKILL)
@@ -53,10 +52,10 @@ def ended(engine: int, pipe: int, silent_seconds: float = _SILENT_SECONDS) -> in
 
 
 def _processor_ticks(process: int) -> float:
-    """Processor time of a process; where the kernel does not say, what is equal to nothing, itself included."""
+    """Processor time of a process; NaN, which equals nothing, if the kernel does not tell."""
     try:
         _, _, fields = Path(f"/proc/{process}/stat").read_text("ascii", "replace").rpartition(")")
     except OSError:
         return float("nan")
-    user, system = fields.split()[11:13]  # utime and stime: the name before them may hold blanks
+    user, system = fields.split()[11:13]  # utime and stime; the name before them may contain blanks
     return float(user) + float(system)

@@ -1,7 +1,8 @@
-"""A client starts an engine: a process of its own session that nobody waits for.
+"""Starts an engine as a detached process in a session of its own.
 
-Settings travel over a pipe, secrets among them: neither a command line nor an environment shows them. The
-environment is cut down to what a library needs. The engine says over another pipe that it listens, or why not.
+Settings, with their secrets, are passed over a pipe, so that neither the command line nor the environment shows
+them. The environment is reduced to what libraries need. The engine reports over another pipe that it listens, or
+why it cannot.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from typing import Any
 
 import server
 from server.backends.files.lock import STARTER, StoreLock
+from server.engine.compatibility import SECRET_SETTINGS, settings_to_json
 from server.engine.endpoint import is_listening
-from server.engine.wire import SECRET_SETTINGS, plain
 from server.errors import WinnowError
 from server.settings import Settings
 
 READY, TAKEN = "ready", "taken"
 _PROGRAM = "server.engine.process"
-_SECONDS = 20.0  # a cold disk, a busy machine; usually half a second
-# What an interpreter, a locale, a certificate store or a proxy may need; whatever else is there stays behind.
+_START_SECONDS = 20.0  # for a cold disk or a busy machine; usually half a second
+# For the interpreter, locales, certificates and proxies; all other variables are dropped.
 _INHERITED = (
     *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
     *("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "OMP_NUM_THREADS"),
@@ -33,9 +34,9 @@ _INHERITED = (
 
 
 def launch(settings: Settings) -> bool:
-    """Start an engine for the store of these settings; whether it listens now, or another one does or is about to.
+    """Start an engine for the store. True if it listens now; False if another one does or is starting.
 
-    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where it does not come up, with what it said, or where the store
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` with the engine's message if it does not start, or if the store
     cannot be used.
     """
     try:
@@ -43,15 +44,15 @@ def launch(settings: Settings) -> bool:
     except WinnowError as error:
         if error.reason != "INDEX_HELD":
             raise
-        return False  # a process that starts takes half a second of processor time: one is enough
+        return False  # another process is starting one; a start takes half a second of processor time
     try:
-        return not is_listening(settings.store) and _launched(settings)
+        return not is_listening(settings.store) and _start_process(settings)
     finally:
         lock.release()
 
 
-def _launched(settings: Settings) -> bool:
-    told = json.dumps(_told(settings))
+def _start_process(settings: Settings) -> bool:
+    settings_text = json.dumps(_settings_with_secrets(settings))
     process = subprocess.Popen(
         [sys.executable, "-m", _PROGRAM],
         stdin=subprocess.PIPE,
@@ -60,31 +61,33 @@ def _launched(settings: Settings) -> bool:
         text=True,
         encoding="utf-8",
         start_new_session=True,
-        # The code of this process, wherever it comes from; the engine leaves the folder at once.
+        # So that it imports the same code as this process; the engine changes to another folder at once.
         cwd=Path(server.__file__).parents[1],
         env={name: value for name, value in os.environ.items() if name in _INHERITED},
     )
     with process:
         try:
-            said, _ = process.communicate(told, timeout=_SECONDS)
+            message, _ = process.communicate(settings_text, timeout=_START_SECONDS)
         except subprocess.TimeoutExpired:
-            raise failed(settings, f"it said nothing for {_SECONDS:.0f} s") from None
-    if said not in (READY, TAKEN):
-        raise failed(settings, said or "it died")
-    return said == READY
+            raise start_failure(settings, f"no answer within {_START_SECONDS:.0f} s") from None
+    if message not in (READY, TAKEN):
+        raise start_failure(settings, message or "it died")
+    return message == READY
 
 
-def _told(settings: Settings) -> dict[str, Any]:
+def _settings_with_secrets(settings: Settings) -> dict[str, Any]:
     secrets = {name: getattr(settings, name) for name in SECRET_SETTINGS}
-    return plain(settings) | {name: one.get_secret_value() for name, one in secrets.items() if one}
+    return settings_to_json(settings) | {
+        name: secret.get_secret_value() for name, secret in secrets.items() if secret
+    }
 
 
-def failed(settings: Settings, why: str) -> WinnowError:
-    """That there is no engine for this store, why, and what to do."""
+def start_failure(settings: Settings, why: str) -> WinnowError:
+    """The error for an engine that does not start."""
     log = settings.store / "engine.log"
     return WinnowError(
         "INDEX_UNAVAILABLE",
-        f"the engine of {settings.store} does not start: {why}; see {log}, or work in one process: the setting "
+        f"the engine of {settings.store} does not start: {why}; see {log}, or work in one process: set "
         "daemon = off",
         retryable=True,
     )

@@ -1,17 +1,17 @@
-"""The program that an engine runs: leave the client that started it, take the lock, listen, serve, leave.
+"""The engine's program: detach from the client that started it, take the lock, listen, serve, exit.
 
     python -m server.engine.process < settings.json
 
-Says "ready" on stdout once it listens, "taken" where another engine has the store, or why it cannot; then it has
-neither stdin nor stdout.
+Writes "ready" to stdout once it listens, "taken" if another engine has the store, or the reason why it cannot;
+then it closes stdin and stdout.
 
-Theory of operation. Two processes. The *keeper* has the lock and the socket, imports nothing that is large, opens
-nothing and starts no thread; so it can fork at any time, and takes little memory. Its child is the *engine*: it
-imports what it needs, opens the library and answers. One that is killed leaves its socket with the keeper, who
-forks the next: clients connect again at once, wait in the socket's queue, and are answered as soon as the library
-is open, without an interpreter's start. One that hangs is killed (see ``pulse``). One that leaves by itself takes
-its keeper along, and so does one that dies again and again: the next call of a client then starts anew. Where the
-keeper is killed, the engine goes on and has the lock as well.
+Theory of operation. There are two processes. The *supervisor* holds the lock and the socket, imports nothing
+large, opens nothing and starts no thread, so it can fork at any time and takes little memory. Its child is the
+*engine*: it imports what it needs, opens the library and answers. When the engine is killed, the supervisor still
+has the socket and forks the next one: clients reconnect at once, wait in the socket's queue, and are answered as
+soon as the library is open, without the start of an interpreter. An engine that hangs is killed (see
+``heartbeat``). When the engine exits by itself or crashes repeatedly, the supervisor exits too, and the next call
+of a client starts anew. When the supervisor is killed, the engine goes on; it holds the lock as well.
 """
 
 from __future__ import annotations
@@ -39,76 +39,76 @@ from server.settings import MIB, Settings
 from server.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from server.engine.service import IngestJob
+    from server.engine.client_connection import IngestJob
     from server.opening import Backends
 
-# An ingest computes beside the queries. With the usual 5 ms a query waits that long wherever it needs the
-# interpreter again: at the 95th percentile 13.5 ms for one read of the catalogue, against 1.9 ms.
+# An ingest computes beside the queries. With the default of 5 ms a query waits that long each time it needs the
+# interpreter lock: at the 95th percentile 13.5 ms for one read of the catalogue, against 1.9 ms.
 _SWITCH_SECONDS = 0.0005
-_LOG_BYTES = MIB  # and one file of the same size before it
-# An engine that dies so often in so many seconds is not started again before somebody asks.
-_MOST_DEATHS, _DEATHS_SECONDS = 3, 60.0
+_LOG_BYTES = MIB  # and one older file of the same size
+# After so many crashes within so many seconds the supervisor gives up.
+_MAX_CRASHES, _CRASH_SECONDS = 3, 60.0
 
 
 def main() -> None:
-    """Become an engine, or say why not."""
-    told = sys.stdin.read()
+    """Become the supervisor of an engine, or report why not."""
+    settings_text = sys.stdin.read()
     if os.fork():
-        os._exit(0)  # nobody's child: no client has to outlive it, none has to wait for it
+        os._exit(0)  # detached: the client need neither outlive nor reap this process
     os.chdir("/")
-    sys.argv = ["winnow", "engine"]  # what locks call this process
-    settings = Settings(**json.loads(told))
+    sys.argv = ["winnow", "engine"]  # the name of this process in lock files
+    settings = Settings(**json.loads(settings_text))
     try:
         lock = StoreLock(settings.store, ENGINE)
     except WinnowError as error:
-        _say(TAKEN if error.reason == "INDEX_HELD" else error.message)
+        _report(TAKEN if error.reason == "INDEX_HELD" else error.message)
         return
     try:
-        _listen(settings, lock)
+        _supervise(settings, lock)
     finally:
         lock.release()
 
 
-def _listen(settings: Settings, lock: StoreLock) -> None:
+def _supervise(settings: Settings, lock: StoreLock) -> None:
     try:
-        door = endpoint.listening(settings.store)
+        listener = endpoint.open_listener(settings.store)
         set_up_logs(handler=_log_file(settings.store))
     except WinnowError as error:
-        _say(error.message)
+        _report(error.message)
         return
     except OSError as error:
-        _say(f"{error.filename}: {error.strerror}")
+        _report(f"{error.filename}: {error.strerror}")
         return
-    _say(READY)
-    died: list[float] = []
-    while len(died) < _MOST_DEATHS or time.monotonic() - died[-_MOST_DEATHS] > _DEATHS_SECONDS:
-        heard, told = os.pipe()
+    _report(READY)
+    crashes: list[float] = []
+    while len(crashes) < _MAX_CRASHES or time.monotonic() - crashes[-_MAX_CRASHES] > _CRASH_SECONDS:
+        read_end, write_end = os.pipe()
         engine = os.fork()
         if engine == 0:
-            os.close(heard)
+            os.close(read_end)
             lock.sign()
-            _run(settings, door, told)
-        os.close(told)
-        status = heartbeat.ended(engine, heard)
-        os.close(heard)
+            _run_engine(settings, listener, write_end)
+        os.close(write_end)
+        status = heartbeat.wait_for_end(engine, read_end)
+        os.close(read_end)
         if os.waitstatus_to_exitcode(status) == 0:
             return
-        died.append(time.monotonic())
+        crashes.append(time.monotonic())
         log("engine died", level=logging.CRITICAL, pid=engine, status=os.waitstatus_to_exitcode(status))
-    endpoint.shut(settings.store, door)
+    endpoint.close_listener(settings.store, listener)
 
 
-def _make_ready() -> None:
-    """Import what every client needs, before the first one is answered."""
+def _warm_up() -> None:
+    """Load the tokenizer, which every client needs, before the first request."""
     count_tokens("warm")
 
 
-def _run(settings: Settings, door: endpoint.Listener, pipe: int) -> NoReturn:
-    """Be the engine. It ends here, whatever happens: what follows a fork is the keeper's."""
+def _run_engine(settings: Settings, listener: endpoint.Listener, pipe: int) -> NoReturn:
+    """Run the engine, then exit: the code after the fork belongs to the supervisor."""
     log("engine started", pid=os.getpid())
     try:
-        _make_ready()
-        asyncio.run(_serve(settings, door, pipe))
+        _warm_up()
+        asyncio.run(_serve(settings, listener, pipe))
     except BaseException:
         log("engine failed", level=logging.CRITICAL, exc_info=True)
         logging.shutdown()
@@ -118,40 +118,41 @@ def _run(settings: Settings, door: endpoint.Listener, pipe: int) -> NoReturn:
     os._exit(0)
 
 
-async def _serve(settings: Settings, door: endpoint.Listener, pipe: int) -> None:
+async def _serve(settings: Settings, listener: endpoint.Listener, pipe: int) -> None:
+    # Large imports: the supervisor must not have them.
     from server.engine.service import EngineService
 
     sys.setswitchinterval(_SWITCH_SECONDS)
     library = _Library(settings)
-    host = EngineService(settings, library.open, library.ingest)
+    service = EngineService(settings, library.open, library.ingest)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, host.leave)
-    beating = loop.create_task(heartbeat.beat(pipe))
+        loop.add_signal_handler(number, service.leave)
+    heartbeats = loop.create_task(heartbeat.send_heartbeats(pipe))
     try:
-        await host.serve(door)
+        await service.serve(listener)
     finally:
-        await host.close()
-        beating.cancel()
+        await service.close()
+        heartbeats.cancel()
 
 
 class _Library:
-    """What the engine shares: the open backends, and the ingests that write to them."""
+    """The open backends that all clients share, and the ingests that write to them."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def open(self) -> Backends:
-        """Open it; its model is still being loaded. Raises as ``open_backends`` does."""
-        # Engines and model runtimes take half a second to import; a client waits for the socket only.
+        """Open the backends; the model is loaded in the background. Raises as ``open_backends`` does."""
+        # Vector stores and model runtimes take half a second to import; the socket must be there before.
         from server.opening import open_backends
 
         self._backends = open_backends(self._settings, wait_for_model=False, builds_apart=True)
-        gc.freeze()  # what is open now stays: no look for garbage has to pass it
+        gc.freeze()  # what is open now stays: the garbage collector need not visit it
         return self._backends
 
-    def ingest(self, settings: Settings, work: IngestJob, on_progress: Callable[[Any], None]) -> dict[str, Any]:
-        """One ingest of a client's, under that client's settings; the report as JSON data."""
+    def ingest(self, settings: Settings, job: IngestJob, on_progress: Callable[[Any], None]) -> dict[str, Any]:
+        """Run a client's ingest under that client's settings; returns the report as JSON data."""
         from server.ingest.documents import labels_of
         from server.ingest.pipeline import ingest_paths
         from server.ingest.target import target_of
@@ -159,8 +160,8 @@ class _Library:
         embedder = self._backends.embedder.wait()
         warnings = () if embedder else (f"indexed by words alone: {self._backends.embedder.why}",)
         target = target_of(settings, self._backends, embedder)
-        paths = [Path(path) for path in work.paths]
-        report = ingest_paths(target, paths, labels=labels_of(work.labels), progress=on_progress)
+        paths = [Path(path) for path in job.request.paths]
+        report = ingest_paths(target, paths, labels=labels_of(job.request.labels), progress=on_progress)
         return asdict(replace(report, warnings=warnings + report.warnings))
 
 
@@ -171,9 +172,9 @@ def _log_file(store: Path) -> logging.Handler:
     return RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8")
 
 
-def _say(word: str) -> None:
-    """The one thing that whoever started this waits for; then nothing of theirs is left."""
-    sys.stdout.write(word)
+def _report(message: str) -> None:
+    """Send the client that started this process its one message, then release the client's descriptors."""
+    sys.stdout.write(message)
     sys.stdout.flush()
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):

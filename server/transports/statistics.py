@@ -64,7 +64,9 @@ class StatisticsSocket:
         await asyncio.gather(self._task, return_exceptions=True)
         self._task = None
         if self._door is not None:
-            await asyncio.to_thread(endpoint.shut, self._store, self._door, endpoint.server_socket(os.getpid()))
+            await asyncio.to_thread(
+                endpoint.close_listener, self._store, self._door, endpoint.server_socket_name(os.getpid())
+            )
             self._door = None
         if self._server is not None:
             self._server.close()
@@ -90,11 +92,11 @@ class StatisticsSocket:
             self._tell("stats")
 
     async def _listen(self) -> None:
-        if not endpoint.is_possible() or not self._store.is_dir():
+        if not endpoint.is_supported() or not self._store.is_dir():
             return
         try:
             self._door = await asyncio.to_thread(
-                endpoint.listening, self._store, endpoint.server_socket(os.getpid())
+                endpoint.open_listener, self._store, endpoint.server_socket_name(os.getpid())
             )
             self._server = await asyncio.start_unix_server(self._answer, sock=self._door.socket, **_FILE_IS_OURS)
         except (WinnowError, OSError) as error:
@@ -103,7 +105,7 @@ class StatisticsSocket:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(_ASK_SECONDS):
-                if endpoint.is_ours(writer.get_extra_info("socket")):
+                if endpoint.is_same_user(writer.get_extra_info("socket")):
                     writer.write(json.dumps(await self.figures(), default=str).encode())
                     await writer.drain()
         writer.close()
@@ -138,17 +140,17 @@ def brief(figures: Mapping[str, Any]) -> dict[str, Any]:
 
 def asked(store: Path) -> list[dict[str, Any]]:
     """What the servers of a store tell of themselves; one that does not answer is left out."""
-    if not endpoint.is_possible():
+    if not endpoint.is_supported():
         return []
-    found = (_told_by(store, name) for name in endpoint.servers(store))
+    found = (_told_by(store, name) for name in endpoint.list_server_sockets(store))
     return sorted(filter(None, found), key=lambda one: int(one.get("pid", 0)))
 
 
 def _told_by(store: Path, name: str) -> dict[str, Any] | None:
     with contextlib.suppress(OSError, ValueError, WinnowError):
-        connection = endpoint.connected(store, name)
+        connection = endpoint.connect(store, name)
         if connection is None:
-            endpoint.forget(store, name)
+            endpoint.remove_socket(store, name)
         else:
             with connection:
                 told = json.loads(_received(connection))

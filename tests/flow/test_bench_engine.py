@@ -13,7 +13,7 @@ from server.commands.bench import engine
 from server.engine import endpoint
 from server.settings import load_settings
 
-pytestmark = pytest.mark.skipif(not endpoint.is_possible(), reason="engines are not shared on this system")
+pytestmark = pytest.mark.skipif(not endpoint.is_supported(), reason="engines are not shared on this system")
 
 QUESTIONS = ["how are backups encrypted", "who may restart the gateway", "retention of logs"]
 

@@ -27,8 +27,8 @@ from typer.testing import CliRunner, Result
 from server.app import knowledge, knowledge_base, running
 from server.backends.files.lock import ENGINE, holder
 from server.engine import endpoint
-from server.engine.client import EngineKnowledge, _Link, told_by_engine
-from server.engine.wire import build, introduction
+from server.engine.client import EngineKnowledge, _Link, query_engine
+from server.engine.compatibility import build_id, describe_settings
 from server.errors import WinnowError
 from server.knowledge import SCRIPT, Knowledge
 from server.opening import open_backends
@@ -45,7 +45,7 @@ SEARCH = {"query": "how are backups encrypted"}
 
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.skipif(not endpoint.is_possible(), reason="engines are not shared on this system"),
+    pytest.mark.skipif(not endpoint.is_supported(), reason="engines are not shared on this system"),
 ]
 
 
@@ -69,7 +69,7 @@ async def search(kb: Knowledge, connection: str = "x", **others: Any) -> dict[st
 
 
 async def status(store: Path) -> dict[str, Any]:
-    return dict(await told_by_engine(store, "status") or {})
+    return dict(await query_engine(store, "status") or {})
 
 
 async def gone(store: Path) -> None:
@@ -249,15 +249,15 @@ async def test_an_engine_that_is_killed_has_a_successor_before_anybody_asks(own:
     async with client(own) as kb:
         await search(kb)
         first = (await status(own))["pid"]
-        keeper = _identity(Path("/proc", str(first)))[1]
+        supervisor = _identity(Path("/proc", str(first)))[1]
         for _ in range(2):
             second = await _killed(own)
-            assert _identity(Path("/proc", str(second)))[1] == keeper
+            assert _identity(Path("/proc", str(second)))[1] == supervisor
         assert (await search(kb))["results"]
         assert len((await status(own))["clients"]) == 1
-        await told_by_engine(own, "stop")
+        await query_engine(own, "stop")
         await gone(own)
-        while Path("/proc", str(keeper)).exists():
+        while Path("/proc", str(supervisor)).exists():
             await asyncio.sleep(0.02)
     assert (own / "engine.log").read_text("utf-8").count("engine started") == 3
 
@@ -274,14 +274,14 @@ async def _killed(store: Path) -> int:
 async def test_an_engine_that_dies_again_and_again_is_left_to_the_next_call(own: Path) -> None:
     async with client(own) as kb:
         await search(kb)
-        keeper = _identity(Path("/proc", str((await status(own))["pid"])))[1]
+        supervisor = _identity(Path("/proc", str((await status(own))["pid"])))[1]
         await _killed(own)
         await _killed(own)
         os.kill((await status(own))["pid"], signal.SIGKILL)
         await gone(own)
-        assert endpoint.connected(own) is None
+        assert endpoint.connect(own) is None
         assert (await search(kb))["results"]
-        assert _identity(Path("/proc", str((await status(own))["pid"])))[1] != keeper
+        assert _identity(Path("/proc", str((await status(own))["pid"])))[1] != supervisor
 
 
 async def test_an_engine_whose_keeper_is_killed_goes_on_and_is_replaced_by_the_next_call(own: Path) -> None:
@@ -357,24 +357,24 @@ async def test_an_engine_without_clients_leaves(own: Path) -> None:
     async with client(own, engine_idle_minutes=0.001) as kb:
         await search(kb)
         assert holder(own, ENGINE) is not None
-        knocking = endpoint.connected(own)  # who never says hello is no client
+        knocking = endpoint.connect(own)  # who never says hello is no client
         assert knocking is not None
         knocking.sendall(b"\0\0\1\0 half a frame")
     with knocking:
         await gone(own)
-        assert (holder(own), endpoint.connected(own)) == (None, None)
+        assert (holder(own), endpoint.connect(own)) == (None, None)
         assert await asyncio.to_thread(_read, knocking) == b""
 
 
-def test_who_stands_before_a_door_that_is_shut_is_sent_away(tmp_path: Path) -> None:
-    door = endpoint.listening(tmp_path)
-    waiting = endpoint.connected(tmp_path)
+def test_who_stands_before_a_listener_that_is_shut_is_sent_away(tmp_path: Path) -> None:
+    listener = endpoint.open_listener(tmp_path)
+    waiting = endpoint.connect(tmp_path)
     assert waiting is not None
-    with door.socket, waiting, socket.socket(fileno=os.dup(door.socket.fileno())):
-        endpoint.shut(tmp_path, door)
+    with listener.socket, waiting, socket.socket(fileno=os.dup(listener.socket.fileno())):
+        endpoint.close_listener(tmp_path, listener)
         waiting.settimeout(20)
         assert _read(waiting) == b""
-        assert endpoint.connected(tmp_path) is None
+        assert endpoint.connect(tmp_path) is None
 
 
 async def test_an_engine_of_another_build_gives_way_to_a_client_that_is_alone(own: Path) -> None:
@@ -385,7 +385,7 @@ async def test_an_engine_of_another_build_gives_way_to_a_client_that_is_alone(ow
             await _hello(own, build="0.0.1+other")
         assert caught.value.details == {"pid": first, "leaving": False}
         with pytest.raises(WinnowError, match="under other settings \\(graph\\)"):
-            await _hello(own, settings=introduction(settings_of(own, graph="off")))
+            await _hello(own, settings=describe_settings(settings_of(own, graph="off")))
         assert (await search(kb))["results"]
     while (await status(own))["clients"]:
         await asyncio.sleep(0.02)
@@ -395,12 +395,12 @@ async def test_an_engine_of_another_build_gives_way_to_a_client_that_is_alone(ow
 
 
 async def _hello(store: Path, **others: Any) -> None:
-    link = await _Link.to(store)
+    link = await _Link.open(store)
     assert link is not None
     told = {
         "protocol": 1,
-        "build": build(),
-        "settings": introduction(settings_of(store)),
+        "build": build_id(),
+        "settings": describe_settings(settings_of(store)),
         "waits_for_model": False,
     }
     try:
@@ -459,17 +459,17 @@ async def test_engines_that_die_as_they_start_are_an_error_that_names_the_log(tm
     def send_away() -> None:
         with suppress(OSError):
             while True:
-                door.socket.accept()[0].close()
+                listener.socket.accept()[0].close()
 
-    door = endpoint.listening(tmp_path)
+    listener = endpoint.open_listener(tmp_path)
     sending = asyncio.create_task(asyncio.to_thread(send_away))
     async with client(tmp_path) as kb:
         with pytest.raises(WinnowError, match="dies as soon as it has started") as refused:
             await search(kb)
     assert (refused.value.reason, "engine.log" in refused.value.message) == ("INDEX_UNAVAILABLE", True)
-    endpoint.shut(tmp_path, door)
+    endpoint.close_listener(tmp_path, listener)
     await sending
-    door.socket.close()
+    listener.socket.close()
 
 
 def _identity(process: Path) -> tuple[int, int, int, int]:
@@ -498,7 +498,7 @@ def frame(text: bytes) -> bytes:
 async def test_what_is_no_request_ends_its_connection_and_no_other(shared: Path, sent: bytes) -> None:
     async with client(shared) as kb:
         await search(kb)
-        opened = endpoint.connected(shared)
+        opened = endpoint.connect(shared)
         assert opened is not None
         with opened:
             opened.sendall(sent)
@@ -644,7 +644,7 @@ async def _goes_on(store: Path, pages: Path, reported: int) -> None:
         report = await kb.ingest([pages], {}, lambda progress: None)
         assert report["documents"] + report["unchanged"] == PAGES
         assert report["unchanged"] >= reported > 0
-        await told_by_engine(store, "stop")
+        await query_engine(store, "stop")
     await gone(store)
     backends = open_backends(settings_of(store), wait_for_model=False)
     try:

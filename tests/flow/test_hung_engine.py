@@ -32,7 +32,7 @@ __all__ = ["own"]
 
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.skipif(not endpoint.is_possible(), reason="engines are not shared on this system"),
+    pytest.mark.skipif(not endpoint.is_supported(), reason="engines are not shared on this system"),
 ]
 
 # Of every operation here; an engine that hangs used to be waited for a minute longer than its operation may take.
@@ -99,12 +99,12 @@ async def answers(kb: EngineKnowledge) -> bool:
 @asynccontextmanager
 async def mute(store: Path) -> AsyncIterator[endpoint.Listener]:
     """A socket where connections are taken by the kernel and nobody answers."""
-    lock, door = StoreLock(store, ENGINE), endpoint.listening(store)
+    lock, listener = StoreLock(store, ENGINE), endpoint.open_listener(store)
     try:
-        yield door
+        yield listener
     finally:
-        endpoint.shut(store, door)
-        door.socket.close()
+        endpoint.close_listener(store, listener)
+        listener.socket.close()
         lock.release()
 
 
@@ -123,12 +123,12 @@ async def test_every_tool_is_told_in_time_that_nobody_answers(tmp_path: Path, im
 
 
 async def test_a_queue_that_is_full_is_an_error_and_no_wait(tmp_path: Path, impatient: None) -> None:
-    async with mute(tmp_path) as door:
-        door.socket.listen(0)
-        first = endpoint.connected(tmp_path)
+    async with mute(tmp_path) as listener:
+        listener.socket.listen(0)
+        first = endpoint.connect(tmp_path)
         assert first is not None
-        with first, pytest.raises(WinnowError, match="takes no connections"):
-            endpoint.connected(tmp_path)
+        with first, pytest.raises(WinnowError, match="accepts no connections"):
+            endpoint.connect(tmp_path)
 
 
 async def _silent(seconds: float, message: str) -> None:
@@ -139,9 +139,9 @@ async def _silent(seconds: float, message: str) -> None:
 async def hosted(world: World) -> AsyncIterator[tuple[EngineService, EngineKnowledge]]:
     """The library of the world behind a host in this process, and a client of it."""
     store = world.settings.store
-    lock, door = StoreLock(store, ENGINE), endpoint.listening(store)
+    lock, listener = StoreLock(store, ENGINE), endpoint.open_listener(store)
     host = EngineService(world.settings, world.library, lambda *_: {})
-    serving = asyncio.create_task(host.serve(door))
+    serving = asyncio.create_task(host.serve(listener))
     kb = EngineKnowledge(world.settings, waits_for_model=False)
     try:
         yield host, kb
@@ -152,7 +152,7 @@ async def hosted(world: World) -> AsyncIterator[tuple[EngineService, EngineKnowl
         host.leave()
         await serving
         await host.close()
-        door.socket.close()
+        listener.socket.close()
         lock.release()
 
 

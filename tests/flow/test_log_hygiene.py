@@ -72,7 +72,7 @@ def ingest(folder: Path, store: Path, environment: dict[str, str]) -> None:
 @pytest.mark.walls
 @pytest.mark.parametrize("daemon", ["off", "on"])
 def test_a_server_on_a_pipe_logs_none_of_it(corpus_of_canaries: Path, tmp_path: Path, daemon: str) -> None:
-    if daemon == "on" and not endpoint.is_possible():
+    if daemon == "on" and not endpoint.is_supported():
         pytest.skip("engines are shared on Linux only")
     store = tmp_path / "store"
     environment = {**os.environ, "WINNOW_EMBEDDING": "off", "WINNOW_DAEMON": daemon}

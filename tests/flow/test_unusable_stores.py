@@ -87,7 +87,7 @@ def is_told(message: str, path: Path) -> bool:
 
 @pytest.mark.parametrize(
     "daemon",
-    ["off", pytest.param("on", marks=pytest.mark.skipif(not endpoint.is_possible(), reason="no engines"))],
+    ["off", pytest.param("on", marks=pytest.mark.skipif(not endpoint.is_supported(), reason="no engines"))],
 )
 async def test_every_tool_says_which_path_stands_in_the_way(trouble: tuple[Path, Path], daemon: str) -> None:
     store, path = trouble

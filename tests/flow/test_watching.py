@@ -24,7 +24,7 @@ from tests.flow.test_stdio import Pipe
 
 WINNOW = Path(sys.executable).with_name("winnow")
 ENVIRONMENT = {**os.environ, "WINNOW_EMBEDDING": "off", "WINNOW_DAEMON": "off", "WINNOW_EXECUTE_CODE": "off"}
-linux = pytest.mark.skipif(not endpoint.is_possible(), reason="the kernel must say who is at the other end")
+linux = pytest.mark.skipif(not endpoint.is_supported(), reason="the kernel must say who is at the other end")
 
 
 def stats(store: Path, *flags: str) -> Any:
@@ -56,7 +56,7 @@ def test_a_server_on_a_pipe_tells_its_figures_to_stats_and_its_sums_to_the_log(
             pipe.call(4, "kb_read_excerpt", passage_id="unknown")
             (told,) = stats(store, "--json")["servers"]
             shown = stats(store)
-            mode = (store / "run" / endpoint.server_socket(process.pid)).stat().st_mode
+            mode = (store / "run" / endpoint.server_socket_name(process.pid)).stat().st_mode
             assert pipe.close() == 0
         finally:
             process.kill()
@@ -73,7 +73,7 @@ def test_a_server_on_a_pipe_tells_its_figures_to_stats_and_its_sums_to_the_log(
     assert "3 calls (1 NOT_FOUND, 2 ok)" in shown
     assert stat.S_IMODE(mode) == 0o600
     assert stats(store, "--json")["servers"] == []
-    assert not (store / "run" / endpoint.server_socket(process.pid)).exists()
+    assert not (store / "run" / endpoint.server_socket_name(process.pid)).exists()
     last = json.loads((tmp_path / "stderr").read_text().splitlines()[-1])
     assert (last["message"], last["calls"], last["verdicts"]) == ("stats at the end", 3, {"NOT_FOUND": 1, "ok": 2})
 
@@ -112,11 +112,11 @@ def _fetched(address: str, path: str) -> str:
 
 @linux
 def test_a_socket_that_a_dead_server_left_is_put_away(tmp_path: Path) -> None:
-    door = endpoint.listening(tmp_path, endpoint.server_socket(99))
-    assert endpoint.servers(tmp_path) == ["server-99.sock"]
-    door.socket.close()
+    listener = endpoint.open_listener(tmp_path, endpoint.server_socket_name(99))
+    assert endpoint.list_server_sockets(tmp_path) == ["server-99.sock"]
+    listener.socket.close()
     assert asked(tmp_path) == []
-    assert endpoint.servers(tmp_path) == []
+    assert endpoint.list_server_sockets(tmp_path) == []
     assert asked(tmp_path / "nowhere") == []
 
 

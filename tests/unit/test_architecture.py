@@ -76,6 +76,9 @@ ROOMS: Mapping[str, str] = {
     "server.settings server.text",
     "server.engine": "server.knowledge server.operations server.contracts server.runtime server.sessions "
     "server.models server.errors server.settings server.text server.backends server",
+    # the engine's program composes what an engine needs
+    "server.engine.process": "server.engine server.opening server.ingest server.ingest.target server.backends "
+    "server.errors server.runtime server.settings server.text",
     "server.scripts": "sandbox sandbox.language sandbox.modules server.sessions server.runtime server.text "
     "server.knowledge server.contracts server.errors server.settings",
     "server.reference": "client_sdk sandbox.language sandbox.diagnosis sandbox.runners sandbox.child "
@@ -85,7 +88,6 @@ ROOMS: Mapping[str, str] = {
     # the rim: everything may be composed here, and nothing below imports it
     "server.transports": ANYTHING,
     "server.app": ANYTHING,
-    "server.engine.process": ANYTHING,
     "server.health": ANYTHING,
     "server.demo": ANYTHING,
     "server.bench": ANYTHING,

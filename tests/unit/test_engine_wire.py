@@ -15,25 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from server.engine.wire import (
+from server.engine.compatibility import (
     ENGINE_SETTINGS,
     OWN_SETTINGS,
-    REPLIES,
-    REQUESTS,
     SECRET_SETTINGS,
-    Frames,
-    MessageSplitter,
-    WireError,
-    disagreement,
-    from_answer,
-    from_error,
-    introduction,
-    pack,
-    plain,
-    to_answer,
-    to_error,
-    to_stored_passage,
+    describe_settings,
+    find_conflicts,
+    settings_to_json,
 )
+from server.engine.messages import (
+    answer_from_json,
+    answer_to_json,
+    error_from_json,
+    error_to_json,
+    stored_passage_from_json,
+)
+from server.engine.wire import REPLIES, REQUESTS, Frames, MessageSplitter, WireError, pack
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage
 from server.operations.base import Answer
@@ -91,15 +88,15 @@ def test_a_question_with_a_number_that_is_none_is_not_sent() -> None:
 
 def test_errors_and_answers_are_the_same_at_both_ends() -> None:
     error = WinnowError("QUEUE_FULL", "wait", retryable=True, retry_after_s=2.5, details={"pid": 3})
-    assert to_error(_over_the_wire(from_error(error))).envelope() == error.envelope()
-    assert "secret" not in json.dumps(from_error(ValueError("secret")))
+    assert error_from_json(_over_the_wire(error_to_json(error))).envelope() == error.envelope()
+    assert "secret" not in json.dumps(error_to_json(ValueError("secret")))
 
     document = Document("d", "p", "d.md", "notes", "D", "markdown", "", tags=("a",), metadata={"n": [1, "x"]})
     passage = Passage(Chunk("c", "d", 0, ("D", "E"), "text \ud800", 0, 6, 2), document)
     kept = PassageStore(10**6, 60).session("a").keep(passage, "p")
-    assert to_stored_passage(_over_the_wire({"kept": asdict(kept)})["kept"]) == kept
+    assert stored_passage_from_json(_over_the_wire({"kept": asdict(kept)})["kept"]) == kept
     answer = Answer({"a": [1]}, "preview", 1, 2, ("careful",), True, {"cursors": 1}, (kept.link,))
-    assert to_answer(_over_the_wire(from_answer(answer))) == answer
+    assert answer_from_json(_over_the_wire(answer_to_json(answer))) == answer
 
 
 def _over_the_wire(message: dict[str, Any]) -> dict[str, Any]:
@@ -128,29 +125,32 @@ def test_settings_mean_the_same_at_the_other_end(tmp_path: Path, monkeypatch: py
     ours = load_settings(
         boost_types="code=0.5", skills="/one,/two", doc_tags="a,b", reranker="second", embedder="onnx:models/small"
     )
-    told = _over_the_wire(plain(ours))
+    told = _over_the_wire(settings_to_json(ours))
     monkeypatch.chdir("/")
     theirs = Settings(**told)
-    assert plain(theirs) == told
+    assert settings_to_json(theirs) == told
     assert (theirs.embedder.whole, theirs.reranker) == (f"onnx:{tmp_path}/models/small", tmp_path / "second")
     assert (theirs.boost_types, theirs.skills) == ((("code", 0.5),), (Path("/one"), Path("/two")))
 
 
 def test_clients_agree_on_every_setting_that_is_not_named_as_their_own() -> None:
-    ours = introduction(load_settings(project="a"))
-    assert disagreement(ours, introduction(load_settings(project="b", limits="strict"))) == []
-    assert disagreement(ours, introduction(load_settings(graph="off", embedding="off"))) == ["embedding", "graph"]
-    assert disagreement(ours, {**ours, "set by a later winnow": 1}) == ["set by a later winnow"]
+    ours = describe_settings(load_settings(project="a"))
+    assert find_conflicts(ours, describe_settings(load_settings(project="b", limits="strict"))) == []
+    assert find_conflicts(ours, describe_settings(load_settings(graph="off", embedding="off"))) == [
+        "embedding",
+        "graph",
+    ]
+    assert find_conflicts(ours, {**ours, "set by a later winnow": 1}) == ["set by a later winnow"]
     secrets = {name: SecretStr("sesame") for name in SECRET_SETTINGS}
-    assert "sesame" not in json.dumps(plain(load_settings(**secrets)))
+    assert "sesame" not in json.dumps(settings_to_json(load_settings(**secrets)))
 
 
 def test_what_no_answer_depends_on_need_not_agree(tmp_path: Path) -> None:
-    ours = introduction(load_settings(store=tmp_path / "a", models=tmp_path / "one"))
+    ours = describe_settings(load_settings(store=tmp_path / "a", models=tmp_path / "one"))
     theirs = load_settings(
         store=tmp_path / "b", models=tmp_path / "two", index_memory_mb=512, qdrant_shards=3, qdrant_on_disk=False
     )
-    assert disagreement(ours, introduction(theirs)) == []
+    assert find_conflicts(ours, describe_settings(theirs)) == []
 
 
 def test_a_model_is_the_same_wherever_its_files_lie(tmp_path: Path) -> None:
@@ -159,13 +159,15 @@ def test_a_model_is_the_same_wherever_its_files_lie(tmp_path: Path) -> None:
         write_model(folder, -TABLE if "three" in str(folder) else TABLE)
     for setting in ("embedder", "reranker"):
         kind = "onnx:" if setting == "embedder" else ""
-        one, two, three = (introduction(load_settings(**{setting: f"{kind}{folder}"})) for folder in folders)
-        assert (disagreement(one, two), disagreement(one, three)) == ([], [setting])
+        one, two, three = (describe_settings(load_settings(**{setting: f"{kind}{folder}"})) for folder in folders)
+        assert (find_conflicts(one, two), find_conflicts(one, three)) == ([], [setting])
     shutil.rmtree(folders[1])
     write_model(folders[1], -TABLE)
-    assert introduction(load_settings(reranker=folders[1])) == three
-    nothing, nowhere = (introduction(load_settings(reranker=tmp_path / name)) for name in ("nothing", "nowhere"))
-    assert disagreement(nothing, nowhere) == ["reranker"]
+    assert describe_settings(load_settings(reranker=folders[1])) == three
+    nothing, nowhere = (
+        describe_settings(load_settings(reranker=tmp_path / name)) for name in ("nothing", "nowhere")
+    )
+    assert find_conflicts(nothing, nowhere) == ["reranker"]
 
 
 def test_arguments_that_are_too_long_are_the_caller_s_mistake_and_answers_are_a_budget() -> None:

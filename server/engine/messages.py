@@ -1,0 +1,183 @@
+"""The requests and answers that travel between an engine and its clients, and their JSON form.
+
+A reader (``from_message``, ``*_from_json``) on the engine's side checks the shape of what a client sent, which is
+as hostile as what a script sends. Values are validated where direct calls are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from server.engine.wire import Message, WireError
+from server.errors import WinnowError, internal_error
+from server.models import Chunk, Document, Passage
+from server.operations.base import Answer
+from server.sessions.passage_store import PassageLink, StoredPassage
+
+_MAX_PATHS = 100_000
+
+
+def read_field(message: Message, name: str, kind: type) -> Any:
+    """A field of a request. Raises ``WireError`` if it is missing or of another type."""
+    value = message.get(name)
+    if type(value) is not kind:
+        raise WireError(f"{name} is not of type {kind.__name__}")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first request of a client. ``protocol`` and ``build`` are unchecked: another build may send anything."""
+
+    protocol: Any
+    build: Any
+    settings: Mapping[str, Any]
+    waits_for_model: bool
+
+    @classmethod
+    def from_message(cls, message: Message) -> Hello:
+        """Read the request. Raises ``WireError``."""
+        return cls(
+            message.get("protocol"),
+            message.get("build"),
+            read_field(message, "settings", dict),
+            read_field(message, "waits_for_model", bool),
+        )
+
+    def to_fields(self) -> Message:
+        """The fields of the request."""
+        return {
+            "protocol": self.protocol,
+            "build": self.build,
+            "settings": dict(self.settings),
+            "waits_for_model": self.waits_for_model,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """The engine's answer to ``Hello``: its process id and the name of its tokenizer."""
+
+    pid: int
+    tokenizer: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    """A call of an operation. ``script``: whether a script makes it; ``run``: the id of that execution."""
+
+    operation: str
+    arguments: Mapping[str, Any]
+    connection: str
+    script: bool
+    run: str
+
+    @classmethod
+    def from_message(cls, message: Message) -> CallRequest:
+        """Read the request. Raises ``WireError``."""
+        return cls(
+            read_field(message, "operation", str),
+            read_field(message, "arguments", dict),
+            read_field(message, "connection", str),
+            read_field(message, "script", bool),
+            read_field(message, "run", str),
+        )
+
+    def to_fields(self) -> Message:
+        """The fields of the request."""
+        return {
+            "operation": self.operation,
+            "arguments": dict(self.arguments),
+            "connection": self.connection,
+            "script": self.script,
+            "run": self.run,
+        }
+
+
+def read_seconds(message: Message) -> float:
+    """The time that a client gives to its call. Raises ``WireError`` if it is not finite."""
+    seconds: float = read_field(message, "seconds", float)
+    if not math.isfinite(seconds):
+        raise WireError("seconds is not finite")
+    return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRequest:
+    """An ingest: absolute paths, and labels by name."""
+
+    paths: tuple[str, ...]
+    labels: Mapping[str, str]
+
+    @classmethod
+    def from_message(cls, message: Message) -> IngestRequest:
+        """Read the request. Raises ``WireError``."""
+        paths, labels = read_field(message, "paths", list), read_field(message, "labels", dict)
+        if len(paths) > _MAX_PATHS or not all(isinstance(text, str) for text in (*paths, *labels.values())):
+            raise WireError("paths and labels must be strings, and not too many")
+        return cls(tuple(paths), labels)
+
+    def to_fields(self) -> Message:
+        """The fields of the request."""
+        return {"paths": list(self.paths), "labels": dict(self.labels)}
+
+
+def error_to_json(error: Exception) -> Message:
+    """What a caller may know of an error; an internal error reveals no detail."""
+    known = error if isinstance(error, WinnowError) else internal_error()
+    return {
+        "reason": known.reason,
+        "message": known.message,
+        "retryable": known.retryable,
+        "retry_after_s": known.retry_after_s,
+        "details": dict(known.details),
+    }
+
+
+def error_from_json(fields: Mapping[str, Any]) -> WinnowError:
+    """The inverse of ``error_to_json``."""
+    return WinnowError(
+        fields["reason"],
+        fields["message"],
+        retryable=fields["retryable"],
+        retry_after_s=fields["retry_after_s"],
+        details=fields["details"],
+    )
+
+
+def answer_to_json(answer: Answer) -> Message:
+    """An answer as JSON data."""
+    return {
+        "payload": answer.payload,
+        "tier": answer.tier,
+        "rows": answer.rows,
+        "tokens": answer.tokens,
+        "warnings": answer.warnings,
+        "cache_hit": answer.cache_hit,
+        "counted": answer.counted,
+        "noted": dict(answer.noted),
+        "links": [
+            (link.passage_id, link.uri, link.title, link.size_bytes, link.created_at) for link in answer.links
+        ],
+    }
+
+
+def answer_from_json(fields: Mapping[str, Any]) -> Answer:
+    """The inverse of ``answer_to_json``."""
+    links = tuple(PassageLink(*link) for link in fields["links"])
+    return Answer(**{**fields, "warnings": tuple(fields["warnings"]), "links": links})
+
+
+def stored_passage_from_json(fields: Mapping[str, Any] | None) -> StoredPassage | None:
+    """The inverse of ``asdict`` of a stored passage."""
+    if fields is None:
+        return None
+    chunk, document = fields["passage"]["chunk"], fields["passage"]["document"]
+    passage = Passage(
+        Chunk(**{**chunk, "heading_path": tuple(chunk["heading_path"])}),
+        Document(**{**document, "tags": tuple(document["tags"])}),
+    )
+    return StoredPassage(**{**fields, "passage": passage})
