@@ -33,7 +33,7 @@ from packaging.version import Version
 
 from server import __version__
 from server.backends.files.private_folder import is_private
-from server.backends.files.store_folder import tried
+from server.backends.files.store_folder import probe_store
 from server.backends.sqlite import REPAIR
 from server.errors import WinnowError
 from server.scripts.skills import load
@@ -180,7 +180,7 @@ def _tokens(settings: Settings) -> Iterator[Finding]:
 
 def _store(settings: Settings) -> Iterator[Finding]:
     try:
-        nearest = tried(settings.store)
+        nearest = probe_store(settings.store)
     except WinnowError as error:
         detail, _, advice = error.message.partition("; ")
         yield Finding("store", "folder", False, detail, advice)
@@ -200,18 +200,18 @@ def _store(settings: Settings) -> Iterator[Finding]:
 
 def _integrity(settings: Settings) -> Iterator[Finding]:
     """Whether every file of the store is as it was written, and none is missing."""
-    from server.backends.files.repair import flaws, sealed, vectors
+    from server.backends.files.damaged_files import find_flaws, is_store_sealed, vector_folders
     from server.opening import catalogue_path
 
-    if not settings.store.is_dir() or not (catalogue_path(settings).exists() or vectors(settings.store)):
+    if not settings.store.is_dir() or not (catalogue_path(settings).exists() or vector_folders(settings.store)):
         return
-    found = [*flaws(settings.store), *_without_vectors(settings)]
+    found = [*find_flaws(settings.store), *_without_vectors(settings)]
     for flaw in found:
         detail = f"{settings.store / flaw.file}: {flaw.why}"
         advice = f"{MENDS_VECTORS}, or {REPAIR}" if "/" in flaw.file else REPAIR
         yield Finding("store", "integrity", False, detail, advice)
     if not found:
-        is_sealed = sealed(settings.store)
+        is_sealed = is_store_sealed(settings.store)
         detail = "every file is as it was written" if is_sealed else "nothing to compare with: no ingest has ended"
         advice = "" if is_sealed else "run winnow ingest again, which brings everything in line"
         yield Finding("store", "integrity", is_sealed, detail, advice, essential=False)
@@ -231,12 +231,12 @@ def _without_vectors(settings: Settings) -> Iterator[SealFlaw]:
 
 
 def _held(settings: Settings) -> Iterator[Finding]:
-    from server.backends.files.lock import ENGINE, holder
+    from server.backends.files.lock import ENGINE, find_holder
 
-    if shared_by := holder(settings.store, ENGINE):
+    if shared_by := find_holder(settings.store, ENGINE):
         yield Finding("store", "holder", True, f"shared by {shared_by}", "", essential=False)
         return
-    held_by = holder(settings.store)
+    held_by = find_holder(settings.store)
     detail = f"held by {held_by}" if held_by else "held by nobody"
     advice = "fine while it serves; end it before you ingest, or use another --store" if held_by else ""
     yield Finding("store", "holder", held_by is None, detail, advice, essential=False)

@@ -13,16 +13,16 @@ from types import MappingProxyType
 from server.backends.base import Reranker, VectorStore, admits
 from server.backends.catalogue import Binding, Catalogue
 from server.backends.files.lock import HOLDER, StoreLock
-from server.backends.files.store_folder import CATALOGUE, named, prepared
-from server.backends.graphs.ledger import LedgerFile
+from server.backends.files.store_folder import CATALOGUE, map_os_errors, prepare_store
+from server.backends.graphs.document_facts import SqliteFactStore
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.backends.models.embedders import LazyEmbedder
 from server.backends.models.weights import DIMENSION
 from server.backends.sqlite import REPAIR
-from server.backends.vectors.current_store import BuildApart, CurrentVectors
-from server.backends.vectors.index_build import built_apart
-from server.backends.vectors.migration import check_whole
-from server.backends.vectors.replacement import sweep, vectors_of
+from server.backends.vectors.current_store import BuildVectors, CurrentVectors
+from server.backends.vectors.index_build import build_in_subprocess
+from server.backends.vectors.migration import check_finished
+from server.backends.vectors.reindex_plan import folder_name, remove_leftovers
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters, Labels
@@ -87,34 +87,42 @@ class Backends:
 
 
 def open_backends(
-    settings: Settings, *, wait_for_model: bool, builds_apart: bool = False, mends: bool = False
+    settings: Settings, *, wait_for_model: bool, builds_in_subprocess: bool = False, repairs_vectors: bool = False
 ) -> Backends:
     """Open what ``settings`` name; a store that does not exist is made, empty.
 
     The model starts to load in the background; with ``wait_for_model`` this returns once it is loaded or
-    known to be missing. ``builds_apart``: others wait for this process, so nothing that holds it up is done in it.
-    ``mends``: the caller brings the vectors in line with the catalogue, so they need not be now.
+    known to be missing. ``builds_in_subprocess``: several servers share this process, so work that holds it up is
+    done in another one.
+    ``repairs_vectors``: the caller brings the vectors in line with the catalogue, so they need not be now.
     Raises ``WinnowError``: "INDEX_HELD" where another process holds the index,
     "INDEX_UNAVAILABLE" where it cannot be opened or reached.
     """
-    prepared(settings.store)
-    with named(settings.store):
-        return _opened(settings, wait_for_model=wait_for_model, builds_apart=builds_apart, mends=mends)
+    prepare_store(settings.store)
+    with map_os_errors(settings.store):
+        return _opened(
+            settings,
+            wait_for_model=wait_for_model,
+            builds_in_subprocess=builds_in_subprocess,
+            repairs_vectors=repairs_vectors,
+        )
 
 
-def _opened(settings: Settings, *, wait_for_model: bool, builds_apart: bool, mends: bool) -> Backends:
+def _opened(
+    settings: Settings, *, wait_for_model: bool, builds_in_subprocess: bool, repairs_vectors: bool
+) -> Backends:
     embedder = LazyEmbedder(settings)
     embedder.start()
     catalogue = Catalogue(catalogue_path(settings))
     graph: GraphStore | None = None
     try:
         graph = open_graph(settings)
-        check_whole(settings.store, str(settings.qdrant_url or ""))
+        check_finished(settings.store, str(settings.qdrant_url or ""))
         binding = _bound(settings, catalogue, embedder)
-        store = _current(settings, catalogue, binding, builds_apart=builds_apart)
+        store = _current(settings, catalogue, binding, builds_in_subprocess=builds_in_subprocess)
         if not settings.qdrant_url:
-            sweep(settings.store, catalogue)
-            if not mends:
+            remove_leftovers(settings.store, catalogue)
+            if not repairs_vectors:
                 _check_counts(settings.store, catalogue, store)
     except BaseException:
         catalogue.close()
@@ -168,9 +176,9 @@ def open_vectors(settings: Settings, catalogue: Catalogue) -> VectorStore:
     return open_store(settings, catalogue.identity, catalogue.binding)
 
 
-def ledger_of(settings: Settings) -> LedgerFile:
+def open_fact_store(settings: Settings) -> SqliteFactStore:
     """What the graph of these settings was drawn from."""
-    return LedgerFile(settings.store / "ledger.sqlite3", str(settings.neo4j_url or ""))
+    return SqliteFactStore(settings.store / "ledger.sqlite3", str(settings.neo4j_url or ""))
 
 
 def scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
@@ -231,11 +239,11 @@ def _reranker_of(settings: Settings) -> Callable[[], Reranker | None]:
     return loaded
 
 
-def open_store(settings: Settings, identity: str, binding: Binding, *, is_apart: bool = False) -> VectorStore:
+def open_store(settings: Settings, identity: str, binding: Binding, *, is_unlocked: bool = False) -> VectorStore:
     """The vectors of the catalogue ``identity`` that are bound so, made where there are none."""
     if settings.qdrant_url:
         return _open_server(settings, identity, binding)
-    return _open_embedded(settings, binding, is_apart=is_apart)
+    return _open_embedded(settings, binding, is_unlocked=is_unlocked)
 
 
 def _bound(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedder) -> Binding:
@@ -246,12 +254,14 @@ def _bound(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedder) -> 
     model = None if settings.embedder.whole == "minilm" else embedder.wait()
     dimension = model.dimension if model else DIMENSION
     if dimension != binding.dimension:
-        binding = Binding(vectors_of(dimension), dimension)
+        binding = Binding(folder_name(dimension), dimension)
         catalogue.bind(binding)
     return binding
 
 
-def _current(settings: Settings, catalogue: Catalogue, binding: Binding, *, builds_apart: bool) -> CurrentVectors:
+def _current(
+    settings: Settings, catalogue: Catalogue, binding: Binding, *, builds_in_subprocess: bool
+) -> CurrentVectors:
     """The vectors that count, and this process as their holder. Raises as ``open_backends`` does."""
     if settings.qdrant_url:
         return CurrentVectors(catalogue, binding, lambda bound: _open_server(settings, catalogue.identity, bound))
@@ -260,8 +270,10 @@ def _current(settings: Settings, catalogue: Catalogue, binding: Binding, *, buil
         return CurrentVectors(
             catalogue,
             binding,
-            lambda bound: _open_embedded(settings, bound, is_apart=True, is_built_apart=builds_apart),
-            build_apart=_builder_of(settings) if builds_apart else None,
+            lambda bound: _open_embedded(
+                settings, bound, is_unlocked=True, is_built_by_caller=builds_in_subprocess
+            ),
+            build_vectors=_builder_of(settings) if builds_in_subprocess else None,
             build_every=_points_at_once(settings),
             discard=lambda former: shutil.rmtree(settings.store / former.vectors, ignore_errors=True),
             on_close=lock.release,
@@ -271,8 +283,8 @@ def _current(settings: Settings, catalogue: Catalogue, binding: Binding, *, buil
         raise
 
 
-def _builder_of(settings: Settings) -> BuildApart:
-    return lambda binding, count: built_apart(settings.store, binding, count, settings.index_memory_mb)
+def _builder_of(settings: Settings) -> BuildVectors:
+    return lambda binding, count: build_in_subprocess(settings.store, binding, count, settings.index_memory_mb)
 
 
 def _embeddings(catalogue: Catalogue, vectors: CurrentVectors, embedder: LazyEmbedder) -> Callable[[str], str]:
@@ -286,7 +298,7 @@ def _embeddings(catalogue: Catalogue, vectors: CurrentVectors, embedder: LazyEmb
     def embedding_of(project: str) -> str:
         if not vectors.is_current():
             model = embedder.ready()
-            if model is None or model.fingerprint != catalogue.embedding(project) or not vectors.follow():
+            if model is None or model.fingerprint != catalogue.embedding(project) or not vectors.open_current():
                 return last.get(project, "")
         last[project] = catalogue.embedding(project)
         return last[project]
@@ -313,13 +325,13 @@ def open_neo4j(settings: Settings, *, space: str = "", query_seconds: float | No
 
 
 def _points_at_once(settings: Settings) -> int:
-    from server.backends.vectors.edge import points_at_once
+    from server.backends.vectors.edge import points_between_builds
 
-    return points_at_once(settings.index_memory_mb)
+    return points_between_builds(settings.index_memory_mb)
 
 
 def _open_embedded(
-    settings: Settings, binding: Binding, *, is_apart: bool, is_built_apart: bool = False
+    settings: Settings, binding: Binding, *, is_unlocked: bool, is_built_by_caller: bool = False
 ) -> VectorStore:
     from server.backends.vectors.edge import EdgeStore
 
@@ -328,8 +340,8 @@ def _open_embedded(
         binding.dimension,
         settings.index_memory_mb,
         vectors=binding.vectors,
-        is_apart=is_apart,
-        is_built_apart=is_built_apart,
+        is_unlocked=is_unlocked,
+        is_built_by_caller=is_built_by_caller,
     )
 
 

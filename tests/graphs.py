@@ -11,7 +11,7 @@ from server.graph.extraction.resolution import Ledger, facts_of, resolve_graph
 from server.graph.records import DocumentGraph, Edge, Node, validate_graph
 from server.ids import document_id
 from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument, cleaned
+from server.ingest.documents import RawDocument, clean_document
 from server.ingest.readers import READERS, kind_of
 from server.models import Document
 
@@ -22,7 +22,7 @@ def read(uri: str, text: str) -> tuple[Document, str]:
     """The document that the reader of this kind of file makes of ``text``."""
     (raw,) = READERS[kind_of(PurePosixPath(uri))](text, uri)  # type: ignore[arg-type]
     assert isinstance(raw, RawDocument)
-    raw = cleaned(raw)
+    raw = clean_document(raw)
     id = document_id(PROJECT, uri)
     document = Document(
         id, PROJECT, uri, "/docs", raw.title, raw.type, "", raw.vendor, tags=raw.tags, metadata=raw.metadata

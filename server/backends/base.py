@@ -120,7 +120,7 @@ def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
     return payload | {key: label for key, label in labels.items() if label}
 
 
-def point_as_written(chunk_id: str, vectors: Any, payload: Mapping[str, Any]) -> Point:
+def point_of(chunk_id: str, vectors: Any, payload: Mapping[str, Any]) -> Point:
     """A point as it was put in, from what a store gave back of it: vectors by name, lists for tuples."""
     import numpy as np
 
@@ -375,7 +375,7 @@ class DocumentStore(Protocol):
     def chunks(self, document_id: str, project: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
 
-    def known(self, project: str) -> list[IndexedDocument]: ...
+    def indexed_documents(self, project: str) -> list[IndexedDocument]: ...
 
     def stamps(self, project: str, source: str) -> dict[str, str]: ...
 
@@ -387,17 +387,17 @@ class DocumentStore(Protocol):
     def apply(self, changes: CatalogueChanges) -> None:
         """Make one change; the generation grows where entries or deletions are among it."""
 
-    def doubt(self, document_ids: Sequence[str]) -> None:
+    def mark_doubtful(self, document_ids: Sequence[str]) -> None:
         """Empty the ``context_hash`` of these documents: their points are about to be replaced by others."""
 
     def only_writer(self) -> AbstractContextManager[None]:
         """Keep other writers out, those of other processes too. Raises ``WinnowError("INDEX_HELD")``."""
 
-    def unfinished(self, project: str) -> bool:
+    def has_unfinished_write(self, project: str) -> bool:
         """Whether a writer began and never came to its ``finish``."""
 
-    def begin(self, project: str) -> None:
+    def begin_write(self, project: str) -> None:
         """Mark the project as being written, and make it if it is new."""
 
-    def finish(self, project: str) -> None:
+    def finish_write(self, project: str) -> None:
         """Take the mark away: the vector store and the catalogue agree."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from server.backends.base import AnyOf, CatalogueChanges, CatalogueEntry, IndexedDocument, conditions, seconds_of
 from server.backends.files.lock import WRITER, StoreLock
-from server.backends.sqlite import Database, connect, mapped, seal_databases, unknown_layout
+from server.backends.sqlite import Database, Layout, seal_databases
 from server.models import Chunk, Document, Filters, Labels, Passage, ProjectInfo
 
 SCHEMA_VERSION = 3
@@ -58,8 +58,9 @@ CREATE TABLE files (
     project TEXT NOT NULL, source TEXT NOT NULL, origin TEXT NOT NULL, stamp TEXT NOT NULL,
     PRIMARY KEY (project, source, origin)
 ) WITHOUT ROWID;
+INSERT INTO catalogue (identity) VALUES (lower(hex(randomblob(4))))
 """
-# What makes a catalogue of one layout one of the next.
+# From each layout to the next.
 _MIGRATIONS: Mapping[int, str] = MappingProxyType(
     {
         1: """
@@ -74,6 +75,7 @@ _MIGRATIONS: Mapping[int, str] = MappingProxyType(
         """,
     }
 )
+_LAYOUT = Layout(SCHEMA_VERSION, _SCHEMA, _MIGRATIONS)
 _DOCUMENT = (
     "id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata,"
     " environment, repository, language"
@@ -104,7 +106,7 @@ class Catalogue:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._database = Database(path, _prepare)
+        self._database = Database(path, _LAYOUT.prepare)
 
     def projects(self) -> list[ProjectInfo]:
         """All projects that hold documents, by name."""
@@ -198,7 +200,7 @@ class Catalogue:
         query = f"SELECT {_CHUNK} FROM chunks WHERE document_id = ? AND project = ? ORDER BY ordinal"
         return self._chunks(query, document_id, project)
 
-    def known(self, project: str) -> list[IndexedDocument]:
+    def indexed_documents(self, project: str) -> list[IndexedDocument]:
         """What tells whether a document changed, for all documents of a project."""
         query = (
             "SELECT id, uri, source, origin, content_hash, context_hash, embedding"
@@ -223,7 +225,7 @@ class Catalogue:
 
     def apply(self, changes: CatalogueChanges) -> None:
         """Make one change, all of it or nothing; the generation grows if documents changed."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             replaced = [entry.document.id for entry in changes.entries]
             for table, key in (("chunks", "document_id"), ("texts", "document_id"), ("documents", "id")):
                 connection.executemany(
@@ -238,9 +240,9 @@ class Catalogue:
                     "UPDATE projects SET generation = generation + 1 WHERE name = ?", (changes.project,)
                 )
 
-    def doubt(self, document_ids: Sequence[str]) -> None:
+    def mark_doubtful(self, document_ids: Sequence[str]) -> None:
         """Forget what the points of these documents hold, because it is about to change."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             connection.executemany(
                 "UPDATE documents SET context_hash = '' WHERE id = ?", [(id,) for id in document_ids]
             )
@@ -260,7 +262,7 @@ class Catalogue:
 
         Once this has returned it survives the machine, so that what counted before may be removed.
         """
-        with self._database.writing(to_disk=True) as connection:
+        with self._database.transaction(to_disk=True) as connection:
             connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
 
     def rebind(self, binding: Binding, embedding: str) -> None:
@@ -268,7 +270,7 @@ class Catalogue:
 
         Survives the machine as ``bind`` does.
         """
-        with self._database.writing(to_disk=True) as connection:
+        with self._database.transaction(to_disk=True) as connection:
             connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
             connection.execute("UPDATE documents SET embedding = ?", (embedding,))
             connection.execute("UPDATE projects SET generation = generation + 1")
@@ -286,21 +288,21 @@ class Catalogue:
             seal_databases(self._path.parent)
             lock.release()
 
-    def unfinished(self, project: str) -> bool:
+    def has_unfinished_write(self, project: str) -> bool:
         """Whether a writer began and never came to its ``finish``."""
         return self._database.rows("SELECT writing FROM projects WHERE name = ?", project) == [(1,)]
 
-    def begin(self, project: str) -> None:
+    def begin_write(self, project: str) -> None:
         """Mark the project as being written, and make it if it is new."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             connection.execute(
                 "INSERT INTO projects (name, writing) VALUES (?, 1) ON CONFLICT DO UPDATE SET writing = 1",
                 (project,),
             )
 
-    def finish(self, project: str) -> None:
+    def finish_write(self, project: str) -> None:
         """Take the mark away."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             connection.execute("UPDATE projects SET writing = 0 WHERE name = ?", (project,))
 
     def close(self) -> None:
@@ -308,43 +310,18 @@ class Catalogue:
         self._database.close()
 
     def _documents(self, query: str, *values: str) -> list[Document]:
-        with self._database.parsing():
+        with self._database.decoding():
             return [_document(row) for row in self._database.rows(query, *values)]
 
     def _chunks(self, query: str, *values: str) -> list[Chunk]:
-        with self._database.parsing():
+        with self._database.decoding():
             return [_chunk(row) for row in self._database.rows(query, *values)]
 
 
-def rename(path: Path) -> None:
-    """Give a catalogue that was copied an identity of its own: two of one would share a collection on a server."""
-    with mapped(path), closing(connect(path)) as connection:
+def assign_identity(path: Path) -> None:
+    """Give a copied catalogue its own identity: two catalogues with one identity would share a collection."""
+    with closing(Database(path, _LAYOUT.prepare)) as database, database.transaction() as connection:
         connection.execute("UPDATE catalogue SET identity = ?", (secrets.token_hex(4),))
-
-
-def _prepare(database: Database) -> None:
-    if database.version() < SCHEMA_VERSION:
-        with database.writing() as connection:
-            # Another process may have been first while this one waited, so the version is read again.
-            _bring_up_to_date(connection, database.version())
-    if (version := database.version()) != SCHEMA_VERSION:
-        raise unknown_layout(database.path, version, SCHEMA_VERSION)
-
-
-def _bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:
-    if version == 0:
-        _execute(connection, _SCHEMA)
-        connection.execute("INSERT INTO catalogue (identity) VALUES (?)", (secrets.token_hex(4),))
-    else:
-        for each in range(version, SCHEMA_VERSION):
-            _execute(connection, _MIGRATIONS[each])
-    connection.execute(f"PRAGMA user_version = {max(version, SCHEMA_VERSION)}")
-
-
-def _execute(connection: sqlite3.Connection, statements: str) -> None:
-    # executescript would commit the transaction around it
-    for statement in statements.split(";"):
-        connection.execute(statement)
 
 
 def _insert(connection: sqlite3.Connection, entry: CatalogueEntry) -> None:

@@ -1,8 +1,8 @@
-"""SQLite files that several processes and threads use at once: opened, read, written, and what their errors mean.
+"""Access to SQLite files that several processes and threads share: the only module that opens them.
 
 Write-ahead logging lets several processes read while one writes; a writer waits its turn for ten seconds. Each
-thread has a connection of its own. No error of SQLite leaves this module: each becomes a ``WinnowError`` that says
-what is wrong with which file and what to do.
+thread has its own connection. No error of SQLite leaves this module: each becomes a ``WinnowError`` that names the
+file, what is wrong with it and what to do.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,24 +20,25 @@ from typing import Any
 from server.backends.files import seal
 from server.backends.files.descriptors import DescriptorUse
 from server.backends.files.private_folder import make_private
-from server.backends.files.store_folder import free_mb, refused
+from server.backends.files.store_folder import folder_error, free_mb
 from server.errors import WinnowError
 
 BUSY_SECONDS = 10.0
-_AGAIN_SECONDS = 0.01
+_POLL_SECONDS = 0.01
 _SEAL_SECONDS = 1.0
 _RETRY_SECONDS = 5.0
-_PRIMARY = 0xFF  # of an error's code; what is above says more
-# What becomes of a row that does not hold what was written into it.
-_UNREADABLE = (ValueError, TypeError, LookupError)
+_COPY_PAGES = 2_000  # pages of 4 KiB between two progress reports
+_PRIMARY = 0xFF  # mask of the primary error code; the higher bits are details
+# What decoding a row raises when the row does not hold what was written into it.
+_DECODE_ERRORS = (ValueError, TypeError, LookupError)
 
 REPAIR = "run: winnow ingest --repair PATH..., with the files and folders that were ingested"
-_USER = "give {folder} and its files to the user who runs winnow, or use another --store"
+_OWNER = "give {folder} and its files to the user who runs winnow, or use another --store"
 
 
 @dataclass(frozen=True, slots=True)
 class _Meaning:
-    """What a code of SQLite's stands for. ``{free}`` and ``{folder}`` are filled in."""
+    """An SQLite error code in words. ``{detail}``, ``{free}`` and ``{folder}`` are filled in."""
 
     why: str
     advice: str
@@ -51,9 +52,9 @@ _BUSY = _Meaning(
     "INDEX_HELD",
     is_retryable=True,
 )
-_DAMAGED = _Meaning("it is damaged ({told})", REPAIR)
-_LATER = _Meaning("it was closed", "try again", is_retryable=True)
-_OTHER = _Meaning("{told}", "winnow doctor --store {folder} says more; or ingest into another --store")
+_DAMAGED = _Meaning("it is damaged ({detail})", REPAIR)
+_CLOSED = _Meaning("it was closed", "try again", is_retryable=True)
+_OTHER = _Meaning("{detail}", "for details run: winnow doctor --store {folder}; or ingest into another --store")
 _MEANINGS: Mapping[int, _Meaning] = MappingProxyType(
     {
         sqlite3.SQLITE_BUSY: _BUSY,
@@ -62,62 +63,62 @@ _MEANINGS: Mapping[int, _Meaning] = MappingProxyType(
         sqlite3.SQLITE_NOTADB: _DAMAGED,
         sqlite3.SQLITE_ERROR: _DAMAGED,  # our statements are right, so a table or a column is missing
         sqlite3.SQLITE_FULL: _Meaning(
-            "the disk is full ({free} MB are free in {folder})", "make room there, then run the same command again"
+            "the disk is full ({free} MB are free in {folder})", "free some space, then run the same command again"
         ),
         sqlite3.SQLITE_IOERR: _Meaning(
-            "the disk does not read or write it ({told}; {free} MB are free in {folder})",
-            "make room or look after the disk, then run the same command again",
+            "the disk failed to read or write it ({detail}; {free} MB are free in {folder})",
+            "free some space or check the disk, then run the same command again",
         ),
-        sqlite3.SQLITE_READONLY: _Meaning("it may only be read", _USER),
-        sqlite3.SQLITE_PERM: _Meaning("it may not be opened", _USER),
-        sqlite3.SQLITE_CANTOPEN: _Meaning("it cannot be opened ({told})", _USER),
+        sqlite3.SQLITE_READONLY: _Meaning("it is read-only for this user", _OWNER),
+        sqlite3.SQLITE_PERM: _Meaning("this user may not open it", _OWNER),
+        sqlite3.SQLITE_CANTOPEN: _Meaning("it cannot be opened ({detail})", _OWNER),
     }
 )
 
 
 class Database:
-    """One SQLite file, made where there is none. ``prepare`` brings its layout up to date and is called once.
+    """One SQLite file, created where there is none. ``prepare`` is called once to bring its layout up to date.
 
-    Raises ``WinnowError``, as every method does: "INDEX_HELD" where others write for too long, "INDEX_UNAVAILABLE"
-    for all else.
+    Every method raises ``WinnowError``: "INDEX_HELD" where other processes write for too long,
+    "INDEX_UNAVAILABLE" for every other failure.
     """
 
     def __init__(self, path: Path, prepare: Callable[[Database], None]) -> None:
         self.path = path
-        self._own = threading.local()
-        self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
+        self._local = threading.local()
+        self._connections: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._guard = threading.Lock()
-        with mapped(path):
+        with map_errors(path):
             make_private(path.parent)
-        self._watch = seal.SealCheck(path.parent, damaged, (path.name,))
-        self._use = _use_of(path)
+        self._seal_check = seal.SealCheck(path.parent, damage_error, (path.name,))
+        self._descriptor = _open_descriptor(path)
         try:
             prepare(self)
-            with mapped(path):
-                self._use = self._use or DescriptorUse(path)
-            self._watch.start()
+            with map_errors(path):
+                self._descriptor = self._descriptor or DescriptorUse(path)
+            self._seal_check.start()
         except BaseException:
             self.close()
             raise
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         """All rows of a query."""
-        with mapped(self.path):
+        with map_errors(self.path):
             return self._connection().execute(query, values).fetchall()
 
-    def each(self, query: str, *values: Any) -> Iterator[Any]:
+    def iterate_rows(self, query: str, *values: Any) -> Iterator[Any]:
         """The rows of a query one by one."""
-        with mapped(self.path):
+        with map_errors(self.path):
             yield from self._connection().execute(query, values)
 
-    def version(self) -> int:
-        """Of the file's layout; 0 for an empty one."""
+    def layout_version(self) -> int:
+        """The version of the file's layout; 0 for an empty file."""
         return int(self.rows("PRAGMA user_version")[0][0])
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """One state of the file for several reads."""
-        with mapped(self.path):
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """A read transaction: several reads see the same state of the file."""
+        with map_errors(self.path):
             connection = self._connection()
             connection.execute("BEGIN")
             try:
@@ -126,9 +127,9 @@ class Database:
                 _roll_back(connection)
 
     @contextmanager
-    def writing(self, *, to_disk: bool = False) -> Iterator[sqlite3.Connection]:
-        """One change, all of it or nothing. ``to_disk``: it survives a machine that fails after this returned."""
-        with mapped(self.path):
+    def transaction(self, *, to_disk: bool = False) -> Iterator[sqlite3.Connection]:
+        """A write transaction. ``to_disk``: the change survives a machine failure once this has returned."""
+        with map_errors(self.path):
             connection = self._connection()
             seal.unseal(self.path.parent)
             if to_disk:
@@ -146,88 +147,139 @@ class Database:
                     connection.execute("PRAGMA synchronous = NORMAL")
 
     @contextmanager
-    def parsing(self) -> Iterator[None]:
-        """Around code that takes rows apart: what is not as it was written means that the file is damaged."""
+    def decoding(self) -> Iterator[None]:
+        """Around code that decodes rows: a value that cannot be decoded means that the file is damaged."""
         try:
             yield
-        except _UNREADABLE as error:
-            raise damaged(self.path, f"{type(error).__name__}: {error}") from error
+        except _DECODE_ERRORS as error:
+            raise damage_error(self.path, f"{type(error).__name__}: {error}") from error
 
     def close(self) -> None:
         """Close the connections of all threads."""
-        self._watch.close()
+        self._seal_check.close()
         with self._guard:
-            for _, connection in self._all:
+            for _, connection in self._connections:
                 connection.close()
-            self._all.clear()
-            self._own = threading.local()
-            if self._use:
-                self._use.close()
-                self._use = None
+            self._connections.clear()
+            self._local = threading.local()
+            if self._descriptor:
+                self._descriptor.close()
+                self._descriptor = None
 
     def _connection(self) -> sqlite3.Connection:
-        self._watch.hold()
-        connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
+        self._seal_check.raise_damage()
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = self._own.connection = connect(self.path)
+            connection = self._local.connection = connect(self.path)
             with self._guard:
-                for thread, left in self._all:
+                for thread, abandoned in self._connections:
                     if not thread.is_alive():
-                        left.close()
-                self._all = [pair for pair in self._all if pair[0].is_alive()]
-                self._all.append((threading.current_thread(), connection))
+                        abandoned.close()
+                self._connections = [pair for pair in self._connections if pair[0].is_alive()]
+                self._connections.append((threading.current_thread(), connection))
         return connection
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The tables of a file. ``migrations``: the statements that turn a layout of this version into the next."""
+
+    version: int
+    schema: str
+    migrations: Mapping[int, str] = field(default_factory=dict)
+
+    def prepare(self, database: Database) -> None:
+        """Bring the file to this version, in one transaction.
+
+        Raises ``WinnowError("INDEX_UNAVAILABLE")`` for a file of a later version.
+        """
+        if database.layout_version() < self.version:
+            with database.transaction() as connection:
+                # Another process may have been first while this one waited, so the version is read again.
+                self._migrate(connection, database.layout_version())
+        if (version := database.layout_version()) != self.version:
+            raise WinnowError(
+                "INDEX_UNAVAILABLE",
+                f"{database.path} cannot be used: it has layout {version}, this winnow reads {self.version}; "
+                "ingest into another --store",
+            )
+
+    def _migrate(self, connection: sqlite3.Connection, version: int) -> None:
+        scripts = [self.migrations[each] for each in range(version, self.version)] if version else [self.schema]
+        for script in scripts:
+            for statement in script.split(";"):  # executescript would commit the transaction around it
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {max(version, self.version)}")
+
+
 @contextmanager
-def mapped(path: Path) -> Iterator[None]:
-    """Around everything that is done with a file of SQLite's: its errors become ours."""
+def map_errors(path: Path) -> Iterator[None]:
+    """Around every use of an SQLite file: its errors become ``WinnowError``."""
     try:
         yield
     except sqlite3.Error as error:
-        raise _unusable(path, _meaning(error), str(error)) from error
+        raise _file_error(path, _meaning(error), str(error)) from error
     except OSError as error:
-        raise refused(path.parent, error) from error
+        raise folder_error(path.parent, error) from error
 
 
-def _use_of(path: Path) -> DescriptorUse | None:
-    """None where there is no file yet, or it may not be read, which SQLite says better."""
+def _open_descriptor(path: Path) -> DescriptorUse | None:
+    """None where there is no file yet, or this user may not read it; SQLite reports that better."""
     with suppress(OSError):
         return DescriptorUse(path)
     return None
 
 
-def complaint(path: Path) -> str:
-    """What SQLite itself finds wrong with a file that is there, "" for nothing. Changes nothing."""
+def check_integrity(path: Path) -> str:
+    """What SQLite's own check finds wrong with an existing file, "" for nothing. Changes nothing."""
+    address = f"{path.resolve().as_uri()}?mode=ro"
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as one:
-            said = [str(row[0]) for row in one.execute("PRAGMA quick_check(1)")]
+        with closing(sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)) as connection:
+            messages = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
     except sqlite3.Error as error:
         return "" if _meaning(error) is _BUSY else str(error)
-    return "" if said == ["ok"] else "; ".join(said)
+    return "" if messages == ["ok"] else "; ".join(messages)
 
 
-def damaged(path: Path, told: str) -> WinnowError:
-    """That a file is not as it was written, and what to do."""
-    return _unusable(path, _DAMAGED, told)
+def copy_database(source: Path, target: Path, on_progress: Callable[[int, int], None]) -> None:
+    """Copy a database with SQLite's backup, over what is there; ``on_progress`` gets pages done and their total.
+
+    Other connections may use the source meanwhile. Raises ``WinnowError`` that names the target.
+    """
+
+    def report(status: int, remaining: int, total: int) -> None:
+        on_progress(total - remaining, total)
+
+    with map_errors(target):
+        seal.unseal(target.parent)
+        with (
+            closing(sqlite3.connect(source, timeout=BUSY_SECONDS)) as reader,
+            closing(sqlite3.connect(target, timeout=BUSY_SECONDS)) as writer,
+        ):
+            reader.backup(writer, pages=_COPY_PAGES, progress=report)
+
+
+def damage_error(path: Path, detail: str) -> WinnowError:
+    """The error for a file that is not as it was written, with the command that repairs it."""
+    return _file_error(path, _DAMAGED, detail)
 
 
 def seal_databases(folder: Path) -> None:
-    """Seal the databases of a folder, unless they are; the caller is their only writer.
+    """Seal the databases of a folder unless they are sealed; the caller is their only writer.
 
-    First all that is in a write-ahead log goes into its file. Where a reader is in the way, or the disk, the next
-    writer tries again: what has no seal opens, too.
+    First everything in a write-ahead log goes into its file. Where a reader or the disk prevents that, the folder
+    stays without a seal, which opens too, and the next writer tries again.
     """
     if seal.is_sealed(folder):
         return
     with suppress(sqlite3.Error, OSError):
         files = sorted(folder.glob("*.sqlite3"))
-        if all(_is_whole(file) for file in files):
+        if all(_checkpoint(file) for file in files):
             seal.write(folder, files)
 
 
-def _is_whole(path: Path) -> bool:
-    """Move what is in the log into the file; whether nothing is left in the log."""
+def _checkpoint(path: Path) -> bool:
+    """Move the write-ahead log into the file; whether the log is empty afterwards."""
     with (
         closing(DescriptorUse(path)),
         closing(sqlite3.connect(path, timeout=_SEAL_SECONDS, isolation_level=None)) as connection,
@@ -236,20 +288,12 @@ def _is_whole(path: Path) -> bool:
         return not is_busy
 
 
-def unknown_layout(path: Path, found: int, known: int) -> WinnowError:
-    """That a file is of another version of winnow."""
-    return WinnowError(
-        "INDEX_UNAVAILABLE",
-        f"{path} cannot be used: it has layout {found}, this winnow reads {known}; ingest into another --store",
-    )
-
-
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection with a write-ahead log, without transactions of its own, that any thread may close."""
+    """A connection with a write-ahead log and without implicit transactions; any thread may close it."""
     # check_same_thread is off only so that another thread may close the connection.
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        write_ahead(connection)
+        _enable_write_ahead_log(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         connection.close()
@@ -257,11 +301,11 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def write_ahead(connection: sqlite3.Connection) -> None:
-    """Have the file use a write-ahead log.
+def _enable_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch the file to a write-ahead log.
 
-    SQLite waits for others as long as the connection's timeout says, but not at this change, which fails at once
-    where another connection makes it, or reads, just then.
+    SQLite honours the connection's timeout everywhere but here: the switch fails at once while another connection
+    makes it, or reads. So it is repeated.
     """
     until = time.monotonic() + BUSY_SECONDS
     while True:
@@ -271,11 +315,11 @@ def write_ahead(connection: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & _PRIMARY != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
-            time.sleep(_AGAIN_SECONDS)
+            time.sleep(_POLL_SECONDS)
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
-    """A disk that is full, or fails, has ended the transaction already; what went wrong first is what counts."""
+    """Roll back without hiding the first error: a full disk has ended the transaction already."""
     with suppress(sqlite3.Error):
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -285,12 +329,12 @@ def _meaning(error: sqlite3.Error) -> _Meaning:
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None:
         return _MEANINGS.get(code & _PRIMARY, _OTHER)
-    # Python's own: of a closed connection, and of text that is no UTF-8.
-    return _LATER if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error) else _DAMAGED
+    # Errors of Python's own module: a closed connection, and text that is not UTF-8.
+    return _CLOSED if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error) else _DAMAGED
 
 
-def _unusable(path: Path, meaning: _Meaning, told: str) -> WinnowError:
-    facts = {"told": told, "folder": path.parent, "free": free_mb(path.parent)}
+def _file_error(path: Path, meaning: _Meaning, detail: str) -> WinnowError:
+    facts = {"detail": detail, "folder": path.parent, "free": free_mb(path.parent)}
     why, advice = meaning.why.format(**facts), meaning.advice.format(**facts)
     return WinnowError(
         meaning.reason,

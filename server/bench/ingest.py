@@ -102,7 +102,7 @@ def stages(work: Workload, place: Place, embedder: Embedder) -> dict[str, dict[s
             points.append(Point(one.id, document_vector(document.title, text), vector, payload_of(document)))
 
     def write() -> None:
-        place.catalogue.begin(PROJECT)
+        place.catalogue.begin_write(PROJECT)
         place.store.upsert(points)
         place.store.flush()
         entries = [CatalogueEntry(document, text, some) for document, text, some in work.rows]

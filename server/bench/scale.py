@@ -45,8 +45,8 @@ from server.bench.synthetic_corpus import (
 from server.demo.stdlib import corpus
 from server.errors import WinnowError
 from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument, UnreadableFile, cleaned
-from server.ingest.files import find, roots
+from server.ingest.documents import RawDocument, UnreadableFile, clean_document
+from server.ingest.file_discovery import find_files, resolve_roots
 from server.ingest.readers import read
 from server.knowledge import KnowledgeBase
 from server.models import Document, Filters, Passage
@@ -177,7 +177,7 @@ def _build(job: Job) -> dict[str, Any]:
         _say(at="optimizing", done=0, of=1)
         clock.timed("optimize", backends.store.optimize)
         clock.timed("vectors", backends.store.flush)
-        backends.catalogue.finish(PROJECT)
+        backends.catalogue.finish_write(PROJECT)
         Path(job.store, "truth.json").write_text(json.dumps(truth.nearest()))
         return {
             **clock.figures(job.chunks, rate),
@@ -251,7 +251,7 @@ def _tag(width: int) -> str:
 
 
 def _write(backends: Backends, some: Drawn, clock: _Clock) -> None:
-    clock.timed("catalogue", lambda: backends.catalogue.begin(PROJECT))
+    clock.timed("catalogue", lambda: backends.catalogue.begin_write(PROJECT))
     clock.timed("vectors", lambda: backends.store.upsert(some.points))
     changes = CatalogueChanges(PROJECT, SOURCE, some.entries)
     clock.timed("catalogue", lambda: backends.catalogue.apply(changes))
@@ -279,10 +279,11 @@ def _documents(source: str) -> Iterator[RawDocument]:
         for module in corpus():
             yield RawDocument(f"{module.name}.md", "markdown", module.name, module.markdown())
         return
-    for root in roots([Path(source)], []):
-        for file in find(root).files:
+    for root in resolve_roots([Path(source)], []):
+        for file in find_files(root).files:
             try:
-                yield from (cleaned(one) for one in read(file.path, file.uri) if isinstance(one, RawDocument))
+                documents = read(file.path, file.uri)
+                yield from (clean_document(one) for one in documents if isinstance(one, RawDocument))
             except UnreadableFile:
                 continue
 

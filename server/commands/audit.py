@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from server.backends.files.store_folder import named
+from server.backends.files.store_folder import map_os_errors
 from server.commands.terminal.output import Json, Store, command, errors_shown, print_json, tell
 from server.errors import WinnowError
 from server.runtime.audit import Kind, read, since_of
@@ -55,7 +55,7 @@ def audit(
 
 
 def _lines(settings: Settings, since: datetime | None, kind: Kind) -> Iterator[dict[str, Any]]:
-    with named(settings.store):
+    with map_os_errors(settings.store):
         yield from read(settings.audit_folder, since, kind)
 
 

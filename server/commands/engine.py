@@ -51,9 +51,9 @@ def stop(store: Store = None, as_json: Json = False) -> None:
 
 def beside(store: Path, does: str) -> tuple[str, ...]:
     """What an engine that runs does with an index that was changed for another one, if there is one."""
-    from server.backends.files.lock import ENGINE, holder
+    from server.backends.files.lock import ENGINE, find_holder
 
-    there = holder(store, ENGINE)
+    there = find_holder(store, ENGINE)
     return (f"{there} {does}",) if there else ()
 
 
@@ -66,10 +66,10 @@ def asked(store: Path, what: str) -> Mapping[str, Any] | None:
 
 
 def _wait_for_end(store: Path, pid: int) -> None:
-    from server.backends.files.lock import ENGINE, holder
+    from server.backends.files.lock import ENGINE, find_holder
 
     until = time.monotonic() + _END_SECONDS
-    while (there := holder(store, ENGINE)) is not None and there.pid == pid:
+    while (there := find_holder(store, ENGINE)) is not None and there.pid == pid:
         if time.monotonic() > until:
             raise WinnowError("TIMEOUT", f"process {pid} was told to end and has not yet; look again in a moment")
         time.sleep(_GLANCE_SECONDS)

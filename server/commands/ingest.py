@@ -108,24 +108,24 @@ def ingest(
 def _repair(settings: Settings) -> tuple[str, ...]:
     """Put aside what is damaged, make the vectors anew where the catalogue is as it was, and say what was done."""
     from server.backends.catalogue import Catalogue
-    from server.backends.files.lock import ENGINE, HOLDER, StoreLock, holder
-    from server.backends.files.repair import are_whole, put_aside
+    from server.backends.files.damaged_files import is_intact, rename_damaged
+    from server.backends.files.lock import ENGINE, HOLDER, StoreLock, find_holder
     from server.commands.reindex import reindexed
     from server.opening import catalogue_path
 
-    if there := holder(settings.store, ENGINE):
+    if there := find_holder(settings.store, ENGINE):
         raise WinnowError("INDEX_HELD", f"{settings.store} is shared by {there}; run: winnow engine stop")
     if not settings.store.is_dir():
         return ()
     lock = StoreLock(settings.store, HOLDER)
     try:
-        aside = put_aside(settings.store)
+        aside = rename_damaged(settings.store)
         told = [f"{path.name} is what was damaged; remove it when you do not want it" for path in aside]
         if not catalogue_path(settings).exists():
             return (*told, "the catalogue is made anew: ingest every other folder of this store again")
         with closing(Catalogue(catalogue_path(settings))) as catalogue:
             folder = settings.store / catalogue.binding.vectors
-            is_whole = settings.qdrant_url is not None or are_whole(folder) or not catalogue.chunk_count()
+            is_whole = settings.qdrant_url is not None or is_intact(folder) or not catalogue.chunk_count()
         if not is_whole:
             done = reindexed(settings)
             told.append(f"the vectors of {done.report.chunks:,} chunks were made anew")
@@ -144,7 +144,7 @@ def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) ->
     labels = {name: _label(name, text) for name, text in stated.items()}
     if has_engine(settings):
         return asyncio.run(_through_engine(settings, paths, labels))
-    backends = open_backends(settings, wait_for_model=True, mends=True)
+    backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
     try:
         embedder = backends.embedder.ready()
         warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
@@ -159,10 +159,10 @@ def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) ->
 async def _through_engine(settings: Settings, paths: list[Path], labels: Mapping[str, str]) -> IngestReport:
     """The engine that has the store does the work: it has the model, and its clients see each batch at once."""
     from server.engine.client import EngineKnowledge
-    from server.ingest.files import check
+    from server.ingest.file_discovery import check_paths
     from server.ingest.pipeline import GraphReport, IngestFailure, IngestReport, Progress
 
-    check(paths)
+    check_paths(paths)
     kb = EngineKnowledge(settings, waits_for_model=False)
     try:
         with progress_shown() as on_progress:
@@ -183,9 +183,9 @@ def _forced(stated: Mapping[str, str]) -> dict[str, str]:
 
 
 def _label(name: str, text: str) -> str:
-    from server.ingest.documents import clean
+    from server.ingest.documents import clean_text
 
-    label = clean(text).strip()
+    label = clean_text(text).strip()
     if len(label) > _LABEL_CHARS:
         flag = f"--{name.replace('_', '-')}"
         raise WinnowError("INVALID_REQUEST", f"{flag}: at most {_LABEL_CHARS} characters, or no scope can name it")

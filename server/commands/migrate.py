@@ -12,9 +12,9 @@ import typer
 from rich.progress import Progress
 
 from server.backends.catalogue import Catalogue
-from server.backends.files.seal import flaws
-from server.backends.files.store_folder import existing
-from server.backends.sqlite import damaged, seal_databases
+from server.backends.files.seal import find_flaws
+from server.backends.files.store_folder import require_index
+from server.backends.sqlite import damage_error, seal_databases
 from server.backends.vectors import migration
 from server.commands.engine import beside
 from server.commands.terminal.output import Json, Store, command, errors_shown, print_json, tell
@@ -77,9 +77,9 @@ def _target(source: Settings, to: str) -> Settings:
         raise WinnowError(
             "INVALID_REQUEST", f"--to {show_address(to)} is where the index is; give another folder or URL"
         )
-    existing(source.store)
+    require_index(source.store)
     is_other = target.store.resolve() != source.store.resolve() and catalogue_path(target).exists()
-    if is_other and not migration.mark_of(target.store, ""):
+    if is_other and not migration.read_mark(target.store, ""):
         raise WinnowError("INVALID_REQUEST", f"{show_address(to)} has an index already; give an empty folder")
     return target
 
@@ -89,9 +89,9 @@ def _place(settings: Settings) -> tuple[Path, str]:
 
 
 def _move(source: Settings, target: Settings, step: migration.OnStep) -> migration.MoveReport:
-    migration.check_whole(source.store, str(source.qdrant_url or ""))
-    for flaw in flaws(source.store):
-        raise damaged(source.store / flaw.file, flaw.why)
+    migration.check_finished(source.store, str(source.qdrant_url or ""))
+    for flaw in find_flaws(source.store):
+        raise damage_error(source.store / flaw.file, flaw.why)
     with (
         closing(Catalogue(catalogue_path(source))) as catalogue,
         catalogue.only_writer(),

@@ -24,7 +24,7 @@ from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from server.backends.catalogue import Catalogue
-    from server.ingest.reindexing import Reindexed
+    from server.ingest.reindexing import EmbeddingCounts
 
 app = command()
 
@@ -57,7 +57,7 @@ class ReindexReport:
 
     fingerprint: str
     dimension: int
-    report: Reindexed
+    report: EmbeddingCounts
 
 
 @app.command(epilog=_EPILOG)
@@ -90,13 +90,13 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
 def reindexed(settings: Settings) -> ReindexReport:
     """Embed every chunk of the store anew. Raises ``WinnowError`` where there is no store, or no model for it."""
     from server.backends.catalogue import Catalogue
-    from server.backends.files.store_folder import existing
+    from server.backends.files.store_folder import require_index
     from server.backends.models.embedders import LazyEmbedder
-    from server.backends.vectors.replacement import succeed, successor
-    from server.ingest.reindexing import embed_anew
+    from server.backends.vectors.reindex_plan import finish_reindex, plan_reindex
+    from server.ingest.reindexing import embed_all
     from server.opening import catalogue_path, open_store
 
-    existing(settings.store)
+    require_index(settings.store)
     source = LazyEmbedder(settings)
     model = source.wait()
     catalogue = Catalogue(catalogue_path(settings))
@@ -106,13 +106,13 @@ def reindexed(settings: Settings) -> ReindexReport:
         fingerprint = model.fingerprint if model else ""
         dimension = model.dimension if model else catalogue.binding.dimension
         with catalogue.only_writer(), progress_shown("embedding") as on_progress:
-            binding = successor(settings.store, catalogue, fingerprint, dimension)
-            made = open_store(settings, catalogue.identity, binding, is_apart=True)
+            binding = plan_reindex(settings.store, catalogue, fingerprint, dimension)
+            made = open_store(settings, catalogue.identity, binding, is_unlocked=True)
             try:
-                report = embed_anew(catalogue, made, model, on_progress)
+                report = embed_all(catalogue, made, model, on_progress)
             finally:
                 made.close()
-            succeed(settings.store, catalogue, binding, fingerprint)
+            finish_reindex(settings.store, catalogue, binding, fingerprint)
             return ReindexReport(fingerprint, dimension, report)
     finally:
         catalogue.close()
@@ -121,4 +121,4 @@ def reindexed(settings: Settings) -> ReindexReport:
 def _is_lexical(catalogue: Catalogue) -> bool:
     """Whether there are documents, all of them indexed by words alone."""
     projects = catalogue.projects()
-    return {known.embedding for project in projects for known in catalogue.known(project.name)} == {""}
+    return {known.embedding for project in projects for known in catalogue.indexed_documents(project.name)} == {""}

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from server.backends.catalogue import Catalogue
-from server.backends.files.lock import holder
-from server.backends.files.store_folder import existing
+from server.backends.files.lock import find_holder
+from server.backends.files.store_folder import require_index
 from server.commands.engine import asked, wait_lines
 from server.commands.terminal.output import Json, Store, command, errors_shown, print_json, tell
 from server.errors import WinnowError
@@ -57,10 +57,10 @@ def stats(
 
 def _figures(settings: Settings) -> dict[str, Any]:
     path = catalogue_path(settings)
-    existing(settings.store)
+    require_index(settings.store)
     with closing(Catalogue(path)) as catalogue:
         projects = [asdict(info) for info in catalogue.projects()]
-    held_by = holder(settings.store)
+    held_by = find_holder(settings.store)
     parts = {
         "catalogue": _bytes(*settings.store.glob(f"{path.name}*")),
         "vectors": _bytes(*settings.store.glob("vectors*")),

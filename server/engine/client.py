@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from server.backends.files.lock import ENGINE, holder
-from server.backends.files.store_folder import named
+from server.backends.files.lock import ENGINE, find_holder
+from server.backends.files.store_folder import map_os_errors
 from server.contracts import parse
 from server.contracts.scripts import ReadResult
 from server.engine import endpoint
@@ -304,7 +304,7 @@ class EngineKnowledge:
         return answer
 
     def _no_answer(self, seconds: float) -> WinnowError:
-        process = holder(self._settings.store, ENGINE)
+        process = find_holder(self._settings.store, ENGINE)
         return WinnowError(
             "TIMEOUT",
             f"no answer within {seconds:.0f} s from the engine of {self._settings.store}"
@@ -324,7 +324,7 @@ class EngineKnowledge:
     async def _connect(self) -> _Link:
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
-                with named(self._settings.store):
+                with map_os_errors(self._settings.store):
                     link = await self._find_or_start()
         except TimeoutError:
             raise self._no_answer(_CONNECT_SECONDS) from None

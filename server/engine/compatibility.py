@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import server
-from server.backends.models.identity import embedder_of, reranker_of
+from server.backends.models.model_identity import embedder_of, reranker_of
 from server.settings import Settings
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.backends.files.store_folder import named
+from server.backends.files.store_folder import map_os_errors
 from server.errors import WinnowError
 
 _SOCKET = "engine.sock"
@@ -93,7 +93,7 @@ def connect(store: Path, name: str = _SOCKET) -> socket.socket | None:
 
     Raises ``WinnowError("INDEX_UNAVAILABLE")`` if the folder or the listening process belong to another user.
     """
-    with named(store):
+    with map_os_errors(store):
         if not (store / "run").exists():
             return None
     with _run_folder(store, create=False) as folder:

@@ -86,7 +86,7 @@ def _supervise(settings: Settings, lock: StoreLock) -> None:
         engine = os.fork()
         if engine == 0:
             os.close(read_end)
-            lock.sign()
+            lock.write_owner()
             _run_engine(settings, listener, write_end)
         os.close(write_end)
         status = heartbeat.wait_for_end(engine, read_end)
@@ -147,7 +147,7 @@ class _Library:
         # Vector stores and model runtimes take half a second to import; the socket must be there before.
         from server.opening import open_backends
 
-        self._backends = open_backends(self._settings, wait_for_model=False, builds_apart=True)
+        self._backends = open_backends(self._settings, wait_for_model=False, builds_in_subprocess=True)
         gc.freeze()  # what is open now stays: the garbage collector need not visit it
         return self._backends
 

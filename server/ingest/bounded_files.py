@@ -32,7 +32,7 @@ _TYPES: tuple[tuple[Callable[[int], bool], str], ...] = (
 )
 
 
-def what_it_is(mode: int) -> str:
+def describe_type(mode: int) -> str:
     """What stands where a regular file should, from its ``st_mode``."""
     return next((name for is_that, name in _TYPES if is_that(mode)), _OTHER)
 
@@ -51,7 +51,7 @@ def open_file(path: Path) -> BinaryIO:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise UnreadableFile(what_it_is(mode))
+        raise UnreadableFile(describe_type(mode))
     return open(descriptor, "rb")
 
 
@@ -64,8 +64,10 @@ def read_whole(path: Path, most: int) -> bytes:
     return data
 
 
-def lines_of(path: Path, most: int, check: Callable[[bytes], None] = lambda head: None) -> Iterator[bytes | None]:
-    """The lines of a file, None in place of one longer than ``most`` bytes.
+def read_lines(
+    path: Path, most: int, check: Callable[[bytes], None] = lambda head: None
+) -> Iterator[bytes | None]:
+    """The lines of a file, with None in place of a line longer than ``most`` bytes.
 
     ``check`` gets the first 64 KiB and may refuse the file. Raises as ``open_file`` and as ``check``.
     """

@@ -60,7 +60,7 @@ class UnreadableFile(Exception):
     """A file or a part of it cannot be read; the message is the reason, for people."""
 
 
-def described(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
+def apply_facts(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
     """``raw`` with what front matter or a record's metadata say about it.
 
     ``title, vendor, doc_tag, tags, created`` (or ``date``), ``environment`` and ``repository`` (or ``repo``)
@@ -81,7 +81,7 @@ def described(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
     )
 
 
-def labelled(raw: RawDocument, labels: DefaultLabels) -> RawDocument:
+def apply_labels(raw: RawDocument, labels: DefaultLabels) -> RawDocument:
     """``raw`` with these labels: where it has none of its own, or, where they are forced, in place of its own."""
     first, second = (labels, raw) if labels.forced else (raw, labels)
     return replace(
@@ -92,7 +92,7 @@ def labelled(raw: RawDocument, labels: DefaultLabels) -> RawDocument:
     )
 
 
-def cleaned(raw: RawDocument) -> RawDocument:
+def clean_document(raw: RawDocument) -> RawDocument:
     r"""``raw`` as every store can keep it and every answer can show it.
 
     Text has ``\\n`` line ends, no NUL and no lone surrogates; titles, labels and dates are short printable lines.
@@ -100,33 +100,33 @@ def cleaned(raw: RawDocument) -> RawDocument:
     kept = list(raw.metadata.items())[:_MOST_FIELDS]
     return replace(
         raw,
-        uri=clean(raw.uri),
-        title=one_line(clean(raw.title), stated_facts.TITLE_CHARS),
-        text=clean(raw.text),
-        vendor=one_line(clean(raw.vendor), stated_facts.LABEL_CHARS),
+        uri=clean_text(raw.uri),
+        title=one_line(clean_text(raw.title), stated_facts.TITLE_CHARS),
+        text=clean_text(raw.text),
+        vendor=one_line(clean_text(raw.vendor), stated_facts.LABEL_CHARS),
         doc_tag=_clean_label(raw.doc_tag),
-        tags=stated_facts.tags(map(clean, raw.tags)),
-        created=stated_facts.moment(clean(raw.created)),
-        metadata={one_line(clean(key), stated_facts.LABEL_CHARS): _clean_value(value) for key, value in kept},
+        tags=stated_facts.tags(map(clean_text, raw.tags)),
+        created=stated_facts.moment(clean_text(raw.created)),
+        metadata={one_line(clean_text(key), stated_facts.LABEL_CHARS): _clean_value(value) for key, value in kept},
         environment=_clean_label(raw.environment),
         repository=_clean_label(raw.repository),
     )
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Text without what stores and parsers stumble over."""
     lines = re.sub(r"\r\n?", "\n", text).replace("\0", "\ufffd")
     return lines.encode("utf-8", "replace").decode("utf-8")
 
 
 def _clean_label(label: str) -> str:
-    return one_line(clean(label), stated_facts.LABEL_CHARS)
+    return one_line(clean_text(label), stated_facts.LABEL_CHARS)
 
 
 def _clean_value(value: Any) -> Any:
     match value:
         case str():
-            return clean(value[:_VALUE_CHARS])
+            return clean_text(value[:_VALUE_CHARS])
         case list() | tuple():
             return [_clean_value(item) for item in value[:_MOST_VALUES]]
         case _:

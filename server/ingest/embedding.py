@@ -46,7 +46,7 @@ class EmbeddedBatch:
     def _begin(self) -> None:
         while self._begun < len(self._rows) and len(self._pieces) < _PIECES_AHEAD:
             rows = self._rows[self._begun : self._begun + PORTION]
-            self._pieces.append(self._threads.submit(points, rows, self._embedder))
+            self._pieces.append(self._threads.submit(make_points, rows, self._embedder))
             self._begun += len(rows)
 
 
@@ -70,7 +70,7 @@ class EmbeddingStage:
         return EmbeddedBatch(self._threads, self._embedder, rows)
 
 
-def points(rows: Rows, embedder: Embedder | None) -> list[Point]:
+def make_points(rows: Rows, embedder: Embedder | None) -> list[Point]:
     """The points of chunks and the documents that they are from; without vectors where there is no model."""
     texts = [indexed_text(document.title, one.heading_path, one.text) for document, one in rows]
     different = list(dict.fromkeys(texts))  # what a document repeats is embedded once in a piece of work

@@ -31,7 +31,7 @@ class FrontMatterRefused(Exception):
     """What stands there is front matter, and beyond its bounds; the message is the reason."""
 
 
-def facts_in(text: str) -> tuple[Mapping[str, Any], str]:
+def split_front_matter(text: str) -> tuple[Mapping[str, Any], str]:
     """The facts between the fences, and the text after. Raises ``NotFrontMatter`` or ``FrontMatterRefused``."""
     match = _FRONT_MATTER.match(text)
     if match is None or len(match["facts"]) > _LARGEST_CHARS[match["fence"]]:

@@ -23,7 +23,8 @@ Three things go on at once: a thread reads and cuts the next batches (``_batches
 (``server.ingest.embedding``), and the caller's thread writes those that are done, in their order. At most
 about ``_BATCHES_HELD`` of them, or one that is as large, are being written or wait for it; reading waits then.
 
-The graph follows at the end of the run (see ``server.ingest.graph``); where it cannot, the next run draws it.
+The graph follows at the end of the run (``server.ingest.graph_update``); where it cannot, the next run
+draws it.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ from server.backends.base import (
 from server.errors import WinnowError
 from server.ids import document_id
 from server.ingest.chunking import chunk
-from server.ingest.documents import DefaultLabels, RawDocument, UnreadableFile, cleaned, labelled
-from server.ingest.embedding import EmbeddedBatch, EmbeddingStage, points
-from server.ingest.files import File, Listing, Root, find, roots
-from server.ingest.graph import GraphReport, GraphRun, GraphTarget
+from server.ingest.documents import DefaultLabels, RawDocument, UnreadableFile, apply_labels, clean_document
+from server.ingest.embedding import EmbeddedBatch, EmbeddingStage, make_points
+from server.ingest.file_discovery import File, Listing, Root, find_files, resolve_roots
+from server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
 from server.ingest.parsing.parser import ParserProcess
-from server.ingest.read_ahead import ahead
+from server.ingest.read_ahead import read_ahead
 from server.ingest.readers import ReadFlaw, kind_of, read
 from server.models import Chunk, Document, Environment
 from server.retrieval.languages import language_of
@@ -198,7 +199,7 @@ def ingest_paths(
     meter = _Meter(progress)
     with target.catalogue.only_writer(), ParserProcess() as apart:
         run = _Run(target, meter, apart, labels)
-        parts = [_Part(root, find(root)) for root in roots(paths, run.sources())]
+        parts = [_Part(root, find_files(root)) for root in resolve_roots(paths, run.sources())]
         todo = [run.changed(part) for part in parts]
         meter.documents_total = _countable(todo)
         meter.bytes_total = sum(file.size for files in todo for file in files)
@@ -336,10 +337,10 @@ class _Run:
         self._failures: list[IngestFailure] = []
         self._unheard_of: list[tuple[str, str]] = []
         _check_model(target, self._fingerprint)
-        self._graph = GraphRun(target.project, target.catalogue, target.graph) if target.graph else None
+        self._graph = GraphUpdate(target.project, target.catalogue, target.graph) if target.graph else None
         self._by_uri: dict[str, IndexedDocument] = {}
         self._by_origin: dict[tuple[str, str], list[IndexedDocument]] = {}
-        for known in target.catalogue.known(target.project):
+        for known in target.catalogue.indexed_documents(target.project):
             self._by_uri[known.uri] = known
             self._by_origin.setdefault((known.source, known.origin), []).append(known)
         self._repair()
@@ -394,8 +395,8 @@ class _Run:
         if self._is_marked:
             self._target.store.optimize()
             self._target.store.flush()
-            self._target.catalogue.finish(self._target.project)
-        graph, warnings = self._bring_up()
+            self._target.catalogue.finish_write(self._target.project)
+        graph, warnings = self._update_graph()
         return IngestReport(
             project=self._target.project,
             documents=self._meter.documents,
@@ -409,10 +410,10 @@ class _Run:
             graph=graph,
         )
 
-    def _bring_up(self) -> tuple[GraphReport | None, tuple[str, ...]]:
+    def _update_graph(self) -> tuple[GraphReport | None, tuple[str, ...]]:
         """The graph in line with the catalogue, or why it is not: documents are searched without it, too."""
         try:
-            graph = self._graph.bring_up() if self._graph else None
+            graph = self._graph.update() if self._graph else None
         except WinnowError as error:
             return None, (_NOT_DRAWN.format(why=error.message),)
         return graph, graph.warnings if graph else ()
@@ -430,7 +431,7 @@ class _Run:
         self, source: str, origins: Iterable[_Origin], embedding: EmbeddingStage
     ) -> Generator[_Batch, None, None]:
         batches = self._batches(source, origins, embedding)
-        return ahead(batches, _BATCHES_HELD * _BATCH_CHUNKS, lambda batch: batch.weight)
+        return read_ahead(batches, _BATCHES_HELD * _BATCH_CHUNKS, lambda batch: batch.weight)
 
     def _batches(self, source: str, origins: Iterable[_Origin], embedding: EmbeddingStage) -> Iterator[_Batch]:
         """What changed, in portions that are being embedded."""
@@ -461,7 +462,7 @@ class _Run:
             if isinstance(found, ReadFlaw):
                 self._fail(found.name, found.reason)
             else:
-                yield labelled(cleaned(found), self._labels)
+                yield apply_labels(clean_document(found), self._labels)
 
     def _prepare(self, source: str, origin: _Origin, raw: RawDocument, seen: set[str]) -> Iterator[_Prepared]:
         """The document if it changed; what is wrong with it goes into the report."""
@@ -531,7 +532,7 @@ class _Run:
         if batch.is_change:
             self._mark()
             if relabelled := [one.entry.document.id for one in batch.prepared if one.is_relabelled]:
-                target.catalogue.doubt(relabelled)
+                target.catalogue.mark_doubtful(relabelled)
             for some in batch.points.portions() if batch.points else ():
                 target.store.upsert(some)
             target.store.flush()
@@ -546,25 +547,26 @@ class _Run:
 
     def _mark(self) -> None:
         if not self._is_marked:
-            self._target.catalogue.begin(self._target.project)
+            self._target.catalogue.begin_write(self._target.project)
             self._is_marked = True
 
     def _repair(self) -> None:
         """Make the vector store agree with the catalogue, if an earlier run was cut off."""
         target = self._target
         if (
-            not target.catalogue.unfinished(target.project)
+            not target.catalogue.has_unfinished_write(target.project)
             and target.store.count() == target.catalogue.chunk_count()
         ):
             return
         self._mark()
         expected, present = set(target.catalogue.chunk_ids(target.project)), set(target.store.ids(target.project))
         target.store.delete(sorted(present - expected))
-        doubtful = [one.id for one in target.catalogue.known(target.project) if not one.context_hash]
+        doubtful = [one.id for one in target.catalogue.indexed_documents(target.project) if not one.context_hash]
         missing = sorted((expected - present).union(*map(self._chunk_ids, doubtful)))
         for start in range(0, len(missing), _BATCH_CHUNKS):
             passages = target.catalogue.passages(missing[start : start + _BATCH_CHUNKS], target.project)
-            target.store.upsert(points([(one.document, one.chunk) for one in passages.values()], target.embedder))
+            rows = [(passage.document, passage.chunk) for passage in passages.values()]
+            target.store.upsert(make_points(rows, target.embedder))
 
     def _chunk_ids(self, document: str) -> set[str]:
         return {one.id for one in self._target.catalogue.chunks(document, self._target.project)}

@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def ahead(items: Iterable[T], most: int, weight: Callable[[T], int]) -> Generator[T, None, None]:
+def read_ahead(items: Iterable[T], most: int, weight: Callable[[T], int]) -> Generator[T, None, None]:
     """The items in their order, produced by a thread of its own that runs ahead of the loop over them.
 
     The item in use and those that wait weigh less than ``most`` before another one joins them; one more may be in

@@ -17,9 +17,9 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-from server.ingest.bounded_files import lines_of, read_whole
-from server.ingest.documents import RawDocument, UnreadableFile, described
-from server.ingest.frontmatter import FrontMatterRefused, NotFrontMatter, facts_in
+from server.ingest.bounded_files import read_lines, read_whole
+from server.ingest.documents import RawDocument, UnreadableFile, apply_facts
+from server.ingest.frontmatter import FrontMatterRefused, NotFrontMatter, split_front_matter
 from server.ingest.markup import html_to_markdown, rst_to_markdown
 from server.models import DocumentType
 
@@ -73,18 +73,18 @@ class ReadFlaw:
     reason: str
 
 
-Read = Iterator[RawDocument | ReadFlaw]
-Reader = Callable[[str, str], Read]
+ReaderOutput = Iterator[RawDocument | ReadFlaw]
+Reader = Callable[[str, str], ReaderOutput]
 # Reads the text of a file of a kind.
-Parse = Callable[[DocumentType, str, str], Read]
+Parse = Callable[[DocumentType, str, str], ReaderOutput]
 
 
-def parse(kind: DocumentType, text: str, uri: str) -> Read:
+def parse(kind: DocumentType, text: str, uri: str) -> ReaderOutput:
     """The documents in a text of this kind. Raises ``UnreadableFile``."""
     return READERS[kind](text, uri)
 
 
-def read(path: Path, uri: str, parse: Parse = parse) -> Read:
+def read(path: Path, uri: str, parse: Parse = parse) -> ReaderOutput:
     """The documents in the file at ``path``, which is called ``uri``.
 
     ``parse`` reads what is not a collection; an ingest gives the one of ``ingest/parsing``, which survives
@@ -94,7 +94,7 @@ def read(path: Path, uri: str, parse: Parse = parse) -> Read:
     if kind == "record":
         yield from _records(path, uri)
     else:
-        yield from parse(kind, decoded(read_whole(path, LARGEST_FILE_BYTES)), uri)
+        yield from parse(kind, decode(read_whole(path, LARGEST_FILE_BYTES)), uri)
 
 
 def kind_of(path: Path) -> DocumentType:
@@ -107,7 +107,7 @@ def is_known(path: Path) -> bool:
     return path.name.lower() in _KINDS or path.suffix.lower() in _KINDS
 
 
-def decoded(data: bytes) -> str:
+def decode(data: bytes) -> str:
     """The text in ``data``: by byte order mark, else UTF-8, else Windows-1252, which old files are in.
 
     Raises ``UnreadableFile`` for binary data.
@@ -141,33 +141,33 @@ def _readable(text: str, marks: str, most: float) -> str:
     return text
 
 
-def _markdown(text: str, uri: str) -> Read:
+def _markdown(text: str, uri: str) -> ReaderOutput:
     text = text.replace("\r\n", "\n")
     facts: Mapping[str, Any] = {}
     body = text
     try:
-        facts, body = facts_in(text)
+        facts, body = split_front_matter(text)
     except FrontMatterRefused as refused:
         yield ReadFlaw(uri, f"front matter is read as text: {refused}")
     except NotFrontMatter:
         pass
-    yield described(RawDocument(uri, "markdown", _first_heading(body) or _stem(uri), body), facts)
+    yield apply_facts(RawDocument(uri, "markdown", _first_heading(body) or _stem(uri), body), facts)
 
 
-def _text(text: str, uri: str) -> Read:
+def _text(text: str, uri: str) -> ReaderOutput:
     yield RawDocument(uri, "text", _stem(uri), text)
 
 
-def _code(text: str, uri: str) -> Read:
+def _code(text: str, uri: str) -> ReaderOutput:
     yield RawDocument(uri, "code", PurePosixPath(uri).name, text)
 
 
-def _html(text: str, uri: str) -> Read:
+def _html(text: str, uri: str) -> ReaderOutput:
     title, body = html_to_markdown(text)
     yield RawDocument(uri, "html", title or _first_heading(body) or _stem(uri), body)
 
 
-def _rst(text: str, uri: str) -> Read:
+def _rst(text: str, uri: str) -> ReaderOutput:
     title, body = rst_to_markdown(text)
     yield RawDocument(uri, "rst", title or _stem(uri), body)
 
@@ -202,9 +202,9 @@ _KINDS: Mapping[str, DocumentType] = MappingProxyType(
 # --- collections
 
 
-def _records(path: Path, uri: str) -> Read:
+def _records(path: Path, uri: str) -> ReaderOutput:
     flaws = 0
-    for number, line in enumerate(lines_of(path, LARGEST_RECORD_BYTES, _refuse_signed), 1):
+    for number, line in enumerate(read_lines(path, LARGEST_RECORD_BYTES, _refuse_signed), 1):
         if line is not None and not line.strip():
             continue
         found = _record(line, uri, number)
@@ -231,7 +231,7 @@ def _record(line: bytes | None, uri: str, number: int) -> RawDocument | ReadFlaw
         return ReadFlaw(name, f"not a record: _id is no text or number of at most {_LONGEST_ID_CHARS} characters")
     title, metadata = record.get("title"), record.get("metadata")
     raw = RawDocument(f"{uri}#{record['_id']}", "record", title if isinstance(title, str) else "", record["text"])
-    return described(raw, metadata) if isinstance(metadata, dict) else raw
+    return apply_facts(raw, metadata) if isinstance(metadata, dict) else raw
 
 
 def _is_id(value: Any) -> bool:

@@ -15,7 +15,7 @@ from server.backends.base import DocumentStore, Embedder, VectorStore
 from server.errors import WinnowError
 from server.ingest.embedding import EmbeddedBatch, EmbeddingStage
 from server.ingest.pipeline import Progress
-from server.ingest.read_ahead import ahead
+from server.ingest.read_ahead import read_ahead
 from server.models import Chunk, Document
 
 _BATCH_CHUNKS = 128
@@ -24,7 +24,7 @@ _BATCHES_HELD = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Reindexed:
+class EmbeddingCounts:
     """What was done: chunks that were embedded now, and those that an interrupted run had embedded."""
 
     documents: int
@@ -40,12 +40,12 @@ class _Batch:
     points: EmbeddedBatch
 
 
-def embed_anew(
+def embed_all(
     catalogue: DocumentStore,
     store: VectorStore,
     embedder: Embedder | None,
     progress: Callable[[Progress], None] | None = None,
-) -> Reindexed:
+) -> EmbeddingCounts:
     """Make ``store`` hold a point for each chunk of every project, with vectors of ``embedder``, or none.
 
     The caller is the catalogue's only writer. Raises what the embedder and the store raise; everything that was
@@ -58,7 +58,7 @@ def embed_anew(
     with (
         EmbeddingStage(embedder) as embedding,
         closing(
-            ahead(
+            read_ahead(
                 _batches(catalogue, present, embedding), _BATCHES_HELD * _BATCH_CHUNKS, lambda batch: batch.chunks
             )
         ) as batches,
@@ -80,7 +80,7 @@ def embed_anew(
         )
     store.optimize()
     store.flush()
-    return Reindexed(documents, chunks, len(present), time.monotonic() - began)
+    return EmbeddingCounts(documents, chunks, len(present), time.monotonic() - began)
 
 
 def _batches(catalogue: DocumentStore, present: set[str], embedding: EmbeddingStage) -> Iterator[_Batch]:

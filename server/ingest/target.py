@@ -10,7 +10,7 @@ from server.errors import WinnowError
 from server.graph.base import GraphStore
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer, read_gazetteer
 from server.ingest.pipeline import GraphTarget, Target
-from server.opening import Backends, ledger_of
+from server.opening import Backends, open_fact_store
 from server.settings import Settings
 
 
@@ -34,20 +34,20 @@ def target_of(settings: Settings, backends: Backends, embedder: Embedder | None)
             f"{embedder.fingerprint} {embedder.dimension}; to change to it run: winnow reindex "
             f"--embedder {settings.embedder}",
         )
-    graph = graphing_of(settings, backends.graph) if backends.graph else None
+    graph = graph_target_of(settings, backends.graph) if backends.graph else None
     return Target(settings.project, backends.catalogue, backends.store, embedder, graph)
 
 
 def _followed(backends: Backends, embedder: Embedder | None) -> bool:
     """Whether the vectors that took the place of the former ones are open now: those of another model are not."""
     made_with = {one.embedding for one in backends.catalogue.projects()}
-    return (embedder is None or made_with <= {embedder.fingerprint}) and backends.store.follow()
+    return (embedder is None or made_with <= {embedder.fingerprint}) and backends.store.open_current()
 
 
-def graphing_of(settings: Settings, graph: GraphStore) -> GraphTarget:
+def graph_target_of(settings: Settings, graph: GraphStore) -> GraphTarget:
     """How the graph is written to. Raises as ``target_of`` does."""
     gazetteer, digest = _own_names(settings.entities) if settings.entities else (NO_GAZETTEER, "")
-    return GraphTarget(graph, ledger_of(settings), gazetteer, digest)
+    return GraphTarget(graph, open_fact_store(settings), gazetteer, digest)
 
 
 def _own_names(path: Path) -> tuple[Gazetteer, str]:

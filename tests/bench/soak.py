@@ -33,7 +33,7 @@ import psutil
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from server.backends.files.lock import ENGINE, holder
+from server.backends.files.lock import ENGINE, find_holder
 from server.retrieval.evaluation import percentile
 from tests.conftest import TOPICS, write_corpus
 
@@ -306,7 +306,7 @@ def _by_role(store: Path) -> dict[str, list[psutil.Process]]:
     for number, server in enumerate(sorted(servers, key=lambda one: one.create_time()), 1):
         roles[f"server {number}"] = [server]
         roles[f"sandbox {number}"] = server.children(recursive=True)
-    if engine := holder(store, ENGINE):
+    if engine := find_holder(store, ENGINE):
         process = psutil.Process(engine.pid)
         roles["engine"], roles["keeper"] = [process], [parent for parent in [process.parent()] if parent]
     return roles

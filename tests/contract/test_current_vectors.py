@@ -14,7 +14,7 @@ from server.backends.catalogue import Binding, Catalogue
 from server.backends.vectors import index_build
 from server.backends.vectors.current_store import CurrentVectors
 from server.backends.vectors.edge import EdgeStore
-from server.backends.vectors.index_build import built_apart
+from server.backends.vectors.index_build import build_in_subprocess
 from server.ids import chunk_id
 from server.models import Filters
 
@@ -41,7 +41,7 @@ def opened(store: Path, catalogue: Catalogue, binding: Binding, **others: object
     return CurrentVectors(
         catalogue,
         binding,
-        lambda bound: EdgeStore(store, bound.dimension, MEMORY_MB, vectors=bound.vectors, is_apart=True),
+        lambda bound: EdgeStore(store, bound.dimension, MEMORY_MB, vectors=bound.vectors, is_unlocked=True),
         **others,  # type: ignore[arg-type]
     )
 
@@ -63,7 +63,7 @@ def test_what_is_built_apart_takes_the_place_of_what_is_read_until_then(
         tmp_path,
         catalogue,
         NARROW,
-        build_apart=lambda binding, count: built_apart(tmp_path, binding, count, MEMORY_MB),
+        build_vectors=lambda binding, count: build_in_subprocess(tmp_path, binding, count, MEMORY_MB),
         build_every=len(some) + 1,
         discard=gone.append,
     )
@@ -92,7 +92,7 @@ def test_few_vectors_are_built_where_they_are(tmp_path: Path, catalogue: Catalog
         tmp_path,
         catalogue,
         NARROW,
-        build_apart=lambda binding, count: built_apart(tmp_path, binding, count, MEMORY_MB),
+        build_vectors=lambda binding, count: build_in_subprocess(tmp_path, binding, count, MEMORY_MB),
         build_every=10,
     )
     try:
@@ -107,9 +107,9 @@ def test_a_build_that_fails_leaves_nothing_and_is_done_in_place(
     tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index_build, "EXACT_KB", 0)
-    assert built_apart(tmp_path, Binding("no such vectors", 4), 20, MEMORY_MB) is None
+    assert build_in_subprocess(tmp_path, Binding("no such vectors", 4), 20, MEMORY_MB) is None
     (tmp_path / "broken").mkdir()
-    assert built_apart(tmp_path, Binding("broken", 4), 20, MEMORY_MB) is None
+    assert build_in_subprocess(tmp_path, Binding("broken", 4), 20, MEMORY_MB) is None
     assert sorted(path.name for path in tmp_path.glob("vectors*")) == []
 
 
@@ -123,12 +123,12 @@ def test_others_vectors_are_followed_once_and_what_does_not_open_is_left(
         assert vectors.is_current()
         (tmp_path / "vectors-broken").mkdir()
         catalogue.bind(Binding("vectors-broken", 4))
-        assert (vectors.is_current(), vectors.follow(), vectors.count()) == (False, False, 3)
-        made = EdgeStore(tmp_path, 4, MEMORY_MB, vectors="vectors-next", is_apart=True)
+        assert (vectors.is_current(), vectors.open_current(), vectors.count()) == (False, False, 3)
+        made = EdgeStore(tmp_path, 4, MEMORY_MB, vectors="vectors-next", is_unlocked=True)
         made.upsert(points(5, NARROW.dimension))
         made.close()
         catalogue.bind(Binding("vectors-next", 4))
-        threads = [threading.Thread(target=vectors.follow) for _ in range(4)]
+        threads = [threading.Thread(target=vectors.open_current) for _ in range(4)]
         for each in threads:
             each.start()
         for each in threads:

@@ -12,9 +12,9 @@ from mcp import Client
 
 from server.app import running
 from server.backends.catalogue import Catalogue
-from server.ingest.graph import GraphRun
+from server.ingest.graph_update import GraphUpdate
 from server.ingest.pipeline import ingest_paths
-from server.ingest.target import graphing_of, target_of
+from server.ingest.target import graph_target_of, target_of
 from server.opening import catalogue_path, open_backends, open_graph
 from server.settings import Settings, load_settings
 from server.transports.dispatch import Dispatcher
@@ -103,7 +103,7 @@ def drawn(settings: Settings) -> None:
     catalogue, graph = Catalogue(catalogue_path(settings)), open_graph(settings)
     assert graph is not None
     try:
-        assert GraphRun("p", catalogue, graphing_of(settings, graph)).bring_up() is not None
+        assert GraphUpdate("p", catalogue, graph_target_of(settings, graph)).update() is not None
     finally:
         catalogue.close()
         graph.close()

@@ -21,7 +21,7 @@ from server.settings import load_settings
 
 FOLDER = Path(__file__).parents[1] / "languages"
 LANGUAGES = ("ar", "de", "en", "ru", "zh")
-CARRIER = weights.installed_carrier()
+CARRIER = weights.find_installed_carrier()
 
 pytestmark = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
 

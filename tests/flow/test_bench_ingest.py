@@ -16,7 +16,7 @@ from server.commands.bench import app
 from server.commands.bench.ingest import show_ingest
 
 pytestmark = pytest.mark.skipif(
-    weights.installed_carrier() is None, reason=f"the package {weights.CARRIER} is not installed"
+    weights.find_installed_carrier() is None, reason=f"the package {weights.CARRIER} is not installed"
 )
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from server.app import knowledge_base
 from server.backends.files import seal
-from server.backends.sqlite import damaged
+from server.backends.sqlite import damage_error
 from server.backends.vectors.index_build import _copy_with_holes
 from server.commands import ingest, reindex
 from server.errors import WinnowError
@@ -243,15 +243,15 @@ def test_a_store_that_a_killed_ingest_left_is_opened_and_told(copied: Settings, 
 def _held_on(watch: seal.SealCheck) -> None:
     until = time.monotonic() + 120
     while time.monotonic() < until:
-        watch.hold()
+        watch.raise_damage()
         time.sleep(0.01)
 
 
 def test_large_files_are_compared_while_searches_go_on(copied: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seal, "AT_ONCE", 0)
+    monkeypatch.setattr(seal, "IMMEDIATE_BYTES", 0)
     monkeypatch.setattr(seal, "_LATER_SECONDS", 0.0)
     file = _harmed(copied, "catalogue.sqlite3")
-    watch = seal.SealCheck(copied.store, damaged)
+    watch = seal.SealCheck(copied.store, damage_error)
     watch.start()
     with pytest.raises(WinnowError, match=re.escape(str(file))):
         _held_on(watch)
@@ -267,4 +267,4 @@ def test_what_opening_changes_is_no_damage(copied: Settings, healthy: str) -> No
 def test_a_copy_that_fills_holes_is_as_it_was_written(whole: Settings, tmp_path: Path) -> None:
     shutil.copytree(whole.store, tmp_path / "copy")
     copy = whole.model_copy(update={"store": tmp_path / "copy"})
-    assert [seal.flaws(folder) for folder in (copy.store, vectors(copy))] == [[], []]
+    assert [seal.find_flaws(folder) for folder in (copy.store, vectors(copy))] == [[], []]

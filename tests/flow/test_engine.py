@@ -25,7 +25,7 @@ from mcp.shared.exceptions import MCPError
 from typer.testing import CliRunner, Result
 
 from server.app import knowledge, knowledge_base, running
-from server.backends.files.lock import ENGINE, holder
+from server.backends.files.lock import ENGINE, find_holder
 from server.engine import endpoint
 from server.engine.client import EngineKnowledge, _Link, query_engine
 from server.engine.compatibility import build_id, describe_settings
@@ -74,7 +74,7 @@ async def status(store: Path) -> dict[str, Any]:
 
 async def gone(store: Path) -> None:
     """Return once no process is this store's engine."""
-    while holder(store, ENGINE) is not None:
+    while find_holder(store, ENGINE) is not None:
         await asyncio.sleep(0.02)
 
 
@@ -95,7 +95,7 @@ def ended(store: Path) -> Iterator[Path]:
         yield store
     finally:
         # One that is killed is replaced, until it dies once too often.
-        while (there := holder(store, ENGINE)) is not None:
+        while (there := find_holder(store, ENGINE)) is not None:
             if there.pid:
                 with suppress(ProcessLookupError):
                     os.kill(there.pid, signal.SIGKILL)
@@ -136,7 +136,7 @@ async def test_two_servers_share_an_engine_and_no_passage(shared: Path) -> None:
         assert mine == theirs
         found = await status(shared)
         assert (len(found["clients"]), len({each["pid"] for each in found["clients"]})) == (2, 2)
-        assert found["pid"] == getattr(holder(shared), "pid", None)
+        assert found["pid"] == getattr(find_holder(shared), "pid", None)
         assert answers[0] is not None
         uri = answers[0]["results"][0]["scratch_uri"]
         assert (await one.read_resource(uri)).contents
@@ -266,7 +266,7 @@ async def _killed(store: Path) -> int:
     """The successor of the engine that is killed now."""
     former = (await status(store))["pid"]
     os.kill(former, signal.SIGKILL)
-    while (there := holder(store, ENGINE)) is None or there.pid in (0, former):
+    while (there := find_holder(store, ENGINE)) is None or there.pid in (0, former):
         await asyncio.sleep(0.01)
     return there.pid
 
@@ -356,13 +356,13 @@ def _kilobytes(process: int, what: str) -> int:
 async def test_an_engine_without_clients_leaves(own: Path) -> None:
     async with client(own, engine_idle_minutes=0.001) as kb:
         await search(kb)
-        assert holder(own, ENGINE) is not None
+        assert find_holder(own, ENGINE) is not None
         knocking = endpoint.connect(own)  # who never says hello is no client
         assert knocking is not None
         knocking.sendall(b"\0\0\1\0 half a frame")
     with knocking:
         await gone(own)
-        assert (holder(own), endpoint.connect(own)) == (None, None)
+        assert (find_holder(own), endpoint.connect(own)) == (None, None)
         assert await asyncio.to_thread(_read, knocking) == b""
 
 
@@ -649,7 +649,7 @@ async def _goes_on(store: Path, pages: Path, reported: int) -> None:
     backends = open_backends(settings_of(store), wait_for_model=False)
     try:
         assert len(backends.catalogue.documents("p")) == PAGES
-        assert not backends.catalogue.unfinished("p")
+        assert not backends.catalogue.has_unfinished_write("p")
         assert sorted(backends.store.ids("p")) == backends.catalogue.chunk_ids("p")
     finally:
         backends.close()
@@ -667,7 +667,7 @@ async def test_the_engine_command_shows_and_ends_it(own: Path) -> None:
             rf"process {shown['pid']} .* 1 clients.*\n  process {os.getpid()}: project handbook", told
         )
         assert json.loads((await winnow("engine", "stop", *place_of)).stdout)["pid"] == shown["pid"]
-        assert holder(own, ENGINE) is None
+        assert find_holder(own, ENGINE) is None
         assert (await search(kb))["results"]  # it is started again where somebody needs it
 
 
@@ -678,7 +678,7 @@ async def test_commands_that_open_a_store_work_beside_an_engine_or_name_the_way_
     model = f"onnx:{write_model(tmp_path / 'model')}"
     async with client(own) as kb:
         await search(kb)
-        engine = str(holder(own, ENGINE))
+        engine = str(find_holder(own, ENGINE))
         counted = json.loads((await winnow("stats", *place_of, "--json")).stdout)
         assert (counted["held_by"], counted["projects"][0]["name"]) == (engine, "handbook")
         assert counted["engine"]["waits"]["vectors"]["reads"] > 0

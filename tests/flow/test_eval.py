@@ -19,7 +19,7 @@ from tests.patience import LIMIT
 ROOT = Path(__file__).parents[2]
 WINNOW = Path(sys.executable).with_name("winnow")
 BASELINE = json.loads((ROOT / "tests" / "golden" / "baseline.json").read_text("utf-8"))
-CARRIER = weights.installed_carrier()
+CARRIER = weights.find_installed_carrier()
 SPREAD = {"p50", "p95", "max"}
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.graphs.ledger import LedgerFile
+from server.backends.graphs.document_facts import SqliteFactStore
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.errors import WinnowError
 from server.graph.records import DocumentGraph
-from server.ingest.graph import GraphReport, GraphRun
+from server.ingest.graph_update import GraphReport, GraphUpdate
 from server.ingest.pipeline import GraphTarget, Target, ingest_paths
 from server.ingest.target import target_of
 from server.opening import Backends, open_backends
@@ -48,7 +48,7 @@ class Stopping(SqliteGraph):
             raise Stopped
 
 
-class Unwritten(LedgerFile):
+class Unwritten(SqliteFactStore):
     """A ledger whose process dies before it is written."""
 
     def apply(self, project: str, written: Mapping[str, tuple[str, bytes]], deleted: Sequence[str] = ()) -> None:
@@ -111,8 +111,8 @@ def graph(target: Target) -> list[DocumentGraph]:
 def fresh(target: Target, tmp_path: Path) -> list[DocumentGraph]:
     """The same documents drawn into a store of its own."""
     store = SqliteGraph(tmp_path / "fresh.sqlite3")
-    graphing = GraphTarget(store, LedgerFile(tmp_path / "ledger.sqlite3", ""))
-    GraphRun(target.project, target.catalogue, graphing).bring_up()
+    graphing = GraphTarget(store, SqliteFactStore(tmp_path / "ledger.sqlite3", ""))
+    GraphUpdate(target.project, target.catalogue, graphing).update()
     found = list(store.export(target.project))
     store.close()
     return found
@@ -183,7 +183,7 @@ def test_a_run_that_dies_while_it_draws_is_put_right_by_the_next(
     stopping.dies_at = dies_at
     torn = replace(target.graph, store=stopping)
     if dies_at == "ledger":
-        torn = replace(torn, book=Unwritten(settings.store / "ledger.sqlite3", ""))
+        torn = replace(torn, facts=Unwritten(settings.store / "ledger.sqlite3", ""))
     with pytest.raises(Stopped):
         ingest_paths(replace(target, graph=torn), [docs])
     stopping.close()
@@ -217,7 +217,7 @@ def test_an_index_without_a_graph_gets_one_from_the_catalogue(target: Target, do
 def test_more_documents_than_are_kept_are_taken_from_the_catalogue(
     target: Target, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.ingest.graph._KEPT", 1)
+    monkeypatch.setattr("server.ingest.graph_update._KEPT", 1)
     drawn(target, docs)
     monkeypatch.undo()
     assert graph(target) == fresh(target, tmp_path)
@@ -227,9 +227,9 @@ def test_a_rebuild_draws_all_of_it_again_and_ends_the_same(target: Target, docs:
     drawn(target, docs)
     before = graph(target)
     assert target.graph
-    run = GraphRun(target.project, target.catalogue, target.graph)
+    run = GraphUpdate(target.project, target.catalogue, target.graph)
     run.forget()
-    report = run.bring_up()
+    report = run.update()
     assert report
     assert (report.documents, graph(target)) == (4, before)
 
@@ -266,7 +266,9 @@ def test_what_one_graph_store_holds_says_nothing_of_another(
     """After a move to a server and back each graph is as it was left, and is brought up to date."""
     drawn(target, docs)
     assert target.graph
-    other = GraphTarget(SqliteGraph(tmp_path / "other.sqlite3"), LedgerFile(store / "ledger.sqlite3", "bolt:"))
+    other = GraphTarget(
+        SqliteGraph(tmp_path / "other.sqlite3"), SqliteFactStore(store / "ledger.sqlite3", "bolt:")
+    )
     report = drawn(replace(target, graph=other), docs)
     assert report
     assert (report.documents, list(other.store.export(target.project))) == (4, graph(target))
@@ -298,7 +300,7 @@ def test_a_disk_that_fills_while_the_graph_is_drawn_is_named_and_the_next_ingest
         assert "the graph is not up to date, the next ingest tries again" in warning
         assert "the disk is full" in warning
         assert f"MB are free in {settings.store}" in warning
-        assert "make room there, then run the same command again" in warning
+        assert "free some space, then run the same command again" in warning
         graph._database.rows("PRAGMA max_page_count = 1000000")
         again = ingest_paths(target, [folder])
         assert (again.documents, again.unchanged, again.warnings) == (0, 200, ())

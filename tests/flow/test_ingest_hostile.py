@@ -19,12 +19,12 @@ from typer.testing import CliRunner
 from server.backends.base import Vector
 from server.backends.catalogue import Catalogue
 from server.backends.files.store_folder import CATALOGUE
-from server.backends.graphs.ledger import LedgerFile
+from server.backends.graphs.document_facts import SqliteFactStore
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.commands.ingest import app
 from server.graph.records import DocumentGraph
-from server.ingest.embedding import EmbeddingStage, points
-from server.ingest.graph import GraphRun, GraphTarget
+from server.ingest.embedding import EmbeddingStage, make_points
+from server.ingest.graph_update import GraphTarget, GraphUpdate
 from server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents, ingest_paths
 from server.models import Chunk, Document
 from tests.hostile_files import FILES, MIB, write
@@ -228,7 +228,7 @@ def test_what_a_document_repeats_is_embedded_once_in_a_piece_of_work() -> None:
     texts = ["same"] * 20 + ["another"] * 5 + ["same"] * 5
     rows = [(document, Chunk(f"c{at}", document.id, at, (), text, 0, 1, 1)) for at, text in enumerate(texts)]
     embedder = Counting()
-    found = points(rows, embedder)
+    found = make_points(rows, embedder)
     assert embedder.texts == 2
     assert [one.dense[1] for one in found if one.dense is not None] == [len(text) for text in texts]
 
@@ -258,7 +258,7 @@ def test_documents_without_passages_fill_a_batch_by_their_text(target: Target) -
 def test_graphs_of_large_documents_are_written_a_few_at_a_time(
     target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.ingest.graph._PARTS_AT_ONCE", 100)
+    monkeypatch.setattr("server.ingest.graph_update._PARTS_AT_ONCE", 100)
     sizes: list[int] = []
 
     class Noting(SqliteGraph):
@@ -268,8 +268,8 @@ def test_graphs_of_large_documents_are_written_a_few_at_a_time(
 
     pages = [RawDocument(f"{at}.md", "markdown", "", "# a\n\nb\n\n" * 60) for at in range(6)]
     assert ingest_documents(target, "lib", pages).failures == ()
-    graphing = GraphTarget(Noting(tmp_path / "graph.sqlite3"), LedgerFile(tmp_path / "ledger.sqlite3", ""))
-    report = GraphRun("p", target.catalogue, graphing).bring_up()
+    graphing = GraphTarget(Noting(tmp_path / "graph.sqlite3"), SqliteFactStore(tmp_path / "ledger.sqlite3", ""))
+    report = GraphUpdate("p", target.catalogue, graphing).update()
     assert (report and report.documents, sum(sizes), max(sizes)) == (6, 6, 1)
 
 

@@ -173,7 +173,8 @@ def test_an_ingest_that_dies_between_the_stores_leaves_no_document_in_a_scope_it
         ingest_paths(target, [tmp_path / "elsewhere.md"])
     else:
         ingest_paths(target, [docs], labels=during if after == "the same run" else before)
-        assert all(known.context_hash for known in target.catalogue.known("p"))  # nothing is doubtful any more
+        # nothing is doubtful any more
+        assert all(known.context_hash for known in target.catalogue.indexed_documents("p"))
     expected = "prod" if after == "the same run" else "dev"
     assert in_catalogue(target)["plain.md"] == ("", expected, "")
     assert_index_agrees(backends)
@@ -203,7 +204,7 @@ def test_a_document_without_labels_is_the_same_as_before_there_were_any(target: 
     """Its hashes are those that the first winnow wrote, so an upgrade does not embed it again."""
     facts: dict[str, Any] = {"vendor": "v", "doc_tag": "t", "tags": ("x",), "created": "2026-01-01"}
     ingest_documents(target, "docs", [RawDocument("a.md", "markdown", "A", "words", metadata={"n": 1}, **facts)])
-    (known,) = target.catalogue.known("p")
+    (known,) = target.catalogue.indexed_documents("p")
     assert (known.content_hash, known.context_hash) == (
         "38c40493721c57c506e55a54ecbb6ebe",
         "33d1a2ed8367c4c5cf0f7c0824c76194",

@@ -109,7 +109,7 @@ def test_points_that_nobody_knows_and_points_that_are_missing_are_put_right(tmp_
     ingest(tmp_path / "store", folder)
     expected = index(tmp_path / "store")
     backends = open_backends(load_settings(store=tmp_path / "store", project="p"), wait_for_model=False)
-    backends.catalogue.begin("p")
+    backends.catalogue.begin_write("p")
     some = list(backends.store.ids("p"))[:5]
     backends.store.delete(some)
     backends.close()

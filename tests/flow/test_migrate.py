@@ -217,7 +217,7 @@ def test_a_move_that_was_cut_off_goes_on_where_it_was(filled: EdgeStore, tmp_pat
     with closing(EdgeStore(folder, DIMENSION)) as target:
         with pytest.raises(CutOff):
             moved(filled, Fragile(target, pages=2), folder)
-        assert (target.count(), migration.mark_of(folder, "") is not None) == (2_000, True)
+        assert (target.count(), migration.read_mark(folder, "") is not None) == (2_000, True)
         assert migration.begin(folder, "", "one").first == sorted(held(filled))[1_999]
         done = moved(filled, target, folder)
         assert (done.points, done.streamed < 1_000, done.identical) == (MANY, True, done.compared)
@@ -268,4 +268,4 @@ def test_a_target_that_ranks_otherwise_is_never_called_equal(filled: EdgeStore, 
     folder = tmp_path / "target"
     with closing(EdgeStore(folder, DIMENSION)) as target, pytest.raises(WinnowError, match="rank differently"):
         moved(filled, Careless(target, 0), folder)
-    assert migration.mark_of(folder, "") is not None
+    assert migration.read_mark(folder, "") is not None

@@ -63,8 +63,8 @@ async def test_an_ingest_is_the_invalidation(application: Application) -> None:
     caller = application.caller("test")
     answers = [await application.kb.call("semantic_search", question, caller) for _ in range(2)]
     library = await asyncio.wrap_future(application.kb._library())
-    library.catalogue.begin("handbook")
-    with library.catalogue._database.writing() as connection:
+    library.catalogue.begin_write("handbook")
+    with library.catalogue._database.transaction() as connection:
         connection.execute("UPDATE projects SET generation = generation + 1, writing = 0")
     answers.append(await application.kb.call("semantic_search", question, caller))
     assert [one.cache_hit for one in answers] == [False, True, False]

@@ -17,8 +17,8 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
-from server.backends.files.lock import holder
-from server.backends.models.weights import installed_carrier
+from server.backends.files.lock import find_holder
+from server.backends.models.weights import find_installed_carrier
 from server.tools import TOOLS
 from tests.patience import LIMIT, until
 
@@ -203,10 +203,10 @@ def test_a_signal_ends_the_server_while_a_script_runs_and_frees_the_store(
         params = {"name": "execute_code", "arguments": {"code": "while True: pass"}}
         pipe.send(id=3, method="tools/call", params=params)
         assert pipe.stop(number) == 128 + number
-        assert holder(store) is None
+        assert find_holder(store) is None
 
 
-@pytest.mark.skipif(installed_carrier() is None, reason="the model's carrier is not installed")
+@pytest.mark.skipif(find_installed_carrier() is None, reason="the model's carrier is not installed")
 def test_a_search_before_the_model_is_loaded_is_answered_by_words_and_says_so(store: Path, tmp_path: Path) -> None:
     with serving(store, WINNOW_MODELS=str(tmp_path / "models")) as pipe:  # converts the model first: seconds
         pipe.shake_hands()

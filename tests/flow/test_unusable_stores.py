@@ -12,7 +12,7 @@ import pytest
 
 from server.app import Application, knowledge
 from server.backends.files.lock import ENGINE, HOLDER, STARTER, WRITER, StoreLock
-from server.backends.files.store_folder import FILES, existing, prepared, refused
+from server.backends.files.store_folder import FILES, folder_error, prepare_store, require_index
 from server.engine import endpoint
 from server.errors import WinnowError
 from server.health import examine
@@ -215,7 +215,7 @@ def test_each_part_of_a_store_is_looked_at(opened: Path) -> None:
         (opened / name).unlink()
         (opened / name).mkdir()
         with pytest.raises(WinnowError, match=f"{name} is a folder where a file is wanted"):
-            prepared(opened)
+            prepare_store(opened)
         (opened / name).rmdir()
 
 
@@ -224,9 +224,9 @@ def test_a_store_that_is_made_is_closed_to_others_whatever_the_umask(opened: Pat
 
 
 def test_a_reading_command_wants_an_index_and_makes_none(tmp_path: Path, opened: Path) -> None:
-    existing(opened)
+    require_index(opened)
     with pytest.raises(WinnowError, match=r"there is no index in .*nothing; make one with") as caught:
-        existing(tmp_path / "nothing")
+        require_index(tmp_path / "nothing")
     assert (caught.value.reason, (tmp_path / "nothing").exists()) == ("NOT_FOUND", False)
 
 
@@ -234,15 +234,15 @@ def test_a_reading_command_wants_an_index_and_makes_none(tmp_path: Path, opened:
     ("number", "said"),
     [
         (errno.EACCES, "may not be read and written by this user; give it"),
-        (errno.EROFS, "is on a disk that may only be read; mount it"),
-        (errno.ENOSPC, "MB are free); make room there"),
-        (errno.EIO, "cannot be read or written by its disk"),
-        (errno.ESTALE, "see that it can"),
+        (errno.EROFS, "is on a read-only disk; mount it"),
+        (errno.ENOSPC, "MB are free); free some space there"),
+        (errno.EIO, "cannot be read or written: its disk fails"),
+        (errno.ESTALE, "make it usable"),
     ],
 )
 def test_what_the_system_says_becomes_a_path_and_an_advice(tmp_path: Path, number: int, said: str) -> None:
-    error = refused(tmp_path, OSError(number, os.strerror(number), str(tmp_path / "holder")))
+    error = folder_error(tmp_path, OSError(number, os.strerror(number), str(tmp_path / "holder")))
     assert error.reason == "INDEX_UNAVAILABLE"
     assert f"the store {tmp_path} cannot be used: {tmp_path}/holder " in error.message
     assert said in error.message
-    assert str(tmp_path) in refused(tmp_path, OSError("without a number")).message
+    assert str(tmp_path) in folder_error(tmp_path, OSError("without a number")).message

@@ -53,7 +53,7 @@ def changes(*entries: CatalogueEntry, project: str = "p", deleted: tuple[str, ..
 
 
 def begun(catalogue: Catalogue, *entries: CatalogueEntry, project: str = "p") -> None:
-    catalogue.begin(project)
+    catalogue.begin_write(project)
     catalogue.apply(changes(*entries, project=project))
 
 
@@ -66,7 +66,7 @@ def test_what_went_in_comes_out(catalogue: Catalogue) -> None:
     assert catalogue.passages([one.chunks[1].id, "0" * 12], "p") == {
         one.chunks[1].id: Passage(one.chunks[1], one.document)
     }
-    assert catalogue.known("p") == [
+    assert catalogue.indexed_documents("p") == [
         IndexedDocument(one.document.id, "a.md", "/docs", "a.md", one.document.content_hash, "context", "m/1")
     ]
     assert (catalogue.chunk_ids("p"), catalogue.chunk_count()) == (sorted(c.id for c in one.chunks), 2)
@@ -93,7 +93,7 @@ def test_the_generation_grows_with_every_change_and_with_nothing_else(catalogue:
     begun(catalogue, entry("a.md", "x"))
     seen.append(catalogue.generation("p"))
     catalogue.apply(CatalogueChanges("p", "/docs", stamps={"a.md": "1:2"}))
-    catalogue.finish("p")
+    catalogue.finish_write("p")
     seen.append(catalogue.generation("p"))
     catalogue.apply(changes(deleted=(document_id("p", "a.md"),)))
     seen.append(catalogue.generation("p"))
@@ -101,7 +101,7 @@ def test_the_generation_grows_with_every_change_and_with_nothing_else(catalogue:
 
 
 def test_projects_are_counted_and_an_empty_one_is_none(catalogue: Catalogue) -> None:
-    catalogue.begin("empty")
+    catalogue.begin_write("empty")
     begun(catalogue, entry("a.md", "x", "y"))
     assert catalogue.projects() == [ProjectInfo("p", 1, 2, 1, "m/1")]
 
@@ -117,7 +117,7 @@ def test_a_project_has_an_embedding_only_if_all_its_documents_share_it(catalogue
 def test_a_change_that_fails_leaves_nothing_behind(catalogue: Catalogue) -> None:
     good = entry("a.md", "x")
     broken = replace(good, chunks=(good.chunks[0], good.chunks[0]))
-    catalogue.begin("p")
+    catalogue.begin_write("p")
     with pytest.raises(WinnowError, match="UNIQUE constraint failed"):
         catalogue.apply(changes(entry("b.md", "y"), broken))
     assert (catalogue.documents("p"), catalogue.chunk_count(), catalogue.generation("p")) == ([], 0, 0)
@@ -131,11 +131,11 @@ def test_stamps_are_kept_per_source_and_can_be_forgotten(catalogue: Catalogue) -
 
 
 def test_a_writer_that_never_finished_is_remembered(catalogue: Catalogue) -> None:
-    before = catalogue.unfinished("p")
-    catalogue.begin("p")
-    during = catalogue.unfinished("p")
-    catalogue.finish("p")
-    assert (before, during, catalogue.unfinished("p")) == (False, True, False)
+    before = catalogue.has_unfinished_write("p")
+    catalogue.begin_write("p")
+    during = catalogue.has_unfinished_write("p")
+    catalogue.finish_write("p")
+    assert (before, during, catalogue.has_unfinished_write("p")) == (False, True, False)
 
 
 def test_many_threads_may_read(catalogue: Catalogue) -> None:
@@ -202,9 +202,11 @@ def test_labels_come_out_as_they_went_in(catalogue: Catalogue) -> None:
 
 def test_a_document_in_doubt_has_no_context_and_is_otherwise_as_before(catalogue: Catalogue) -> None:
     begun(catalogue, entry("a.md", "x"), entry("b.md", "y"))
-    before = catalogue.known("p")
-    catalogue.doubt([document_id("p", "a.md"), "unknown"])
-    assert catalogue.known("p") == [replace(one, context_hash="") if one.uri == "a.md" else one for one in before]
+    before = catalogue.indexed_documents("p")
+    catalogue.mark_doubtful([document_id("p", "a.md"), "unknown"])
+    assert catalogue.indexed_documents("p") == [
+        replace(one, context_hash="") if one.uri == "a.md" else one for one in before
+    ]
 
 
 # The layout that the first winnow wrote, with one document in it.
@@ -281,7 +283,9 @@ def test_a_catalogue_of_the_first_layout_is_brought_up_to_date_and_keeps_everyth
         assert opened.passages(["c1"], "p") == {
             "c1": Passage(Chunk("c1", "d1", 0, ("H",), "words", 0, 5, 1), document)
         }
-        assert opened.known("p") == [IndexedDocument("d1", "a.md", "/docs", "a.md", "hash", "context", "m/1")]
+        assert opened.indexed_documents("p") == [
+            IndexedDocument("d1", "a.md", "/docs", "a.md", "hash", "context", "m/1")
+        ]
         assert (opened.identity, opened.generation("p"), opened.stamps("p", "/docs")) == (
             "0123abcd",
             7,

@@ -14,7 +14,7 @@ from server.backends.models.embedders import LazyEmbedder, load_model
 from server.errors import WinnowError
 from server.settings import load_settings
 
-CARRIER = weights.installed_carrier()
+CARRIER = weights.find_installed_carrier()
 needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
 
 

@@ -20,7 +20,7 @@ from server.commands.model import app
 from server.errors import WinnowError
 from server.settings import load_settings
 
-CARRIER = weights.installed_carrier()
+CARRIER = weights.find_installed_carrier()
 needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
 HUB_PATH = Path("sentence-transformers/all-MiniLM-L6-v2/resolve/main")
 
@@ -53,7 +53,7 @@ def test_the_hub_gives_the_same_files_and_says_how_far_it_is(hub: Path) -> None:
     for name in weights.SHA256:
         (hub / name).symlink_to(CARRIER / name)
     said: list[str] = []
-    with weights.downloaded(said.append) as folder:
+    with weights.download_weights(said.append) as folder:
         assert sorted(path.name for path in folder.iterdir()) == sorted(weights.SHA256)
     assert not folder.exists()
     assert said[0].endswith("resolve/main/tokenizer.json")
@@ -64,7 +64,7 @@ def test_a_hub_with_other_files_is_not_believed_and_every_answer_is_told(hub: Pa
     for name in weights.SHA256:
         (hub / name).write_bytes(b"not the model")
     said: list[str] = []
-    with pytest.raises(WinnowError) as caught, weights.downloaded(said.append):
+    with pytest.raises(WinnowError) as caught, weights.download_weights(said.append):
         pass
     assert caught.value.reason == "MODEL_UNAVAILABLE"
     assert "sha256 differs" in caught.value.message

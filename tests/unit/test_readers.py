@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.ingest.documents import DefaultLabels, RawDocument, UnreadableFile, clean, cleaned, labelled
-from server.ingest.files import find, roots
-from server.ingest.readers import LARGEST_FILE_BYTES, ReadFlaw, decoded, kind_of, read
+from server.ingest.documents import (
+    DefaultLabels,
+    RawDocument,
+    UnreadableFile,
+    apply_labels,
+    clean_document,
+    clean_text,
+)
+from server.ingest.file_discovery import find_files, resolve_roots
+from server.ingest.readers import LARGEST_FILE_BYTES, ReadFlaw, decode, kind_of, read
 
 
 def only(path: Path) -> RawDocument:
@@ -150,7 +157,7 @@ def test_a_collection_is_one_document_a_line_and_a_broken_line_does_not_stop_it(
     ["naïve".encode(), "naïve".encode("utf-8-sig"), "naïve".encode("utf-16"), "naïve".encode("cp1252")],
 )
 def test_text_is_read_in_the_encoding_it_is_in(data: bytes) -> None:
-    assert decoded(data) == "naïve"
+    assert decode(data) == "naïve"
 
 
 def test_binary_data_is_refused_with_a_reason(tmp_path: Path) -> None:
@@ -199,20 +206,20 @@ def test_a_binary_format_is_named_whatever_the_file_is_called(
     ],
 )
 def test_text_about_binary_formats_and_text_with_control_characters_is_read(text: str) -> None:
-    assert decoded(text.encode()) == text
+    assert decode(text.encode()) == text
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "cp1251", "koi8-r", "cp866", "iso8859-7", "mac-roman"])
 def test_text_in_an_old_encoding_is_read_in_some_way(encoding: str) -> None:
     text = "".join(map(chr, range(0xC0, 0x460))) * 50
     data = text.encode(encoding, "ignore")
-    assert decoded(data) == data.decode("cp1252", "replace")
+    assert decode(data) == data.decode("cp1252", "replace")
 
 
 @pytest.mark.parametrize("text", ["Zürich, Ελλάδα, 東京, \U0001f600\n" * 200, "\ufffd" * 200])
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_text_with_a_byte_order_mark_is_read(text: str, encoding: str) -> None:
-    assert decoded(text.encode(encoding)) == text
+    assert decode(text.encode(encoding)) == text
 
 
 _NOISE = Random(7).randbytes(40_000).replace(b"\0", b"\xfe")
@@ -223,7 +230,7 @@ _NOISE = Random(7).randbytes(40_000).replace(b"\0", b"\xfe")
 )
 def test_bytes_of_no_known_format_that_are_no_text_are_refused(data: bytes) -> None:
     with pytest.raises(UnreadableFile, match="binary, not text"):
-        decoded(data)
+        decode(data)
 
 
 def test_a_file_that_is_too_large_is_refused_with_the_limit(tmp_path: Path) -> None:
@@ -242,16 +249,16 @@ def test_deep_html_is_refused_and_not_a_crash(tmp_path: Path) -> None:
 
 @given(st.text() | st.binary().map(lambda data: data.decode("utf-8", "surrogateescape")))
 def test_cleaned_text_can_be_stored_anywhere(text: str) -> None:
-    result = clean(text)
+    result = clean_text(text)
     assert "\0" not in result
     assert "\r" not in result
     assert result.encode("utf-8").decode("utf-8") == result
-    assert clean(result) == result
+    assert clean_text(result) == result
 
 
 def test_metadata_is_cleaned_too() -> None:
     raw = RawDocument("u", "text", "two\nlines", "x", metadata={"a\0": ["\ud800", 1]})
-    assert (cleaned(raw).title, cleaned(raw).metadata) == ("two lines", {"a\ufffd": ["?", 1]})
+    assert (clean_document(raw).title, clean_document(raw).metadata) == ("two lines", {"a\ufffd": ["?", 1]})
 
 
 @pytest.mark.parametrize(
@@ -265,20 +272,20 @@ def test_hidden_and_generated_folders_links_and_unknown_kinds_are_passed_over(tm
     for name in ("a.md", "b/c.txt", ".git/x.md", "node_modules/x.md", ".hidden.md", "d.png"):
         written(tmp_path, name, "x")
     (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
-    (root,) = roots([tmp_path], [])
-    listing = find(root)
+    (root,) = resolve_roots([tmp_path], [])
+    listing = find_files(root)
     assert ([file.uri for file in listing.files], listing.skipped) == (["a.md", "b/c.txt"], 1)
 
 
 def test_a_file_that_is_named_is_read_whatever_its_kind(tmp_path: Path) -> None:
-    (root,) = roots([written(tmp_path, "words.xyz", "x")], [])
-    assert [file.uri for file in find(root).files] == ["words.xyz"]
+    (root,) = resolve_roots([written(tmp_path, "words.xyz", "x")], [])
+    assert [file.uri for file in find_files(root).files] == ["words.xyz"]
 
 
 def test_a_path_inside_a_known_source_is_a_part_of_it(tmp_path: Path) -> None:
     written(tmp_path, "guide/a.md", "x")
-    (root,) = roots([tmp_path / "guide"], [str(tmp_path)])
-    assert (root.source, root.below, [file.uri for file in find(root).files]) == (
+    (root,) = resolve_roots([tmp_path / "guide"], [str(tmp_path)])
+    assert (root.source, root.below, [file.uri for file in find_files(root).files]) == (
         str(tmp_path),
         "guide",
         ["guide/a.md"],
@@ -317,20 +324,20 @@ def test_a_records_metadata_states_labels(tmp_path: Path) -> None:
 
 def test_a_document_keeps_its_own_labels_and_gets_the_others() -> None:
     labels = DefaultLabels(doc_tag="d", environment="prod", repository="r")
-    assert labels_of(labelled(RawDocument("a", "text", "", ""), labels)) == ("d", "prod", "r")
+    assert labels_of(apply_labels(RawDocument("a", "text", "", ""), labels)) == ("d", "prod", "r")
     own = RawDocument("a", "text", "", "", environment="dev")
-    assert labels_of(labelled(own, labels)) == ("d", "dev", "r")
-    assert labelled(own, DefaultLabels()) == own
+    assert labels_of(apply_labels(own, labels)) == ("d", "dev", "r")
+    assert apply_labels(own, DefaultLabels()) == own
 
 
 @pytest.mark.parametrize("stated", ["[dev, prod]", "{name: dev}", "{}", "[{name: dev}]", "[[dev]]", ".nan"])
 def test_what_is_no_single_label_is_not_taken_for_none(tmp_path: Path, stated: str) -> None:
     facts = f"doc_tag: {stated}\nenvironment: {stated}\nrepository: {stated}"
     read_ = only(written(tmp_path, "a.md", f"---\n{facts}\n---\nBody"))
-    found = labels_of(labelled(read_, DefaultLabels(doc_tag="dev", environment="dev", repository="dev")))
+    found = labels_of(apply_labels(read_, DefaultLabels(doc_tag="dev", environment="dev", repository="dev")))
     assert "dev" not in found
 
 
 def test_labels_are_text_that_every_store_keeps() -> None:
-    raw = cleaned(RawDocument("a", "text", "", "", environment="d\0", repository="r\ud800"))
+    raw = clean_document(RawDocument("a", "text", "", "", environment="d\0", repository="r\ud800"))
     assert (raw.environment, raw.repository) == ("d\ufffd", "r?")

@@ -13,7 +13,7 @@ from server.commands.eval import app
 from server.errors import WinnowError
 from server.retrieval.evaluation import Retrieved, by_document, measure, percentile, read_collection, recall_of
 
-CARRIER = weights.installed_carrier()
+CARRIER = weights.find_installed_carrier()
 METRICS = {"ndcg@10", "recall@10", "recall@100", "mrr@10", "all_gold@10"}
 
 

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from server.backends.files.store_folder import named, prepared
+from server.backends.files.store_folder import map_os_errors, prepare_store
 from server.errors import WinnowError
 
 HOLDER, WRITER, ENGINE, STARTER = "holder", "writer", "engine", "starter"
@@ -47,8 +47,8 @@ class StoreLock:
     """
 
     def __init__(self, store: Path, kind: str) -> None:
-        prepared(store)
-        with named(store):
+        prepare_store(store)
+        with map_os_errors(store):
             opened = os.open(store / kind, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._file = os.fdopen(opened, "r+", encoding="utf-8")
         if not _take_soon(self._file):
@@ -62,10 +62,10 @@ class StoreLock:
                 retry_after_s=_RETRY_SECONDS,
                 details={"pid": held_by.pid, "command": held_by.command},
             )
-        with named(store):
-            self.sign()
+        with map_os_errors(store):
+            self.write_owner()
 
-    def sign(self) -> None:
+    def write_owner(self) -> None:
         """Name this process as the one that has it; a fork has it together with its parent."""
         told = json.dumps(asdict(_this_process())).encode()
         # In one write, over all that was there: nobody reads half of it.
@@ -76,13 +76,13 @@ class StoreLock:
         self._file.close()
 
 
-def holder(store: Path, kind: str = HOLDER) -> Holder | None:
+def find_holder(store: Path, kind: str = HOLDER) -> Holder | None:
     """The process that has the lock of this kind on ``store``, or None. Changes nothing.
 
     Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the folder cannot be used.
     """
     try:
-        with named(store):
+        with map_os_errors(store):
             file = (store / kind).open("r+", encoding="utf-8")
     except WinnowError as error:
         if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):

@@ -6,8 +6,8 @@ are::
     an ingest begins to write     the seal is broken (taken away), and that is on the disk before the first change
     it is done                    all is flushed, then the files are sealed anew
     somebody opens the files      every size is compared at once, for a map of a file that is too short kills its
-                                  reader; digests of the smallest files, up to ``AT_ONCE``, too; the rest follows
-                                  while searches go on
+                                  reader; digests of the smallest files too, up to ``IMMEDIATE_BYTES``; the rest
+                                  follows while searches go on
     the engine of the vectors     repeats on opening what its log holds, which changes files: while it does, the
                                   seal is laid aside, and then it says what is there now
     winnow doctor                 compares everything
@@ -33,7 +33,7 @@ from server.errors import WinnowError
 from server.runtime.logs import log
 
 NAME = "seal.json"
-AT_ONCE = 64 << 20
+IMMEDIATE_BYTES = 64 << 20
 # Commands are over by then, and what a server is asked first is not slower.
 _LATER_SECONDS = 2.0
 _BLOCK = 1 << 16
@@ -64,7 +64,7 @@ def write(folder: Path, files: Iterable[Path]) -> None:
 
 
 @contextmanager
-def laid_aside(folder: Path, files: Callable[[], Iterable[Path]]) -> Iterator[None]:
+def keep_sealed(folder: Path, files: Callable[[], Iterable[Path]]) -> Iterator[None]:
     """Around what may change sealed files although nothing is written to the index; ``files`` are all afterwards.
 
     What was not touched keeps what was noted of it. Killed meanwhile, the folder has no seal.
@@ -126,7 +126,7 @@ def is_sealed(folder: Path) -> bool:
     return (folder / NAME).exists()
 
 
-def flaws(folder: Path, names: Collection[str] = ()) -> list[SealFlaw]:
+def find_flaws(folder: Path, names: Collection[str] = ()) -> list[SealFlaw]:
     """Everything that is not as it was written; of these files only, where any are named."""
     seal = _read(folder)
     if seal is None:
@@ -142,7 +142,7 @@ class SealCheck:
     """Compares files with their seal: at once what must be right for them to be opened, the rest after ``start``.
 
     ``names``: these files only. ``damage`` makes the error of a file that is not as it was written. The
-    constructor raises it, and so does ``hold`` once it is known.
+    constructor raises it, and so does ``raise_damage`` once it is known.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class SealCheck:
         self._found = next(_wrong_sizes(folder, noted), None) or next(_wrong_digests(folder, now), None)
         if self._found and _read(folder) != seal:  # a writer came meanwhile
             self._found = None
-        self.hold()
+        self.raise_damage()
         self._later = tuple(later)
 
     def start(self) -> None:
@@ -167,7 +167,7 @@ class SealCheck:
         if later:
             threading.Thread(target=self._go_on, args=(seal, later), name="winnow-seal", daemon=True).start()
 
-    def hold(self) -> None:
+    def raise_damage(self) -> None:
         """Raise what was found."""
         if self._found is not None:
             raise self._damage(self._folder / self._found.file, self._found.why)
@@ -193,7 +193,7 @@ def _divided(folder: Path, noted: Mapping[str, _Noted]) -> tuple[dict[str, _Note
     now, later, total = dict[str, _Noted](), dict[str, _Noted](), 0
     for name in sorted(noted, key=sizes.__getitem__):
         total += sizes[name]
-        (now if total <= AT_ONCE else later)[name] = noted[name]
+        (now if total <= IMMEDIATE_BYTES else later)[name] = noted[name]
     return now, later
 
 

@@ -1,7 +1,7 @@
-"""Whether a folder can be a store, and what it means where the system refuses it: the path, and what to do.
+"""Checks of a store's folder, and error messages that name the path in the way and what to do.
 
-``prepared`` is what every way into a store goes through that may make one (``lock``, ``opening``); ``existing`` is
-for commands that only read, so that a mistyped path is an error and not an empty index.
+``prepare_store`` may create a folder and is called before every use that may do so (``lock``, ``opening``).
+``require_index`` is for commands that only read, so that a mistyped path is an error and not an empty index.
 """
 
 from __future__ import annotations
@@ -19,54 +19,60 @@ from server.backends.files.private_folder import make_private
 from server.errors import WinnowError
 
 CATALOGUE = "catalogue.sqlite3"
-# What a store consists of beside its vectors.
+# The files of a store beside its vectors.
 FILES = (CATALOGUE, "graph.sqlite3", "ledger.sqlite3")
 _OTHER_FILES = ("holder", "writer", "engine", "starter", "engine.log")
 _FOLDERS = ("run", "vectors")
 _MIB = 1 << 20
 
 _OTHER_STORE = "or choose another folder: --store DIR, or WINNOW_STORE"
-_YOURS = f"give it to the user who runs winnow (chown, chmod u+rwX), {_OTHER_STORE}"
-_ROOM = "make room there, then do the same again"
-# What the system says -> what that means for a store, and what to do.
+_OWNER = f"give it to the user who runs winnow (chown, chmod u+rwX), {_OTHER_STORE}"
+_ROOM = "free some space there, then run the same command again"
+# Error number -> what is wrong with the path, and what to do.
 _MEANINGS: Mapping[int, tuple[str, str]] = MappingProxyType(
     {
-        errno.EACCES: ("may not be read and written by this user", _YOURS),
-        errno.EPERM: ("may not be read and written by this user", _YOURS),
-        errno.EROFS: ("is on a disk that may only be read", f"mount it for writing, {_OTHER_STORE}"),
+        errno.EACCES: ("may not be read and written by this user", _OWNER),
+        errno.EPERM: ("may not be read and written by this user", _OWNER),
+        errno.EROFS: ("is on a read-only disk", f"mount it for writing, {_OTHER_STORE}"),
         errno.ENOSPC: ("is on a disk that is full", _ROOM),
-        errno.EDQUOT: ("is on a disk where this user's share is used up", _ROOM),
-        errno.ENOENT: ("cannot be made there", f"make the folder above it, {_OTHER_STORE}"),
+        errno.EDQUOT: ("is on a disk where this user's quota is used up", _ROOM),
+        errno.ENOENT: ("cannot be created there", f"create its parent folder, {_OTHER_STORE}"),
         errno.ENOTDIR: ("is a file where a folder is wanted", f"move it away, {_OTHER_STORE}"),
         errno.EEXIST: ("is a file where a folder is wanted", f"move it away, {_OTHER_STORE}"),
         errno.EISDIR: ("is a folder where a file is wanted", f"move it away, {_OTHER_STORE}"),
         errno.ENAMETOOLONG: ("has a name that is too long", "choose another folder: --store DIR, or WINNOW_STORE"),
         errno.ELOOP: ("is a link that leads back to itself", f"remove the link, {_OTHER_STORE}"),
-        errno.EMFILE: ("cannot be opened beside so many files", "raise the limit of open files (ulimit -n)"),
-        errno.ENFILE: ("cannot be opened beside so many files", "raise the system's limit of open files"),
-        errno.EIO: ("cannot be read or written by its disk", f"look after the disk, {_OTHER_STORE}"),
+        errno.EMFILE: (
+            "cannot be opened: this process has too many open files",
+            "raise the limit of open files (ulimit -n)",
+        ),
+        errno.ENFILE: (
+            "cannot be opened: the system has too many open files",
+            "raise the system's limit of open files",
+        ),
+        errno.EIO: ("cannot be read or written: its disk fails", f"check the disk, {_OTHER_STORE}"),
     }
 )
 
 
-def prepared(store: Path) -> None:
-    """Return where the folder is there and can hold an index; one that is missing is made, for this user alone.
+def prepare_store(store: Path) -> None:
+    """Check that the folder can hold an index; create it, private to this user, where it is missing.
 
-    Raises ``WinnowError("INDEX_UNAVAILABLE")`` with the path that stands in the way and what to do.
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` with the path in the way and what to do.
     """
-    with named(store):
+    with map_os_errors(store):
         make_private(store)
-        check(store)
+        check_access(store)
 
 
-def existing(store: Path) -> None:
-    """Return where the folder holds an index. Makes nothing.
+def require_index(store: Path) -> None:
+    """Check that the folder holds an index. Creates nothing.
 
-    Raises ``WinnowError("NOT_FOUND")`` where it does not, and "INDEX_UNAVAILABLE" as ``prepared`` does.
+    Raises ``WinnowError("NOT_FOUND")`` where it holds none, and "INDEX_UNAVAILABLE" as ``prepare_store`` does.
     """
-    with named(store):
+    with map_os_errors(store):
         if store.exists():
-            check(store)
+            check_access(store)
         if not (store / CATALOGUE).exists():
             raise WinnowError(
                 "NOT_FOUND",
@@ -74,16 +80,16 @@ def existing(store: Path) -> None:
             )
 
 
-def tried(store: Path) -> Path:
-    """Find out whether the folder can hold an index, and leave all as it is: the folder, or the nearest above it.
+def probe_store(store: Path) -> Path:
+    """Check that the folder can hold an index, without changing it; returns it or its nearest existing parent.
 
-    Raises ``WinnowError`` as ``prepared`` does.
+    Raises ``WinnowError`` as ``prepare_store`` does.
     """
     missing = [path for path in (store, *store.parents) if not os.path.lexists(path)]
     nearest = missing[-1].parent if missing else store
-    with named(store):
+    with map_os_errors(store):
         if not missing:
-            check(store)
+            check_access(store)
         try:
             with tempfile.TemporaryDirectory(dir=nearest, prefix=".trying-"):
                 return nearest
@@ -91,8 +97,8 @@ def tried(store: Path) -> Path:
             raise _os_error(error.errno or 0, missing[-1] if missing else store) from error
 
 
-def check(store: Path) -> None:
-    """Raise the ``OSError`` that opening the store would, with the path; nothing is changed."""
+def check_access(store: Path) -> None:
+    """Raise the ``OSError`` that opening the store would raise, with the path. Changes nothing."""
     _check(store, is_folder=True)
     for names, is_folder in ((FILES + _OTHER_FILES, False), (_FOLDERS, True)):
         for name in names:
@@ -101,30 +107,30 @@ def check(store: Path) -> None:
 
 
 @contextmanager
-def named(store: Path) -> Iterator[None]:
-    """Around what is done in a store's folder: where the system refuses, the error says what and what to do."""
+def map_os_errors(store: Path) -> Iterator[None]:
+    """Around work in a store's folder: an ``OSError`` becomes the ``WinnowError`` of ``folder_error``."""
     try:
         yield
     except OSError as error:
-        raise refused(store, error) from error
+        raise folder_error(store, error) from error
 
 
-def refused(store: Path, error: OSError) -> WinnowError:
-    """What the system's refusal means for this store."""
+def folder_error(store: Path, error: OSError) -> WinnowError:
+    """The error for an ``OSError`` in a store's folder: the path, what is wrong with it and what to do."""
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else store
     above = (*reversed(path.parents), path)
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
-        path = next((one for one in above if one.is_file()), path)
+        path = next((part for part in above if part.is_file()), path)
     elif error.errno == errno.EACCES:
-        path = next((one for one in above[:-1] if not os.access(one, os.X_OK)), path)
-    usual = f"cannot be used ({error.strerror or type(error).__name__})", f"see that it can, {_OTHER_STORE}"
+        path = next((part for part in above[:-1] if not os.access(part, os.X_OK)), path)
+    usual = f"cannot be used ({error.strerror or type(error).__name__})", f"make it usable, {_OTHER_STORE}"
     why, advice = _MEANINGS.get(error.errno or 0, usual)
     room = f" ({free_mb(store)} MB are free)" if advice == _ROOM else ""
     return WinnowError("INDEX_UNAVAILABLE", f"the store {store} cannot be used: {path} {why}{room}; {advice}")
 
 
 def free_mb(folder: Path) -> str:
-    """What is left on the disk of a folder, for people."""
+    """Free space on a folder's disk in MB, formatted for messages."""
     try:
         return f"{shutil.disk_usage(folder).free // _MIB:,}"
     except OSError:

@@ -19,9 +19,9 @@ CREATING, CONVERTING = "creating", "converting"
 
 
 @contextmanager
-def workshop(parent: Path, kind: str) -> Iterator[Path]:
+def temporary_folder(parent: Path, kind: str) -> Iterator[Path]:
     """An empty folder beside the place of what is made in it; what other processes left of this kind goes."""
-    sweep(parent, kind)
+    remove_abandoned(parent, kind)
     folder, lock = _made(parent, kind)
     try:
         yield folder
@@ -30,7 +30,7 @@ def workshop(parent: Path, kind: str) -> Iterator[Path]:
         os.close(lock)
 
 
-def sweep(parent: Path, kind: str) -> None:
+def remove_abandoned(parent: Path, kind: str) -> None:
     """Remove the folders of this kind that belong to this user and to no process any more."""
     for folder in parent.glob(f".{kind}-*"):
         with suppress(OSError):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from server.backends.sqlite import Database, unknown_layout
+from server.backends.sqlite import Database, Layout
 from server.graph import page_rank, path_search, traversal
 from server.graph.base import (
     PAGE_SIZE,
@@ -63,6 +63,7 @@ CREATE TABLE graphs (
 CREATE UNIQUE INDEX graphs_by_document ON graphs (project, document_id);
 CREATE TABLE derived (project TEXT PRIMARY KEY, edges BLOB NOT NULL, evidence BLOB NOT NULL);
 """
+_LAYOUT = Layout(SCHEMA_VERSION, _SCHEMA)
 _GENERATION = "SELECT generation FROM projects WHERE name = ?"
 _PARTS = (
     "SELECT document_id, nodes, names, titles, edges, evidence FROM graphs WHERE project = ?"
@@ -82,7 +83,7 @@ class SqliteGraph:
         self.waits = WaitCounter()
         self._graphs: OrderedDict[tuple[str, Scope], tuple[int, Graph]] = OrderedDict()
         self._wholes: dict[str, tuple[int, MergedGraph]] = {}
-        self._database = Database(path, _prepare)
+        self._database = Database(path, _LAYOUT.prepare)
 
     def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
         """See ``GraphStore.apply``."""
@@ -90,15 +91,15 @@ class SqliteGraph:
             validate_graph(graph)
         rows = [_row(project, build_part(graph)) for graph in replaced]
         gone = [(project, id) for id in (*deleted, *(graph.document_id for graph in replaced))]
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             connection.executemany("DELETE FROM graphs WHERE project = ? AND document_id = ?", gone)
             connection.executemany("INSERT INTO graphs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             _grow(connection, project)
 
     def derive(self, project: str) -> None:
         """See ``GraphStore.derive``."""
-        with self._database.writing() as connection:
-            with self._database.parsing():
+        with self._database.transaction() as connection:
+            with self._database.decoding():
                 all = _read(connection, project)
             edges, evidence = derive_edges(*read_mentions(all))
             connection.execute(
@@ -215,8 +216,8 @@ class SqliteGraph:
 
     def export(self, project: str) -> Iterator[DocumentGraph]:
         """See ``GraphStore.export``."""
-        with self._database.parsing():
-            for row in self._database.each(_PARTS, project):
+        with self._database.decoding():
+            for row in self._database.iterate_rows(_PARTS, project):
                 yield document_graph(_part(row))
 
     def close(self) -> None:
@@ -250,24 +251,11 @@ class SqliteGraph:
 
     def _whole(self, project: str) -> tuple[int, MergedGraph]:
         known = self._wholes.get(project)
-        with self._database.reading() as connection, self._database.parsing():
+        with self._database.snapshot() as connection, self._database.decoding():
             generation = _generation(connection, project)
             if known is None or known[0] != generation:
                 known = self._wholes[project] = generation, _read(connection, project)
         return known
-
-
-def _prepare(database: Database) -> None:
-    if database.version() < SCHEMA_VERSION:
-        with database.writing() as connection:
-            # Another process may have been first while this one waited, so the version is read again.
-            if database.version() == 0:
-                # executescript would commit the transaction around it
-                for statement in _SCHEMA.split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    if (version := database.version()) != SCHEMA_VERSION:
-        raise unknown_layout(database.path, version, SCHEMA_VERSION)
 
 
 def _generation(connection: sqlite3.Connection, project: str) -> int:

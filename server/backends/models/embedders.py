@@ -112,14 +112,14 @@ def load_model(models: Path) -> Embedder:
     from server.backends.models import minilm
 
     if not minilm.is_converted(models):
-        carrier = weights.installed_carrier()
+        carrier = weights.find_installed_carrier()
         if carrier is None:
             raise WinnowError("MODEL_UNAVAILABLE", _MISSING)
         minilm.convert(carrier, models)
     return minilm.MiniLM(minilm.model_folder(models))
 
 
-def install_model(settings: Settings, say: weights.Say) -> None:
+def install_model(settings: Settings, say: weights.Report) -> None:
     """Make the model of these settings ready to load; the default and fastembed's may be downloaded.
 
     ``say`` is told each step. Raises ``WinnowError("MODEL_UNAVAILABLE")`` where there is no way to the weights.
@@ -136,18 +136,18 @@ def install_model(settings: Settings, say: weights.Say) -> None:
         say(f"nothing to install for {settings.embedder}")
 
 
-def _install_minilm(models: Path, say: weights.Say) -> None:
+def _install_minilm(models: Path, say: weights.Report) -> None:
     from server.backends.models import minilm
 
     if minilm.is_converted(models):
         say(f"already there: {minilm.model_folder(models)}")
         return
-    carrier = weights.installed_carrier()
+    carrier = weights.find_installed_carrier()
     if carrier is not None:
         say(f"using the installed package {weights.CARRIER}: {carrier}")
         minilm.convert(carrier, models)
     else:
-        with weights.downloaded(say) as folder:
+        with weights.download_weights(say) as folder:
             minilm.convert(folder, models)
     say(f"converted to int8: {minilm.model_folder(models)}")
 

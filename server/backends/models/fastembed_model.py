@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from server.backends.base import Vector
-from server.backends.models.onnx_folder import languages_of, unit
-from server.backends.models.scheduler import EmbeddingScheduler
+from server.backends.models.embedding_scheduler import EmbeddingScheduler
+from server.backends.models.onnx_folder import languages_of, normalise
 from server.errors import WinnowError
 
 _ABSENT = "fastembed is not installed; run: pip install fastembed"
@@ -57,7 +57,7 @@ class FastembedModel:
         return self._turns.rows(texts) if texts else np.empty((0, self._dimension), dtype=np.float32)
 
     def _embed_one(self, text: str) -> Vector:
-        return unit(next(iter(self._model.embed([text]))))
+        return normalise(next(iter(self._model.embed([text]))))
 
 
 def download(name: str, models: Path) -> None:

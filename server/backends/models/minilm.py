@@ -21,9 +21,9 @@ import onnxruntime  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
 from server.backends.base import ENGLISH, Vector
-from server.backends.files.temporary_folders import CONVERTING, workshop
+from server.backends.files.temporary_folders import CONVERTING, temporary_folder
 from server.backends.models import weights
-from server.backends.models.scheduler import EmbeddingScheduler
+from server.backends.models.embedding_scheduler import EmbeddingScheduler
 
 # What the model was trained on: text beyond it does not reach the vector, so chunks are cut below it.
 WINDOW = 256
@@ -102,7 +102,7 @@ def convert(source: Path, models: Path) -> None:
 
     weights.check(source)
     models.mkdir(parents=True, exist_ok=True)
-    with workshop(models, CONVERTING) as elsewhere:
+    with temporary_folder(models, CONVERTING) as elsewhere:
         made = elsewhere / "model"
         made.mkdir()
         shutil.copyfile(source / weights.TOKENIZER, made / weights.TOKENIZER)

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from server.backends.base import ENGLISH, Vector
-from server.backends.models.identity import GRAPHS, digest
-from server.backends.models.scheduler import EmbeddingScheduler
+from server.backends.models.embedding_scheduler import EmbeddingScheduler
+from server.backends.models.model_identity import GRAPHS, digest
 from server.errors import WinnowError
 
 _WINDOW = 512
@@ -82,7 +82,7 @@ class OnnxFolder:
     def _embed_one(self, text: Encoding) -> Vector:
         known = {"input_ids": text.ids, "attention_mask": text.attention_mask, "token_type_ids": text.type_ids}
         fed = {name: np.array([known[name]], dtype=np.int64) for name in self._inputs}
-        return unit(self._pooled(self._session.run(None, fed)[0][0]))
+        return normalise(self._pooled(self._session.run(None, fed)[0][0]))
 
     def _pooled(self, output: NDArray[Any]) -> NDArray[Any]:
         """The vector of a text: the graph's own, or that of its first token, or the mean of all."""
@@ -108,7 +108,7 @@ def languages_of(name: str) -> frozenset[str] | None:
     return ENGLISH if _ENGLISH_NAME.search(name) else None
 
 
-def unit(vector: NDArray[Any]) -> Vector:
+def normalise(vector: NDArray[Any]) -> Vector:
     """The vector at length 1; zeros stay zeros."""
     vector = np.asarray(vector, dtype=np.float32)
     length = float(np.linalg.norm(vector))

@@ -14,8 +14,8 @@ import httpx
 import numpy as np
 
 from server.backends.base import Vector
+from server.backends.models.embedding_scheduler import FEW
 from server.backends.models.onnx_folder import languages_of
-from server.backends.models.scheduler import FEW
 from server.configuration.addresses import Address
 from server.errors import WinnowError
 from server.runtime.deadlines import Deadline, current

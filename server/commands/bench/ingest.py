@@ -110,7 +110,7 @@ def _jobs(settings: Settings, scratch: Path, texts: list[str]) -> Iterator[tuple
     from server.backends.models import minilm, weights
     from server.bench.stores import job_of
 
-    folder, carrier = minilm.model_folder(settings.models), weights.installed_carrier()
+    folder, carrier = minilm.model_folder(settings.models), weights.find_installed_carrier()
     graphs = {"int8": folder / "model.onnx"}
     if carrier:
         graphs["float32"] = scratch / "float32.onnx"
@@ -137,7 +137,7 @@ def _place(settings: Settings, store: Path) -> Iterator[Place]:
 def _documents(folder: Path | None) -> Iterator[RawDocument]:
     from server.demo.stdlib import corpus
     from server.ingest.documents import RawDocument
-    from server.ingest.files import find, roots
+    from server.ingest.file_discovery import find_files, resolve_roots
     from server.ingest.readers import ReadFlaw, read
 
     if folder is None:
@@ -146,8 +146,8 @@ def _documents(folder: Path | None) -> Iterator[RawDocument]:
         return
     if not folder.exists():
         raise WinnowError("INVALID_REQUEST", f"{folder} does not exist")
-    for root in roots([folder], []):
-        for file in find(root).files:
+    for root in resolve_roots([folder], []):
+        for file in find_files(root).files:
             yield from (each for each in read(file.path, file.uri) if not isinstance(each, ReadFlaw))
 
 

@@ -157,13 +157,13 @@ def rebuild(store: Store = None, project: Project = None, as_json: Json = False)
     """Draw the graph of every document again, from the catalogue; no file is read, nothing is embedded."""
     with errors_shown(as_json=as_json), _opened(store, project) as opened:
         from server.commands.ingest import graph_lines
-        from server.ingest.graph import GraphRun
-        from server.ingest.target import graphing_of
+        from server.ingest.graph_update import GraphUpdate
+        from server.ingest.target import graph_target_of
 
-        run = GraphRun(opened.project, opened.catalogue, graphing_of(opened.settings, opened.graph))
+        run = GraphUpdate(opened.project, opened.catalogue, graph_target_of(opened.settings, opened.graph))
         with opened.catalogue.only_writer():
             run.forget()
-            report = run.bring_up()
+            report = run.update()
         if report is None:
             raise WinnowError("INVALID_PROJECT", f"project {opened.project!r} has no documents to draw")
     if as_json:
@@ -176,12 +176,12 @@ def rebuild(store: Store = None, project: Project = None, as_json: Json = False)
 def _opened(store: str | None, project: str | None, *, is_new: bool = False) -> Iterator[_Opened]:
     """The graph, beside a server that may be running; ``is_new``: there need not be anything yet."""
     from server.backends.catalogue import Catalogue
-    from server.backends.files.store_folder import existing
+    from server.backends.files.store_folder import require_index
     from server.opening import catalogue_path, open_graph
 
     settings = load_settings(store=store, project=project)
     if not is_new:
-        existing(settings.store)
+        require_index(settings.store)
     graph = open_graph(settings)
     if graph is None:
         raise WinnowError("GRAPH_UNAVAILABLE", "the graph is switched off (setting graph); set it to auto")

@@ -32,9 +32,9 @@ async def _answer(
     settings: Settings, operation: str, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     from server.app import knowledge
-    from server.backends.files.store_folder import existing
+    from server.backends.files.store_folder import require_index
 
-    existing(settings.store)
+    require_index(settings.store)
     kb = knowledge(settings, wait_for_model=True)
     try:
         await kb.open()

@@ -25,7 +25,7 @@ from typing import Any
 
 from server.ingest.documents import RawDocument, UnreadableFile
 from server.ingest.parsing import frames
-from server.ingest.readers import Read, parse
+from server.ingest.readers import ReaderOutput, parse
 from server.models import DocumentType
 
 # Processor seconds for a document, and for each MiB of it: several times what the slowest of real ones take.
@@ -77,7 +77,7 @@ class ParserProcess:
             self.close()
             raise
 
-    def parse(self, kind: DocumentType, text: str, uri: str) -> Read:
+    def parse(self, kind: DocumentType, text: str, uri: str) -> ReaderOutput:
         """The documents in a text of this kind. Raises ``UnreadableFile``."""
         if kind not in _APART:
             yield from parse(kind, text, uri)

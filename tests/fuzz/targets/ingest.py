@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument, UnreadableFile, cleaned
+from server.ingest.documents import RawDocument, UnreadableFile, clean_document
 from server.ingest.parsing.parser import ParserProcess
 from server.ingest.readers import ReadFlaw, read
 from server.models import Document
@@ -40,8 +40,8 @@ def _hold(found: RawDocument | ReadFlaw) -> None:
         assert found.name
         assert found.reason
         return
-    raw = cleaned(found)
-    assert cleaned(raw) == raw
+    raw = clean_document(found)
+    assert clean_document(raw) == raw
     facts = (raw.title, raw.vendor, raw.doc_tag, raw.environment, raw.repository, raw.created, *raw.tags)
     assert all(fact.isprintable() and fact == fact.strip() for fact in facts), facts
     assert len(raw.title) <= stated_facts.TITLE_CHARS

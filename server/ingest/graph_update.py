@@ -41,7 +41,7 @@ _FAST = 1
 
 
 class FactStore(Protocol):
-    """Where the ledger is kept: a stamp and facts for each document. See ``server.backends.graphs.ledger``."""
+    """A stamp and facts for each document, on disk. See ``server.backends.graphs.document_facts``."""
 
     def stamps(self, project: str) -> dict[str, str]: ...
 
@@ -54,10 +54,10 @@ class FactStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GraphTarget:
-    """Where graphs go, the book beside them, the user's own names and a digest of the file that has them."""
+    """Where graphs are written, the facts stored beside them, the user's own names and a digest of their file."""
 
     store: GraphStore
-    book: FactStore
+    facts: FactStore
     gazetteer: Gazetteer = NO_GAZETTEER
     digest: str = ""
 
@@ -79,7 +79,7 @@ class GraphReport:
 
 
 @dataclass(slots=True)
-class GraphRun:
+class GraphUpdate:
     """One ingest's way with the graph of one project."""
 
     project: str
@@ -98,29 +98,29 @@ class GraphRun:
                 self._kept[document.id] = self._stamp(document.content_hash), mined
 
     def forget(self) -> None:
-        """Have ``bring_up`` draw every document again."""
-        self.graphing.book.apply(self.project, {}, list(self.graphing.book.stamps(self.project)))
+        """Have ``update`` draw every document again."""
+        self.graphing.facts.apply(self.project, {}, list(self.graphing.facts.stamps(self.project)))
 
-    def bring_up(self) -> GraphReport | None:
+    def update(self) -> GraphReport | None:
         """Make the graph agree with the catalogue; None where it did already. Raises what the store raises."""
         began = time.monotonic()
-        store, book = self.graphing.store, self.graphing.book
-        now = {one.id: self._stamp(one.content_hash) for one in self.catalogue.known(self.project)}
-        before, held = book.stamps(self.project), store.documents(self.project)
+        store, fact_store = self.graphing.store, self.graphing.facts
+        now = {one.id: self._stamp(one.content_hash) for one in self.catalogue.indexed_documents(self.project)}
+        before, held = fact_store.stamps(self.project), store.documents(self.project)
         changed = [id for id, stamp in now.items() if before.get(id) != stamp]
         gone = sorted((before.keys() | held) - now.keys())
         missing = now.keys() - held
         if not (changed or gone or missing):
             return None
         reader = _Reader(self.project, self.catalogue, self.graphing.gazetteer, now, self._kept)
-        ledger = _entered_before(book.facts(self.project))
+        ledger = _entered_before(fact_store.facts(self.project))
         if ledger is None:
             self.forget()
-            return self.bring_up()
+            return self.update()
         concerned = set(missing).union(changed, _entered(ledger, gone, changed, reader))
         self._draw(sorted(concerned), gone, ledger, reader)
         written = {id: (now[id], _encoded(ledger.facts[id])) for id in changed}
-        book.apply(self.project, written, gone)
+        fact_store.apply(self.project, written, gone)
         counts = store.counts(self.project)
         return GraphReport(
             len(concerned),

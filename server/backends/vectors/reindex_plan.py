@@ -20,8 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from server.backends.catalogue import Binding, Catalogue
-from server.backends.files.temporary_folders import CREATING
-from server.backends.files.temporary_folders import sweep as sweep_workshops
+from server.backends.files.temporary_folders import CREATING, remove_abandoned
 
 _FILE = "reindexing.json"
 
@@ -36,12 +35,12 @@ class _Plan:
     generations: dict[str, int]
 
 
-def vectors_of(dimension: int) -> str:
+def folder_name(dimension: int) -> str:
     """The folder for the first vectors of another dimension than the default's."""
     return f"vectors-{dimension}"
 
 
-def successor(store: Path, catalogue: Catalogue, fingerprint: str, dimension: int) -> Binding:
+def plan_reindex(store: Path, catalogue: Catalogue, fingerprint: str, dimension: int) -> Binding:
     """Where to make all vectors of the catalogue anew: where an interrupted run began to, or somewhere empty.
 
     The caller is the catalogue's only writer.
@@ -56,13 +55,13 @@ def successor(store: Path, catalogue: Catalogue, fingerprint: str, dimension: in
     return Binding(plan.vectors, plan.dimension)
 
 
-def succeed(store: Path, catalogue: Catalogue, binding: Binding, fingerprint: str) -> None:
+def finish_reindex(store: Path, catalogue: Catalogue, binding: Binding, fingerprint: str) -> None:
     """Let these vectors take the place of those that counted so far."""
     catalogue.rebind(binding, fingerprint)
     (store / _FILE).unlink()
 
 
-def sweep(store: Path, catalogue: Catalogue) -> None:
+def remove_leftovers(store: Path, catalogue: Catalogue) -> None:
     """Remove what is left over. The caller holds the store, so that nobody else has it open."""
     # In this order: a folder is written down before it is made, and counts before it is no longer written down.
     folders = [path for path in store.glob("vectors*") if path.is_dir()]
@@ -71,7 +70,7 @@ def sweep(store: Path, catalogue: Catalogue) -> None:
     for path in folders:
         if path.name not in kept:
             shutil.rmtree(path, ignore_errors=True)
-    sweep_workshops(store, CREATING)
+    remove_abandoned(store, CREATING)
 
 
 def _begun(store: Path) -> _Plan | None:

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.files.temporary_folders import CREATING, sweep, workshop
+from server.backends.files.temporary_folders import CREATING, remove_abandoned, temporary_folder
 from server.opening import open_backends
 from server.settings import load_settings
 
 DIES = """
 import os, sys
 from pathlib import Path
-from server.backends.files.temporary_folders import workshop
-with workshop(Path(sys.argv[1]), "creating") as folder:
+from server.backends.files.temporary_folders import temporary_folder
+with temporary_folder(Path(sys.argv[1]), "creating") as folder:
     (folder / "half").write_text("half of it")
     os._exit(1)
 """
@@ -37,8 +37,8 @@ def test_what_a_dead_process_left_is_swept_when_the_store_is_opened(tmp_path: Pa
 
 
 def test_what_is_being_made_stays_and_goes_in_the_end(tmp_path: Path) -> None:
-    with workshop(tmp_path, CREATING) as mine, workshop(tmp_path, CREATING) as yours:
-        sweep(tmp_path, CREATING)
+    with temporary_folder(tmp_path, CREATING) as mine, temporary_folder(tmp_path, CREATING) as yours:
+        remove_abandoned(tmp_path, CREATING)
         assert (mine.is_dir(), yours.is_dir(), mine != yours) == (True, True, True)
         (mine / "made").mkdir()
         (mine / "made").rename(tmp_path / "made")
@@ -51,7 +51,7 @@ def test_what_only_looks_like_a_folder_of_ours_stays(tmp_path: Path) -> None:
     (tmp_path / ".creating-link").symlink_to(tmp_path / "elsewhere")
     (tmp_path / ".creating-file").touch()
     (tmp_path / ".converting-other").mkdir()
-    sweep(tmp_path, CREATING)
+    remove_abandoned(tmp_path, CREATING)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         ".converting-other",
         ".creating-file",
@@ -65,5 +65,5 @@ def test_what_only_looks_like_a_folder_of_ours_stays(tmp_path: Path) -> None:
 def test_a_folder_of_another_user_stays(tmp_path: Path) -> None:
     left = _left_by_the_dead(tmp_path)
     os.chown(left, 65_534, 65_534)
-    sweep(tmp_path, CREATING)
+    remove_abandoned(tmp_path, CREATING)
     assert left.is_dir()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from server.errors import WinnowError
-from server.ingest.bounded_files import what_it_is
+from server.ingest.bounded_files import describe_type
 from server.ingest.readers import is_known
 
 # What tools keep in a project's folder and nobody wrote; whatever begins with a dot is passed over as well.
@@ -62,13 +62,13 @@ class Listing:
         return any(name == hidden or name.startswith(f"{hidden}/") for hidden, _ in self.unreadable)
 
 
-def roots(paths: Sequence[Path], sources: Sequence[str]) -> list[Root]:
+def resolve_roots(paths: Sequence[Path], sources: Sequence[str]) -> list[Root]:
     """Which part of which source each path is: of one of the known ``sources``, or a new source.
 
     Raises ``WinnowError("INVALID_REQUEST")`` for a path that does not exist.
     """
     found: dict[Root, None] = {}
-    check(paths)
+    check_paths(paths)
     for path in paths:
         whole = path.resolve()
         outer = next((source for source in sources if whole.is_relative_to(source)), str(whole))
@@ -77,7 +77,7 @@ def roots(paths: Sequence[Path], sources: Sequence[str]) -> list[Root]:
     return list(found)
 
 
-def check(paths: Iterable[Path]) -> None:
+def check_paths(paths: Iterable[Path]) -> None:
     """Raise ``WinnowError("INVALID_REQUEST")`` for a path that does not exist, or whose name no store can keep."""
     for path in paths:
         if not path.exists():
@@ -104,7 +104,7 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\x{code:02x}"
 
 
-def find(root: Root) -> Listing:
+def find_files(root: Root) -> Listing:
     """The files of a root, by name."""
     listing = Listing()
     if not root.path.is_dir():
@@ -156,6 +156,6 @@ def _add(listing: Listing, path: Path, uri: str) -> None:
         listing.unreadable.append((uri, error.strerror or "unreadable"))
         return
     if not stat.S_ISREG(facts.st_mode):
-        listing.unreadable.append((uri, what_it_is(facts.st_mode)))
+        listing.unreadable.append((uri, describe_type(facts.st_mode)))
         return
     listing.files.append(File(path, uri, facts.st_size, facts.st_mtime_ns))

@@ -18,7 +18,7 @@ from server.backends import sqlite
 from server.backends.base import CatalogueChanges, CatalogueEntry
 from server.backends.catalogue import Binding, Catalogue
 from server.backends.files import seal
-from server.backends.graphs.ledger import LedgerFile
+from server.backends.graphs.document_facts import SqliteFactStore
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.errors import WinnowError
 from server.graph.records import DocumentGraph, Node
@@ -53,7 +53,7 @@ def _within(catalogue: Catalogue) -> None:
 # How each public method is called; a method without a row here fails the first test.
 CATALOGUE: Mapping[str, Call] = {
     "apply": lambda one: one.apply(CatalogueChanges(P, "/docs", [_entry()], (), {URI: "1"})),
-    "begin": lambda one: one.begin(P),
+    "begin_write": lambda one: one.begin_write(P),
     "bind": lambda one: one.bind(Binding("vectors", 384)),
     "binding": lambda one: one.binding,
     "chunk_count": lambda one: one.chunk_count(),
@@ -61,13 +61,13 @@ CATALOGUE: Mapping[str, Call] = {
     "chunks": lambda one: one.chunks(ID, P),
     "close": lambda one: one.close(),
     "documents": lambda one: one.documents(P),
-    "doubt": lambda one: one.doubt([ID]),
+    "mark_doubtful": lambda one: one.mark_doubtful([ID]),
     "embedding": lambda one: one.embedding(P),
-    "finish": lambda one: one.finish(P),
+    "finish_write": lambda one: one.finish_write(P),
     "generation": lambda one: one.generation(P),
     "identity": lambda one: one.identity,
     "has_path": lambda one: one.has_path(Filters(P), "a"),
-    "known": lambda one: one.known(P),
+    "indexed_documents": lambda one: one.indexed_documents(P),
     "labels": lambda one: one.labels(Filters(P)),
     "languages": lambda one: one.languages(P),
     "only_writer": _within,
@@ -76,7 +76,7 @@ CATALOGUE: Mapping[str, Call] = {
     "rebind": lambda one: one.rebind(Binding("vectors", 384), "m/1"),
     "stamps": lambda one: one.stamps(P, "/docs"),
     "text": lambda one: one.text(ID, P),
-    "unfinished": lambda one: one.unfinished(P),
+    "has_unfinished_write": lambda one: one.has_unfinished_write(P),
 }
 GRAPH: Mapping[str, Call] = {
     "apply": lambda one: one.apply(P, [_graph()]),
@@ -104,7 +104,7 @@ LEDGER: Mapping[str, Call] = {
 STORES: Mapping[str, tuple[type, Callable[[Path], Any], Mapping[str, Call]]] = {
     "catalogue": (Catalogue, Catalogue, CATALOGUE),
     "graph": (SqliteGraph, SqliteGraph, GRAPH),
-    "ledger": (LedgerFile, lambda path: LedgerFile(path, ""), LEDGER),
+    "ledger": (SqliteFactStore, lambda path: SqliteFactStore(path, ""), LEDGER),
 }
 
 
@@ -118,7 +118,7 @@ def filled(kind: str, tmp_path: Path) -> Path:
     """A file that has a row of everything."""
     path = tmp_path / f"{kind}.sqlite3"
     one = STORES[kind][1](path)
-    for name in ("begin", "apply", "derive"):
+    for name in ("begin_write", "apply", "derive"):
         if name in STORES[kind][2]:
             STORES[kind][2][name](one)
     if hasattr(one, "close"):
@@ -229,7 +229,7 @@ SAYS = {
     "corrupt": ("it is damaged",),
     "cut_off": ("it is damaged",),
     "full": ("the disk is full",),
-    "read_only": ("it may only be read",),
+    "read_only": ("it is read-only",),
     "no_file": ("it cannot be opened", "is a folder where a file is wanted"),
 }
 
@@ -297,7 +297,7 @@ def test_what_another_process_writes_is_seen_after_the_files_were_sealed_and_com
     """To close a descriptor of a file would end all locks of SQLite's on it, and others would remove its log."""
     path = tmp_path / "catalogue.sqlite3"
     with closing(Catalogue(path)) as catalogue:
-        for read in (_within, lambda _: seal.flaws(tmp_path), lambda _: Catalogue(path).close()):
+        for read in (_within, lambda _: seal.find_flaws(tmp_path), lambda _: Catalogue(path).close()):
             for vectors in ("vectors-1", "vectors-2"):
                 read(catalogue)
                 _bound_elsewhere(path, vectors)
@@ -310,9 +310,9 @@ def test_no_descriptor_is_left_of_files_that_were_compared(tmp_path: Path) -> No
     before = len(os.listdir("/proc/self/fd"))
     with closing(Catalogue(path)) as catalogue:
         _within(catalogue)
-        assert seal.flaws(tmp_path) == []
+        assert seal.find_flaws(tmp_path) == []
         beside = len(os.listdir("/proc/self/fd"))
         for _ in range(10):
-            assert seal.flaws(tmp_path) == []
+            assert seal.find_flaws(tmp_path) == []
         assert len(os.listdir("/proc/self/fd")) == beside
     assert len(os.listdir("/proc/self/fd")) == before
