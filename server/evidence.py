@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from server.contracts.kb import MAX_QUOTE_CHARS
+from server.text.limits import MAX_QUOTE_CHARS
 from server.text.spans import Span, clip, matches, next_word, scored_spans, terms, word_before
 from server.text.tokens import count_tokens, first_tokens, last_tokens
 

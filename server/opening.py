@@ -27,9 +27,9 @@ from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters, Labels
 from server.retrieval.hybrid import Retriever
-from server.retrieval.languages import is_mixed, load
 from server.runtime.waits import WaitSummary
 from server.settings import Settings
+from server.text.languages import is_mixed, load_language_model
 
 # Filters whose documents are remembered: ids of 100,000 documents are about 10 MB.
 _SCOPES = 16
@@ -133,7 +133,7 @@ def _opened(
         embedder.wait()
     scope_of, languages_of = scopes(catalogue), languages(catalogue)
     if any(is_mixed(languages_of(project)) for project in settings.reachable):
-        Thread(target=load, name="winnow-languages", daemon=True).start()
+        Thread(target=load_language_model, name="winnow-languages", daemon=True).start()
     retriever = Retriever(
         store,
         embedder,

@@ -22,6 +22,7 @@ from server.contracts.base import (
     SearchFilters,
     Syntax,
 )
+from server.text.limits import MAX_QUOTE_CHARS
 
 MAX_SNIPPET_CHARS = 500
 MAX_PAGE_SIZE = 100
@@ -30,7 +31,6 @@ MAX_EXCERPT_BYTES = 32 * 1024
 MAX_QUOTES = 20
 MAX_QUOTE_TOKENS = 200
 # About 120 tokens of English: a quote is read whole, and a line without an end is none.
-MAX_QUOTE_CHARS = 500
 MAX_PASSAGES = 50
 # A cursor goes on through a ranking as far as anybody has been seen to read.
 MAX_ROWS = 100

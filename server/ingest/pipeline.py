@@ -58,8 +58,8 @@ from server.ingest.parsing.parser import ParserProcess
 from server.ingest.read_ahead import read_ahead
 from server.ingest.readers import ReadFlaw, kind_of, read
 from server.models import Chunk, Document, Environment
-from server.retrieval.languages import language_of
 from server.retrieval.lexical import is_stemmed_alike
+from server.text.languages import language_of
 from server.text.printable import one_line
 
 __all__ = [

@@ -14,8 +14,8 @@ from server.operations.paging import Cursor, fingerprint, page, resume
 from server.operations.passages import find, not_found
 from server.operations.ranking.candidates import BY_ID, distinct
 from server.operations.ranking.scope import filters_of, unlabelled
-from server.retrieval.languages import is_covered
 from server.sessions.passage_store import StoredPassage
+from server.text.languages import is_covered
 from server.text.printable import printable
 from server.tiers import Size
 

@@ -22,12 +22,12 @@ from server.models import Filters, Hit, Legs, Ranking
 from server.retrieval import fusion as fuse
 from server.retrieval.graph import MANNERS, GraphCircuitBreaker, Walk, WalkResult, load, reached
 from server.retrieval.graph import joined as with_graph
-from server.retrieval.languages import is_covered, is_english
 from server.retrieval.lexical import query_vector
 from server.retrieval.relevance import NOTHING, is_nothing, relevance
 from server.retrieval.stages import SearchNotes
 from server.runtime.caches import Cache
 from server.runtime.deadlines import check
+from server.text.languages import is_covered, is_english
 
 Mode = Literal["hybrid", "lexical", "dense"]
 Fusion = Literal["convex", "rrf"]

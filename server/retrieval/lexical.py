@@ -103,7 +103,6 @@ _STEMMERS = {
     "ta": ("ta", "tamil"),
     "tr": ("en", "turkish"),
 }
-_LATIN_BELOW = 0x0250
 _stemming = threading.Lock()  # Snowball's stemmers keep state while they work
 
 
@@ -164,12 +163,6 @@ def _names(text: str) -> Iterator[str]:
 def _effective(language: str) -> str:
     """The language whose stemmer and stopwords count: English for those that have none."""
     return language if language in _STEMMERS else "en"
-
-
-def mostly_latin(text: str) -> bool:
-    """Whether at least two thirds of the letters are Latin (also where there are no letters)."""
-    letters = [character for character in text if character.isalpha()]
-    return 3 * sum(ord(letter) < _LATIN_BELOW for letter in letters) >= 2 * len(letters)
 
 
 @lru_cache(maxsize=100_000)

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server.app import Application, running
-from server.contracts.kb import MAX_QUOTE_CHARS
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
 from server.settings import load_settings
+from server.text.limits import MAX_QUOTE_CHARS
 from server.text.tokens import count_tokens
 from server.tiers import measure
 from server.tools import TOOLS, Context, ToolResult

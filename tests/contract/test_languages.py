@@ -15,9 +15,9 @@ from server.models import Filters
 from server.opening import Backends, open_backends
 from server.retrieval.evaluation import EvaluationCollection, by_document, measure, read_collection
 from server.retrieval.hybrid import Fusion, Mode
-from server.retrieval.languages import language_of
 from server.retrieval.relevance import NOTHING
 from server.settings import load_settings
+from server.text.languages import language_of
 
 FOLDER = Path(__file__).parents[1] / "languages"
 LANGUAGES = ("ar", "de", "en", "ru", "zh")

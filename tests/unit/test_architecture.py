@@ -52,8 +52,8 @@ ROOMS: Mapping[str, str] = {
     "server.settings": "server.configuration server.models server.errors server.text",
     "server.runtime": "server.text server.settings",
     "server.sessions": "server.models server.runtime",
-    "server.evidence": "server.contracts server.text",
-    "server.contracts": "server.errors server.graph server.text",
+    "server.evidence": "server.text",
+    "server.contracts": "server.errors server.graph server.text server.text",
     "server.tiers": "server.contracts server.models server.text server",
     "server.graph": "server.runtime server.errors server.ids server.models",
     "server.graph.extraction": "server.graph server.text server.errors server.ids server.models",
@@ -67,7 +67,7 @@ ROOMS: Mapping[str, str] = {
     "server.ingest.target": "server.ingest server.opening server.backends.base server.graph "
     "server.graph.extraction server.errors server.settings",
     "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
-    "server.models server.settings server.runtime",
+    "server.models server.settings server.runtime server.text",
     # the seam, and what stands on it
     "server.operations": "server.backends.base server.runtime server.graph server.retrieval server.contracts "
     "server.tiers server.text server.evidence server.sessions server.ids server.models server.errors "
@@ -123,7 +123,7 @@ VENDORS: Mapping[str, str] = {
     "httpx": "server.backends.models.openai_api",
     "regex": "server.graph.extraction.gazetteer",
     "snowballstemmer": "server.retrieval.lexical",
-    "py3langid": "server.retrieval.languages",
+    "py3langid": "server.text.languages",
     "semantic_text_splitter": "server.ingest.chunking",
     "markdown_it": "server.ingest.chunking",
     "selectolax": "server.ingest.markup",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.contracts.kb import MAX_QUOTE_CHARS
 from server.evidence import SIMILAR_SPANS, Quote, quotes
+from server.text.limits import MAX_QUOTE_CHARS
 from server.text.spans import matches, scored_spans, terms
 from server.text.tokens import count_tokens
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.retrieval.languages import KNOWN, is_covered, language_of, query_languages
+from server.text.languages import KNOWN, is_covered, language_of, query_languages
 
 ENGLISH = frozenset({"en"})
 

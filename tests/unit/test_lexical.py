@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from server.retrieval.lexical import document_vector, mostly_latin, query_terms, query_vector, terms
+from server.retrieval.lexical import document_vector, query_terms, query_vector, terms
+from server.text.languages import is_mostly_latin
 from server.text.stop_words import STOPWORDS
 
 
@@ -123,4 +124,4 @@ def test_question_words_are_stopwords_and_the_list_is_about_as_long_as_measured(
     ],
 )
 def test_the_script_of_most_letters_decides(text: str, expected: bool) -> None:
-    assert mostly_latin(text) == expected
+    assert is_mostly_latin(text) == expected
