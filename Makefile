@@ -11,7 +11,7 @@ SETUP := $(VENV)/.setup-done
 VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	$(PYTHON) -m pip --disable-pip-version-check --quiet --python $(BIN)/python install pip; }
 
-.PHONY: demo test fuzz soak setup lock clean
+.PHONY: demo test fuzz soak bench setup lock clean
 
 demo: $(SETUP)
 	$(BIN)/winnow demo
@@ -33,6 +33,10 @@ fuzz: $(SETUP)
 soak: SECONDS = 3600
 soak: $(SETUP)
 	$(BIN)/python -m tests.bench.soak --seconds $(SECONDS) --json soak.json
+
+# Benchmarks that only a change of winnow needs. Without SUBJECT it lists them: `make bench SUBJECT=kb ARGS="--json"`.
+bench: $(SETUP)
+	@$(BIN)/python -m tests.bench$(if $(SUBJECT),.$(SUBJECT) $(ARGS))
 
 setup: $(SETUP)
 

@@ -24,12 +24,14 @@ NOBODY = 65_534
 
 # What does not depend on the user is tried by one of the two, so that neither waits long for the other.
 _ROOT_ALONE = (
+    "tests/bench/test_code.py",
+    "tests/bench/test_engine.py",
+    "tests/bench/test_graph.py",
+    "tests/bench/test_sandbox_peers.py",
     "tests/contract/test_current_vectors.py",
     "tests/contract/test_graph_stores.py",
     "tests/contract/test_store_vectors.py",
     "tests/flow/test_bench.py",
-    "tests/flow/test_bench_code.py",
-    "tests/flow/test_bench_engine.py",
     "tests/flow/test_bench_tokens.py",
     "tests/flow/test_damage.py",
     "tests/flow/test_demo.py",
@@ -51,6 +53,11 @@ _ROOT_ALONE = (
     "tests/unit/test_waits.py",
 )
 _ORDINARY_ALONE = (
+    "tests/bench/test_code_mode.py",
+    "tests/bench/test_ingest.py",
+    "tests/bench/test_programs.py",
+    "tests/bench/test_scale.py",
+    "tests/bench/test_search_peers.py",
     "tests/contract/test_answers.py",
     "tests/contract/test_audit.py",
     "tests/contract/test_budgets.py",
@@ -78,7 +85,6 @@ _ORDINARY_ALONE = (
     "tests/contract/test_skills.py",
     "tests/contract/test_strict_limits.py",
     "tests/contract/test_tool_list.py",
-    "tests/flow/test_bench_ingest.py",
     "tests/flow/test_credentials.py",
     "tests/flow/test_eval.py",
     "tests/flow/test_graph_commands.py",

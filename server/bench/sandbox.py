@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 
 from sandbox import Limits, Reply, Sandbox
-from server.bench import peers, workloads
+from server.bench import workloads
 from server.bench.figures import percentiles, timed_ms
 
 AT_ONCE = 8
@@ -53,15 +53,14 @@ async def _answer(method: str, params: Mapping[str, Any]) -> Reply:
     return Reply(dict(workloads.PAGE), rows=3, tokens=60)
 
 
-async def measure(runs: int, python_of_peers: str) -> dict[str, Any]:
-    """Every figure. ``runs``: executions behind each. SandboxUnavailable where there is no sandbox.
+async def measure(runs: int) -> dict[str, Any]:
+    """All figures, each over ``runs`` executions. Raises ``SandboxUnavailable`` where there is no sandbox.
 
-    ``warm_ms``, ``cold_ms`` and ``sdk_call_us`` hold p50 and p95; ``transport_us`` is a call less the making of
-    rows; ``cpu`` compares with ``python -I -S``, start and end (``whole_ms``) not counted; ``peers`` holds
-    whatever of them ``python_of_peers`` can import.
+    ``warm_ms``, ``cold_ms`` and ``sdk_call_us`` hold p50 and p95; ``transport_us`` is a call without the time to
+    build its rows; ``cpu`` compares with ``python -I -S`` without start and end, which ``whole_ms`` includes.
     """
     async with Sandbox(limits=_LIMITS) as warm:
-        figures: dict[str, Any] = {
+        return {
             "warm_ms": await _repeat(runs, lambda: _one_plus_one(warm)),
             "cold_ms": await _repeat(max(5, runs // 10), _cold),
             "plain_python_ms": await _repeat(max(5, runs // 5), _fresh_python),
@@ -70,8 +69,6 @@ async def measure(runs: int, python_of_peers: str) -> dict[str, Any]:
             "idle_child_bytes": await _idle_child_bytes(),
             "cpu": {name: await _compare(warm, body, max(5, runs // 20)) for name, body in workloads.CPU.items()},
         }
-    figures["peers"] = await asyncio.to_thread(peers.measure, python_of_peers, runs)
-    return figures
 
 
 async def _one_plus_one(sandbox: Sandbox) -> None:

@@ -1,4 +1,4 @@
-"""The scripts that every subject runs, this sandbox, plain Python and others alike. Each sets ``result``."""
+"""The scripts that the sandbox, plain Python and other runners execute. Each sets ``result``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 CALLS = 1_000
 
-# Results are small, so that what they are can be compared as well.
+# Results are small, so that they can be compared.
 CPU: Mapping[str, str] = MappingProxyType(
     {
         "filter_sort_50k_rows": """
@@ -40,7 +40,7 @@ result = sorted(counts.items(), key=lambda item: -item[1])[0][1]
     }
 )
 
-# What a host answers to every search.
+# The answer to every search.
 ROWS = tuple({"id": f"doc-{i}", "title": "Retry policy", "score": 0.5, "source": "guide.md"} for i in range(3))
 PAGE: Mapping[str, object] = MappingProxyType(
     {"mode": "metadata", "count": len(ROWS), "results": list(ROWS), "estimated_tokens": 60}

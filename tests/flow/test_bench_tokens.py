@@ -15,7 +15,7 @@ from server.bench.tokens import report
 from server.bench.tokens.collection import TaskCollection
 from server.bench.tokens.measuring import Trial, asked, figures, measure
 from server.bench.tokens.task import load
-from server.commands.bench.tokens import _index, run
+from server.commands.bench.tokens import index_collection, run
 from server.errors import WinnowError
 from server.settings import load_settings
 
@@ -86,7 +86,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str,
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("WINNOW_EMBEDDING", "off")
         settings = load_settings(store=folder / "store", project=collection.project)
-        _index(collection, settings)
+        index_collection(collection, settings)
 
         async def run() -> Any:
             return await measure(collection, settings.store, load(folder), lambda *_: None, by_model=False)

@@ -1,21 +1,17 @@
-"""``winnow stats``, ``winnow bench search`` and ``scale``: every figure is there; none of speed is judged."""
+"""``winnow stats`` and ``winnow bench search``: every figure is there; none of speed is judged."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from server.app import Application
-from server.bench import scale, search_peers
 from server.bench.search import replay
-from server.bench.synthetic_corpus import Sample, drawn, questions
 from server.commands import bench, stats
 
 pytestmark = pytest.mark.anyio
@@ -97,51 +93,6 @@ def test_the_figures_of_a_search_are_all_there(store: Path) -> None:
         "passages",
     }
     assert (found["recall_at_10"], found["at_once"]["errors"]) == (1.0, 0)  # so few are scanned
-
-
-def test_a_peer_that_is_there_is_measured_with_the_same_vectors(tmp_path: Path) -> None:
-    vectors = np.eye(40, 16, dtype=np.float32) + np.float32(0.01)
-    np.save(tmp_path / "v.npy", vectors)
-    (tmp_path / "t.json").write_text(json.dumps([f"text {n}" for n in range(40)]))
-    job = {
-        "vectors": str(tmp_path / "v.npy"),
-        "queries": str(tmp_path / "v.npy"),
-        "texts": str(tmp_path / "t.json"),
-        "questions": [f"text {n}" for n in range(40)],
-    }
-    found = search_peers._measure(sys.executable, search_peers.PEERS["numpy, exact"], job)
-    assert (found["recall_at_10"], set(found)) == (1.0, {"version", "build_s", "ms", "recall_at_10"})
-    assert set(search_peers._measure("/nowhere/python", "", job)) == {"missing"}
-
-
-def test_a_drawn_corpus_is_the_same_in_every_run_and_says_what_it_was_drawn_from() -> None:
-    vectors = np.random.default_rng(0).normal(size=(12, 8)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    own = tuple(tuple(f"Chunk {n} has this sentence {part} in it." for part in range(3)) for n in range(12))
-    sample = Sample(("Title",) * 12, (("Heading",),) * 12, own, vectors)
-    once, again = (list(drawn(sample, 130, 50, "model")) for _ in range(2))
-    assert [part.entries for part in once] == [part.entries for part in again]
-    points = [point for part in once for point in part.points]
-    assert (len(points), len({point.chunk_id for point in points})) == (130, 130)
-    assert max(abs(float(np.linalg.norm(point.dense)) - 1) for point in points if point.dense is not None) < 1e-5
-    said = {sentence for sentences in own for sentence in sentences}
-    texts = [chunk.text for part in once for entry in part.entries for chunk in entry.chunks]
-    assert all(sentence + "." in said for text in texts for sentence in text.removesuffix(".").split(". "))
-    assert len(questions(sample, 5)) == 5
-
-
-def test_the_figures_of_scale_are_all_there(corpus: Path, tmp_path: Path) -> None:
-    """A small one, through both processes."""
-    job = scale.Job(chunks=600, store=str(tmp_path / "scale"), source=str(corpus), sample=60, questions=20)
-    steps: set[str] = set()
-    found = scale.measure(job, lambda name, done, of: steps.add(name))
-    assert set(found["ask"]["recall_at_10"].values()) == {1.0}  # so few are scanned
-    assert set(found["ask"]["hybrid_ms"]) == {"first", "all", "every-10", "every-50", "every-100"}
-    assert set(found["build"]["seconds"]) == {"draw", "truth", "catalogue", "vectors", "optimize"}
-    assert min(found["disk_mib"], found["build"]["peak_resident_mib"], found["ask"]["restart_s"]) > 0
-    assert {"writing", "optimizing", "asking, all"} <= steps
-    again = told(bench.app, "scale", "--chunks", "1000", "--store", job.store)
-    assert "is not empty" in again["error"]["message"]
 
 
 @pytest.mark.parametrize("text", ["{", "[1", "nonsense"])

@@ -107,12 +107,12 @@ VENDORS: Mapping[str, str] = {
     "pydantic_core": "server.contracts.parsing server.commands.terminal.flags",
     "typer": "server.cli server.commands.",
     "rich": "server.commands.",
-    "numpy": "server.backends. server.bench. server.graph.csr_graph server.graph.traversal"
+    "numpy": "server.backends. server.bench.tokens.statistics server.graph.csr_graph server.graph.traversal"
     " server.graph.path_search server.graph.page_rank server.graph.merged_graph server.graph.cooccurrence",
     "tiktoken": "server.text.tokens",
     "orjson": "server.engine.wire",
     "cachetools": "server.runtime.caches server.sessions.result_store server.sessions.passage_store",
-    "psutil": "server.bench. server.health sandbox.runners.child_process security.soak",
+    "psutil": "server.bench.sandbox server.health sandbox.runners.child_process security.soak",
     "packaging": "server.health",
     "qdrant_edge": "server.backends.vectors.edge",
     "qdrant_client": "server.backends.vectors.qdrant",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import textwrap
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +14,8 @@ from mcp.types import CallToolResult, TextContent
 
 from sandbox.diagnosis import precheck
 from sandbox.language import compiler
-from server.bench.tokens import chart, code_mode, report
-from server.bench.tokens.collection import COLLECTIONS, found
+from server.bench.tokens import chart, report
+from server.bench.tokens.collection import COLLECTIONS, find_collections
 from server.bench.tokens.counting import CLIENTS, Cost, compact, cost_of, envelope
 from server.bench.tokens.gold import (
     Expected,
@@ -31,7 +28,7 @@ from server.bench.tokens.gold import (
 )
 from server.bench.tokens.measuring import figures
 from server.bench.tokens.statistics import MEASURED, Measured, Run, bootstrap, compared, losses, overall, reduction
-from server.bench.tokens.task import ARMS, CLASSES, BenchmarkTask, Oracle, Step, load
+from server.bench.tokens.task import ARMS, CLASSES, BenchmarkTask, Oracle, load
 from server.errors import WinnowError
 from server.text.tokens import count_tokens
 
@@ -79,14 +76,6 @@ def test_every_script_passes_the_policy_and_nothing_in_it_is_certain_to_fail(tas
 @pytest.mark.parametrize("task", [task for task in TASKS if task.gold.strings], ids=lambda task: task.id)
 def test_no_transcript_and_no_script_says_of_the_gold_what_the_question_does_not(task: BenchmarkTask) -> None:
     assert told_beforehand(task, task.question, Expected(task.gold.strings)) == []
-
-
-def test_every_script_for_code_mode_belongs_to_a_task_and_says_nothing_of_its_gold() -> None:
-    tasks = {task.id: task for task in TASKS}
-    for name, script in code_mode.scripts().items():
-        ast.parse(f"async def main():\n{textwrap.indent(script, '    ')}")
-        ported = replace(tasks[name], steps={"code": (Step("execute", {"code": script}),)})
-        assert told_beforehand(ported, ported.question, Expected(ported.gold.strings)) == []
 
 
 # --- how they are read ------------------------------------------------------------------------------------------
@@ -164,8 +153,8 @@ def test_a_collection_is_found_below_the_folder_or_as_the_folder_and_the_generat
     tmp_path: Path,
 ) -> None:
     (tmp_path / "k8s_docs").mkdir()
-    assert [*found(None)] == ["stdlib"]
-    assert {*found(tmp_path)} == {*found(tmp_path / "k8s_docs")} == {"stdlib", "k8s_docs"}
+    assert [*find_collections(None)] == ["stdlib"]
+    assert {*find_collections(tmp_path)} == {*find_collections(tmp_path / "k8s_docs")} == {"stdlib", "k8s_docs"}
 
 
 # --- what counts as an answer -------------------------------------------------------------------------------
@@ -294,22 +283,6 @@ def test_the_interval_holds_the_estimate_and_is_the_same_in_every_run() -> None:
     assert bootstrap(rows) == (low, high)
 
 
-def test_code_mode_is_compared_on_what_both_answer_and_a_failure_has_its_reason() -> None:
-    def row(tokens: int, seconds: float) -> dict[str, Any]:
-        return {"tokens": tokens, "seconds": seconds, "answered": True}
-
-    rows = {
-        "a": {"winnow": row(100, 0.1), "code_mode": row(120, 0.2)},
-        "b": {"winnow": row(50, 0.3), "code_mode": {"error": "MontyError: no classes"}},
-    }
-    parts = {"stdlib": {"version": "4", "definitions": 400, "tasks": rows}}
-    found = code_mode.together(parts)
-    assert (found["compared"], found["winnow"]["tokens"], found["code_mode"]["seconds_median"]) == (1, 100, 0.2)
-    page = "\n".join(report._peers({"fastmcp_code_mode": found}))
-    assert "| b | 50 | 0.300 s | fails | MontyError: no classes |" in page
-    assert code_mode.together({**parts, "other": {"missing": "no fastmcp"}}) == {"missing": "no fastmcp"}
-
-
 # --- what is shown ------------------------------------------------------------------------------------------
 
 
@@ -318,7 +291,7 @@ def told() -> dict[str, Any]:
     tasks = [_measured("cheap", full=900, documents=9000, metadata_full=400, evidence=100, code=50)]
     tasks += [_measured("dear", full=900, documents=9000, evidence=100, code=150), _measured("open", full=1)]
     definitions = {"semantic_search": 10, "kb_retrieve_evidence": 20, "execute_code": 30, "other": 5}
-    return {**figures(tasks, definitions), "fastmcp_code_mode": {"missing": "not asked for"}}
+    return figures(tasks, definitions)
 
 
 def test_the_figures_have_the_fields_that_programs_read(told: dict[str, Any]) -> None:

@@ -116,7 +116,7 @@ class TaskCollection:
         return self.folder
 
 
-def found(folder: Path | None) -> dict[str, TaskCollection]:
+def find_collections(folder: Path | None) -> dict[str, TaskCollection]:
     """The collections that are there: below ``folder``, or ``folder`` itself; the generated one always."""
     there = {"stdlib": TaskCollection("stdlib")}
     for name in COLLECTIONS:

@@ -105,7 +105,7 @@ def markdown(figures: Mapping[str, Any]) -> str:
         "",
         "## Tokens by class",
         "",
-        *_markdown_table(
+        *markdown_table(
             ("class", "way", "answered", "median", "mean", "p95"), _summary_rows(figures, class_first=True)
         ),
         "",
@@ -113,20 +113,20 @@ def markdown(figures: Mapping[str, Any]) -> str:
         "",
         "Of the tokens of the other, summed over the tasks that both answer.",
         "",
-        *_markdown_table(("", "class", "tasks", "share", "95 %", "median task"), _shares(figures, median=True)),
+        *markdown_table(("", "class", "tasks", "share", "95 %", "median task"), _shares(figures, median=True)),
         "",
         "## By collection",
         "",
         "What a script takes of the tokens of the other. hotpot100 and 2wiki are single paragraphs.",
         "",
-        *_markdown_table(
+        *markdown_table(
             ("class", "collection", "tasks", "of full search", "of the cheapest tool that answers"),
             _collection_rows(figures),
         ),
         "",
         "## By client",
         "",
-        *_markdown_table(
+        *markdown_table(
             ("client hands on", "less than full search", "less than the cheapest tool", "losses"),
             _client_rows(figures, tuple(_CLIENT_NAMES)),
         ),
@@ -135,15 +135,11 @@ def markdown(figures: Mapping[str, Any]) -> str:
         "",
         *_notes(figures),
         "",
-        "## The same scripts in FastMCP's CodeMode",
-        "",
-        *_peers(figures),
-        "",
         "## Every task",
         "",
         "Tokens; in brackets where the answer lacked something.",
         "",
-        *_markdown_table(("task", "collection", *ARM_NAMES.values()), _task_rows(figures)),
+        *markdown_table(("task", "collection", *ARM_NAMES.values()), _task_rows(figures)),
     ]
     return "\n".join(parts) + "\n"
 
@@ -225,37 +221,6 @@ def _notes(figures: Mapping[str, Any]) -> Iterator[str]:
     yield f"If every task paid for those of its way, a script would take {with_them} less than full search."
 
 
-def _peers(figures: Mapping[str, Any]) -> Iterator[str]:
-    found = figures["fastmcp_code_mode"]
-    if "missing" in found:
-        yield f"Not measured: {found['missing']}."
-        return
-    yield f"FastMCP {found['version']}, a proxy of the same server, with scripts written for it. Tokens for a"
-    yield "client of texts, and the median time of three runs. The turns in which an agent looks for tools and"
-    yield "their schemas there are not counted; definitions of its own tools take"
-    yield f"{found['definitions']:,} tokens. Times hang on what else the machine was doing."
-    yield ""
-    yield from _markdown_table(("task", "winnow", "", "CodeMode", ""), _peer_rows(found))
-
-
-def _peer_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for name, row in found["tasks"].items():
-        yield (name, *(cell for where in ("winnow", "code_mode") for cell in _peer_cells(row[where])))
-    totals = [found[where] for where in ("winnow", "code_mode")]
-    cells = (
-        cell
-        for one in totals
-        for cell in (f"{one['tokens']:,}", f"{one['seconds_median'] or 0:.3f} s at the median")
-    )
-    yield (f"{found['compared']} that both answer", *cells)
-
-
-def _peer_cells(row: Mapping[str, Any]) -> tuple[str, str]:
-    if "error" in row:
-        return "fails", row["error"].replace("\n", " ").replace("|", "/")[:120]
-    return f"{row['tokens']:,}" if row["answered"] else f"({row['tokens']:,})", f"{row['seconds']:.3f} s"
-
-
 def _task_rows(figures: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for task in figures["tasks"]:
         cells = (
@@ -279,6 +244,7 @@ def _table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterator[str
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
 
 
-def _markdown_table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
+def markdown_table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
+    """The lines of a table in Markdown."""
     for line in (tuple(head), ("---",) * len(head), *rows):
         yield f"| {' | '.join(line)} |"

@@ -1,4 +1,7 @@
-"""``winnow bench``: speed and tokens, measured here. Each subject is one module; this is the table of them."""
+"""``winnow bench``: speed and tokens on this host. Each subject is one module; this is the table of them.
+
+What only maintainers measure is in ``tests/bench`` and not installed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from server.commands.bench import code, engine, graph, ingest, kb, sandbox, scale, search, tokens
+from server.commands.bench import sandbox, search, tokens
 from server.commands.terminal.output import command
 
 
@@ -24,13 +27,7 @@ class Subject(Protocol):
 SUBJECTS: Mapping[str, Subject] = MappingProxyType(
     {
         "sandbox": sandbox,
-        "kb": kb,
-        "graph": graph,
-        "ingest": ingest,
         "search": search,
-        "scale": scale,
-        "engine": engine,
-        "code": code,
         "tokens": tokens,
     }
 )

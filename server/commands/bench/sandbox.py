@@ -1,9 +1,8 @@
-"""``winnow bench sandbox``: what the sandbox costs, against plain Python and others."""
+"""``winnow bench sandbox``: what the sandbox costs, against plain Python."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -17,33 +16,27 @@ from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 
 MIB = 1024 * 1024
-EXAMPLES = "Examples: winnow bench sandbox | winnow bench sandbox --runs 200 --peers ~/peers/bin/python --json"
+EXAMPLES = "Examples: winnow bench sandbox | winnow bench sandbox --runs 200 --json"
 
 
 def run(
     runs: Annotated[int, typer.Option("--runs", min=5, max=10_000, help="executions behind each figure")] = 100,
-    peers: Annotated[
-        str, typer.Option("--peers", metavar="PYTHON", help="an interpreter that has others to measure beside it")
-    ] = sys.executable,
     as_json: Json = False,
 ) -> None:
-    """Starting a script, calling the SDK from it, and computing in it, against plain Python and others.
-
-    Others are pydantic-monty, FastMCP's code mode and smolagents, as far as they are installed.
-    """
+    """Starting a script, calling the SDK from it, and computing in it, against plain Python."""
     with errors_shown(as_json=as_json):
         try:
-            figures = asyncio.run(subject.measure(runs, peers))
+            figures = asyncio.run(subject.measure(runs))
         except SandboxUnavailable as error:
             raise WinnowError("SANDBOX_UNAVAILABLE", str(error)) from None
     if as_json:
         print_json(figures)
     else:
-        show(figures)
+        show_figures(figures)
 
 
-def show(figures: Mapping[str, Any]) -> None:
-    """For people: tables."""
+def show_figures(figures: Mapping[str, Any]) -> None:
+    """Print tables for people."""
     console = Screen(highlight=False)
     starts = Table("", "p50", "p95", "p99", title="start and call")
     for label, key, unit in _STARTS:
@@ -54,12 +47,12 @@ def show(figures: Mapping[str, Any]) -> None:
     many, idle = figures["throughput"], figures["idle_child_bytes"]
     console.print(f"{many['executions_per_s']:,.0f} executions a second, {many['at_once']} at once")
     console.print(
-        f"an idle child holds {'(not told here)' if idle is None else f'{idle / MIB:.1f} MiB'} of its own"
+        f"an idle child holds {'(not known here)' if idle is None else f'{idle / MIB:.1f} MiB'} of its own"
     )
     cpu = Table("script", "inside", "plain python", "ratio", title="computing, in ms")
     for name, row in figures["cpu"].items():
         cpu.add_row(name, f"{row['inside_ms']:.1f}", f"{row['outside_ms']:.1f}", f"{row['ratio']:.2f}")
-    console.print(cpu, _side_by_side(figures))
+    console.print(cpu)
 
 
 _STARTS = (
@@ -68,21 +61,3 @@ _STARTS = (
     ("plain python 1 + 1, no isolation", "plain_python_ms", "ms"),
     ("SDK call", "sdk_call_us", "µs"),
 )
-
-
-def _side_by_side(figures: Mapping[str, Any]) -> Table:
-    """The same scripts here and elsewhere, each from its start to its end."""
-    measured = {name: peer for name, peer in figures["peers"].items() if "missing" not in peer}
-    missing = "; ".join(
-        f"{name}: {peer['missing']}" for name, peer in figures["peers"].items() if "missing" in peer
-    )
-    table = Table("", "winnow", *measured, title="side by side, start to end", caption=missing or None)
-    warm = [figures["warm_ms"], *(peer["warm_ms"] for peer in measured.values())]
-    table.add_row("warm 1 + 1", *(f"{each['p50']:.2f} ms" for each in warm))
-    calls = [figures["sdk_call_us"]["p50"], *(peer["host_call_us"] for peer in measured.values())]
-    table.add_row("call of the host", *("fails" if each is None else f"{each:.0f} µs" for each in calls))
-    for script, row in figures["cpu"].items():
-        others = [peer["cpu"][script].get("ms") for peer in measured.values()]
-        times = ("fails" if each is None else f"{each:.1f} ms" for each in (row["whole_ms"], *others))
-        table.add_row(script, *times)
-    return table

@@ -1,4 +1,4 @@
-"""``winnow bench search``: searches over an index that stands, cold, cached, by stage, at once."""
+"""``winnow bench search``: searches over an existing index, cold, cached, by stage, at once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from server.commands.terminal.output import Json, Project, Store, errors_shown, 
 from server.commands.terminal.screen import Screen
 from server.settings import load_settings
 
-EXAMPLES = (
-    "Examples: winnow bench search --project notes --json | "
-    "winnow bench search --replay session.jsonl | winnow bench search --peers ~/peers/bin/python"
-)
+EXAMPLES = "Examples: winnow bench search --project notes --json | winnow bench search --replay session.jsonl"
 
 
 def run(
@@ -32,50 +29,39 @@ def run(
             "--replay", metavar="FILE", help="only replay this session, one JSON object of arguments a line"
         ),
     ] = None,
-    peers: Annotated[
-        str | None,
-        typer.Option("--peers", metavar="PYTHON", help="an interpreter that has others to measure beside it"),
-    ] = None,
-    peer_chunks: Annotated[
-        int, typer.Option("--peer-chunks", min=100, max=1_000_000, help="chunks that others are given, at most")
-    ] = 20_000,
     project: Project = None,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Search over an index that stands: cold, from the caches, by stage, eight clients at once, others beside it.
-
-    Others are qdrant-client on a folder, chromadb, lancedb and bm25s, as far as they are installed, and numpy.
-    """
+    """Search over an existing index: cold, from the caches, by stage, and with eight clients at once."""
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store, project=project)
-        work = partial(_replayed, log=log) if log else partial(_searched, peers=peers, peer_chunks=peer_chunks)
-        figures = asyncio.run(with_questions(settings, questions if not log else 0, work))
+        measure = partial(_replay, log=log) if log else measure_search
+        figures = asyncio.run(with_questions(settings, questions if not log else 0, measure))
     if as_json:
         print_json(figures)
     elif log:
         tell(f"{figures['hits']} of {figures['calls']} calls from the caches ({figures['hit_rate']:.0%})")
     else:
-        _show_search(figures)
+        show_figures(figures)
 
 
-async def _searched(opened: Opened, *, peers: str | None, peer_chunks: int) -> dict[str, Any]:
-    from server.bench import search, search_peers
+async def measure_search(opened: Opened) -> dict[str, Any]:
+    """All figures of an open index."""
+    from server.bench.search import measure
 
-    figures = await search.measure(opened.base, opened.backends, opened.project, opened.asked, opened.progress)
-    others: dict[str, Any] = {}
-    if peers and (model := opened.backends.embedder.ready()):
-        others = search_peers.measure(peers, opened.backends, model, opened.project, opened.asked, peer_chunks)
-    return {"chunks": opened.chunks, "model": opened.backends.embedder.state, **figures, "peers": others}
+    figures = await measure(opened.base, opened.backends, opened.project, opened.asked, opened.progress)
+    return {"chunks": opened.chunks, "model": opened.backends.embedder.state, **figures}
 
 
-async def _replayed(opened: Opened, *, log: Path) -> dict[str, Any]:
+async def _replay(opened: Opened, *, log: Path) -> dict[str, Any]:
     from server.bench.search import replay
 
     return await replay(opened.base, log)
 
 
-def _show_search(figures: Mapping[str, Any]) -> None:
+def show_figures(figures: Mapping[str, Any]) -> None:
+    """Print tables for people."""
     console = Screen(highlight=False)
     table = Table(
         "",
@@ -94,9 +80,3 @@ def _show_search(figures: Mapping[str, Any]) -> None:
         f"p95 {many['ms']['p95']:.1f} ms, p99 {many['ms']['p99']:.1f} ms, {many['errors']} errors; "
         f"recall@10 {figures['recall_at_10']}"
     )
-    for name, row in figures["peers"].items():
-        told = (
-            row.get("missing")
-            or f"{row['version']}: p50 {row['ms']['p50']:.2f} ms, recall@10 {row['recall_at_10']}"
-        )
-        console.print(f"{name}  {told}")

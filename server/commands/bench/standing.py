@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import Progress
 
-from server.bench import kb as ladder
+from server.bench.questions import WARMUP, pick_questions
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.knowledge import KnowledgeBase
@@ -49,8 +49,8 @@ async def with_questions(settings: Settings, count: int, work: Work) -> dict[str
     base = KnowledgeBase(lambda: backends, settings)
     await base.load()  # from here on its close is theirs
     try:
-        asked = ladder.questions(backends, settings.project, count) if count else []
-        if count and len(asked) <= ladder.WARMUP:
+        asked = pick_questions(backends, settings.project, count) if count else []
+        if count and len(asked) <= WARMUP:
             raise WinnowError("INVALID_REQUEST", f"project {settings.project!r} has too few headings to ask about")
         with bar_shown() as progress:
             return await work(Opened(base, backends, settings.project, asked, progress))

@@ -60,28 +60,21 @@ def run(
             "--write", metavar="DIR", help="write tokens.md and tokens.svg to this folder", show_default=False
         ),
     ] = None,
-    peers: Annotated[
-        str | None,
-        typer.Option(
-            "--peers", metavar="PYTHON", help="an interpreter that has FastMCP, to run the scripts there too"
-        ),
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """Tokens that an agent writes and reads until it has the answer, by arm: direct tools, and one script.
 
-    Tasks whose collection is not there are skipped. This Python's own documentation always is.
+    Tasks of a missing collection are skipped; this Python's own documentation is always there.
     """
     from server.bench.tokens import chart, measuring, report
 
     with errors_shown(as_json=as_json):
-        tasks, there, skipped = _chosen(folder, only or [])
-        place = store or default_models().parent / "bench-tokens"
-        trials, definitions = _measured(tasks, there, place)
-        figures = measuring.figures([trial.measured for trial in trials], definitions, _first(client))
-        figures |= {"skipped": skipped, "fastmcp_code_mode": _elsewhere(peers, tasks, there, place)}
+        tasks, collections, skipped = choose_tasks(folder, only or [])
+        trials, definitions = _measure_tasks(tasks, collections, store or default_indexes())
+        figures = measuring.figures([trial.measured for trial in trials], definitions, _first_client(client))
+        figures["skipped"] = skipped
         if write:
-            _write(write, {"tokens.md": report.markdown(figures), "tokens.svg": chart.svg(figures)})
+            _write_files(write, {"tokens.md": report.markdown(figures), "tokens.svg": chart.svg(figures)})
     if as_json:
         print_json(figures)
         return
@@ -91,53 +84,58 @@ def run(
     tell(*report.text(figures, clients).splitlines())
 
 
-def _first(client: Clients) -> Any:
+def default_indexes() -> Path:
+    """Where the indexes are kept without ``--store``."""
+    return default_models().parent / "bench-tokens"
+
+
+def _first_client(client: Clients) -> Any:
     return "structured" if client == "structured" else "text"
 
 
-def _write(folder: Path, files: Mapping[str, str]) -> None:
+def _write_files(folder: Path, files: Mapping[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _chosen(
+def choose_tasks(
     folder: Path | None, only: Sequence[str]
 ) -> tuple[list[BenchmarkTask], Mapping[str, TaskCollection], dict[str, int]]:
-    """The tasks that can be asked here, their collections, and how many are skipped by the name of theirs."""
-    from server.bench.tokens.collection import COLLECTIONS, found
+    """The tasks that can run here, the collections by name, and the number of skipped tasks by collection."""
+    from server.bench.tokens.collection import COLLECTIONS, find_collections
     from server.bench.tokens.task import load
 
     if folder is not None and not folder.is_dir():
         raise WinnowError("NOT_FOUND", f"--collection: {folder} is no folder")
-    tasks, there = load(), found(folder)
+    tasks, collections = load(), find_collections(folder)
     if unknown := {*only} - {task.id for task in tasks}:
         raise WinnowError("NOT_FOUND", f"no task {min(unknown)!r}; server/bench/tokens/tasks has them")
     wanted = [task for task in tasks if not only or task.id in only]
-    missing = [task.collection for task in wanted if task.collection not in there]
+    missing = [task.collection for task in wanted if task.collection not in collections]
     if only and missing:
         raise WinnowError("NOT_FOUND", f"the task needs the collection {missing[0]}: --collection DIR")
     skipped = {name: missing.count(name) for name in COLLECTIONS if name in missing}
-    return [task for task in wanted if task.collection in there], there, skipped
+    return [task for task in wanted if task.collection in collections], collections, skipped
 
 
-def _measured(
-    tasks: Sequence[BenchmarkTask], there: Mapping[str, TaskCollection], place: Path
+def _measure_tasks(
+    tasks: Sequence[BenchmarkTask], collections: Mapping[str, TaskCollection], indexes: Path
 ) -> tuple[list[Trial], dict[str, int]]:
-    """Each collection's index brought up to date, then its tasks asked."""
+    """Bring the index of each collection up to date, then run its tasks."""
     from server.bench.tokens.measuring import measure
 
     trials: list[Trial] = []
     definitions: dict[str, int] = {}
-    for name, collection in there.items():
+    for name, collection in collections.items():
         mine = [task for task in tasks if task.collection == name]
         if not mine:
             continue
-        settings = load_settings(store=place / name, project=collection.project)
-        _index(collection, settings)
+        settings = load_settings(store=indexes / name, project=collection.project)
+        index_collection(collection, settings)
         with Progress(console=Screen(stderr=True), transient=True) as bar:
             measuring = measure(
-                collection, settings.store, mine, _shown_on(bar), by_model=settings.embedding != "off"
+                collection, settings.store, mine, _show_on(bar), by_model=settings.embedding != "off"
             )
             done, definitions = asyncio.run(measuring)
         trials += done
@@ -145,12 +143,13 @@ def _measured(
     return sorted(trials, key=lambda trial: order[trial.measured.id]), definitions
 
 
-def _shown_on(bar: Progress) -> Callable[[str, int, int], None]:
+def _show_on(bar: Progress) -> Callable[[str, int, int], None]:
     task = bar.add_task("")
     return lambda name, done, of: bar.update(task, description=f"asking {name}", completed=done, total=of)
 
 
-def _index(collection: TaskCollection, settings: Settings) -> None:
+def index_collection(collection: TaskCollection, settings: Settings) -> None:
+    """Bring the index of a collection up to date."""
     from server.ingest.pipeline import ingest_documents, ingest_paths
     from server.ingest.target import target_of
     from server.opening import open_backends
@@ -169,21 +168,3 @@ def _index(collection: TaskCollection, settings: Settings) -> None:
             raise WinnowError("INVALID_REQUEST", f"{collection.name}: {first.name}: {first.reason}")
     finally:
         backends.close()
-
-
-def _elsewhere(
-    python: str | None, tasks: Sequence[BenchmarkTask], there: Mapping[str, TaskCollection], place: Path
-) -> dict[str, Any]:
-    """Scripts in FastMCP's CodeMode, where an interpreter for it is given."""
-    from server.bench.tokens import code_mode
-
-    if python is None:
-        return {"missing": "not asked for; --peers PYTHON names an interpreter that has FastMCP"}
-    ported = code_mode.scripts()
-    parts = {}
-    for name, collection in there.items():
-        mine = [task for task in tasks if task.collection == name and task.id in ported]
-        if mine:
-            by_model = load_settings().embedding != "off"
-            parts[name] = asyncio.run(code_mode.measure(python, collection, place / name, mine, by_model=by_model))
-    return code_mode.together(parts) if parts else {"missing": "none of these tasks has a script for it"}

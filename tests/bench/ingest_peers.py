@@ -1,8 +1,8 @@
-"""Other local stores, given the same chunks and the same model, measured where they are installed.
+"""Other local stores that index the same chunks with the same model, measured where they are installed.
 
-Each runs in a process of its own, with an interpreter that has it, and is filled as its documentation shows. The
-model is handed to each as the function that it takes for its embedder: the same weights, on ONNX Runtime with its
-default threads, on all cores, one text a run as here, so that no time goes into padding.
+Each runs in a process of its own, with an interpreter that has it, and is filled as its documentation shows. Each
+gets the model as its embedding function: the same weights, on ONNX Runtime with its default threads, on all cores,
+one text per run as in winnow, so that no time goes into padding.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from server.bench.other_interpreter import figures_of
+from tests.bench.other_interpreter import run_program
 
 _SECONDS = 900.0
 
@@ -106,15 +106,15 @@ print(json.dumps({
 """
 
 
-def filled(python: str, store: str, job: Mapping[str, Any]) -> dict[str, Any]:
-    """One filling of this store: chunks a second and processor time for each, or why there are no figures."""
-    return figures_of(python, f"import numpy as np\n{STORES[store]}\n{_HARNESS}", job, _SECONDS)
+def fill_store(python: str, store: str, job: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill this store once: chunks per second and processor time of each chunk, or why there are no figures."""
+    return run_program(python, f"import numpy as np\n{STORES[store]}\n{_HARNESS}", job, _SECONDS)
 
 
 def job_of(
     model: Path, tokenizer: Path, window: int, disabled: Sequence[str], texts: Sequence[str]
 ) -> dict[str, Any]:
-    """What a peer is given."""
+    """The input of a peer's program."""
     return {
         "model": str(model),
         "tokenizer": str(tokenizer),

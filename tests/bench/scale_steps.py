@@ -1,13 +1,8 @@
-"""A million chunks on this machine: how fast they go in, what they take, how fast and how well they are found.
+"""The two processes of the benchmark of scale: one writes the index, the other searches it.
 
-Theory of operation. Two processes, so that each has its own peak of memory::
-
-    build   embed a sample of real chunks, draw the corpus from it (``drawn``), write catalogue and index; while
-            the vectors pass by, keep the truly nearest ones of each question: recall is held against those
-    ask     open the store as a server does, answer once (that is the restart), then question by question
-
-Each is ``python -m server.bench.scale``, told its job as JSON on stdin; it says how far it is in JSON lines, and
-its figures in the last one.
+``build`` embeds a sample of real chunks, generates the corpus from it and writes catalogue and index; meanwhile it
+keeps the true nearest chunks of each question, the reference for recall. ``ask`` opens the store as a server does,
+answers once (the time to restart), then searches question by question.
 """
 
 from __future__ import annotations
@@ -15,13 +10,11 @@ from __future__ import annotations
 import asyncio
 import json
 import resource
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,17 +24,6 @@ import psutil
 
 from server.backends.base import CatalogueChanges, Embedder, Vector
 from server.bench.search import DEPTH, TOP, Stopwatch, fresh
-from server.bench.synthetic_corpus import (
-    PROJECT,
-    SOURCE,
-    WIDTHS,
-    Drawn,
-    Sample,
-    drawn,
-    likeness,
-    questions,
-    sampled,
-)
 from server.demo.stdlib import corpus
 from server.errors import WinnowError
 from server.ingest.chunking import chunk
@@ -53,14 +35,23 @@ from server.models import Document, Filters, Passage
 from server.opening import Backends, open_backends
 from server.retrieval.lexical import query_vector
 from server.settings import MIB, Settings, load_settings
+from tests.bench.synthetic_corpus import (
+    PROJECT,
+    SOURCE,
+    WIDTHS,
+    Batch,
+    Sample,
+    build_sample,
+    compare_with_model,
+    generate_corpus,
+    pick_questions,
+)
 
 _BATCH = 2_000
 _LIKENESS = 200
-_GLANCE_SECONDS = 0.1
+_SAMPLE_SECONDS = 0.1
 _ALL = "all"
-_FIRST = "first"  # all, for the first time, while what searches need is still being read from the disk
-
-Progress = Callable[[str, int, int], None]
+_FIRST = "first"  # the first pass without a filter, while the index is still being read from the disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,64 +65,13 @@ class Job:
     questions: int = 200
 
 
-def measure(job: Job, progress: Progress) -> dict[str, Any]:
-    """All figures of one corpus. ``job.store`` must be empty or not there; the corpus stays in it.
-
-    Raises ``WinnowError`` where the store is in use, the source holds no prose, or a process did not end well.
-    """
-    if Path(job.store).exists() and any(Path(job.store).iterdir()):
-        raise WinnowError("INVALID_REQUEST", f"{job.store} is not empty; give an empty folder as --store")
-    built = _run("build", job, progress)
-    started = time.perf_counter()
-    asked = _run("ask", job, progress, started)
-    return {
-        "chunks": job.chunks,
-        "source": job.source or "this Python's own documentation",
-        "vectors": "drawn: mixtures of the model's vectors of real chunks, with noise",
-        "disk_mib": _disk_mib(Path(job.store)),
-        "build": built,
-        "ask": asked,
-    }
-
-
-def _run(step: str, job: Job, progress: Progress, started: float = 0.0) -> dict[str, Any]:
-    command = [sys.executable, "-m", "server.bench.scale", step]
-    with (
-        tempfile.TemporaryFile("w+") as complaints,
-        subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True
-        ) as process,
-    ):
-        assert process.stdin
-        assert process.stdout
-        json.dump(asdict(job), process.stdin)
-        process.stdin.close()
-        figures: dict[str, Any] = {}
-        for line in process.stdout:
-            figures = json.loads(line)
-            if "answered" in figures:
-                figures = {"restart_s": round(time.perf_counter() - started, 2)}
-                restart = figures
-            elif "at" in figures:
-                progress(figures["at"], figures["done"], figures["of"])
-        if process.wait() != 0:
-            complaints.seek(0)
-            raise WinnowError("INTERNAL", complaints.read()[-500:])
-    return {**figures, **(restart if step == "ask" else {})}
-
-
-def _say(**what: Any) -> None:
+def _report(**what: Any) -> None:
     sys.stdout.write(json.dumps(what) + "\n")
     sys.stdout.flush()
 
 
-def _disk_mib(folder: Path) -> int:
-    """What the files take on disk; files of the engine have holes."""
-    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file()) // MIB
-
-
-class _Memory:
-    """What this process takes, looked at ten times a second."""
+class _MemoryMonitor:
+    """The memory of this process, sampled ten times a second."""
 
     def __init__(self) -> None:
         self._process = psutil.Process()
@@ -140,7 +80,7 @@ class _Memory:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def figures(self) -> dict[str, int]:
-        """In MiB: the most that was resident, and the most without pages of mapped files, which are lent."""
+        """Peaks in MiB: resident memory, and resident memory without the pages of mapped files."""
         self._done.set()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return {
@@ -149,7 +89,7 @@ class _Memory:
         }
 
     def _watch(self) -> None:
-        while not self._done.wait(_GLANCE_SECONDS):
+        while not self._done.wait(_SAMPLE_SECONDS):
             memory = self._process.memory_info()
             self._peak_own = max(self._peak_own, memory.rss - getattr(memory, "shared", 0))
 
@@ -164,17 +104,19 @@ def _build(job: Job) -> dict[str, Any]:
         embedder = backends.embedder.ready()
         if embedder is None:
             raise WinnowError("MODEL_UNAVAILABLE", f"vectors are drawn from a model's: {backends.embedder.why}")
-        clock, memory = _Clock(), _Memory()
-        sample, rate = _sample(job, embedder)
-        truth = _Truth(embedder.embed(questions(sample, job.questions)))
-        Path(job.store, "questions.json").write_text(json.dumps(questions(sample, job.questions)))
+        clock, memory = _Clock(), _MemoryMonitor()
+        sample, rate = _draw_sample(job, embedder)
+        truth = _NearestChunks(embedder.embed(pick_questions(sample, job.questions)))
+        Path(job.store, "questions.json").write_text(json.dumps(pick_questions(sample, job.questions)))
         clock.start()
-        for number, some in enumerate(clock.each("draw", drawn(sample, job.chunks, _BATCH, embedder.fingerprint))):
-            clock.timed("truth", partial(truth.see, some))
-            _write(backends, some, clock)
-            _say(at="writing", done=min((number + 1) * _BATCH, job.chunks), of=job.chunks)
+        for number, some in enumerate(
+            clock.each("draw", generate_corpus(sample, job.chunks, _BATCH, embedder.fingerprint))
+        ):
+            clock.timed("truth", partial(truth.add, some))
+            _write_batch(backends, some, clock)
+            _report(at="writing", done=min((number + 1) * _BATCH, job.chunks), of=job.chunks)
         clock.timed("vectors", backends.store.flush)
-        _say(at="optimizing", done=0, of=1)
+        _report(at="optimizing", done=0, of=1)
         clock.timed("optimize", backends.store.optimize)
         clock.timed("vectors", backends.store.flush)
         backends.catalogue.finish_write(PROJECT)
@@ -182,7 +124,7 @@ def _build(job: Job) -> dict[str, Any]:
         return {
             **clock.figures(job.chunks, rate),
             **memory.figures(),
-            "likeness": likeness(sample, embedder, _LIKENESS),
+            "likeness": compare_with_model(sample, embedder, _LIKENESS),
         }
     finally:
         backends.close()
@@ -204,12 +146,12 @@ class _Clock:
         finally:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + time.perf_counter() - started
 
-    def each(self, stage: str, items: Iterator[Drawn]) -> Iterator[Drawn]:
+    def each(self, stage: str, items: Iterator[Batch]) -> Iterator[Batch]:
         while (item := self.timed(stage, lambda: next(items, None))) is not None:
             yield item
 
     def figures(self, chunks: int, model_rate: float) -> dict[str, Any]:
-        """The stages; how many chunks a second go in without the model, and with it at the pace it had here."""
+        """Seconds by stage; chunks written per second without the model, and with the model at its rate here."""
         stages = {stage: round(seconds, 1) for stage, seconds in self._seconds.items()}
         seconds = sum(spent for stage, spent in self._seconds.items() if stage != "truth")
         return {
@@ -220,16 +162,16 @@ class _Clock:
         }
 
 
-class _Truth:
-    """The nearest chunks of each question among all that passed by, for every width of filter."""
+class _NearestChunks:
+    """The nearest chunks of each question among all chunks so far, for every width of filter."""
 
     def __init__(self, queries: Vector) -> None:
         self._queries = queries
         self._best: dict[str, list[list[tuple[float, str]]]] = {
-            name: [[] for _ in queries] for name in (_ALL, *map(_tag, WIDTHS))
+            name: [[] for _ in queries] for name in (_ALL, *map(_tag_of, WIDTHS))
         }
 
-    def see(self, some: Drawn) -> None:
+    def add(self, some: Batch) -> None:
         cosines = self._queries @ some.vectors.T
         ids = [point.chunk_id for point in some.points]
         tags = [point.payload["tags"] for point in some.points]
@@ -246,23 +188,25 @@ class _Truth:
         return {name: [[id for _, id in kept] for kept in best] for name, best in self._best.items()}
 
 
-def _tag(width: int) -> str:
+def _tag_of(width: int) -> str:
     return f"every-{width}"
 
 
-def _write(backends: Backends, some: Drawn, clock: _Clock) -> None:
+def _write_batch(backends: Backends, some: Batch, clock: _Clock) -> None:
     clock.timed("catalogue", lambda: backends.catalogue.begin_write(PROJECT))
     clock.timed("vectors", lambda: backends.store.upsert(some.points))
     changes = CatalogueChanges(PROJECT, SOURCE, some.entries)
     clock.timed("catalogue", lambda: backends.catalogue.apply(changes))
 
 
-def _sample(job: Job, embedder: Embedder) -> tuple[Sample, float]:
-    """Chunks of the source with their vectors, and how many of them the model embeds in a second."""
+def _draw_sample(job: Job, embedder: Embedder) -> tuple[Sample, float]:
+    """Chunks of the source with their vectors, and how many the model embeds per second."""
     passages = list(_passages(job.source))
     chosen = passages[:: max(len(passages) // job.sample, 1)][: job.sample]
     started = time.perf_counter()
-    sample = sampled(chosen, embedder, lambda done: _say(at="embedding a sample", done=done, of=len(chosen)))
+    sample = build_sample(
+        chosen, embedder, lambda done: _report(at="embedding a sample", done=done, of=len(chosen))
+    )
     if len(sample.sentences) < TOP:
         raise WinnowError("INVALID_REQUEST", "too little prose to draw from; give a folder of documents as --from")
     return sample, len(sample.sentences) / (time.perf_counter() - started)
@@ -295,25 +239,25 @@ def _ask(job: Job) -> dict[str, Any]:
     settings = load_settings(store=job.store, project=PROJECT, graph="off")
     asked: list[str] = json.loads(Path(job.store, "questions.json").read_text())
     truth: dict[str, list[list[str]]] = json.loads(Path(job.store, "truth.json").read_text())
-    return asyncio.run(_answers(settings, asked, truth))
+    return asyncio.run(_measure_searches(settings, asked, truth))
 
 
-async def _answers(
+async def _measure_searches(
     settings: Settings, asked: Sequence[str], truth: Mapping[str, list[list[str]]]
 ) -> dict[str, Any]:
     backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True)
-    base, memory = KnowledgeBase(lambda: backends, settings), _Memory()
+    base, memory = KnowledgeBase(lambda: backends, settings), _MemoryMonitor()
     try:
         await base.load()
-        await _searched(base, asked[-1], ())
-        _say(answered=True)
+        await _search(base, asked[-1], ())
+        _report(answered=True)
         hybrid = Stopwatch()
         for name in (_FIRST, *truth):
             tags = () if name in (_FIRST, _ALL) else (name,)
             for at, question in enumerate(asked):
-                await hybrid.awaited(name, partial(_searched, base, question, tags))
-                _say(at=f"asking, {name}", done=at + 1, of=len(asked))
-        stages = _stages(backends, asked, truth)
+                await hybrid.awaited(name, partial(_search, base, question, tags))
+                _report(at=f"asking, {name}", done=at + 1, of=len(asked))
+        stages = _measure_stages(backends, asked, truth)
         return {
             "questions": len(asked),
             "hybrid_ms": hybrid.figures(),
@@ -324,14 +268,16 @@ async def _answers(
         base.close()
 
 
-async def _searched(base: KnowledgeBase, question: str, tags: tuple[str, ...]) -> None:
-    """One search as a client asks it, of a ranking that nobody knows yet."""
+async def _search(base: KnowledgeBase, question: str, tags: tuple[str, ...]) -> None:
+    """One search as a client makes it, with empty caches."""
     arguments = {"query": question, "filters": {"tags": list(tags)}} if tags else {"query": question}
     await base.call("semantic_search", arguments, fresh(base.caller("bench")))
 
 
-def _stages(backends: Backends, asked: Sequence[str], truth: Mapping[str, list[list[str]]]) -> dict[str, Any]:
-    """The dense leg alone, its recall against what is truly nearest, and the lexical leg alone."""
+def _measure_stages(
+    backends: Backends, asked: Sequence[str], truth: Mapping[str, list[list[str]]]
+) -> dict[str, Any]:
+    """The dense leg alone, its recall against the true nearest chunks, and the lexical leg alone."""
     embedder = backends.embedder.ready()
     if embedder is None:
         raise WinnowError("MODEL_UNAVAILABLE", backends.embedder.why)
@@ -355,4 +301,4 @@ def _stages(backends: Backends, asked: Sequence[str], truth: Mapping[str, list[l
 _STEPS: Mapping[str, Callable[[Job], dict[str, Any]]] = {"build": _build, "ask": _ask}
 
 if __name__ == "__main__":
-    _say(**_STEPS[sys.argv[1]](Job(**json.load(sys.stdin))))
+    _report(**_STEPS[sys.argv[1]](Job(**json.load(sys.stdin))))

@@ -1,4 +1,4 @@
-"""``winnow bench ingest``: every stage has a figure, and who is not installed is told. No figure is judged."""
+"""``tests.bench.ingest``: every stage has a figure, and a missing peer is named. No figure is judged."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from server.backends.models import weights
-from server.bench.stores import STORES, filled
-from server.commands.bench import app
-from server.commands.bench.ingest import show_ingest
+from tests.bench.ingest import app, show_figures
+from tests.bench.ingest_peers import STORES, fill_store
 
 pytestmark = pytest.mark.skipif(
     weights.find_installed_carrier() is None, reason=f"the package {weights.CARRIER} is not installed"
@@ -29,7 +28,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             f"\n## Rule {n}\n\nRule {n} of {name}. {'It is about proxies. ' * 30}\n" for n in range(12)
         )
         (folder / f"{name}.md").write_text(f"# {name}\n{sections}", encoding="utf-8")
-    done = CliRunner().invoke(app, ["ingest", str(folder), "--chunks", "20", "--rounds", "1", "--json"])
+    done = CliRunner().invoke(app, [str(folder), "--chunks", "20", "--rounds", "1", "--json"])
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -44,7 +43,7 @@ def test_the_whole_and_each_stage_are_told(figures: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("store", STORES)
 def test_a_store_that_is_not_installed_is_told(store: str) -> None:
-    missing = filled(f"{sys.executable}-none", store, {})
+    missing = fill_store(f"{sys.executable}-none", store, {})
     assert missing["missing"].startswith(f"{sys.executable}-none: ")
 
 
@@ -53,12 +52,12 @@ def test_figures_are_shown_with_and_without_others(
 ) -> None:
     beside = {"version": "1.0", "chunks_per_s": 30.0, "processor_ms_per_chunk": 40.0, "times_as_fast": 4.0}
     for peers in ({}, {"a store": beside, "another": {"missing": "No module named 'another'"}}):
-        show_ingest({**figures, "peers": peers})
+        show_figures({**figures, "peers": peers})
         shown = capsys.readouterr().out
         assert "end to end" in shown
         assert ("4.0 times as fast" in shown, "No module named" in shown) == (bool(peers), bool(peers))
 
 
 def test_a_folder_without_documents_says_what_to_do(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["ingest", str(tmp_path), "--json"])
+    done = CliRunner().invoke(app, [str(tmp_path), "--json"])
     assert "name a folder that holds documents" in json.loads(done.stdout)["error"]["message"]

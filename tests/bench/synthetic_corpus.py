@@ -1,8 +1,8 @@
-"""A corpus as large as wanted, drawn from a real one: its sentences in new combinations, its vectors with them.
+"""A synthetic corpus of any size: sentences of a real one in new combinations, with mixtures of its vectors.
 
-A drawn chunk takes most of its sentences from one real chunk, one from one of that chunk's neighbours and one from
-anywhere; its vector is a mixture of the three real ones, with a little noise, and length 1. That is not what the
-model would say of the text, but near it: ``likeness`` measures how near.
+A generated chunk takes most of its sentences from one real chunk, one from a neighbour of that chunk and one from
+anywhere; its vector is a mixture of the three real ones, with a little noise, and length 1. It is near the model's
+vector of the text; ``compare_with_model`` measures how near.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from server.text.sentences import sentence_ends
 PROJECT = "scale"
 SOURCE = "drawn"
 CHUNKS_A_DOCUMENT = 20
-# Labels that a tenth, a fiftieth and a hundredth of the documents carry, for filters of that width.
+# Tags on a tenth, a fiftieth and a hundredth of the documents, for filters of that width.
 WIDTHS = (10, 50, 100)
 _WEIGHTS = (0.6, 0.25, 0.15)
 _NEIGHBOURS = 8
@@ -42,17 +42,17 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """Some documents of the drawn corpus: entries of the catalogue and points of the index, in the same order."""
+class Batch:
+    """Some generated documents: entries of the catalogue and points of the index, in the same order."""
 
     entries: tuple[CatalogueEntry, ...]
     points: tuple[Point, ...]
     vectors: Vector
 
 
-def sampled(passages: Iterable[Passage], embedder: Embedder, progress: Callable[[int], None]) -> Sample:
+def build_sample(passages: Iterable[Passage], embedder: Embedder, progress: Callable[[int], None]) -> Sample:
     """Real passages with their sentences and vectors; those without a whole sentence are left out."""
-    cut = [(one, _sentences(one.chunk.text)) for one in passages]
+    cut = [(one, _sentences_of(one.chunk.text)) for one in passages]
     kept = [(one, sentences) for one, sentences in cut if sentences]
     texts = [indexed_text(one.document.title, one.chunk.heading_path, one.chunk.text) for one, _ in kept]
     vectors = []
@@ -67,7 +67,7 @@ def sampled(passages: Iterable[Passage], embedder: Embedder, progress: Callable[
     )
 
 
-def questions(sample: Sample, count: int, seed: int = 7) -> list[str]:
+def pick_questions(sample: Sample, count: int, seed: int = 7) -> list[str]:
     """The first words of real sentences, ``count`` of them, the same in every run."""
     generator = np.random.default_rng(seed)
     long = [one for some in sample.sentences for one in some if len(one.split()) >= _LEAST_WORDS]
@@ -75,36 +75,36 @@ def questions(sample: Sample, count: int, seed: int = 7) -> list[str]:
     return [" ".join(long[at].split()[:_QUERY_WORDS]) for at in chosen]
 
 
-def drawn(sample: Sample, chunks: int, batch: int, fingerprint: str, seed: int = 1) -> Iterator[Drawn]:
+def generate_corpus(sample: Sample, chunks: int, batch: int, fingerprint: str, seed: int = 1) -> Iterator[Batch]:
     """A corpus of ``chunks`` chunks, about ``batch`` at a time; the same for the same sample and seed."""
     generator = np.random.default_rng(seed)
     for start in range(0, chunks, batch):
-        yield _batch(sample, generator, start, min(batch, chunks - start), fingerprint)
+        yield _generate_batch(sample, generator, start, min(batch, chunks - start), fingerprint)
 
 
-def likeness(sample: Sample, embedder: Embedder, count: int) -> dict[str, float]:
-    """How drawn vectors compare with what the model makes of the same texts.
+def compare_with_model(sample: Sample, embedder: Embedder, count: int) -> dict[str, float]:
+    """How generated vectors compare with the model's vectors of the same texts.
 
     The cosine of the two (median and 5th percentile), and the mean cosine between different chunks by either.
     """
-    some = next(drawn(sample, count, count, embedder.fingerprint, seed=2))
+    some = next(generate_corpus(sample, count, count, embedder.fingerprint, seed=2))
     chunks = [(entry.document, chunk) for entry in some.entries for chunk in entry.chunks]
-    told = embedder.embed([indexed_text(one.title, chunk.heading_path, chunk.text) for one, chunk in chunks])
-    same = np.sum(told * some.vectors, axis=1)
+    embedded = embedder.embed([indexed_text(one.title, chunk.heading_path, chunk.text) for one, chunk in chunks])
+    same = np.sum(embedded * some.vectors, axis=1)
     return {
         "cosine_p50": round(float(np.median(same)), 3),
         "cosine_p5": round(float(np.quantile(same, 0.05)), 3),
-        "between_chunks_drawn": _spread(some.vectors),
-        "between_chunks_model": _spread(told),
+        "between_chunks_drawn": _mean_cosine(some.vectors),
+        "between_chunks_model": _mean_cosine(embedded),
     }
 
 
-def _spread(vectors: Vector) -> float:
+def _mean_cosine(vectors: Vector) -> float:
     cosines = vectors @ vectors.T
     return round(float(np.mean(cosines[~np.eye(len(vectors), dtype=bool)])), 3)
 
 
-def _sentences(text: str) -> tuple[str, ...]:
+def _sentences_of(text: str) -> tuple[str, ...]:
     ends = [*sentence_ends(text, 0, len(text))]
     starts = [0, *ends]
     return tuple(
@@ -114,34 +114,36 @@ def _sentences(text: str) -> tuple[str, ...]:
     )
 
 
-def _batch(sample: Sample, generator: np.random.Generator, start: int, size: int, fingerprint: str) -> Drawn:
-    whole, near, far = _parents(sample, generator, size)
-    vectors = _mixed(sample.vectors, generator, whole, near, far)
+def _generate_batch(
+    sample: Sample, generator: np.random.Generator, start: int, size: int, fingerprint: str
+) -> Batch:
+    whole, near, far = _draw_parents(sample, generator, size)
+    vectors = _mix_vectors(sample.vectors, generator, whole, near, far)
     entries: list[CatalogueEntry] = []
     points: list[Point] = []
     for first in range(0, size, CHUNKS_A_DOCUMENT):
         rows = range(first, min(first + CHUNKS_A_DOCUMENT, size))
         title = sample.titles[whole[first]]
-        texts = [_text(sample, generator, whole[row], near[row], far[row]) for row in rows]
+        texts = [_mix_text(sample, generator, whole[row], near[row], far[row]) for row in rows]
         headings = [sample.headings[whole[row]] for row in rows]
-        entry = _entry((start + first) // CHUNKS_A_DOCUMENT, title, headings, texts, fingerprint)
+        entry = _build_entry((start + first) // CHUNKS_A_DOCUMENT, title, headings, texts, fingerprint)
         entries.append(entry)
-        points += _points(entry, vectors[first : first + len(rows)])
-    return Drawn(tuple(entries), tuple(points), vectors)
+        points += _build_points(entry, vectors[first : first + len(rows)])
+    return Batch(tuple(entries), tuple(points), vectors)
 
 
 Rows = Sequence[int]
 
 
-def _parents(sample: Sample, generator: np.random.Generator, size: int) -> tuple[Rows, Rows, Rows]:
-    """For each chunk the real ones it is drawn from: its own, a neighbour of that one, any."""
+def _draw_parents(sample: Sample, generator: np.random.Generator, size: int) -> tuple[Rows, Rows, Rows]:
+    """For each chunk the three real ones it comes from: the main one, a neighbour of it, any."""
     total = len(sample.sentences)
     whole = generator.integers(0, total, size)
     near = np.clip(whole + generator.integers(-_NEIGHBOURS, _NEIGHBOURS + 1, size), 0, total - 1)
     return whole.tolist(), near.tolist(), generator.integers(0, total, size).tolist()
 
 
-def _mixed(vectors: Vector, generator: np.random.Generator, whole: Rows, near: Rows, far: Rows) -> Vector:
+def _mix_vectors(vectors: Vector, generator: np.random.Generator, whole: Rows, near: Rows, far: Rows) -> Vector:
     dimension = vectors.shape[1]
     noise = generator.normal(0.0, _NOISE / np.sqrt(dimension), (len(whole), dimension)).astype(np.float32)
     parts = zip(_WEIGHTS, (whole, near, far), strict=True)
@@ -149,7 +151,7 @@ def _mixed(vectors: Vector, generator: np.random.Generator, whole: Rows, near: R
     return np.asarray(mixed / np.linalg.norm(mixed, axis=1, keepdims=True), dtype=np.float32)
 
 
-def _text(sample: Sample, generator: np.random.Generator, whole: int, near: int, far: int) -> str:
+def _mix_text(sample: Sample, generator: np.random.Generator, whole: int, near: int, far: int) -> str:
     own = list(sample.sentences[whole])
     kept = own[: max(1, round(len(own) * (_WEIGHTS[0] + _WEIGHTS[1] / 2)))]
     others = [sample.sentences[near], sample.sentences[far]]
@@ -157,7 +159,7 @@ def _text(sample: Sample, generator: np.random.Generator, whole: int, near: int,
     return " ".join([*kept, *taken])
 
 
-def _entry(
+def _build_entry(
     number: int, title: str, headings: Sequence[tuple[str, ...]], texts: Sequence[str], fingerprint: str
 ) -> CatalogueEntry:
     uri = f"drawn/{number // 1000:04d}/{number:07d}.md"
@@ -180,7 +182,7 @@ def _entry(
     return CatalogueEntry(document, "\n\n".join(texts), tuple(chunks), uri, fingerprint, str(number))
 
 
-def _points(entry: CatalogueEntry, vectors: Vector) -> Iterator[Point]:
+def _build_points(entry: CatalogueEntry, vectors: Vector) -> Iterator[Point]:
     payload, title = payload_of(entry.document), entry.document.title
     for chunk, vector in zip(entry.chunks, vectors, strict=True):
         text = indexed_text(title, chunk.heading_path, chunk.text)

@@ -1,25 +1,39 @@
-"""What people use instead, over the same chunks: each in its own process, with an interpreter that has it.
+"""Search beside other local indexes over the same chunks.
 
-They are given the vectors of chunks and questions, so that no model is part of the figures; ``qdrant-client`` on a
-folder is what mcp-server-qdrant keeps its memories in. The exact scan is numpy's.
+    python -m tests.bench.search_peers --project notes --peers PYTHON --json
+
+Each runs in a process of its own, with an interpreter that has it. They get the vectors of chunks and questions:
+no model is part of the figures. ``qdrant-client`` on a folder is where mcp-server-qdrant keeps its memories. The
+exact scan is numpy's.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 from server.backends.base import Embedder
-from server.bench.other_interpreter import figures_of
+from server.commands.bench.search import measure_search, show_figures
+from server.commands.bench.standing import Opened, with_questions
+from server.commands.terminal.output import Json, Project, Store, errors_shown, print_json
+from server.commands.terminal.screen import Screen
+from server.errors import WinnowError
 from server.opening import Backends
+from server.settings import load_settings
+from tests.bench.command_line import command_line
+from tests.bench.other_interpreter import run_program
 
+EXAMPLES = "Examples: python -m tests.bench.search_peers --project notes --peers ~/peers/bin/python --json"
 _SECONDS = 600.0
 # Each defines build(folder, texts, vectors) -> ask(question, vector) -> the numbers of the ten best chunks.
 _QDRANT = """
@@ -129,16 +143,51 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
-def measure(
+def run(
+    peers: Annotated[str, typer.Option("--peers", metavar="PYTHON", help="an interpreter that has the others")],
+    chunks: Annotated[
+        int, typer.Option("--peer-chunks", min=100, max=1_000_000, help="chunks that others get, at most")
+    ] = 20_000,
+    questions: Annotated[
+        int, typer.Option("--questions", min=20, max=10_000, help="questions behind each figure")
+    ] = 200,
+    project: Project = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """The figures of winnow bench search, and the same questions to others, as far as PYTHON has them.
+
+    Others are qdrant-client on a folder, chromadb, lancedb, bm25s and numpy.
+    """
+    with errors_shown(as_json=as_json):
+        settings = load_settings(store=store, project=project)
+        figures = asyncio.run(with_questions(settings, questions, partial(_measure, peers=peers, chunks=chunks)))
+    if as_json:
+        print_json(figures)
+    else:
+        show_figures(figures)
+        show_peers(figures["peers"])
+
+
+async def _measure(opened: Opened, *, peers: str, chunks: int) -> dict[str, Any]:
+    model = opened.backends.embedder.ready()
+    if model is None:
+        raise WinnowError("MODEL_UNAVAILABLE", opened.backends.embedder.why)
+    figures = await measure_search(opened)
+    others = measure_peers(peers, opened.backends, model, opened.project, opened.asked, chunks)
+    return {**figures, "peers": others}
+
+
+def measure_peers(
     python: str, backends: Backends, embedder: Embedder, project: str, asked: Sequence[str], chunks: int
 ) -> dict[str, Any]:
-    """The figures of each peer that ``python`` can import, over ``chunks`` chunks at most; else why not."""
+    """The figures of each peer that ``python`` can import, over at most ``chunks`` chunks; else why not."""
     with tempfile.TemporaryDirectory() as folder:
-        job = _job(Path(folder), backends, embedder, project, asked, chunks)
-        return {name: _measure(python, program, job) for name, program in PEERS.items()}
+        job = _build_job(Path(folder), backends, embedder, project, asked, chunks)
+        return {name: measure_peer(python, program, job) for name, program in PEERS.items()}
 
 
-def _job(
+def _build_job(
     folder: Path, backends: Backends, embedder: Embedder, project: str, asked: Sequence[str], chunks: int
 ) -> dict[str, Any]:
     stored = chain.from_iterable(backends.store.points())
@@ -157,5 +206,23 @@ def _job(
     }
 
 
-def _measure(python: str, program: str, job: Mapping[str, Any]) -> dict[str, Any]:
-    return figures_of(python, program + _HARNESS, job, _SECONDS)
+def measure_peer(python: str, program: str, job: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of one peer's program."""
+    return run_program(python, program + _HARNESS, job, _SECONDS)
+
+
+def show_peers(peers: Mapping[str, Any]) -> None:
+    """Print a line for each peer."""
+    console = Screen(highlight=False)
+    for name, row in peers.items():
+        figures = (
+            row.get("missing")
+            or f"{row['version']}: p50 {row['ms']['p50']:.2f} ms, recall@10 {row['recall_at_10']}"
+        )
+        console.print(f"{name}  {figures}")
+
+
+app = command_line(run, EXAMPLES)
+
+if __name__ == "__main__":
+    app(prog_name="python -m tests.bench.search_peers")

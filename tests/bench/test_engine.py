@@ -1,4 +1,4 @@
-"""``winnow bench engine``: real servers over one store, a real kill; every figure is there. No time is judged."""
+"""``tests.bench.engine``: real servers over one store, a real kill; every figure is there. No time is judged."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from server.bench.engine import Job, measure
-from server.commands.bench import engine
 from server.engine import endpoint
 from server.settings import load_settings
+from tests.bench import engine
+from tests.bench.engine_faults import Job
 
 pytestmark = pytest.mark.skipif(not endpoint.is_supported(), reason="engines are not shared on this system")
 
@@ -24,7 +24,7 @@ def figures(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     settings = load_settings(store=store, project="handbook", execute_code="off")
     scratch = tmp_path_factory.mktemp("bench")
     job = Job(servers=2, calls=20, chunks=20, kills=1)
-    return asyncio.run(measure(settings, job, QUESTIONS, scratch, lambda name, done, of: None))
+    return asyncio.run(engine.measure(settings, job, QUESTIONS, scratch, lambda name, done, of: None))
 
 
 def test_every_figure_is_told(figures: Any) -> None:
@@ -54,7 +54,7 @@ def test_what_was_reported_is_there_after_the_kill_and_every_server_answers(figu
 
 
 def test_figures_are_shown(figures: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    engine.show(figures)
+    engine.show_figures(figures)
     told = capsys.readouterr().out
     for shown in ("search, previews", "PSS in MB", "searches beside: ", "waits at vectors", "kill -9"):
         assert shown in told

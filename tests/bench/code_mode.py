@@ -1,30 +1,41 @@
-"""Some of the scripts in FastMCP's CodeMode over the same tools: what they cost there, and how long they take.
+"""Scripts of the token benchmark in FastMCP's CodeMode over the same tools: tokens, time, whether they answer.
+
+    python -m tests.bench.code_mode --collection DIR --peers PYTHON --write docs/benchmarks
 
 A proxy of the same ``winnow serve`` runs in another interpreter, with CodeMode's own three tools before it; a
-script reaches winnow's tools from there. CodeMode has no SDK of a knowledge base, so the scripts are written for
-it: they lie in ``code_mode.toml``.
+script calls winnow's tools from there. CodeMode has no SDK of a knowledge base, so the scripts are written for it:
+they are in ``code_mode.toml``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
 
-from server.bench.other_interpreter import figures_of
+import typer
+
 from server.bench.tokens.arms import play
 from server.bench.tokens.collection import TaskCollection
 from server.bench.tokens.counting import compact, envelope
 from server.bench.tokens.gold import Expected, lacking_in_result
 from server.bench.tokens.measuring import Asked, asked
+from server.bench.tokens.report import markdown_table
 from server.bench.tokens.task import BenchmarkTask
+from server.commands.bench.tokens import choose_tasks, default_indexes, index_collection
+from server.commands.terminal.output import Json, errors_shown, print_json, tell
 from server.demo.client import connected, console_script, handed_on, wait_for_model
+from server.settings import load_settings
 from server.text.tokens import count_tokens
+from tests.bench.command_line import command_line
+from tests.bench.other_interpreter import run_program
 
+EXAMPLES = "Examples: python -m tests.bench.code_mode --collection ~/collections --peers ~/peers/bin/python --json"
 SCRIPTS = Path(__file__).with_name("code_mode.toml")
 RUNS = 3
 _SECONDS = 300.0
@@ -72,6 +83,50 @@ print(json.dumps(asyncio.run(main())))
 """
 
 
+def run(
+    peers: Annotated[str, typer.Option("--peers", metavar="PYTHON", help="an interpreter that has FastMCP")],
+    folder: Annotated[
+        Path | None,
+        typer.Option("--collection", metavar="DIR", help="a collection, or a folder of them", show_default=False),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store", metavar="DIR", help="where winnow bench tokens keeps the indexes", show_default=False
+        ),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option("--write", metavar="DIR", help="write code_mode.md to this folder", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Scripts of winnow bench tokens, and the same scripts in FastMCP's CodeMode."""
+    with errors_shown(as_json=as_json):
+        figures = _measure_collections(peers, folder, store or default_indexes())
+    if write:
+        write.mkdir(parents=True, exist_ok=True)
+        (write / "code_mode.md").write_text("\n".join(build_page(figures)) + "\n", encoding="utf-8")
+    if as_json:
+        print_json(figures)
+    else:
+        tell(*describe(figures))
+
+
+def _measure_collections(python: str, folder: Path | None, indexes: Path) -> dict[str, Any]:
+    tasks, collections, _ = choose_tasks(folder, [])
+    ported = scripts()
+    parts = {}
+    for name, collection in collections.items():
+        chosen = [task for task in tasks if task.collection == name and task.id in ported]
+        if chosen:
+            settings = load_settings(store=indexes / name, project=collection.project)
+            index_collection(collection, settings)
+            by_model = settings.embedding != "off"
+            parts[name] = asyncio.run(measure(python, collection, settings.store, chosen, by_model=by_model))
+    return merge(parts)
+
+
 def scripts() -> Mapping[str, str]:
     """Task -> its script for CodeMode."""
     return {name: text.strip("\n") for name, text in tomllib.loads(SCRIPTS.read_text(encoding="utf-8")).items()}
@@ -88,12 +143,15 @@ async def measure(
     questions = {task.id: asked(task, collection) for task in tasks if task.id in ported}
     if not questions:
         return {}
-    found = figures_of(python, _PROGRAM, _job(collection, store, ported, by_model=by_model), _SECONDS)
+    found = run_program(python, _PROGRAM, _build_job(collection, store, ported, by_model=by_model), _SECONDS)
     if "missing" in found:
         return found
-    ours = await _here(collection, store, questions, by_model=by_model)
+    ours = await _run_here(collection, store, questions, by_model=by_model)
     rows = {
-        name: {"winnow": ours[name], "code_mode": _row(ported[name], found["scripts"][name], question.expected)}
+        name: {
+            "winnow": ours[name],
+            "code_mode": _build_row(ported[name], found["scripts"][name], question.expected),
+        }
         for name, question in questions.items()
     }
     return {
@@ -103,7 +161,9 @@ async def measure(
     }
 
 
-def _job(collection: TaskCollection, store: Path, ported: Mapping[str, str], *, by_model: bool) -> dict[str, Any]:
+def _build_job(
+    collection: TaskCollection, store: Path, ported: Mapping[str, str], *, by_model: bool
+) -> dict[str, Any]:
     return {
         "command": str(console_script()),
         "arguments": ["serve", "--store", str(store), "--project", collection.project, "--no-daemon"],
@@ -115,25 +175,25 @@ def _job(collection: TaskCollection, store: Path, ported: Mapping[str, str], *, 
     }
 
 
-def _row(script: str, done: Mapping[str, Any], gold: Expected) -> dict[str, Any]:
+def _build_row(script: str, done: Mapping[str, Any], gold: Expected) -> dict[str, Any]:
     if "error" in done:
         return {"error": done["error"]}
     written = count_tokens(compact({"name": "execute", "arguments": {"code": script}}))
     return {
         "tokens": envelope() + written + count_tokens(done["text"]),
         "seconds": round(done["seconds"], 3),
-        "answered": not lacking_in_result(gold, _value(done["text"])),
+        "answered": not lacking_in_result(gold, _parse(done["text"])),
     }
 
 
-def _value(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
         return text
 
 
-async def _here(
+async def _run_here(
     collection: TaskCollection, store: Path, questions: Mapping[str, Asked], *, by_model: bool
 ) -> dict[str, dict[str, Any]]:
     rows = {}
@@ -150,7 +210,7 @@ async def _here(
     return rows
 
 
-def together(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def merge(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The figures of several collections as one; sums and medians are over the tasks that both answer."""
     missing = {name: part["missing"] for name, part in parts.items() if "missing" in part}
     if missing:
@@ -172,3 +232,49 @@ def together(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         **totals,
         "tasks": rows,
     }
+
+
+def build_page(figures: Mapping[str, Any]) -> Iterator[str]:
+    """The page of the documentation."""
+    yield "# The same scripts in FastMCP's CodeMode"
+    yield ""
+    yield "<!-- Written by `python -m tests.bench.code_mode --write`. Run it again instead of changing this. -->"
+    yield ""
+    yield from describe(figures)
+
+
+def describe(figures: Mapping[str, Any]) -> Iterator[str]:
+    """The figures in words and a table."""
+    if "missing" in figures:
+        yield f"Not measured: {figures['missing']}."
+        return
+    yield f"FastMCP {figures['version']}, a proxy of the same server, with scripts written for it. Tokens for a"
+    yield "client of texts, and the median time of three runs. The turns in which an agent looks for tools and"
+    yield "their schemas there are not counted; definitions of its own tools take"
+    yield f"{figures['definitions']:,} tokens. Times hang on what else the machine was doing."
+    yield ""
+    yield from markdown_table(("task", "winnow", "", "CodeMode", ""), _peer_rows(figures))
+
+
+def _peer_rows(figures: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, row in figures["tasks"].items():
+        yield (name, *(cell for where in ("winnow", "code_mode") for cell in _peer_cells(row[where])))
+    totals = [figures[where] for where in ("winnow", "code_mode")]
+    cells = (
+        cell
+        for one in totals
+        for cell in (f"{one['tokens']:,}", f"{one['seconds_median'] or 0:.3f} s at the median")
+    )
+    yield (f"{figures['compared']} that both answer", *cells)
+
+
+def _peer_cells(row: Mapping[str, Any]) -> tuple[str, str]:
+    if "error" in row:
+        return "fails", row["error"].replace("\n", " ").replace("|", "/")[:120]
+    return f"{row['tokens']:,}" if row["answered"] else f"({row['tokens']:,})", f"{row['seconds']:.3f} s"
+
+
+app = command_line(run, EXAMPLES)
+
+if __name__ == "__main__":
+    app(prog_name="python -m tests.bench.code_mode")

@@ -1,4 +1,4 @@
-"""Programs that another interpreter runs, for what is installed there and not here."""
+"""Benchmark programs for another interpreter, which has packages that this one lacks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def figures_of(python: str, program: str, job: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """What ``program`` prints last, as JSON, when ``python`` runs it with ``job`` on its standard input.
+def run_program(python: str, program: str, job: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """The last line that ``program`` prints, parsed as JSON; ``job`` is its standard input.
 
-    Where there are no figures within so many seconds, ``missing`` says why.
+    Where it fails or takes longer than ``seconds``, the result is ``{"missing": reason}``.
     """
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""``winnow bench code``: every way of asking gets the same rows, and every figure is there. None is judged."""
+"""``tests.bench.code``: every way of asking gets the same rows, and every figure is there. None is judged."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from mcp import Client
 from typer.testing import CliRunner
 
 from server.app import Application
-from server.bench import code
-from server.commands import bench
-from server.commands.bench.code import show_code
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
+from tests.bench import code
 
 pytestmark = pytest.mark.walls
 
@@ -37,7 +35,7 @@ async def test_every_way_of_asking_is_measured_and_finds_the_same(
 
     await application.ready()
     asked = [f"who decides on {subject} {number}" for number in (1, 2) for subject in SUBJECTS]
-    assert len(asked) == code.needed(2, searches=2)
+    assert len(asked) == code.count_questions(2, searches=2)
     steps: list[tuple[str, int, int]] = []
     told = await code.measure(connect, store, asked, lambda *step: steps.append(step), searches=2, has_model=False)
     assert (told["rounds"], told["searches"], told["rows_alike"]) == (2, 2, 1.0)
@@ -47,7 +45,7 @@ async def test_every_way_of_asking_is_measured_and_finds_the_same(
     for ways in (*told["many"].values(), told["three"]):
         _has_figures(ways)
     monkeypatch.setenv("COLUMNS", "160")
-    show_code({"chunks": 9, "alone": told})
+    code.show_figures({"chunks": 9, "alone": told})
     shown = capsys.readouterr().out
     assert [word in shown for word in ("2 searches, preview", "search_many", "three and a filter")] == [True] * 3
 
@@ -60,10 +58,10 @@ def _has_figures(ways: Mapping[str, Any]) -> None:
 
 
 def test_an_index_with_too_little_to_ask_about_is_refused(store: Path) -> None:
-    done = CliRunner().invoke(bench.app, ["code", "--store", str(store), "--project", "handbook", "--json"])
+    done = CliRunner().invoke(code.app, ["--store", str(store), "--project", "handbook", "--json"])
     assert (done.exit_code, "headings" in done.stdout) == (2, True)
 
 
 @pytest.mark.anyio
 async def test_where_no_engine_runs_none_is_dismissed(store: Path) -> None:
-    assert await code.dismiss_engine(store) is None  # type: ignore[func-returns-value]
+    assert await code.stop_idle_engine(store) is None  # type: ignore[func-returns-value]

@@ -1,18 +1,32 @@
-"""Other ways to run an agent's Python, measured by the same scripts where they are installed.
+"""The sandbox beside other ways to run an agent's Python, with the same scripts.
 
-Each runs in a process of its own, with an interpreter that has it: their dependencies need not agree with ours.
-They are timed from outside, warm, in whatever way their documentation shows for one script of one agent.
+    python -m tests.bench.sandbox_peers --peers PYTHON --json
+
+Each runs in a process of its own, with an interpreter that has it, because their dependencies need not agree with
+ours. They are timed from outside, warm, in the way that their documentation shows for one script of one agent.
 """
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
-from server.bench import workloads
-from server.bench.other_interpreter import figures_of
+import typer
+from rich.table import Table
 
+from sandbox import SandboxUnavailable
+from server.bench import sandbox, workloads
+from server.commands.bench.sandbox import show_figures
+from server.commands.terminal.output import Json, errors_shown, print_json
+from server.commands.terminal.screen import Screen
+from server.errors import WinnowError
+from tests.bench.command_line import command_line
+from tests.bench.other_interpreter import run_program
+
+EXAMPLES = "Examples: python -m tests.bench.sandbox_peers --runs 200 --peers ~/peers/bin/python --json"
 _SECONDS = 300.0
 
 # Defines start(answer) -> run(source), which gives the value of the script's `result`.
@@ -100,8 +114,32 @@ print(json.dumps(asyncio.run(main())))
 """  # noqa: E501 - a program in one piece
 
 
-def measure(python: str, runs: int) -> dict[str, Any]:
-    """The figures of every peer that ``python`` can import; for the others why there are none."""
+def run(
+    runs: Annotated[int, typer.Option("--runs", min=5, max=10_000, help="executions behind each figure")] = 100,
+    peers: Annotated[
+        str, typer.Option("--peers", metavar="PYTHON", help="an interpreter that has the others")
+    ] = sys.executable,
+    as_json: Json = False,
+) -> None:
+    """The figures of winnow bench sandbox, and the same scripts in others, as far as PYTHON has them.
+
+    Others are pydantic-monty, FastMCP's code mode and smolagents.
+    """
+    with errors_shown(as_json=as_json):
+        try:
+            figures = asyncio.run(sandbox.measure(runs))
+        except SandboxUnavailable as error:
+            raise WinnowError("SANDBOX_UNAVAILABLE", str(error)) from None
+        figures["peers"] = measure_peers(peers, runs)
+    if as_json:
+        print_json(figures)
+    else:
+        show_figures(figures)
+        show_peers(figures)
+
+
+def measure_peers(python: str, runs: int) -> dict[str, Any]:
+    """The figures of every peer that ``python`` can import; for the others, why they are missing."""
     return {name: _measure(python, program, runs) for name, program in PEERS.items()}
 
 
@@ -112,4 +150,28 @@ def _measure(python: str, program: str, runs: int) -> dict[str, Any]:
         "page": dict(workloads.PAGE),
         "cpu": dict(workloads.CPU),
     }
-    return figures_of(python, program + _HARNESS, job, _SECONDS)
+    return run_program(python, program + _HARNESS, job, _SECONDS)
+
+
+def show_peers(figures: Mapping[str, Any]) -> None:
+    """Print a table of the same scripts in winnow and in others, each from its start to its end."""
+    measured = {name: peer for name, peer in figures["peers"].items() if "missing" not in peer}
+    missing = "; ".join(
+        f"{name}: {peer['missing']}" for name, peer in figures["peers"].items() if "missing" in peer
+    )
+    table = Table("", "winnow", *measured, title="side by side, start to end", caption=missing or None)
+    warm = [figures["warm_ms"], *(peer["warm_ms"] for peer in measured.values())]
+    table.add_row("warm 1 + 1", *(f"{each['p50']:.2f} ms" for each in warm))
+    calls = [figures["sdk_call_us"]["p50"], *(peer["host_call_us"] for peer in measured.values())]
+    table.add_row("call of the host", *("fails" if each is None else f"{each:.0f} µs" for each in calls))
+    for script, row in figures["cpu"].items():
+        others = [peer["cpu"][script].get("ms") for peer in measured.values()]
+        times = ("fails" if each is None else f"{each:.1f} ms" for each in (row["whole_ms"], *others))
+        table.add_row(script, *times)
+    Screen(highlight=False).print(table)
+
+
+app = command_line(run, EXAMPLES)
+
+if __name__ == "__main__":
+    app(prog_name="python -m tests.bench.sandbox_peers")
