@@ -20,8 +20,7 @@ from server.commands.terminal.output import Json, Store, command, errors_shown, 
 from server.errors import WinnowError
 from server.opening import catalogue_path
 from server.settings import MIB, Settings, load_settings
-from server.transports.statistics import asked as servers_of
-from server.transports.statistics import brief
+from server.transports.statistics import ask_servers, summarize_metrics
 
 app = command()
 
@@ -47,7 +46,7 @@ def stats(
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store)
         figures = _figures(settings)
-        figures["servers"] = servers_of(settings.store)
+        figures["servers"] = ask_servers(settings.store)
         figures["server"] = _health(http) if http else None
     if as_json:
         print_json(figures)
@@ -111,7 +110,7 @@ def _show(figures: dict[str, Any]) -> None:
 
 
 def _server_lines(server: dict[str, Any]) -> list[str]:
-    counted, queue = brief(server), server["queue"]
+    counted, queue = summarize_metrics(server), server["queue"]
     verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in counted["verdicts"].items()) or "none"
     given, kept_out = f"{counted['tokens']:,}", f"{counted['tokens_kept_out']:,}"
     return [

@@ -1,1 +1,1 @@
-"""How a client reaches the server: stdio and HTTP."""
+"""The transports: MCP over stdio and over HTTP."""

@@ -1,4 +1,4 @@
-"""Loopback addresses: which there are, how they are spelled, and who shares one."""
+"""Loopback addresses: recognising them, parsing HOST:PORT, and opening listening sockets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from server.errors import WinnowError
 
 _LARGEST_PORT = 65_535
 _BACKLOG = 128  # connections that wait to be accepted
-# All loopback addresses are one machine: a client must not get another allowance by another of them.
+# All loopback addresses are one machine: a client must not get a second rate limit by using another of them.
 LOOPBACK = "loopback"
 
 
@@ -31,15 +31,15 @@ def is_loopback(host: str) -> bool:
 
 
 def group_of(peer: str) -> str:
-    """The name under which limits count a peer's address: the same for all of loopback."""
+    """The key under which limits count a peer's address: the same for all of loopback."""
     return LOOPBACK if is_loopback(peer) else peer
 
 
 def parse_address(address: str) -> tuple[str, int]:
-    """``HOST:PORT`` of a loopback address.
+    """Parse ``HOST:PORT`` of a loopback address.
 
     Raises:
-        WinnowError: INVALID_REQUEST for anything else, and for a host that others could reach.
+        WinnowError: INVALID_REQUEST for anything else, and for a host that other machines could reach.
     """
     host, separator, port = address.rpartition(":")
     host = host.strip("[]")
@@ -47,52 +47,55 @@ def parse_address(address: str) -> tuple[str, int]:
         raise WinnowError("INVALID_REQUEST", f"--http takes HOST:PORT, e.g. 127.0.0.1:8765 (got {address!r})")
     if not is_loopback(host):
         raise WinnowError(
-            "INVALID_REQUEST", f"--http: {host!r} is not a loopback address, and there is no authentication yet"
+            "INVALID_REQUEST",
+            f"--http: {host!r} is not a loopback address, and there is no authentication yet; use 127.0.0.1",
         )
     return host, int(port)
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Sockets that listen on every address of ``host``.
+    """Open listening sockets on every address of ``host``.
 
     Raises:
-        WinnowError: INVALID_REQUEST where an address is in use or cannot be had, or where the name ``localhost``
-            stands for another machine.
+        WinnowError: INVALID_REQUEST where an address is in use or not available, or where the name ``localhost``
+            resolves to another machine.
     """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     sockets: list[socket.socket] = []
     try:
-        for family, _, _, _, address in dict.fromkeys(found):
+        for family, _, _, _, address in dict.fromkeys(addresses):
             if not is_loopback(str(address[0])):
-                raise WinnowError("INVALID_REQUEST", f"--http: {host!r} stands for {address[0]}, not for loopback")
-            sockets.append(_bound(family, address))
+                raise WinnowError(
+                    "INVALID_REQUEST", f"--http: {host!r} resolves to {address[0]}, which is not loopback"
+                )
+            sockets.append(_bind_socket(family, address))
     except OSError as error:
-        _close(sockets)
+        _close_all(sockets)
         raise WinnowError(
             "INVALID_REQUEST",
             f"--http: cannot listen on {host}:{port} ({error.strerror}); stop what listens there, or choose "
             "another port",
         ) from None
     except WinnowError:
-        _close(sockets)
+        _close_all(sockets)
         raise
     return sockets
 
 
-def _bound(family: int, address: Any) -> socket.socket:
-    opened = socket.socket(family, socket.SOCK_STREAM)
+def _bind_socket(family: int, address: Any) -> socket.socket:
+    bound = socket.socket(family, socket.SOCK_STREAM)
     try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        opened.bind(address)
-        opened.listen(_BACKLOG)
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind(address)
+        bound.listen(_BACKLOG)
     except OSError:
-        opened.close()
+        bound.close()
         raise
-    return opened
+    return bound
 
 
-def _close(sockets: list[socket.socket]) -> None:
-    for opened in sockets:
-        opened.close()
+def _close_all(sockets: list[socket.socket]) -> None:
+    for bound in sockets:
+        bound.close()

@@ -1,4 +1,4 @@
-"""One call of a tool, from raw arguments to a bounded result: the same for every transport."""
+"""The dispatcher of tool calls, from raw arguments to a bounded result, for every transport."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from server.tiers import Size, dumps
 from server.tools import EARLIER_NAMES, TOOLS, Context, Tool, ToolResult
 from server.transports.limits import RateLimit
 
-_KIND_OF_LIMIT = {"execute_code": "script"}
+_LIMIT_KINDS = {"execute_code": "script"}
 _LOGGED_ARGUMENTS = ("query", "question", "code")
-# Words around an answer are bounded, too: they are in nobody's budget.
+# Warnings and errors are bounded separately: they are in no budget.
 _WARNINGS, _WARNING_CHARS, _ERROR_CHARS = 8, 300, 2_000
-# What ``meta``, warnings and links may take beside both channels.
-_BESIDE = Size(tokens=2_500, bytes=8 * 1024)
+# The maximum size of ``meta``, warnings and links, beside payload and text.
+_MAX_REST = Size(tokens=2_500, bytes=8 * 1024)
 _MS_PER_SECOND = 1000
 
 
@@ -44,27 +44,27 @@ class Dispatcher:
         self._limits = RateLimit(settings)
         self._audit = opened(settings, "calls")
 
-    def listed(self) -> list[WireTool]:
-        """The tools this server can serve now, in fixed order."""
-        context = self._context("", _silent)
+    def list_tools(self) -> list[WireTool]:
+        """The tools that this server can serve now, in fixed order."""
+        context = self._context("", _ignore_progress)
         listed = (tool for tool in TOOLS if tool.listed and tool.is_available(context))
-        return [_on_the_wire(tool, self._spelled(tool.name), self._settings) for tool in listed]
+        return [_build_wire_tool(tool, self._spell_name(tool.name), self._settings) for tool in listed]
 
     def find(self, name: str) -> Tool | None:
-        """The tool of this name; dots and underscores are the same."""
-        context = self._context("", _silent)
-        by_name = {_plain(tool.name): tool for tool in TOOLS if tool.is_callable(context)}
-        earlier = EARLIER_NAMES.get(_plain(name), "") if self._settings.legacy_tools else ""
-        return by_name.get(_plain(name)) or by_name.get(_plain(earlier))
+        """The tool with this name; dots and underscores are equivalent."""
+        context = self._context("", _ignore_progress)
+        by_name = {_normalize(tool.name): tool for tool in TOOLS if tool.is_callable(context)}
+        earlier = EARLIER_NAMES.get(_normalize(name), "") if self._settings.legacy_tools else ""
+        return by_name.get(_normalize(name)) or by_name.get(_normalize(earlier))
 
-    def unknown(self, name: str) -> str:
-        """What to say of a tool that this server does not serve."""
-        known = ", ".join(listed.name for listed in self.listed())
-        told = f"unknown tool {name[:100]!r}; "
-        new = self.find(EARLIER_NAMES.get(_plain(name), ""))
-        if new is not None and not self._settings.legacy_tools:
-            told += f"call {self._spelled(new.name)} instead, or start the server with --legacy; "
-        return f"{told}this server has: {known}"
+    def explain_unknown(self, name: str) -> str:
+        """The error message for a tool that this server does not serve."""
+        known = ", ".join(tool.name for tool in self.list_tools())
+        message = f"unknown tool {name[:100]!r}; "
+        successor = self.find(EARLIER_NAMES.get(_normalize(name), ""))
+        if successor is not None and not self._settings.legacy_tools:
+            message += f"call {self._spell_name(successor.name)} instead, or start the server with --legacy; "
+        return f"{message}this server has: {known}"
 
     async def call(
         self,
@@ -76,48 +76,48 @@ class Dispatcher:
     ) -> CallToolResult:
         """Answer one call of this client from this address ("" on a pipe).
 
-        Never raises for anything but cancellation: errors are results too.
+        Raises only when cancelled: errors are results too.
         """
         started, trace_id = time.perf_counter(), str(uuid.uuid4())
         error: WinnowError | None = None
         try:
-            self._limits.take(client, _KIND_OF_LIMIT.get(tool.name, "direct"), address)
+            self._limits.take(client, _LIMIT_KINDS.get(tool.name, "direct"), address)
             result = await tool.call(self._context(client, progress), dict(arguments))
-            size = await self._size(result)
-            _hold(tool, result, size)
+            size = await self._measure_payload(result)
+            _check_payload(tool, result, size)
             duration_ms = _ms_since(started)
-            sealed, sent = await self._sealed(tool, result, size, trace_id, duration_ms)
-            _hold_both(tool, sent)
-        except WinnowError as problem:
-            error = problem
+            answer, sent = await self._build_answer(tool, result, size, trace_id, duration_ms)
+            _check_total(tool, sent)
+        except WinnowError as raised:
+            error = raised
         except Exception:
             log("tool failed", exc_info=True, level=40, tool=tool.name, trace_id=trace_id)
             error = internal_error()
         if error is not None:
-            result = _failed(tool, error)
-            size, duration_ms = await self._size(result), _ms_since(started)
-            sealed, sent = await self._sealed(tool, result, size, trace_id, duration_ms)
+            result = _error_result(tool, error)
+            size, duration_ms = await self._measure_payload(result), _ms_since(started)
+            answer, sent = await self._build_answer(tool, result, size, trace_id, duration_ms)
         self._kb.metrics.answered(tool.name, sent.tokens, sent.bytes, failed=result.failed)
-        self._log(tool, arguments, client, trace_id, duration_ms, result, error, sent)
-        return sealed
+        self._log_call(tool, arguments, client, trace_id, duration_ms, result, error, sent)
+        return answer
 
     @property
     def _kb(self) -> Knowledge:
-        return self._context("", _silent).kb
+        return self._context("", _ignore_progress).kb
 
-    async def _size(self, result: ToolResult) -> Size:
-        """Of the payload alone."""
+    async def _measure_payload(self, result: ToolResult) -> Size:
+        """The size of the payload alone."""
         text = dumps(result.payload)
         tokens = await self._kb.count_tokens(text) if result.payload_tokens is None else result.payload_tokens
         return Size(tokens, len(text.encode("utf-8", "replace")))
 
-    def _spelled(self, name: str) -> str:
-        return name if self._settings.tool_names == "dotted" else _plain(name)
+    def _spell_name(self, name: str) -> str:
+        return name if self._settings.tool_names == "dotted" else _normalize(name)
 
-    async def _sealed(
+    async def _build_answer(
         self, tool: Tool, result: ToolResult, size: Size, trace_id: str, duration_ms: float
     ) -> tuple[CallToolResult, Size]:
-        """What is sent, and what it takes in both channels. ``size``: of the payload alone."""
+        """The answer as sent, and its size in both channels. ``size`` is that of the payload alone."""
         meta: dict[str, Any] = {
             "tool": tool.name,
             "version": __version__,
@@ -127,33 +127,33 @@ class Dispatcher:
             "warnings": [one_line(warning, _WARNING_CHARS) for warning in result.warnings[:_WARNINGS]],
         }
         blocks = self._blocks(result, meta["warnings"], trace_id)
-        size += await self._size_beside(meta, blocks)
+        size += await self._measure_rest(meta, blocks)
         meta["usage"] = {"tokens": size.tokens, "bytes": size.bytes, "tokenizer": self._kb.tokenizer}
         payload = {**result.payload, "meta": meta}
         if not self._settings.structured_output_enabled:
-            return CallToolResult(content=[_text(dumps(payload))], is_error=result.failed), size
+            return CallToolResult(content=[_text_block(dumps(payload))], is_error=result.failed), size
         return CallToolResult(content=[*blocks], structured_content=payload, is_error=result.failed), size
 
     def _blocks(
         self, result: ToolResult, warnings: Sequence[str], trace_id: str
     ) -> list[TextContent | ResourceLink]:
-        """What stands beside the structure; nothing where that is sent as text."""
+        """The content blocks beside the structured content; none where that itself is sent as text."""
         if not self._settings.structured_output_enabled:
             return []
-        shown = result.summary if self._settings.content == "summary" and not result.failed else result.text
-        lines = [shown, *(f"warning: {warning}" for warning in warnings)]
+        text = result.summary if self._settings.content == "summary" and not result.failed else result.text
+        lines = [text, *(f"warning: {warning}" for warning in warnings)]
         if result.failed:
             lines.append(f"trace: {trace_id}")
         links = result.links if self._settings.resource_links == "on" else ()
-        return [_text("\n".join(lines)), *map(_link, links)]
+        return [_text_block("\n".join(lines)), *map(_resource_link, links)]
 
-    async def _size_beside(self, meta: Mapping[str, Any], blocks: Sequence[TextContent | ResourceLink]) -> Size:
-        """Of all that is sent beside the payload, as it is sent: one count for both."""
+    async def _measure_rest(self, meta: Mapping[str, Any], blocks: Sequence[TextContent | ResourceLink]) -> Size:
+        """The size of everything that is sent beside the payload, as it is sent."""
         sent = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in blocks]
-        text = dumps({"content": sent, "meta": {**meta, "usage": _SOME_USAGE}, "isError": False})
+        text = dumps({"content": sent, "meta": {**meta, "usage": _PLACEHOLDER_USAGE}, "isError": False})
         return Size(await self._kb.count_tokens(text), len(text.encode("utf-8", "replace")))
 
-    def _log(
+    def _log_call(
         self,
         tool: Tool,
         arguments: Mapping[str, Any],
@@ -181,53 +181,54 @@ class Dispatcher:
             **scope,
             "verdict": verdict,
             "ms": duration_ms,
-            "rows": 0 if result.failed else _rows(result.payload),
+            "rows": 0 if result.failed else _count_rows(result.payload),
             "tokens": size.tokens,
         }
-        # Here and not in a thread: a line takes less than handing it to one.
+        # Not in a thread: writing one line takes less time than handing it over.
         self._audit.write(record)
 
 
-def _rows(payload: Mapping[str, Any]) -> int:
-    """How many rows an answer has; 1 for an answer that is one piece of text."""
-    found = next((payload[name] for name in _ROWS if name in payload), None)
-    if isinstance(found, list):
-        return len(found)
+def _count_rows(payload: Mapping[str, Any]) -> int:
+    """The number of rows in an answer; 1 for an answer that is one text."""
+    rows = next((payload[name] for name in _ROW_FIELDS if name in payload), None)
+    if isinstance(rows, list):
+        return len(rows)
     return int("excerpt" in payload or "text" in payload)
 
 
-_ROWS = ("results", "quotes", "ids", "entities")
+_ROW_FIELDS = ("results", "quotes", "ids", "entities")
 
 
-async def _silent(seconds: float, message: str) -> None:
-    """Progress nobody asked for."""
+async def _ignore_progress(seconds: float, message: str) -> None:
+    """A progress callback that does nothing."""
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.replace(".", "_")
 
 
-def _hold(tool: Tool, result: ToolResult, size: Size) -> None:
-    """Hold a result to the shape and the size that its tool promises: handlers see to both.
+def _check_payload(tool: Tool, result: ToolResult, size: Size) -> None:
+    """Check a result against its tool's answer model and maximum size.
 
     Raises:
-        WinnowError: OUTPUT_BYTES for an answer that is too large. pydantic's error for another shape is our fault.
+        WinnowError: OUTPUT_BYTES for an answer that is too large.
+        ValidationError: for an answer that does not fit the model, which is a bug of ours.
     """
-    _hold_size(tool, size, tool.max_size)
-    tool.answer.model_validate({**result.payload, "meta": _SOME_META})
+    _check_size(tool, size, tool.max_size)
+    tool.answer.model_validate({**result.payload, "meta": _PLACEHOLDER_META})
 
 
-def _hold_both(tool: Tool, sent: Size) -> None:
-    """Hold all that is sent, structure and text, to twice what the structure may take.
+def _check_total(tool: Tool, sent: Size) -> None:
+    """Check everything that is sent, payload and text, against twice the maximum size of the payload.
 
     Raises:
-        WinnowError: OUTPUT_BYTES for a text that is much longer than its structure.
+        WinnowError: OUTPUT_BYTES for a text that is much longer than its payload.
     """
-    _hold_size(tool, sent, tool.max_size + tool.max_size + _BESIDE)
+    _check_size(tool, sent, tool.max_size + tool.max_size + _MAX_REST)
 
 
-def _hold_size(tool: Tool, size: Size, most: Size) -> None:
-    if size.tokens > most.tokens or size.bytes > most.bytes:
+def _check_size(tool: Tool, size: Size, max_size: Size) -> None:
+    if size.tokens > max_size.tokens or size.bytes > max_size.bytes:
         raise WinnowError(
             "OUTPUT_BYTES",
             f"the answer has {size.tokens:,} tokens and {size.bytes:,} bytes, more than {tool.name} may send; ask "
@@ -240,10 +241,10 @@ def _ms_since(started: float) -> float:
     return round((time.perf_counter() - started) * _MS_PER_SECOND, 3)
 
 
-# As long as what stands there once it is counted.
-_SOME_USAGE = {"tokens": 1000, "bytes": 1000, "tokenizer": "o200k_base"}
-# Stands in for the meta that an answer gets when it is sealed.
-_SOME_META = {
+# Stands in for the usage while it is counted, and is as long.
+_PLACEHOLDER_USAGE = {"tokens": 1000, "bytes": 1000, "tokenizer": "o200k_base"}
+# Stands in for the meta while a payload is validated.
+_PLACEHOLDER_META = {
     "tool": "",
     "version": __version__,
     "duration_ms": 0,
@@ -252,12 +253,12 @@ _SOME_META = {
 }
 
 
-def _text(text: str) -> TextContent:
+def _text_block(text: str) -> TextContent:
     return TextContent(type="text", text=text)
 
 
-def _link(link: PassageLink) -> ResourceLink:
-    """Where a host finds the passage, should it want it: meant for the model, and not for every context."""
+def _resource_link(link: PassageLink) -> ResourceLink:
+    """A link with which a host can read the passage, marked for the model at low priority."""
     return ResourceLink(
         type="resource_link",
         name=link.passage_id,
@@ -269,8 +270,8 @@ def _link(link: PassageLink) -> ResourceLink:
     )
 
 
-def _failed(tool: Tool, error: WinnowError) -> ToolResult:
-    """An error as an answer of its tool: beside it stands what such an answer always has, empty."""
+def _error_result(tool: Tool, error: WinnowError) -> ToolResult:
+    """An error as an answer of its tool, with the answer's required fields empty."""
     envelope = error.envelope()
     text = f"{envelope['code']}/{error.reason}: {error.message}"
     if error.retry_after_s is not None:
@@ -291,7 +292,7 @@ def _input_schema(tool: Tool, settings: Settings) -> dict[str, Any]:
     return schema
 
 
-def _on_the_wire(tool: Tool, name: str, settings: Settings) -> WireTool:
+def _build_wire_tool(tool: Tool, name: str, settings: Settings) -> WireTool:
     return WireTool(
         name=name,
         title=tool.title,

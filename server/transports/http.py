@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP on loopback, with a health page for whoever watches the process."""
+"""MCP over streamable HTTP on loopback, with pages for health and metrics."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from server.transports.origins import LocalOnly
 from server.transports.sessions import new_cookie
 
 PATH = "/mcp"
-# How long an answer under way may go on when the server leaves: streams of events would never end by themselves.
-_LEAVE_SECONDS = 3
-# Sessions of the handshake era that are open at once. Each is a task of its own; idle ones end after half an hour.
-_MOST_SESSIONS = 1_000
+# Seconds that answers in progress may take at shutdown: event streams would never end by themselves.
+_SHUTDOWN_SECONDS = 3
+# Sessions of the handshake era open at once. Each is a task of its own; an idle one ends after half an hour.
+_MAX_SESSIONS = 1_000
 
 
 async def serve_http(
     server: Server[Any], sockets: Sequence[socket.socket], health: Callable[[], Awaitable[dict[str, Any]]]
 ) -> None:
-    """Serve ``/mcp`` and ``/health`` on these sockets until interrupted."""
+    """Serve ``/mcp``, ``/health`` and ``/metrics`` on these sockets until interrupted."""
     await web_server(http_application(server, health)).serve(list(sockets))
 
 
 def web_server(application: ASGIApp, protocol: type[BoundedProtocol] = BoundedProtocol) -> uvicorn.Server:
-    """The web server for an application. ``protocol`` has the bounds of its connections."""
+    """The web server for an application. ``protocol`` sets the bounds of its connections."""
     return uvicorn.Server(
         uvicorn.Config(
             application,
@@ -45,15 +45,15 @@ def web_server(application: ASGIApp, protocol: type[BoundedProtocol] = BoundedPr
             log_config=None,
             access_log=False,
             lifespan="on",
-            # A client could otherwise name another address than its own, and limits count addresses.
+            # Otherwise a client could claim an address that is not its own, and limits are per address.
             proxy_headers=False,
-            timeout_graceful_shutdown=_LEAVE_SECONDS,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )
     )
 
 
 def http_application(server: Server[Any], health: Callable[[], Awaitable[dict[str, Any]]]) -> ASGIApp:
-    """``/mcp`` and ``/health`` as an ASGI application, which refuses what does not come from this machine."""
+    """``/mcp``, ``/health`` and ``/metrics`` as an ASGI application that refuses requests of other machines."""
 
     async def show_health(request: Request) -> JSONResponse:
         return JSONResponse({"status": "ok", "version": __version__, **await health()})
@@ -64,15 +64,15 @@ def http_application(server: Server[Any], health: Callable[[], Awaitable[dict[st
     application = server.streamable_http_app(
         streamable_http_path=PATH,
         custom_starlette_routes=[Route("/health", show_health), Route("/metrics", show_metrics)],
-        max_sessions=_MOST_SESSIONS,
-        # The SDK knows three spellings of loopback, and only its own route; LocalOnly stands before every route.
+        max_sessions=_MAX_SESSIONS,
+        # The SDK knows three spellings of loopback and only its own route; LocalOnly protects every route.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return LocalOnly(_with_cookies(application))
+    return LocalOnly(_add_cookies(application))
 
 
-def _with_cookies(application: ASGIApp) -> ASGIApp:
-    """The same application, whose answers carry the token of a new session."""
+def _add_cookies(application: ASGIApp) -> ASGIApp:
+    """The application with a cookie on answers that begin a session."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_cookie(message: Message) -> None:

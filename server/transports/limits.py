@@ -1,7 +1,7 @@
-"""How often one client may call, and one address: a sliding window per kind of call.
+"""Rate limits: a sliding window per kind of call, for each client and each address.
 
-A client that can have a new session whenever it asks must not have a new allowance with it. So all sessions from
-one address share one allowance as well.
+A client can get a new session whenever it asks, and must not get a new limit with it. So all sessions from one
+address share one limit as well.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ WINDOW_SECONDS = 60.0
 
 
 def calls_per_minute(settings: Settings) -> Mapping[str, int]:
-    """Calls a minute for one client, and for one address, by kind.
+    """Calls per minute for one client, and for one address, by kind.
 
-    A person's agent makes a handful; a loop that went wrong makes thousands. "read" is whatever is not a tool:
-    resources, prompts, completions.
+    An agent makes a handful; a faulty loop makes thousands. "read" is everything that is not a tool: resources,
+    prompts, completions.
     """
     return MappingProxyType(
         {
@@ -33,7 +33,7 @@ def calls_per_minute(settings: Settings) -> Mapping[str, int]:
 
 
 class RateLimit:
-    """Remembers when each client called, for as long as the window reaches back."""
+    """The times at which each client called within the window."""
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
         self._allowed = calls_per_minute(settings)
@@ -44,11 +44,11 @@ class RateLimit:
         """Count one call of this client from this address ("" where there is none, as on a pipe).
 
         Raises:
-            WinnowError: RATE_LIMIT with the seconds until the next call will be taken.
+            WinnowError: RATE_LIMIT with the seconds until the next call is accepted.
         """
         now = self._now()
         self._forget(now)
-        # The address first: what it has used up adds nothing to the table.
+        # The address first: once its limit is used up, new sessions add nothing to the table.
         for key in self._keys(client, kind, address):
             self._check(kind, self._calls.get(key, deque()), now)
         for key in self._keys(client, kind, address):
@@ -62,12 +62,12 @@ class RateLimit:
         allowed = self._allowed[kind]
         if len(calls) < allowed:
             return
-        # The call that has to leave the window before another one may come.
+        # The call that must leave the window before another is accepted.
         wait = round(calls[-allowed] + WINDOW_SECONDS - now, 1)
         raise WinnowError(
             "RATE_LIMIT",
-            f"{allowed} {kind} calls a minute are used up; try again in {wait} s, or do the "
-            "work of many calls in one execute_code script",
+            f"the limit of {allowed} {kind} calls per minute is used up; try again in {wait} s, or do the work "
+            "of many calls in one execute_code script",
             retryable=True,
             retry_after_s=wait,
         )

@@ -1,8 +1,8 @@
-"""Host and Origin headers: a web page in a browser must not reach a server on loopback.
+"""Checks of Host and Origin headers: a web page in a browser must not reach a server on loopback.
 
-A page of another site can make a browser send requests to loopback, and can make its own name resolve to it. Both
-show in these headers: the page's name stands in Host, its origin in Origin. So every request of every route names
-this machine in Host, in one of its spellings, and comes from a page of this machine or from no page at all.
+A page of another site can make a browser send requests to loopback, and can make its own host name resolve to it.
+Both show in these headers: the page's name is in Host, its origin in Origin. So on every route, Host must name
+this machine, and Origin must be a page of this machine or absent.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from server.transports.addresses import is_loopback
 
 _LARGEST_PORT = 65_535
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?")
-_PAGES = "http://"
+_PAGE_SCHEME = "http://"
 
 
 def is_local(authority: str) -> bool:
-    """Whether ``HOST`` or ``HOST:PORT``, as a header has it, names this machine.
+    """Whether ``HOST`` or ``HOST:PORT``, as in a header, names this machine.
 
-    >>> [is_local(one) for one in ("127.0.0.2:8765", "[::1]", "localhost.:80", "a@localhost", "evil.example")]
+    >>> [is_local(name) for name in ("127.0.0.2:8765", "[::1]", "localhost.:80", "a@localhost", "evil.example")]
     [True, True, True, False, False]
     """
     match = _AUTHORITY.fullmatch(authority)
@@ -33,8 +33,8 @@ def is_local(authority: str) -> bool:
     return is_bracketed == (":" in host) and is_loopback(host)
 
 
-def refusal(target: str, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
-    """The status and the words with which a request is refused; None where it may pass."""
+def find_refusal(target: str, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+    """The status and message with which to refuse a request; None if it may pass."""
     sent: dict[bytes, list[str]] = {b"host": [], b"origin": []}
     for name, value in headers:
         if (lower := name.lower()) in sent:
@@ -51,23 +51,23 @@ def refusal(target: str, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, s
 
 
 def _is_local_page(origin: str) -> bool:
-    return origin.lower().startswith(_PAGES) and is_local(origin[len(_PAGES) :])
+    return origin.lower().startswith(_PAGE_SCHEME) and is_local(origin[len(_PAGE_SCHEME) :])
 
 
 class LocalOnly:
-    """ASGI middleware that refuses whatever does not come from this machine, before anything else sees it."""
+    """ASGI middleware that refuses requests that do not come from this machine, before any other code."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer it with a refusal. Websockets are none of ours."""
+        """Pass a request on, or refuse it. Websockets are not supported."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
-        elif (refused := refusal(scope["path"], scope["headers"])) is not None:
-            status, words = refused
-            await PlainTextResponse(words, status)(scope, receive, send)
+        elif (refusal := find_refusal(scope["path"], scope["headers"])) is not None:
+            status, message = refusal
+            await PlainTextResponse(message, status)(scope, receive, send)
         else:
             await self._app(scope, receive, send)

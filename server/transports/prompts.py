@@ -1,4 +1,4 @@
-"""Prompts: texts that a person asks for by name, with one argument each."""
+"""MCP prompts: texts that a user asks for by name, with one argument each."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from server.settings import Settings
 from server.text.printable import one_line, printable
 
 
-def listed_prompts(tools: Collection[str]) -> list[WirePrompt]:
-    """The prompts of a server with these tools, in fixed order."""
-    return [_on_the_wire(prompt) for prompt in offered_prompts(tools).values()]
+def list_prompts(tools: Collection[str]) -> list[WirePrompt]:
+    """The prompts that a server with these tools offers, in fixed order."""
+    return [_build_wire_prompt(prompt) for prompt in offered_prompts(tools).values()]
 
 
 def find_prompt(name: str, tools: Collection[str]) -> Prompt:
-    """The prompt of this name.
+    """The prompt with this name.
 
     Raises:
-        WinnowError: INVALID_REQUEST, naming those that there are.
+        WinnowError: INVALID_REQUEST, naming the prompts of this server.
     """
     offered = offered_prompts(tools)
     if name not in offered:
@@ -32,10 +32,10 @@ def find_prompt(name: str, tools: Collection[str]) -> Prompt:
     return offered[name]
 
 
-def filled(
+def fill_prompt(
     prompt: Prompt, arguments: Mapping[str, str], tools: Collection[str], settings: Settings
 ) -> GetPromptResult:
-    """The prompt with its argument in it, as one message of the user.
+    """The prompt with its argument filled in, as one user message.
 
     Raises:
         WinnowError: INVALID_REQUEST for an argument that is missing, blank, too long or unknown.
@@ -53,6 +53,6 @@ def filled(
     return GetPromptResult(description=prompt.description, messages=[message])
 
 
-def _on_the_wire(prompt: Prompt) -> WirePrompt:
+def _build_wire_prompt(prompt: Prompt) -> WirePrompt:
     argument = PromptArgument(name=prompt.argument, description=prompt.asks, required=True)
     return WirePrompt(name=prompt.name, title=prompt.title, description=prompt.description, arguments=[argument])

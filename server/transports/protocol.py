@@ -1,4 +1,4 @@
-"""The MCP server object: the SDK's low-level server with our tables of tools, resources and prompts behind it."""
+"""The MCP server object: the SDK's low-level server, serving our tools, resources and prompts."""
 
 from __future__ import annotations
 
@@ -48,50 +48,50 @@ from server.transports.sessions import (
     Tokens,
     address_of,
     client_of,
+    connection_lifespan,
     is_handshake_era,
-    name_of_connection,
 )
 
-# How long after an answer loading begins. A client that shakes hands asks for the tools next: that comes first.
+# Seconds after an answer until loading begins. After a handshake it is longer: the client lists the tools next.
 _HEAD_START_SECONDS = 0.02
 _HANDSHAKE = frozenset({"initialize", "notifications/initialized", "server/discover", "ping"})
 _HEAD_START_OF_LISTING_SECONDS = 0.25
-# What was not found had a code of its own until 2026.
+# The error code for "not found" in protocol revisions before 2026.
 _NOT_FOUND_BEFORE_2026 = -32002
 _MAX_URI_CHARS = 2_000
 
 
 class ApplicationServices(Protocol):
-    """What the server needs of a winnow beside its tools."""
+    """What the MCP server needs of the application beside its tools."""
 
     @property
     def settings(self) -> Settings:
-        """What is in force."""
+        """The settings in force."""
 
     @property
     def kb(self) -> Knowledge:
-        """What answers, and holds what sessions were shown in part or not at all."""
+        """The knowledge base, with the passages and results of sessions."""
 
     def start(self) -> None:
         """Begin to load; returns at once. Called once the first request has been answered."""
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is settled which tools can be offered; until then a look at the host says so."""
+        """Whether it is known which tools can be offered; until then the list is an estimate."""
 
     async def ready(self) -> None:
-        """Wait until it is settled which tools can be offered."""
+        """Wait until it is known which tools can be offered."""
 
 
 def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Server[str]:
-    """The server of one process: it answers a handshake before anything has been loaded."""
+    """The MCP server of one process. It answers a handshake before anything has been loaded."""
     handlers = _Handlers(dispatcher, application)
     server: Server[str] = Server(
         "winnow",
         version=__version__,
         title="winnow",
         instructions=instructions(application.settings),
-        lifespan=name_of_connection,
+        lifespan=connection_lifespan,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,
@@ -102,28 +102,28 @@ def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Se
         on_completion=handlers.complete,
         get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
     )
-    server.middleware.extend((handlers.load_after_answer, no_leaks, Tokens().hand_out))
+    server.middleware.extend((handlers.load_after_answer, hide_internal_errors, Tokens().hand_out))
     return server
 
 
-async def no_leaks(ctx: Connection, call_next: CallNext) -> HandlerResult:
-    """What we refuse leaves with its envelope; a bug of ours as a bare internal error.
+async def hide_internal_errors(ctx: Connection, call_next: CallNext) -> HandlerResult:
+    """Middleware: send a WinnowError with its envelope, and any other exception as a bare internal error.
 
-    In one of its eras the SDK would send an exception's text.
+    For one protocol era the SDK would send the exception's text.
     """
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):
         raise
     except WinnowError as error:
-        raise _on_the_wire(error, ctx) from None
+        raise _build_mcp_error(error, ctx) from None
     except Exception:
         log("request failed", exc_info=True, level=40, method=ctx.method)
         raise MCPError(INTERNAL_ERROR, "internal error") from None
 
 
 class _Handlers:
-    """One method for each request of the protocol. Those about resources and prompts may raise WinnowError."""
+    """One method for each MCP request. Those for resources and prompts may raise WinnowError."""
 
     def __init__(self, dispatcher: Dispatcher, application: ApplicationServices) -> None:
         self._dispatcher = dispatcher
@@ -132,7 +132,7 @@ class _Handlers:
         self._announcing: set[asyncio.Task[None]] = set()
 
     async def load_after_answer(self, ctx: Connection, call_next: CallNext) -> HandlerResult:
-        """Loading competes with answering for one interpreter: the first answer goes out before it begins."""
+        """Middleware: begin to load after the first answer, because both compete for one interpreter."""
         try:
             return await call_next(ctx)
         finally:
@@ -140,8 +140,8 @@ class _Handlers:
             asyncio.get_running_loop().call_later(seconds, self._application.start)
 
     async def list_tools(self, context: Connection, params: PaginatedRequestParams | None) -> ListToolsResult:
-        _one_page(params)
-        listed = self._dispatcher.listed()
+        _refuse_cursor(params)
+        listed = self._dispatcher.list_tools()
         if is_handshake_era(context) and context.request is None and not self._application.is_settled:
             announcing = asyncio.create_task(self._announce(context, [tool.name for tool in listed]))
             self._announcing.add(announcing)
@@ -149,10 +149,10 @@ class _Handlers:
         return ListToolsResult(tools=listed)
 
     async def _announce(self, context: Connection, listed: list[str]) -> None:
-        """Say that the list has changed, where it was made before all was known, and was wrong."""
+        """Notify the client if the list was made before the sandbox was checked and has changed."""
         await asyncio.sleep(_HEAD_START_SECONDS)
         await self._application.ready()
-        if [tool.name for tool in self._dispatcher.listed()] != listed:
+        if [tool.name for tool in self._dispatcher.list_tools()] != listed:
             await context.session.send_tool_list_changed()
 
     async def call_tool(self, context: Connection, params: CallToolRequestParams) -> CallToolResult:
@@ -161,7 +161,7 @@ class _Handlers:
             await self._application.ready()
             tool = self._dispatcher.find(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, self._dispatcher.unknown(params.name))
+            raise MCPError(INVALID_PARAMS, self._dispatcher.explain_unknown(params.name))
 
         async def progress(seconds: float, message: str) -> None:
             await context.session.report_progress(seconds, message=message)
@@ -173,67 +173,68 @@ class _Handlers:
     async def list_resources(
         self, context: Connection, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        _one_page(params)
-        listed = resources.listed_pages(await self._tools(), self._application.settings)
+        _refuse_cursor(params)
+        listed = resources.list_pages(await self._tool_names(), self._application.settings)
         return ListResourcesResult(resources=listed)
 
     async def list_resource_templates(
         self, context: Connection, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
-        _one_page(params)
+        _refuse_cursor(params)
         return ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
 
     async def read_resource(self, context: Connection, params: ReadResourceRequestParams) -> ReadResourceResult:
-        client = self._counted(context)
-        tools = await self._tools()
+        client = self._count_read(context)
+        tools = await self._tool_names()
         parsed, kb = parse_uri(params.uri), self._application.kb
         result = kb.results.get(client, parse_result(params.uri) or "")
-        session_id, kept = await kb.passage(client, parsed[1]) if parsed else ("", None)
-        held = resources.ResourceContent(session_id, kept, result)
-        # Cleaning text takes milliseconds: not on the loop that answers everybody.
-        return await asyncio.to_thread(resources.read, params.uri, held, tools, self._application.settings)
+        session_id, passage = await kb.passage(client, parsed[1]) if parsed else ("", None)
+        content = resources.ResourceContent(session_id, passage, result)
+        # Cleaning text takes milliseconds, too long for the event loop.
+        settings = self._application.settings
+        return await asyncio.to_thread(resources.read_resource, params.uri, content, tools, settings)
 
     async def list_prompts(self, context: Connection, params: PaginatedRequestParams | None) -> ListPromptsResult:
-        _one_page(params)
-        return ListPromptsResult(prompts=prompts.listed_prompts(await self._tools()))
+        _refuse_cursor(params)
+        return ListPromptsResult(prompts=prompts.list_prompts(await self._tool_names()))
 
     async def get_prompt(self, context: Connection, params: GetPromptRequestParams) -> GetPromptResult:
-        self._counted(context)
-        tools = await self._tools()
+        self._count_read(context)
+        tools = await self._tool_names()
         prompt = prompts.find_prompt(params.name, tools)
-        return prompts.filled(prompt, params.arguments or {}, tools, self._application.settings)
+        return prompts.fill_prompt(prompt, params.arguments or {}, tools, self._application.settings)
 
     async def complete(self, context: Connection, params: CompleteRequestParams) -> CompleteResult:
-        client = self._counted(context)
+        client = self._count_read(context)
         name, value = params.argument.name, params.argument.value
         if isinstance(params.ref, PromptReference):
-            prompts.find_prompt(params.ref.name, await self._tools())
-            return CompleteResult(completion=Completion(values=[], has_more=False))  # any words will do
+            prompts.find_prompt(params.ref.name, await self._tool_names())
+            return CompleteResult(completion=Completion(values=[], has_more=False))  # free text
         if params.ref.uri == resources.RESULTS.uri_template:
-            return CompleteResult(completion=Completion(values=[], has_more=False))  # an error says which there is
+            return CompleteResult(completion=Completion(values=[], has_more=False))  # errors name the id
         if params.ref.uri != URI_TEMPLATE:
-            raise WinnowError("INVALID_REQUEST", f"only {URI_TEMPLATE} has placeholders")
+            raise WinnowError("INVALID_REQUEST", f"only {URI_TEMPLATE} has placeholders to complete")
         given = (params.context.arguments if params.context else None) or {}
-        session_id, ids = await self._application.kb.passage_ids(client, value, resources.MOST_COMPLETIONS + 1)
-        return CompleteResult(completion=resources.complete(name, value, given, session_id, ids))
+        session_id, ids = await self._application.kb.passage_ids(client, value, resources.MAX_COMPLETIONS + 1)
+        return CompleteResult(completion=resources.complete_placeholder(name, value, given, session_id, ids))
 
-    async def _tools(self) -> Collection[str]:
-        return {listed.name.replace(".", "_") for listed in self._dispatcher.listed()}
+    async def _tool_names(self) -> Collection[str]:
+        return {tool.name.replace(".", "_") for tool in self._dispatcher.list_tools()}
 
-    def _counted(self, context: Connection) -> str:
+    def _count_read(self, context: Connection) -> str:
         client = client_of(context)
         self._reads.take(client, "read", address_of(context))
         return client
 
 
-def _one_page(params: PaginatedRequestParams | None) -> None:
+def _refuse_cursor(params: PaginatedRequestParams | None) -> None:
     if params is not None and params.cursor is not None:
-        raise MCPError(INVALID_PARAMS, "everything fits one page; there is no cursor")
+        raise MCPError(INVALID_PARAMS, "the whole list fits on one page; call again without cursor")
 
 
-def _on_the_wire(error: WinnowError, context: Connection) -> MCPError:
+def _build_mcp_error(error: WinnowError, context: Connection) -> MCPError:
     data = error.envelope()
-    if context.method == "resources/read":  # the protocol wants to see there which one it was
+    if context.method == "resources/read":  # the protocol requires the URI in this error
         data["uri"] = shorten(printable(str((context.params or {}).get("uri", ""))), _MAX_URI_CHARS)
     return MCPError(_code_of(error, context), error.message, data)
 

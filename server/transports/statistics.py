@@ -1,8 +1,8 @@
-"""How a server tells how it is doing while it runs: to ``winnow stats``, and to its log.
+"""Statistics of a running server, for ``winnow stats`` and for its log.
 
 Each server of a store, whatever its transport, listens on a socket of its own beside the engine's, in a folder
-that only its owner may enter; the kernel says who is at the other end. A connection gets the figures as one JSON
-document and nothing else: no request is read. Where there can be no such socket the server runs without.
+that only its owner may enter; the kernel reports the user at the other end. A connection gets the statistics as
+one JSON document; no request is read. Where such a socket is not possible, the server runs without it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from server.app import Application
 
 _EVERY_SECONDS = 600.0
-# The loop would take the file of the socket away by a name that only this process knows; ``place.shut`` does that.
+# The event loop would remove the socket's file by a name that only this process knows; ``endpoint`` removes it.
 _FILE_IS_OURS: Mapping[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
 _ASK_SECONDS = 3.0
-_MOST_BYTES = 4 * 1024 * 1024
+_MAX_BYTES = 4 * 1024 * 1024
 
 
 class StatisticsSocket:
-    """One server's socket and its lines in the log, while it is entered or until ``close``."""
+    """A server's statistics socket and its periodic log lines, from entering the context until ``close``."""
 
     def __init__(self, application: Application, transport: str, every: float = _EVERY_SECONDS) -> None:
         self._application = application
@@ -43,13 +43,13 @@ class StatisticsSocket:
         self._every = every
         self._started = time.monotonic()
         self._store = application.settings.store
-        self._door: endpoint.Listener | None = None
+        self._listener: endpoint.Listener | None = None
         self._server: asyncio.Server | None = None
         self._task: asyncio.Task[None] | None = None
-        self._told: Mapping[str, Any] = {}
+        self._last_logged: Mapping[str, Any] = {}
 
     async def __aenter__(self) -> StatisticsSocket:
-        # Nothing is opened before the server has something to tell: a host's handshake is answered first.
+        # The socket opens only after the host's handshake has been answered.
         self._task = asyncio.get_running_loop().create_task(self._watch())
         return self
 
@@ -57,23 +57,23 @@ class StatisticsSocket:
         await self.close()
 
     async def close(self) -> None:
-        """The last line, and no socket any more."""
+        """Close the socket and write the last log line."""
         if self._task is None:
             return
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         self._task = None
-        if self._door is not None:
+        if self._listener is not None:
             await asyncio.to_thread(
-                endpoint.close_listener, self._store, self._door, endpoint.server_socket_name(os.getpid())
+                endpoint.close_listener, self._store, self._listener, endpoint.server_socket_name(os.getpid())
             )
-            self._door = None
+            self._listener = None
         if self._server is not None:
             self._server.close()
-        self._tell("stats at the end")
+        self._log_changes("stats at the end")
 
-    async def figures(self) -> dict[str, Any]:
-        """What is told of this server."""
+    async def collect(self) -> dict[str, Any]:
+        """The statistics of this server."""
         return {
             "pid": os.getpid(),
             "version": __version__,
@@ -89,16 +89,18 @@ class StatisticsSocket:
         await self._listen()
         while True:
             await asyncio.sleep(self._every)
-            self._tell("stats")
+            self._log_changes("stats")
 
     async def _listen(self) -> None:
         if not endpoint.is_supported() or not self._store.is_dir():
             return
         try:
-            self._door = await asyncio.to_thread(
+            self._listener = await asyncio.to_thread(
                 endpoint.open_listener, self._store, endpoint.server_socket_name(os.getpid())
             )
-            self._server = await asyncio.start_unix_server(self._answer, sock=self._door.socket, **_FILE_IS_OURS)
+            self._server = await asyncio.start_unix_server(
+                self._answer, sock=self._listener.socket, **_FILE_IS_OURS
+            )
         except (WinnowError, OSError) as error:
             log("winnow stats cannot ask this server", level=logging.WARNING, why=str(error))
 
@@ -106,65 +108,65 @@ class StatisticsSocket:
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(_ASK_SECONDS):
                 if endpoint.is_same_user(writer.get_extra_info("socket")):
-                    writer.write(json.dumps(await self.figures(), default=str).encode())
+                    writer.write(json.dumps(await self.collect(), default=str).encode())
                     await writer.drain()
         writer.close()
 
-    def _tell(self, message: str) -> None:
-        """A line with what was counted so far, if that is more than at the last one."""
-        told = brief(self._application.kb.metrics.snapshot())
-        if told != self._told:
-            self._told = told
-            log(message, **told)
+    def _log_changes(self, message: str) -> None:
+        """Log the counts so far, if they changed since the last log line."""
+        summary = summarize_metrics(self._application.kb.metrics.snapshot())
+        if summary != self._last_logged:
+            self._last_logged = summary
+            log(message, **summary)
 
 
-def brief(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """The sums of a process's figures, for a line of a log."""
-    answers, scripts = figures["answers"].values(), figures["scripts"]
+def summarize_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """The sums of a process's metrics, for one log line."""
+    answers, scripts = metrics["answers"].values(), metrics["scripts"]
     verdicts: dict[str, int] = {}
-    for calls in figures["calls"].values():
+    for calls in metrics["calls"].values():
         for verdict, count in calls["verdicts"].items():
             verdicts[verdict] = verdicts.get(verdict, 0) + count
     return {
-        "calls": sum(one["calls"] for one in answers),
+        "calls": sum(answer["calls"] for answer in answers),
         "verdicts": dict(sorted(verdicts.items())),
-        "tokens": sum(one["tokens"] for one in answers),
-        "largest_tokens": max((one["largest_tokens"] for one in answers), default=0),
+        "tokens": sum(answer["tokens"] for answer in answers),
+        "largest_tokens": max((answer["largest_tokens"] for answer in answers), default=0),
         "scripts": scripts["executions"],
         "sdk_calls": scripts["sdk_calls"],
         "tokens_kept_out": scripts["tokens_kept_out"],
-        "queue_waits": figures["queue_waits"]["waits"],
-        "queue_seconds": figures["queue_waits"]["seconds"],
+        "queue_waits": metrics["queue_waits"]["waits"],
+        "queue_seconds": metrics["queue_waits"]["seconds"],
     }
 
 
-def asked(store: Path) -> list[dict[str, Any]]:
-    """What the servers of a store tell of themselves; one that does not answer is left out."""
+def ask_servers(store: Path) -> list[dict[str, Any]]:
+    """The statistics of all running servers of a store; a server that does not answer is left out."""
     if not endpoint.is_supported():
         return []
-    found = (_told_by(store, name) for name in endpoint.list_server_sockets(store))
-    return sorted(filter(None, found), key=lambda one: int(one.get("pid", 0)))
+    answers = (_ask_server(store, name) for name in endpoint.list_server_sockets(store))
+    return sorted(filter(None, answers), key=lambda answer: int(answer.get("pid", 0)))
 
 
-def _told_by(store: Path, name: str) -> dict[str, Any] | None:
+def _ask_server(store: Path, name: str) -> dict[str, Any] | None:
     with contextlib.suppress(OSError, ValueError, WinnowError):
         connection = endpoint.connect(store, name)
         if connection is None:
             endpoint.remove_socket(store, name)
         else:
             with connection:
-                told = json.loads(_received(connection))
-                return told if isinstance(told, dict) else None
+                answer = json.loads(_read_all(connection))
+                return answer if isinstance(answer, dict) else None
     return None
 
 
-def _received(connection: socket.socket) -> bytes:
-    """All that the other end says within the time. Raises OSError where it says too much, or takes too long."""
+def _read_all(connection: socket.socket) -> bytes:
+    """Read until the other end closes. Raises OSError for too much data or if it takes too long."""
     data, until = bytearray(), time.monotonic() + _ASK_SECONDS
-    while len(data) < _MOST_BYTES:
+    while len(data) < _MAX_BYTES:
         connection.settimeout(max(0.01, until - time.monotonic()))
         part = connection.recv(65_536)
         if not part:
             return bytes(data)
         data += part
-    raise OSError("too much")
+    raise OSError("the answer is too long")

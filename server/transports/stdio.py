@@ -1,12 +1,12 @@
-"""MCP on stdin and stdout, for clients of every era.
+"""MCP over stdin and stdout, for clients of every protocol era.
 
-The SDK's own loop decides a pipe's era by its first request and then refuses the other one. Some hosts ask
-``server/discover`` first and then shake hands the old way on the same pipe. Here an ``initialize`` always
-begins a new connection on the same pipe, so both work.
+The SDK's own loop decides a pipe's era by its first request and then refuses the other era. Some hosts send
+``server/discover`` first and then an old-style handshake on the same pipe. Here an ``initialize`` always begins a
+new connection on the same pipe, so both work.
 
-The SDK's own transport drops a line that it cannot read, and its client waits in vain. Here lines are read by this
-module: they are bounded, and each one that is no message is answered (lines.py). When the client closes its end,
-nothing more is written: some clients take an answer that comes then for a fault.
+The SDK's own transport drops a line that it cannot read, and the client waits in vain. Here this module reads the
+lines: they are bounded, and each unreadable one is answered (lines.py). When the client closes its end, nothing
+more is written: some clients treat an answer after that as a fault.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from mcp_types import (
 )
 
 from server.runtime.logs import log
-from server.transports.lines import END_BYTES, LONGEST_LINE_BYTES, UnreadableLine, message_of, too_long
+from server.transports.lines import END_BYTES, MAX_LINE_BYTES, UnreadableLine, long_line_error, message_of
 
-# Answered at once by the SDK itself. The next line is read when that is done, so that a client which sends its
-# requests and closes its end gets these answers.
+# Requests that the SDK answers by itself. The next line is read only after the answer, so that a client which
+# sends its requests and closes its end gets these answers.
 _AT_ONCE = frozenset({"initialize", "server/discover", "ping"})
 _AT_ONCE_SECONDS = 5.0
-# The tools are listed before the sandbox stands; where it then does not, the list changes.
+# The tools are listed before the sandbox is ready; if it then cannot run, the list changes.
 _CHANGES = NotificationOptions(tools_changed=True)
 _NEWLINE = b"\n"
 
 
 async def serve_stdio(server: Server[Any]) -> None:
     """Serve until the client closes stdin."""
-    with _own_descriptors() as (incoming, outgoing):
+    with _take_descriptors() as (incoming, outgoing):
         async with server.lifespan(server) as state:
             pipe = Pipe(incoming, outgoing)
             try:
@@ -58,8 +58,8 @@ async def serve_stdio(server: Server[Any]) -> None:
 
 
 @contextmanager
-def _own_descriptors() -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """The two ends of the pipe. Meanwhile whatever else reads stdin finds nothing, and prints go to stderr."""
+def _take_descriptors() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """Take over stdin and stdout; meanwhile other code reads an empty stdin, and its prints go to stderr."""
     sys.stdout.flush()
     private = [os.dup(number) for number in (0, 1)]
     null = os.open(os.devnull, os.O_RDONLY)
@@ -77,19 +77,19 @@ def _own_descriptors() -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
 
 class Pipe:
-    """Messages over two binary files, one JSON object a line."""
+    """Messages over two binary files, one JSON object per line."""
 
     def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
-        # Threads of their own: those that everything shares may all be busy with searches.
+        # Separate threads: the shared ones may all be busy with searches.
         self._reader, self._writer = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         self._is_open = True
 
     async def receive(self) -> JSONRPCMessage | None:
-        """The next message; None at the end of input. What is none is answered here."""
+        """The next message; None at the end of input. Unreadable lines are answered here."""
         loop = asyncio.get_running_loop()
-        while (line := await loop.run_in_executor(self._reader, self._line)) is not None:
+        while (line := await loop.run_in_executor(self._reader, self._read_line)) is not None:
             try:
                 if isinstance(line, UnreadableLine):
                     raise line
@@ -102,11 +102,11 @@ class Pipe:
 
     async def send(self, message: JSONRPCMessage) -> None:
         """Write a message, unless the client has closed its end."""
-        line = _json(message) + _NEWLINE
+        line = _encode(message) + _NEWLINE
         await asyncio.get_running_loop().run_in_executor(self._writer, self._write, line)
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Release the threads."""
         self._is_open = False
         for pool in (self._reader, self._writer):
             pool.shutdown(wait=False)
@@ -117,28 +117,28 @@ class Pipe:
         try:
             self._outgoing.write(line)
             self._outgoing.flush()
-        except OSError as error:  # the client reads no more, and will close its other end as well
+        except OSError as error:  # the client has stopped reading and will close its other end too
             self._is_open = False
             log("the client does not read its answers", error=type(error).__name__)
 
-    def _line(self) -> bytes | UnreadableLine | None:
-        """One line; what to say of it where it is too long; None at the end."""
-        line = self._incoming.readline(LONGEST_LINE_BYTES + 1)
+    def _read_line(self) -> bytes | UnreadableLine | None:
+        """One line; an error for a line that is too long; None at the end."""
+        line = self._incoming.readline(MAX_LINE_BYTES + 1)
         if not line:
             return None
-        if len(line) <= LONGEST_LINE_BYTES or line.endswith(_NEWLINE):
+        if len(line) <= MAX_LINE_BYTES or line.endswith(_NEWLINE):
             return line
         head, tail = line[:END_BYTES], line[-END_BYTES:]
         while line and not line.endswith(_NEWLINE):
             line = self._incoming.readline(END_BYTES)
             tail = (tail + line)[-END_BYTES:]
-        return too_long(head, tail)
+        return long_line_error(head, tail)
 
 
-def _json(message: JSONRPCMessage) -> bytes:
+def _encode(message: JSONRPCMessage) -> bytes:
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")
-    except ValueError:  # half a surrogate pair, say: a fault of ours that must not end the server
+    except ValueError:  # half a surrogate pair, say: our bug must not end the server
         log("an answer cannot be written", exc_info=True, level=logging.ERROR)
         error = ErrorData(code=INTERNAL_ERROR, message="internal error")
         failed = JSONRPCError(jsonrpc="2.0", id=getattr(message, "id", None), error=error)
@@ -146,7 +146,7 @@ def _json(message: JSONRPCMessage) -> bytes:
 
 
 async def serve_pipe(server: Server[Any], state: Any, pipe: Pipe) -> None:
-    """Relay a pipe's messages to one SDK connection at a time; ``initialize`` begins the next one."""
+    """Relay a pipe's messages to one SDK connection at a time; ``initialize`` begins a new connection."""
     connection: _Connection | None = None
     async with asyncio.TaskGroup() as tasks:
         while (message := await pipe.receive()) is not None:
@@ -164,7 +164,7 @@ def _is_initialize(message: JSONRPCMessage) -> bool:
 
 
 class _Connection:
-    """One run of the SDK's loop over streams of its own."""
+    """One run of the SDK's loop, with its own streams."""
 
     def __init__(self, server: Server[Any], state: Any, pipe: Pipe, tasks: asyncio.TaskGroup) -> None:
         self._pipe = pipe
@@ -183,7 +183,7 @@ class _Connection:
         )
 
     async def take(self, message: JSONRPCMessage) -> None:
-        """Hand one message to the loop. Returns when what is answered at once has been answered."""
+        """Pass one message to the loop; for the requests in ``_AT_ONCE``, wait for the answer."""
         if not isinstance(message, JSONRPCRequest) or message.method not in _AT_ONCE:
             await self._input.send(SessionMessage(message))
             return
@@ -195,7 +195,7 @@ class _Connection:
                 await answered.wait()
 
     async def end(self) -> None:
-        """No more input: the loop finishes, and all that it wrote is forwarded."""
+        """End the input; the loop finishes, and everything it wrote is forwarded."""
         await self._input.aclose()
         await asyncio.gather(self._loop, self._relay)
 

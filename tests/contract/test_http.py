@@ -319,7 +319,7 @@ class Impatient(BoundedProtocol):
 
     seconds = {"head": 0.3, "body": 0.3}  # noqa: RUF012 - as its base has it
     unread_seconds = 0.3
-    most = 3
+    max_connections = 3
 
 
 @pytest.fixture
@@ -375,7 +375,7 @@ async def test_more_connections_than_an_address_may_have_are_refused_and_the_oth
     server: Server[str],
 ) -> None:
     class Few(BoundedProtocol):
-        most = 3
+        max_connections = 3
 
     async with served(server, protocol=Few) as (_, number):
         held = [await asyncio.open_connection("127.0.0.1", number) for _ in range(3)]

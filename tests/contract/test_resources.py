@@ -33,7 +33,7 @@ from server.settings import Settings, load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.http import PATH
 from server.transports.protocol import build_server
-from server.transports.resources import PAGES, ResourceContent, read
+from server.transports.resources import PAGES, ResourceContent, read_resource
 from tests.serving import served
 
 pytestmark = pytest.mark.anyio
@@ -191,10 +191,10 @@ async def test_hostile_uris_are_refused_by_their_form(client: Client, era: Era) 
 def test_any_text_is_a_page_or_is_refused(uri: str) -> None:
     session = PassageStore(10**6, 60).session("a")
     if uri in PAGES:
-        assert read(uri, ResourceContent(session.id), TOOLS, Settings()).contents
+        assert read_resource(uri, ResourceContent(session.id), TOOLS, Settings()).contents
         return
     with pytest.raises(WinnowError) as caught:
-        read(uri, ResourceContent(session.id), TOOLS, Settings())
+        read_resource(uri, ResourceContent(session.id), TOOLS, Settings())
     assert caught.value.reason in ("SCOPE_VIOLATION", "NOT_FOUND")
 
 
@@ -206,13 +206,13 @@ def passage(text: str) -> Passage:
 def test_a_passage_leaves_without_escapes_and_within_its_bound() -> None:
     session = PassageStore(10**7, 60).session("a")
     coloured = session.keep(passage("\x1b[31mred\x1b[0m\x07 and \ud800"), "handbook")
-    (contents,) = read(coloured.uri, ResourceContent(session.id, coloured), TOOLS, Settings()).contents
+    (contents,) = read_resource(coloured.uri, ResourceContent(session.id, coloured), TOOLS, Settings()).contents
     assert isinstance(contents, TextResourceContents)
     assert contents.text == "red and \ufffd"
     long = session.keep(
         replace(passage(""), chunk=replace(passage("日本語" * 20_000).chunk, id="two")), "handbook"
     )
-    (contents,) = read(long.uri, ResourceContent(session.id, long), TOOLS, Settings()).contents
+    (contents,) = read_resource(long.uri, ResourceContent(session.id, long), TOOLS, Settings()).contents
     assert isinstance(contents, TextResourceContents)
     assert MAX_EXCERPT_BYTES - 3 < len(contents.text.encode()) <= MAX_EXCERPT_BYTES
     assert ("日本語" * 20_000).startswith(contents.text)

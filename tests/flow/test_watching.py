@@ -19,7 +19,7 @@ import pytest
 from server.engine import endpoint
 from server.runtime.metrics import BUCKETS, Metrics
 from server.runtime.openmetrics import open_metrics
-from server.transports.statistics import asked, brief
+from server.transports.statistics import ask_servers, summarize_metrics
 from tests.flow.test_stdio import Pipe
 
 WINNOW = Path(sys.executable).with_name("winnow")
@@ -115,9 +115,9 @@ def test_a_socket_that_a_dead_server_left_is_put_away(tmp_path: Path) -> None:
     listener = endpoint.open_listener(tmp_path, endpoint.server_socket_name(99))
     assert endpoint.list_server_sockets(tmp_path) == ["server-99.sock"]
     listener.socket.close()
-    assert asked(tmp_path) == []
+    assert ask_servers(tmp_path) == []
     assert endpoint.list_server_sockets(tmp_path) == []
-    assert asked(tmp_path / "nowhere") == []
+    assert ask_servers(tmp_path / "nowhere") == []
 
 
 def test_metrics_say_calls_times_and_tokens_in_the_form_that_collectors_read() -> None:
@@ -156,6 +156,6 @@ def test_the_line_of_the_log_sums_the_figures_up() -> None:
     figures.answered("kb.search", 30, 90, failed=True)
     figures.called("help", "ok", 0.1)
     figures.called("kb.search", "TIMEOUT", 0.1)
-    told = brief(figures.snapshot())
+    told = summarize_metrics(figures.snapshot())
     assert (told["calls"], told["tokens"], told["largest_tokens"]) == (2, 40, 30)
     assert told["verdicts"] == {"TIMEOUT": 1, "ok": 1}

@@ -46,5 +46,5 @@ def test_what_a_minute_allows_is_a_setting() -> None:
     for kind, allowed in (("direct", 2), ("script", 1), ("read", 3)):
         for _ in range(allowed):
             limit.take("a", kind)
-        with pytest.raises(WinnowError, match=f"{allowed} {kind} calls a minute are used up"):
+        with pytest.raises(WinnowError, match=f"limit of {allowed} {kind} calls per minute is used up"):
             limit.take("a", kind)
