@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import client_sdk.transport
 from client_sdk.awaitable import Nothing
-from sandbox.diagnosis import error_reports, help_text, precheck, unawaited
+from sandbox.diagnosis import error_reports, help_text, precheck, tracebacks, unawaited
 from sandbox.language import compiler, methods, policy, refusals, script_builtins, script_source, trust
 from sandbox.modules import asyncio_loop, asyncio_module, copy_module, facades, skills
 from sandbox.modules.output import OutputStreams, Stream, target_of
@@ -67,7 +67,7 @@ def rehearse() -> None:
 def _forget() -> None:
     """No trace of the script that warmed us up."""
     trust.script_globals.clear()
-    error_reports.remember("")
+    tracebacks.remember_source("")
     unawaited.end()
 
 
@@ -80,25 +80,25 @@ def run(job: Job, channel: ChildChannel, *, fence: bool) -> bytes:
         console.flush()
         return ending
     except OutputLimitReached:
-        return frames.dump(error_reports.output_limit(job["stdout_bytes"]))
+        return frames.dump(error_reports.report_output_limit(job["stdout_bytes"]))
     except MemoryError:
         pass  # not a word here: as long as the error is handled, its traceback holds on to what filled the memory
     trust.script_globals.clear()
-    return frames.dump(error_reports.memory_limit(job["memory_bytes"]))
+    return frames.dump(error_reports.report_memory_limit(job["memory_bytes"]))
 
 
 def _ending(job: Job, console: Console, execute: Callable[[Job, Console], Any]) -> bytes:
-    error_reports.remember(job["code"])
+    tracebacks.remember_source(job["code"])
     try:
         return _success(job, console, execute)
     except (OutputLimitReached, MemoryError):
         raise
     except refusals.Rejected as error:
-        return frames.dump(error_reports.rejected(error))
+        return frames.dump(error_reports.report_rejection(error))
     except results.NotData as error:
-        return frames.dump(error_reports.not_data(error))
+        return frames.dump(error_reports.report_not_data(error))
     except BaseException as error:
-        return frames.dump(error_reports.raised(error))
+        return frames.dump(error_reports.report_exception(error))
 
 
 def _success(job: Job, console: Console, execute: Callable[[Job, Console], Any]) -> bytes:
@@ -111,7 +111,7 @@ def _success(job: Job, console: Console, execute: Callable[[Job, Console], Any])
     result = _chosen(value)
     forgotten = unawaited.forgotten(nothing_to_show=result is None and not console.used)
     if forgotten:
-        return frames.dump(error_reports.never_awaited(forgotten))
+        return frames.dump(error_reports.report_never_awaited(forgotten))
     return _result(job, result, implicit=isinstance(value, script_builtins.Last), console=console)
 
 
@@ -139,7 +139,7 @@ def _result(job: Job, value: Any, *, implicit: bool, console: Console) -> bytes:
     body = frames.dump({"result": data})
     size = len(body) - len(b'{"result":}')
     if size > job["whole_bytes"]:
-        return frames.dump(error_reports.result_too_large(data, size, job["result_bytes"]))
+        return frames.dump(error_reports.report_large_result(data, size, job["result_bytes"]))
     return body
 
 
@@ -161,7 +161,7 @@ def _fenced(job: Job, console: Console) -> Any:
     entry = names.pop(policy.ENTRY)
     value = asyncio_loop.run(entry()) if compiled.is_async else entry()
     for error in unawaited.unseen_failures():
-        console.write(f"Task exception was never retrieved\n{error_reports.traceback_text(error)}")
+        console.write(f"Task exception was never retrieved\n{tracebacks.format_traceback(error)}")
     return value
 
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import client_sdk
-from sandbox.diagnosis import error_reports
+from sandbox.diagnosis import import_errors
 from sandbox.language import classes, script_builtins, stand_ins, trust
 from sandbox.language.allow_list import MENU
 from sandbox.language.freezing import freeze
@@ -45,7 +45,7 @@ class Facade:
     _offered: Mapping[str, Any] = types.MappingProxyType({})
 
     def __getattr__(self, name: str) -> Any:
-        raise error_reports.unknown_member(self._title, name, self._offered)
+        raise import_errors.unknown_member(self._title, name, self._offered)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise Refused(f"the module {self._title!r} may not be changed")
@@ -227,11 +227,11 @@ class Importer:
             # import statement passes a tuple or None, and nothing else can call this.
             return _NOTHING
         if facade is None or level:
-            raise error_reports.unknown_module(name)
+            raise import_errors.unknown_module(name)
         offered = offered_by(facade)
         for member in fromlist or ():
             if member not in offered:
-                raise error_reports.unknown_import(name, member, offered)
+                raise import_errors.unknown_import(name, member, offered)
         return facade if fromlist else self._facade(name.partition(".")[0]) or facade
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from sandbox.diagnosis import error_reports
+from sandbox.diagnosis import tracebacks
 from sandbox.language import attributes
 from sandbox.language.script_source import FILE_NAME
 
@@ -158,7 +158,7 @@ class Logger:
         fields = _fields(self.name, level, str(message) % values if arguments else str(message))
         fields.update(extra or {})
         error = exc_info if isinstance(exc_info, BaseException) else sys.exception()
-        trace = error_reports.traceback_text(error) if exc_info and error else ""
+        trace = tracebacks.format_traceback(error) if exc_info and error else ""
         for handler in self._handlers() or self._logs.last_resort(level):
             handler.handle(dict(fields), trace)
 

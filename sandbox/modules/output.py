@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.child.console import Console
-from sandbox.diagnosis import error_reports
+from sandbox.diagnosis import tracebacks
 from sandbox.language import script_builtins
 
 # Three times CPython's default. Calls through C code take the stack of the child, which is 8 MiB: at twice this
@@ -190,17 +190,17 @@ def traceback_module(stage: OutputStreams) -> dict[str, Any]:
     """``traceback``, with the script's own frames."""
 
     def format_exc(limit: Any = None, chain: bool = True) -> str:
-        return error_reports.traceback_text(sys.exception())
+        return tracebacks.format_traceback(sys.exception())
 
     def print_exc(limit: Any = None, file: Any = None, chain: bool = True) -> None:
         (file or stage.err).write(format_exc())
 
     def format_exception_only(error: Any, *rest: Any, **options: Any) -> list[str]:
         found = rest[0] if rest else error
-        return [error_reports.last_line(found), *error_reports.notes(found)]
+        return [tracebacks.format_last_line(found), *tracebacks.read_notes(found)]
 
     def format_exception(error: Any, *rest: Any, **options: Any) -> list[str]:
-        return error_reports.traceback_text(rest[0] if rest else error).splitlines(keepends=True)
+        return tracebacks.format_traceback(rest[0] if rest else error).splitlines(keepends=True)
 
     def print_exception(error: Any, *rest: Any, file: Any = None, **options: Any) -> None:
         (file or stage.err).write("".join(format_exception(error, *rest)))

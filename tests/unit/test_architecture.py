@@ -7,6 +7,7 @@ docs/decisions/0002-dependencies.md.
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import sys
 import tomllib
@@ -37,11 +38,17 @@ ROOMS: Mapping[str, str] = {
     "sandbox.child.console": "sandbox.protocol",
     "sandbox.child.results": "sandbox.protocol",
     "sandbox.language": "client_sdk",
-    "sandbox.diagnosis": "client_sdk sandbox.protocol sandbox.language sandbox.modules "
-    "sandbox.child.console sandbox.child.results",
-    "sandbox.modules": "client_sdk sandbox.language sandbox.diagnosis sandbox.child.console",
+    "sandbox.diagnosis.hints": "client_sdk sandbox.language",
+    "sandbox.diagnosis.import_errors": "sandbox.language sandbox.diagnosis.hints",
+    "sandbox.diagnosis.tracebacks": "sandbox.language",
+    "sandbox.diagnosis.unawaited": "",
+    "sandbox.modules": "client_sdk sandbox.language sandbox.child.console sandbox.diagnosis.import_errors "
+    "sandbox.diagnosis.tracebacks sandbox.diagnosis.unawaited",
+    "sandbox.diagnosis": "client_sdk sandbox.protocol sandbox.language sandbox.modules sandbox.child.console "
+    "sandbox.child.results sandbox.diagnosis.hints sandbox.diagnosis.tracebacks sandbox.diagnosis.unawaited",
     "sandbox.child": "client_sdk sandbox.protocol sandbox.walls sandbox.language sandbox.modules "
-    "sandbox.diagnosis sandbox.child.console sandbox.child.results",
+    "sandbox.diagnosis sandbox.diagnosis.tracebacks sandbox.diagnosis.unawaited sandbox.child.console "
+    "sandbox.child.results",
     # records, rules and counts: no I/O beyond their own data
     "server": "",
     "server.errors": "",
@@ -81,7 +88,7 @@ ROOMS: Mapping[str, str] = {
     "server.errors server.runtime server.settings server.text",
     "server.scripts": "sandbox sandbox.language sandbox.modules server.sessions server.runtime server.text "
     "server.knowledge server.contracts server.errors server.settings",
-    "server.reference": "client_sdk sandbox.language sandbox.diagnosis sandbox.runners sandbox.child "
+    "server.reference": "client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
     "server.scripts server.settings",
     "server.tools": "sandbox server.sessions server.knowledge server.scripts server.contracts server.tiers "
     "server.reference server.errors server.text server.settings",
@@ -227,6 +234,12 @@ def test_rooms_import_only_what_their_row_names() -> None:
         if here != there and ROOMS[here] != ANYTHING and there not in ROOMS[here].split():
             broken.append(f"{each}: {here} may import: {ROOMS[here] or 'nothing of ours'}")
     assert broken == []
+
+
+def test_no_cycle_among_the_rooms_of_the_sandbox() -> None:
+    """Raises CycleError with the rooms of the cycle."""
+    rows = {room: reach.split() for room, reach in ROOMS.items() if room.startswith("sandbox.")}
+    assert list(graphlib.TopologicalSorter(rows).static_order())
 
 
 def test_nobody_imports_the_rim() -> None:
