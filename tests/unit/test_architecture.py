@@ -60,7 +60,7 @@ ROOMS: Mapping[str, str] = {
     "server.runtime": "server.text server.settings",
     "server.sessions": "server.models server.runtime",
     "server.evidence": "server.text",
-    "server.contracts": "server.errors server.graph server.text server.text",
+    "server.contracts": "server.errors server.graph server.text",
     "server.tiers": "server.contracts server.models server.text server",
     "server.graph": "server.runtime server.errors server.ids server.models",
     "server.graph.extraction": "server.graph server.text server.errors server.ids server.models",
