@@ -295,3 +295,82 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
     declared = {re.split(r"[^\w.-]", requirement, maxsplit=1)[0].replace("_", "-") for requirement in requirements}
     used = {i.imported.split(".")[0] for i in FOREIGN}
     assert {BROUGHT_BY.get(package, package).replace("_", "-") for package in used} == declared
+
+
+# --- conventions of every module: one name for one thing, a first line that says what it is, imports at the top
+
+# Public class name -> why two modules may define it.
+SAME_NAME: Mapping[str, str] = {"KnowledgeBase": "scripts import the SDK's under the name that they know"}
+MAX_MODULES = 16
+# Folder -> why it may hold more modules than that.
+LARGE_FOLDERS: Mapping[str, str] = {
+    "server/tools": "one module for each tool",
+    "sandbox/language": "one module for each thing that the fence guards",
+}
+# Module, or folder with a dot at its end -> why it imports inside functions.
+LATE_IMPORTS: Mapping[str, str] = {
+    # composition: a command starts without what only another one needs
+    "server.cli": "winnow serve answers before anything large is loaded",
+    "server.app": "a server that shares an engine opens nothing itself",
+    "server.opening": "factories: each vendor takes long to import, and only one is wanted",
+    "server.health": "a check that cannot import its subject must not take the others with it",
+    "server.commands.": "a command imports what it runs once its arguments are known",
+    "server.engine.process": "the supervisor must stay small; only the engine imports what is large",
+    # factories
+    "sandbox.runners.availability": "tables of the walls, on Linux only",
+    "sandbox.runners.runner_table": "factories: one runner is wanted",
+    "server.backends.models.embedders": "factories: one model's runtime is wanted",
+    "server.backends.models.minilm": "converting the model needs an optional package",
+    "server.backends.vectors.index_build": "the build runs in a process of its own; who asks for it needs no vendor",
+    # large or optional packages
+    "sandbox.child.monty_child": "walls and limits of one kernel: not every system has the modules",
+    "sandbox.modules.generated_classes": "a module of Python 3.14",
+    "server.backends.base": "numpy, which a server that shares an engine does without",
+    "server.ingest.parsing.child": "vocabularies that most ingests never need",
+    "server.retrieval.evaluation": "an optional package",
+    "server.retrieval.lexical": "the stemmers, which English does without",
+    "server.text.languages": "the model, which a project in one language does without",
+}
+CODE = {name: path for name, path in MODULES.items() if name.split(".")[0] != "security"}
+TREES = {name: ast.parse(path.read_text("utf-8")) for name, path in CODE.items()}
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    """A reader who meets a class in a traceback or a search must not find another one."""
+    homes: dict[str, list[str]] = {}
+    for module, tree in TREES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(module)
+    assert {name: where for name, where in homes.items() if len(where) > 1 and name not in SAME_NAME} == {}
+    assert {name for name in SAME_NAME if len(homes.get(name, ())) < 2} == set()
+
+
+def test_every_module_begins_with_a_sentence_about_it() -> None:
+    """The first line of the docstring is what a list of modules shows."""
+    first = {name: (ast.get_docstring(tree) or "").partition("\n")[0] for name, tree in TREES.items()}
+    assert {name: line for name, line in first.items() if not re.fullmatch(r"\S.+[.?:]", line)} == {}
+
+
+def test_no_folder_holds_more_modules_than_a_reader_can_survey() -> None:
+    """A folder that grows past the limit is two rooms."""
+    counts: dict[str, int] = {}
+    for path in CODE.values():
+        folder = path.parent.relative_to(ROOT).as_posix()
+        counts[folder] = counts.get(folder, 0) + 1
+    assert {folder for folder, count in counts.items() if count > MAX_MODULES} <= set(LARGE_FOLDERS)
+
+
+def test_imports_inside_functions_have_a_reason() -> None:
+    """Whatever else a module needs, its head says."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    late = {
+        module
+        for module, tree in TREES.items()
+        for function in ast.walk(tree)
+        if isinstance(function, functions)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    assert {module for module in late if not _is_named(module, " ".join(LATE_IMPORTS))} == set()
+    assert {name for name in LATE_IMPORTS if not any(_is_named(module, name) for module in late)} == set()

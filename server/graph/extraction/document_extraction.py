@@ -20,7 +20,7 @@ from server.graph.extraction import front_matter_fields
 from server.graph.extraction.code import CodeFacts, read_code
 from server.graph.extraction.gazetteer import Gazetteer, GazetteerMatch
 from server.graph.extraction.links import STEM_PREFIX, LinkTarget, link_target_of, path_target_of
-from server.graph.extraction.name_candidates import Candidate, find_candidates, find_expansions, name_parts
+from server.graph.extraction.name_candidates import NameCandidate, find_candidates, find_expansions, name_parts
 from server.graph.extraction.names import entity_key, page_key, page_stem
 from server.graph.extraction.prose import Prose, ProseLink, parse_prose
 from server.graph.extraction.rules import CONFIDENCE, Rule
@@ -184,7 +184,7 @@ class _ExtractionBuilder:
                 section = heading_node_id(self.document, path)
                 self._naming(section, "DEFINES", key, heading.title, "term", "heading", evidence)
 
-    def _mention(self, one: Candidate, *, is_firm: bool = False) -> None:
+    def _mention(self, one: NameCandidate, *, is_firm: bool = False) -> None:
         if is_firm:
             self._entity(one.key, one.title, one.type)
         for chunk in self.places.at(one.start, one.end):
@@ -200,12 +200,12 @@ class _ExtractionBuilder:
     def _link(self, link: ProseLink, found: Outline) -> None:
         way = link_target_of(link, self.document.uri)
         if link.kind != "role" and link.text and (key := entity_key(link.text)) and way and not way.is_here:
-            self._mention(Candidate(key, link.text, "term", "link text", link.start, link.start))
+            self._mention(NameCandidate(key, link.text, "term", "link text", link.start, link.start))
         if way is None:
             return
         if link.kind == "role" and way.name:
             title = link.target.removesuffix("()")
-            self._mention(Candidate(way.name, title, "identifier", "role", link.start, link.end))
+            self._mention(NameCandidate(way.name, title, "identifier", "role", link.start, link.end))
             return
         path = found.path_at(link.start)
         evidence = tuple(self.places.at(link.start, link.end))
@@ -226,8 +226,8 @@ class _ExtractionBuilder:
         keys = entity_key(short), entity_key(long)
         if not all(keys) or keys[0] == keys[1]:
             return
-        self._mention(Candidate(keys[0], short, "acronym", "expansion", start, end), is_firm=True)
-        self._mention(Candidate(keys[1], long, "term", "expansion", start, end), is_firm=True)
+        self._mention(NameCandidate(keys[0], short, "acronym", "expansion", start, end), is_firm=True)
+        self._mention(NameCandidate(keys[1], long, "term", "expansion", start, end), is_firm=True)
         self._relation(*keys, "EXPANDS_TO", "expansion", tuple(self.places.at(start, end)))
 
     # --- code
@@ -297,7 +297,7 @@ class _ExtractionBuilder:
         if not (key := entity_key(entry.name)):
             return
         rule: Rule = "pattern" if found.is_pattern else "gazetteer"
-        self._mention(Candidate(key, entry.name, entry.type, rule, found.start, found.end), is_firm=True)
+        self._mention(NameCandidate(key, entry.name, entry.type, rule, found.start, found.end), is_firm=True)
         if entry.alias and (alias := entity_key(entry.alias)) and alias != key:
             self._entity(alias, entry.alias, entry.type)
             self._relation(alias, key, "ALIAS_OF", "alias", tuple(self.places.at(found.start, found.end)))

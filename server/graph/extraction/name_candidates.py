@@ -57,7 +57,7 @@ _UNLIKELY_END = re.compile(r"(?:ing|ed|ly)\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class NameCandidate:
     """A name as it stands at [start, end): its key, how it is written there, its type, the rule that found it."""
 
     key: str
@@ -78,7 +78,7 @@ class Expansion:
     end: int
 
 
-def find_candidates(prose: Prose) -> Iterator[Candidate]:
+def find_candidates(prose: Prose) -> Iterator[NameCandidate]:
     """Every candidate of a document, in no particular order."""
     yield from _find_capitalised(prose.text)
     for one in prose.code_spans:
@@ -124,9 +124,9 @@ def name_parts(title: str) -> tuple[tuple[str, str], ...]:
 # --- capitalised spans
 
 
-def _find_capitalised(text: str) -> Iterator[Candidate]:
+def _find_capitalised(text: str) -> Iterator[NameCandidate]:
     """Spans of capitalised words; a single plain word that only ever begins sentences is none."""
-    opening: list[Candidate] = []
+    opening: list[NameCandidate] = []
     confirmed: set[str] = set()
     for found in _SPAN.finditer(text):
         title, start = " ".join(found.group().split()), found.start()
@@ -161,11 +161,11 @@ def _starts_sentence(text: str, at: int) -> bool:
     return not stripped or stripped[-1] in _STARTS_SENTENCE or stripped.endswith(("\n-", "\n+"))
 
 
-def _build_candidate(title: str, type: str, rule: Rule, start: int, end: int) -> Iterator[Candidate]:
+def _build_candidate(title: str, type: str, rule: Rule, start: int, end: int) -> Iterator[NameCandidate]:
     title = _POSSESSIVE.sub("", title.removesuffix("()"))
     key, title = entity_key(title), _singular_acronym(title)
     if len(key) > 1 and key not in STOPWORDS and key not in _LITERALS:
-        yield Candidate(sys.intern(key), title, type, rule, start, end)
+        yield NameCandidate(sys.intern(key), title, type, rule, start, end)
 
 
 def _may_begin(word: str) -> bool:
@@ -212,7 +212,7 @@ def _is_letter_at(text: str, at: int, letter: str, *, is_first: bool) -> bool:
 # --- terms
 
 
-def _find_terms(text: str) -> Iterator[Candidate]:
+def _find_terms(text: str) -> Iterator[NameCandidate]:
     """What a document says again and again in two to four words, ranked by C-value (Frantzi and others 2000).
 
     A phrase counts by its length and frequency, less what it owes to longer phrases around it.
