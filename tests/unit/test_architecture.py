@@ -321,7 +321,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "sandbox.runners.runner_table": "factories: one runner is wanted",
     "server.backends.models.embedders": "factories: one model's runtime is wanted",
     "server.backends.models.minilm": "converting the model needs an optional package",
-    "server.backends.vectors.index_build": "the build runs in a process of its own; who asks for it needs no vendor",
+    "server.backends.vectors.index_build": "the build runs in a process of its own",
     # large or optional packages
     "sandbox.child.monty_child": "walls and limits of one kernel: not every system has the modules",
     "sandbox.modules.generated_classes": "a module of Python 3.14",
