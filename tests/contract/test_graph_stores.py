@@ -395,7 +395,7 @@ def test_a_gate_that_a_dead_writer_left_shut_is_opened_by_the_next_reader(neo4j:
     """It said that it would commit, and then it was gone."""
     fill(neo4j, [document("a.md", NAME, EDGE)])
     before = neo4j.generation(P)
-    neo4j._run(P, cypher.BEGUN)
+    neo4j._run(P, cypher.BEGIN_CHANGE)
     assert neo4j.nodes(P, [NAME.id]) == {NAME.id: NAME}
     assert neo4j.generation(P) == before + 1
 
@@ -409,8 +409,8 @@ def test_a_reader_never_opens_the_gate_of_a_writer_who_lives(
     hurried = Neo4jGraph(*server, query_seconds=1)
 
     def change(writer: Any) -> None:
-        writer.take_out([ID])
-        neo4j._run(P, cypher.BEGUN)
+        writer.delete([ID])
+        neo4j._run(P, cypher.BEGIN_CHANGE)
         with pytest.raises(WinnowError) as refused:
             hurried.nodes(P, [NAME.id])
         told.append(refused.value)

@@ -1,9 +1,9 @@
-"""The statements of the graph on Neo4j: constants all of them, with parameters for every value.
+"""The Cypher statements of the graph on Neo4j: constants, with parameters for every value.
 
 Names of labels and relations come from the closed lists of ``server.graph.records``. Every statement has the
-parameter ``$project``; those that read what a caller of some scope sees have ``$scope`` too, the ids of admitted
-documents. A caller who sees all has simpler ones, which the server plans in less time. ``r`` is an edge, ``n`` and
-``m`` are its ends, ``k`` is what a document calls an entity.
+parameter ``$project``; reads within a scope have ``$scope`` too, the ids of admitted documents. Reads without a
+scope have simpler statements, which the server plans in less time. ``r`` is an edge, ``n`` and
+``m`` are its ends, ``k`` is the name that a document gives an entity.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _PATTERNS: Mapping[Direction, str] = MappingProxyType(
         "both": "(n)-[r]-(m:Winnow)",
     }
 )
-GATE = "MATCH (g:WinnowGate {name: $project}) RETURN g.begun, g.done"
+READ_GATE = "MATCH (g:WinnowGate {name: $project}) RETURN g.begun, g.done"
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What reads the graph as a caller sees it; by direction where there is one.
+    """The statements that read the graph for one kind of scope; by direction where there is one.
 
-    ``nodes``, ``evidence``, ``among`` and what is by direction but ``edges`` take ``$ids``.
+    ``nodes``, ``evidence``, ``among`` and all that are by direction take ``$ids``.
     """
 
     nodes: str
@@ -66,10 +66,10 @@ class Reads:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What a caller sees: whether node m (n, o), edge r, chunk c and name k are there; the title and type of m."""
+    """Conditions of one scope: that node m (n, o), edge r, chunk c and name k are visible; title and type of m."""
 
-    there: str
-    said: str
+    node: str
+    edge: str
     chunk: str
     name: str
     title: str
@@ -77,7 +77,7 @@ class _View:
 
 
 _WHOLE = _View("{0}.label IS NOT NULL", "true", "true", "true", "m.title AS title", "m.type AS type")
-# An entity is what documents in scope say of it, and a derived edge has nothing but its evidence.
+# An entity is visible through the documents in scope that name it, a derived edge through its evidence.
 _SCOPED = _View(
     "(CASE WHEN {0}:Entity THEN EXISTS {{ MATCH ({0})<-[k:NAMES]-() WHERE k.document_id IN $scope }}"
     " ELSE {0}.document_id IN $scope END)",
@@ -95,30 +95,30 @@ _ENDS = "startNode(r).id AS source, endNode(r).id AS target, type(r) AS relation
 
 
 def _reads(view: _View) -> Reads:
-    ends_there = f"{view.there.format('n')} AND {view.there.format('m')} AND {view.said}"
-    seen = (
-        f"m.project = $project AND {view.there.format('m')} AND (NOT m:Entity"
-        f" OR EXISTS {{ MATCH (m)-[r]-(o:Winnow) WHERE {view.there.format('o')} AND {view.said} }})"
+    edge_visible = f"{view.node.format('n')} AND {view.node.format('m')} AND {view.edge}"
+    node_visible = (
+        f"m.project = $project AND {view.node.format('m')} AND (NOT m:Entity"
+        f" OR EXISTS {{ MATCH (m)-[r]-(o:Winnow) WHERE {view.node.format('o')} AND {view.edge} }})"
     )
-    # Edges that agree in both ends and type are not yet one.
+    # Parallel edges of several documents are merged later.
     around: Mapping[Direction, str] = {
         direction: f"UNWIND $ids AS from MATCH (n:Winnow {{project: $project, id: from}}) MATCH {pattern}"
-        f" WHERE type(r) IN $types AND {ends_there}"
+        f" WHERE type(r) IN $types AND {edge_visible}"
         for direction, pattern in _PATTERNS.items()
     }
-    weighed = (
+    weighted = (
         f" WITH DISTINCT m, {_ENDS}, r.weight AS weight WITH m, source, target, relation, max(weight) AS weight"
         f" RETURN source, target, relation, weight, m.id, {view.title} LIMIT $limit"
     )
     return Reads(
-        nodes=f"MATCH (m:Winnow) WHERE m.id IN $ids AND {seen} RETURN m.id, m.label, {view.type}, {view.title},"
-        " m.level, m.tokens, m.doc_tag, m.anchor, m.document_id",
+        nodes=f"MATCH (m:Winnow) WHERE m.id IN $ids AND {node_visible} RETURN m.id, m.label, {view.type},"
+        f" {view.title}, m.level, m.tokens, m.doc_tag, m.anchor, m.document_id",
         evidence="MATCH (c:Winnow) WHERE c.project = $project AND c.id IN $ids AND c:Chunk"
         f" AND {view.chunk} RETURN c.id",
         # Grouped, so that both ends are found before any edge: then the server looks from the end that has fewer.
         edges="UNWIND $keys AS key MATCH (n:Winnow {project: $project, id: key[0]})"
         " MATCH (m:Winnow {project: $project, id: key[1]}) WITH n, m, collect(DISTINCT key[2]) AS relations"
-        f" MATCH (n)-[r]->(m) WHERE type(r) IN relations AND {view.said}"
+        f" MATCH (n)-[r]->(m) WHERE type(r) IN relations AND {view.edge}"
         " RETURN n.id, m.id, type(r), r.weight, r.confidence, r.evidence, r.document_id"
         " ORDER BY r.weight DESC, r.uri, r.document_id",
         rows={
@@ -142,87 +142,91 @@ def _reads(view: _View) -> Reads:
         },
         among=f"{around['out']} AND m.id IN $ids WITH n, m, type(r) AS relation, max(r.weight) AS weight"
         " ORDER BY weight DESC, $order[relation], n.id, m.id RETURN n.id, m.id, relation",
-        fetch=around["both"] + weighed,
-        between=f"{around['both']} AND m.id IN $ends{weighed}",
-        count_nodes=f"MATCH (m:Winnow) WHERE {seen} WITH m.label AS label, {view.type}"
+        fetch=around["both"] + weighted,
+        between=f"{around['both']} AND m.id IN $ends{weighted}",
+        count_nodes=f"MATCH (m:Winnow) WHERE {node_visible} WITH m.label AS label, {view.type}"
         " RETURN label, type, count(*)",
-        count_edges=f"MATCH (n:Winnow)-[r]->(m:Winnow) WHERE n.project = $project AND {ends_there}"
+        count_edges=f"MATCH (n:Winnow)-[r]->(m:Winnow) WHERE n.project = $project AND {edge_visible}"
         " WITH DISTINCT n, m, type(r) AS relation RETURN relation, count(*)",
-        exact=f"{_named('=', view, seen)} RETURN m.id",
-        prefixed=f"{_named('STARTS WITH', view, seen)} WITH m.id AS id, {view.title}, {view.type}"
+        exact=f"{_match_name('=', view, node_visible)} RETURN m.id",
+        prefixed=f"{_match_name('STARTS WITH', view, node_visible)} WITH m.id AS id, {view.title}, {view.type}"
         " WHERE $kinds IS NULL OR type IN $kinds RETURN id ORDER BY title, id LIMIT $limit",
         aliased=f"{around['out']} RETURN DISTINCT m.id",
     )
 
 
-def _named(how: str, view: _View, seen: str) -> str:
+def _match_name(how: str, view: _View, node_visible: str) -> str:
     return (
         f"CALL {{ MATCH (m:Winnow) WHERE m.project = $project AND m.name {how} $name RETURN m"
         f" UNION MATCH ()-[k:NAMES]->(m:Winnow) WHERE k.project = $project AND k.name {how} $name AND {view.name}"
-        f" RETURN m }} WITH m WHERE {seen}"
+        f" RETURN m }} WITH m WHERE {node_visible}"
     )
 
 
 WHOLE, SCOPED = _reads(_WHOLE), _reads(_SCOPED)
 
-# MERGE waits for whoever made the node and has not committed it; MATCH would not see it.
-LOCKED = "MERGE (p:WinnowProject {name: $project}) SET p.locked = coalesce(p.locked, 0) + 1"
-BEGUN = (
+# MERGE waits for another transaction that created the node and has not committed; MATCH would not see it.
+LOCK_PROJECT = "MERGE (p:WinnowProject {name: $project}) SET p.locked = coalesce(p.locked, 0) + 1"
+BEGIN_CHANGE = (
     "MERGE (g:WinnowGate {name: $project})"
     " ON CREATE SET g.begun = 1, g.done = 0 ON MATCH SET g.begun = g.begun + 1"
 )
-DONE = "MATCH (g:WinnowGate {name: $project}) SET g.done = g.begun"
-KNOWN = "UNWIND $ids AS id MATCH (s:WinnowSource {project: $project, document_id: id}) RETURN s.document_id"
-UNSAID = {
+END_CHANGES = "MATCH (g:WinnowGate {name: $project}) SET g.done = g.begun"
+STORED_DOCUMENTS = (
+    "UNWIND $ids AS id MATCH (s:WinnowSource {project: $project, document_id: id}) RETURN s.document_id"
+)
+DELETE_EDGES = {
     type: f"UNWIND $ids AS id MATCH ()-[r:{type} {{project: $project, document_id: id}}]->()"
     " WITH r, [startNode(r).id, endNode(r).id] AS ends DELETE r"
     " WITH ends UNWIND ends AS end RETURN collect(DISTINCT end)"
     for type in EDGE_TYPES
 }
-UNNAMED = (
+DELETE_NAMES = (
     "UNWIND $ids AS id MATCH (s:WinnowSource {project: $project, document_id: id})"
     " OPTIONAL MATCH (s)-[:NAMES]->(m) WITH s, m.id AS id DETACH DELETE s RETURN collect(DISTINCT id)"
 )
-# What other documents point at stays as a node without a label.
-DISOWNED = (
+# A node that other documents point at stays, without a label.
+CLEAR_NODES = (
     "UNWIND $ids AS id MATCH (m:Winnow {project: $project, document_id: id}) WITH m, m.id AS id"
     " REMOVE m:Document:Section:Chunk SET m = {project: $project, id: id} RETURN collect(id)"
 )
-SOURCES = "UNWIND $rows AS row CREATE (s:WinnowSource {project: $project}) SET s += row"
-OWNED = {
+CREATE_SOURCES = "UNWIND $rows AS row CREATE (s:WinnowSource {project: $project}) SET s += row"
+WRITE_NODES = {
     label: f"UNWIND $rows AS row MERGE (m:Winnow {{project: $project, id: row.id}}) SET m:{label}, m += row"
     for label in LABELS
     if label != "Entity"
 }
-NAMING = (
+WRITE_NAMES = (
     "UNWIND $rows AS row MATCH (s:WinnowSource {project: $project, document_id: row.document_id})"
     " MERGE (m:Winnow {project: $project, id: row.id}) CREATE (s)-[k:NAMES {project: $project}]->(m)"
     " SET k.document_id = row.document_id, k.uri = row.uri, k.title = row.title, k.name = row.name,"
     " k.told = row.told"
 )
-SAYING: Mapping[str, str] = {
+WRITE_EDGES: Mapping[str, str] = {
     type: "UNWIND $rows AS row MERGE (n:Winnow {project: $project, id: row.source})"
     f" MERGE (m:Winnow {{project: $project, id: row.target}}) CREATE (n)-[r:{type} {{project: $project}}]->(m)"
     " SET r += row.fields"
     for type in EDGE_TYPES
 }
-RESOLVED = (
+SET_ENTITY_FIELDS = (
     "UNWIND $ids AS id MATCH (m:Winnow {project: $project, id: id})<-[k:NAMES]-()"
     " WITH m, k ORDER BY k.uri, k.document_id WITH m, collect(k.title)[0] AS title, min(k.told) AS told"
     " SET m:Entity, m += {label: 'Entity', title: title, type: substring(told, 3), level: 0, tokens: 0,"
     " doc_tag: '', anchor: ''}"
 )
-UNRESOLVED = (
+CLEAR_ENTITIES = (
     "UNWIND $ids AS id MATCH (m:Winnow:Entity {project: $project, id: id}) WHERE NOT (m)<-[:NAMES]-()"
     " REMOVE m:Entity SET m = {project: $project, id: id}"
 )
-SWEPT = (
+DELETE_ORPHANS = (
     "UNWIND $ids AS id MATCH (m:Winnow {project: $project, id: id}) WHERE m.label IS NULL AND NOT (m)--() DELETE m"
 )
 MENTIONS = "MATCH (n:Winnow:Chunk)-[r:MENTIONS]->(m:Winnow) WHERE n.project = $project RETURN n.id, m.id, r.weight"
-CHUNKS = "MATCH (m:Winnow:Chunk) WHERE m.project = $project RETURN count(m)"
-COST = "UNWIND $ids AS id MATCH (n:Winnow {project: $project, id: id}) RETURN sum(COUNT { (n)--() })"
-DOCUMENTS = "MATCH (s:WinnowSource) WHERE s.project = $project RETURN s.document_id ORDER BY s.uri, s.document_id"
+COUNT_CHUNKS = "MATCH (m:Winnow:Chunk) WHERE m.project = $project RETURN count(m)"
+COUNT_EDGES = "UNWIND $ids AS id MATCH (n:Winnow {project: $project, id: id}) RETURN sum(COUNT { (n)--() })"
+DOCUMENT_IDS = (
+    "MATCH (s:WinnowSource) WHERE s.project = $project RETURN s.document_id ORDER BY s.uri, s.document_id"
+)
 OWN_NODES = (
     "MATCH (m:Winnow {project: $project, document_id: $id}) RETURN m.id, m.label, m.type, m.title, m.level,"
     " m.tokens, m.doc_tag, m.anchor, m.document_id"
