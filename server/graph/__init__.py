@@ -1,1 +1,1 @@
-"""The knowledge graph: what belongs to what, what mentions what, and how two things connect."""
+"""The knowledge graph: its records, the protocol of graph stores, and algorithms over a graph in memory."""

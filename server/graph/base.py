@@ -1,12 +1,12 @@
-"""What the rest of the server expects of a graph store. The stores live in ``server.backends``.
+"""The protocol of graph stores, and the records they return. The stores live in ``server.backends.graphs``.
 
-Order: everything that is ranked comes by (distance, -weight, title, id), titles by code point, so that the same
-graph gives the same rows in the same order whatever holds it.
+Order: ranked rows are sorted by (distance, -weight, title, id), titles by code point, so that every store returns
+the same rows in the same order for the same graph.
 
-Scope: every read takes the documents that the caller may see, or None for all. What another document says does
-not exist for the caller: neither its nodes, nor its edges, nor a title or a type that only it gives an entity.
-An entity is there as far as an edge in scope touches it. In a scope, a derived edge is there if one of its
-evidence chunks is; its weight is a figure of the whole project, as word frequencies of the lexical index are.
+Scope: every read takes the ids of the documents that the caller may see, or None for all. Other documents do not
+exist for the caller: neither their nodes, nor their edges, nor a title or a type that only they give an entity.
+An entity exists in a scope if an edge in scope touches it. A derived edge exists in a scope if one of its evidence
+chunks does; its weight is computed over the whole project, as word frequencies of the lexical index are.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ MAX_NODES = 200
 MAX_PATHS = 50
 MAX_RANKS = 10_000
 MAX_OFFSET = 1_000_000
-# Among the nodes of one answer; the strongest are kept.
+# Edges among the nodes of one result; the strongest are kept.
 MAX_EDGES = 1000
 PAGE_SIZE = 25
-# What may be asked for, and its bounds.
+# Argument -> its least and greatest value.
 _LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
         "hops": (1, MAX_HOPS),
@@ -50,9 +50,9 @@ _LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 
 
-def check_limits(**asked: float) -> None:
-    """Raise ``WinnowError("INVALID_REQUEST")`` where what is asked for is beyond its bounds."""
-    for name, value in asked.items():
+def check_limits(**arguments: float) -> None:
+    """Raise ``WinnowError("INVALID_REQUEST")`` for an argument that is out of bounds."""
+    for name, value in arguments.items():
         least, most = _LIMITS[name]
         if not least <= value <= most:
             raise WinnowError("INVALID_REQUEST", f"{name} must be from {least} to {most}")
@@ -60,7 +60,7 @@ def check_limits(**asked: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NodeMatch:
-    """A node found by name, and how: it has the name, the name is an alias of it, or it begins with the name."""
+    """A node found by name: by its title ("name"), by an alias, or by the beginning of its title ("prefix")."""
 
     node: Node
     how: MatchKind
@@ -68,7 +68,7 @@ class NodeMatch:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much there is: nodes by label, entities by type, edges by type. What there is none of is left out."""
+    """The number of nodes by label, of entities by type, and of edges by type; zeros are left out."""
 
     labels: Mapping[str, int]
     entity_types: Mapping[str, int]
@@ -77,7 +77,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Degree:
-    """How many edges of one type leave ("out") or reach ("in") a node."""
+    """The number of edges of one type that leave ("out") or reach ("in") a node."""
 
     type: str
     direction: Literal["out", "in"]
@@ -86,7 +86,7 @@ class Degree:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """One edge of a node that was asked about, and the node at its other end."""
+    """One edge of a requested node, and the node at its other end."""
 
     node: Node
     edge: Edge
@@ -94,7 +94,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class NodePage:
-    """Some rows of ``total``."""
+    """One page of a node's neighbours; ``total`` counts the rows of all pages."""
 
     rows: tuple[Neighbour, ...]
     total: int
@@ -102,7 +102,7 @@ class NodePage:
 
 @dataclass(frozen=True, slots=True)
 class ReachedNode:
-    """A node at ``distance`` hops; ``weight`` is that of the strongest edge from the nodes one hop nearer."""
+    """A node at ``distance`` hops; ``weight`` is the weight of the strongest edge from a node one hop nearer."""
 
     node: Node
     distance: int
@@ -111,10 +111,10 @@ class ReachedNode:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What lies around some nodes: these first (distance 0), then nearest and strongest first.
+    """The nodes within some hops of the seeds: the seeds first (distance 0), then nearest and strongest first.
 
-    ``total`` counts what was reached and ``by_type`` the same by node type, both before the cut to the limit;
-    ``edges`` are those among the nodes that are left, strongest first, of ``edges_total``.
+    ``total`` counts the nodes reached and ``by_type`` the same by node type, both before the cut to the limit;
+    ``edges`` are the strongest edges among ``nodes``, of ``edges_total``.
     """
 
     nodes: tuple[ReachedNode, ...]
@@ -125,13 +125,13 @@ class Neighbourhood:
 
     @property
     def cut(self) -> int:
-        """How many of the nodes that were reached are not shown."""
+        """The number of nodes that were reached and cut off by the limit."""
         return self.total - len(self.nodes)
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A way from a source to a target without a node twice; ``edges[i]`` is the strongest between its ends."""
+    """A simple path from a source to a target; ``edges[i]`` is the strongest edge between its two nodes."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -139,14 +139,14 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """Paths, shortest first; ``complete`` says that there are no others within the hops asked for."""
+    """Paths, shortest first; ``complete`` is True if there are no others within the requested hops."""
 
     paths: tuple[Path, ...]
     complete: bool
 
 
 class NodeRank(NamedTuple):
-    """Where a walk is likely to be: a node that a document owns, and how likely. A tuple: a walk has hundreds."""
+    """A node that a document owns, with its PageRank score. A tuple, because a search reads hundreds."""
 
     id: str
     label: Label
@@ -158,51 +158,51 @@ class GraphStore(Protocol):
     """The graphs of all documents of all projects.
 
     Implementers guarantee: ``apply`` is atomic and durable once it has returned; a read sees whole changes only;
-    unknown ids, names and types are nothing found, never an error; edges that agree in source, target and type
-    are one in every answer (the heaviest's weight, the highest confidence, evidence of the heavier first).
+    unknown ids, names and types give empty results, never an error; edges that agree in source, target and type
+    are merged in every result (the greatest weight, the highest confidence, evidence of the heavier edge first).
     Methods are blocking and safe to call from several threads. They raise ``WinnowError``: "INVALID_REQUEST" for
-    records or limits that break the rules, "INDEX_UNAVAILABLE" where the store does not answer, "TIMEOUT" where
-    it takes too long.
+    invalid records or limits, "INDEX_UNAVAILABLE" if the store does not answer, "TIMEOUT" if it takes too long.
     """
 
     def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
-        """Put these documents' graphs in the place of what they were, and take those of ``deleted`` out.
+        """Replace the graphs of some documents, and delete those of others.
 
-        The generation grows. Derived edges are as they were until ``derive``.
+        The generation grows. Derived edges do not change until ``derive``.
         """
 
     def derive(self, project: str) -> None:
-        """Work out the derived edges from the mentions as they are now: once, at the end of an ingest."""
+        """Compute the derived edges from the current mentions: called once, at the end of an ingest."""
 
     def generation(self, project: str) -> int:
-        """Grows with every change of the project's graph; 0 where there never was one."""
+        """A number that grows with every change of the project's graph; 0 if there was never one."""
 
     def documents(self, project: str) -> frozenset[str]:
-        """The ids of the documents whose graphs are held."""
+        """The ids of the documents whose graphs are stored."""
 
     def load(self, project: str, types: Types) -> None:
-        """Have at hand what reads of the whole project take, and walks over edges of these types.
+        """Load into memory what reads of the whole project use, and random walks over edges of these types.
 
-        The first read would do it, too, and take longer. Where there is no graph, there is nothing to do.
+        Otherwise the first read does this, and takes longer. Without a graph this does nothing.
         """
 
     def nodes(self, project: str, ids: Sequence[str], scope: Scope = None) -> dict[str, Node]:
-        """Those of these nodes that exist, by id, in the order asked for."""
+        """The nodes that exist, by id, in the order of ``ids``."""
 
     def find(
         self, project: str, name: str, types: Types = None, scope: Scope = None, limit: int = PAGE_SIZE
     ) -> list[NodeMatch]:
-        """Nodes by name: those that have it, those it is an alias of, those that begin with it.
+        """Nodes by name: exact titles first, then nodes with this alias, then titles that begin with it.
 
-        Names are compared as ``records.normalised`` has them; a node is found under every title that a document
-        in scope gives it. Chunks are not found by name. ``types`` are node types. Within a kind of match by
-        title and id.
+        Names are compared in the form of ``records.normalise_name``; a node is found under every title that a
+        document in scope gives it. Chunks are not found by name. ``types`` are node types. Matches of one kind
+        are sorted by title and id.
         """
 
-    def counts(self, project: str, scope: Scope = None) -> Counts: ...
+    def counts(self, project: str, scope: Scope = None) -> Counts:
+        """The number of nodes, entities and edges."""
 
     def degrees(self, project: str, id: str, scope: Scope = None) -> list[Degree]:
-        """The edges of a node, counted by type and direction, in the order of types, "out" first."""
+        """The number of edges of a node by type and direction, in the order of ``EDGE_TYPES``, "out" first."""
 
     def neighbours(
         self,
@@ -214,7 +214,7 @@ class GraphStore(Protocol):
         limit: int = PAGE_SIZE,
         offset: int = 0,
     ) -> NodePage:
-        """The edges of these nodes with the nodes at their other ends, by (-weight, title, id, type, source).
+        """The edges of these nodes and the nodes at their other ends, by (-weight, title, id, type, source).
 
         ``limit`` is at most 200. An edge between two of ``ids`` is a row for each end; a loop is one row.
         """
@@ -229,7 +229,7 @@ class GraphStore(Protocol):
         scope: Scope = None,
         limit: int = PAGE_SIZE,
     ) -> Neighbourhood:
-        """What is within ``hops`` (1 to 5) of these nodes, of which ``limit`` (at most 200) are shown."""
+        """The nodes within ``hops`` (1 to 5) of these nodes, at most ``limit`` (200) of them."""
 
     def paths(
         self,
@@ -241,10 +241,11 @@ class GraphStore(Protocol):
         scope: Scope = None,
         limit: int = PAGE_SIZE,
     ) -> Paths:
-        """Ways from any source to any other target, whichever way the edges point, at most ``limit`` (50).
+        """Simple paths from any source to any target, ignoring the direction of edges, at most ``limit`` (50).
 
-        Of at most ``max_hops`` (6), shortest first; among equals, step by step from the source, by (-weight,
-        title, id). A path has no source but its first node and no target but its last; what is both is a source.
+        Paths of at most ``max_hops`` (6), shortest first; paths of equal length are compared step by step from
+        the source, by (-weight, title, id). Only the first node of a path is a source and only the last a target;
+        a node that is both is a source.
         """
 
     def ranks(
@@ -257,11 +258,11 @@ class GraphStore(Protocol):
         iterations: int = 12,
         limit: int = 1000,
     ) -> list[tuple[str, float]]:
-        """Personalised PageRank: where a walk that starts at the seeds, by their weights, is likely to be.
+        """Personalised PageRank (Haveliwala 2002): (id, score) of the nodes near the seeds.
 
-        The walk follows edges whichever way they point, by weight, with probability ``damping``, and starts
-        again otherwise, as it does at a node without edges. Best first, scores to nine decimals, at most
-        ``limit``.
+        The random walk starts at the seeds, in proportion to their weights. It follows edges in both directions,
+        by weight, with probability ``damping``, and restarts otherwise and at nodes without edges. Best first,
+        scores to nine decimals, at most ``limit``.
         """
 
     def owned_ranks(
@@ -274,15 +275,16 @@ class GraphStore(Protocol):
         iterations: int = 12,
         limit: int = 1000,
     ) -> list[NodeRank]:
-        """Those of the ``ranks`` that a document owns (documents, sections, chunks), in their order.
+        """The ``ranks`` of documents, sections and chunks, in the same order; for searches.
 
-        ``limit`` counts what is ranked, entities included. This is what a search asks: one question, few rows.
+        ``limit`` is applied before entities are left out.
         """
 
     def export(self, project: str) -> Iterator[DocumentGraph]:
-        """Every document's graph, by uri, its nodes by id, its edges by (source, target, type).
+        """Every document's graph, sorted by uri, its nodes by id, its edges by (source, target, type).
 
-        ``apply`` and ``derive`` make the same graph of them.
+        ``apply`` and ``derive`` restore the same graph from them.
         """
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release the store; idempotent."""

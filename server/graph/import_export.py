@@ -1,7 +1,7 @@
-"""A graph as files: JSON lines, one a document, or the two CSV files that ``neo4j-admin database import`` reads.
+"""Export and import of graphs: JSON lines, or the CSV files that ``neo4j-admin database import`` reads.
 
-JSON lines hold all that the documents say. CSV has every entity once, under its first title and its most telling
-type, as it is shown; derived edges are in neither, because a store works them out itself.
+JSON lines have one document per line, complete. CSV has every entity once, under its first title and the type that
+wins (``records.ENTITY_TYPES``). Derived edges are in neither, because a store computes them itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from server.graph.records import DocumentGraph, Edge, Node, entity_type_order, g
 Format = Literal["csv", "jsonl"]
 
 NODES, EDGES = "nodes.csv", "relationships.csv"
-# Column as neo4j-admin wants it -> field.
+# Column name for neo4j-admin -> field.
 _NODE_COLUMNS: Mapping[str, str] = MappingProxyType(
     {
         "id:ID": "id",
@@ -55,7 +55,7 @@ _FROM_CSV = MappingProxyType({**_NUMBERS, "evidence": lambda cell: tuple(filter(
 
 @dataclass(frozen=True, slots=True)
 class ExportCounts:
-    """How much went into the files: nodes and edges as they stand there."""
+    """The number of documents, nodes and edges written."""
 
     documents: int
     nodes: int
@@ -89,8 +89,8 @@ def _read_lines(path: Path) -> Iterator[DocumentGraph]:
         for number, line in enumerate(file, 1):
             try:
                 row = json.loads(line)
-                nodes = tuple([Node(**_convert_fields(one, _FROM_JSON)) for one in row["nodes"]])
-                edges = tuple([Edge(**_convert_fields(one, _FROM_JSON)) for one in row["edges"]])
+                nodes = tuple([Node(**_convert_fields(node, _FROM_JSON)) for node in row["nodes"]])
+                edges = tuple([Edge(**_convert_fields(edge, _FROM_JSON)) for edge in row["edges"]])
                 graph = DocumentGraph(row["document_id"], nodes, edges)
             except (ValueError, KeyError, TypeError) as error:
                 raise _malformed_error(path, number, error) from None
@@ -135,8 +135,8 @@ def _read_rows(path: Path, columns: Mapping[str, str]) -> Iterator[dict[str, Any
             raise _malformed_error(path, rows.line_num, error) from None
 
 
-def _convert_fields(row: Mapping[str, Any], by: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
-    return {field: by[field](value) if field in by else value for field, value in row.items()}
+def _convert_fields(row: Mapping[str, Any], converters: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
+    return {field: converters[field](value) if field in converters else value for field, value in row.items()}
 
 
 def _open_writer(stack: ExitStack, path: Path, columns: Mapping[str, str]) -> Any:

@@ -1,7 +1,7 @@
-"""Documents' graphs as compact columns, and what a caller sees of all of them as one graph in memory. Pure.
+"""The merged graph of a project: documents' graphs as columns, joined, and restricted to a scope. Pure.
 
-An id is 60 bits, so a column of ids is a column of integers. Types are stored by their place in ``EDGE_TYPES``:
-new ones go to its end.
+An id is 60 bits, so a column of ids is a column of integers. Types are stored by their index in ``EDGE_TYPES``:
+new types go to its end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from server.graph.csr_graph import EdgeColumns, Flags, Floats, Graph, Ints, conc
 from server.graph.records import EDGE_TYPES, MAX_EVIDENCE, DocumentGraph, Edge, Node, edge_order, entity_type_order
 from server.ids import chunk_of_point, point_id
 
-# ``shown`` is how many of the evidence numbers that follow belong to the edge.
+# ``evidence_count`` is the number of evidence ids that belong to the edge; they follow in a column of their own.
 EDGE_DTYPE = np.dtype(
     [
         ("source", "<i8"),
@@ -26,7 +26,7 @@ EDGE_DTYPE = np.dtype(
         ("weight", "<f8"),
         ("confidence", "<f8"),
         ("type", "u1"),
-        ("shown", "u1"),
+        ("evidence_count", "u1"),
     ]
 )
 _CODES = {type: code for code, type in enumerate(EDGE_TYPES)}
@@ -37,13 +37,13 @@ _NO_OWNER = -1
 class DocumentPart:
     """The graph of one document in columns: its own ``nodes``, the entities it names, its edges (``EDGE_DTYPE``).
 
-    ``names``, ``titles`` and ``types`` are parallel: an entity's id as a number, and the title and the type that
-    the document gives it.
+    ``entity_ids``, ``titles`` and ``types`` are parallel: an entity's id as a number, and the title and the type
+    that the document gives it.
     """
 
     document_id: str
     nodes: tuple[Node, ...]
-    names: Ints
+    entity_ids: Ints
     titles: list[str]
     types: list[str]
     edges: NDArray[np.void]
@@ -52,29 +52,29 @@ class DocumentPart:
 
 @dataclass(frozen=True, slots=True)
 class MergedGraph:
-    """All parts of a project, by uri, one after the other, and the derived edges (which no document says) last.
+    """The parts of all documents of a project, concatenated in the order of uris, and the derived edges last.
 
-    ``node_of``, ``name_of`` and ``edge_of`` say whose a row is, by place in ``documents``. ``title`` and ``kind``
-    are what a name is called and taken for, by place in ``titles`` and ``kinds``, the most telling kind first.
+    ``node_owner``, ``entity_owner`` and ``edge_owner`` index ``documents``. ``entity_title`` and ``entity_type``
+    index ``titles`` and ``types``; the type that wins where documents disagree comes first.
     """
 
     documents: tuple[str, ...]
     nodes: list[Node]
-    numbers: Ints
-    node_of: Ints
-    names: Ints
-    name_of: Ints
+    node_ids: Ints
+    node_owner: Ints
+    entity_ids: Ints
+    entity_owner: Ints
     titles: list[str]
-    title: Ints
-    kinds: list[str]
-    kind: Ints
+    entity_title: Ints
+    types: list[str]
+    entity_type: Ints
     edges: NDArray[np.void]
-    edge_of: Ints
+    edge_owner: Ints
     evidence: Ints
 
 
 def build_part(graph: DocumentGraph) -> DocumentPart:
-    """The graph in columns. Of edges that agree in source, target and type the heavier stays."""
+    """Convert a graph to columns. Of edges that agree in source, target and type the heavier is kept."""
     edges: dict[tuple[str, str, str], Edge] = {}
     for edge in graph.edges:
         key = (edge.source, edge.target, edge.type)
@@ -106,7 +106,7 @@ def build_part(graph: DocumentGraph) -> DocumentPart:
 
 
 class _Numbers(dict[str, int]):
-    """Ids as numbers, each worked out once: a document's edges name the same few again and again."""
+    """A cache from ids to numbers: a document's edges repeat the same few ids."""
 
     def __missing__(self, id: str) -> int:
         number = self[id] = point_id(id)
@@ -114,21 +114,21 @@ class _Numbers(dict[str, int]):
 
 
 def edge_records(edges: NDArray[np.void], evidence: Ints, document_id: str = "") -> list[Edge]:
-    """Columns of edges, all said by one document (or derived), as records."""
+    """Columns of edges of one document (or derived edges) as records."""
     chunks = [chunk_of_point(number) for number in evidence.tolist()]
     records = []
-    at = 0
-    for source, target, weight, confidence, type, shown in edges.tolist():
+    start = 0
+    for source, target, weight, confidence, type, length in edges.tolist():
         ends = chunk_of_point(source), chunk_of_point(target)
-        proof = tuple(chunks[at : at + shown])
-        records.append(Edge(*ends, EDGE_TYPES[type], weight, confidence, proof, document_id))
-        at += shown
+        shown_by = tuple(chunks[start : start + length])
+        records.append(Edge(*ends, EDGE_TYPES[type], weight, confidence, shown_by, document_id))
+        start += length
     return records
 
 
 def document_graph(part: DocumentPart) -> DocumentGraph:
     """The inverse of ``build_part``: nodes by id, edges by (source, target, type)."""
-    named = zip(part.names.tolist(), part.types, part.titles, strict=True)
+    named = zip(part.entity_ids.tolist(), part.types, part.titles, strict=True)
     entities = [Node(chunk_of_point(number), "Entity", type, title) for number, type, title in named]
     nodes = sorted((*part.nodes, *entities), key=lambda node: node.id)
     edges = sorted(edge_records(part.edges, part.evidence, part.document_id), key=edge_order)
@@ -136,152 +136,157 @@ def document_graph(part: DocumentPart) -> DocumentGraph:
 
 
 def merge_parts(parts: Sequence[DocumentPart], derived: NDArray[np.void], evidence: Ints) -> MergedGraph:
-    """Join the parts of a project, which come by uri."""
+    """Join the parts of a project; ``parts`` are sorted by uri."""
     nodes = [node for part in parts for node in part.nodes]
-    titles, title = _encode([title for part in parts for title in part.titles])
-    kinds, kind = _encode([type for part in parts for type in part.types], entity_type_order)
+    titles, entity_title = _encode([title for part in parts for title in part.titles])
+    types, entity_type = _encode([type for part in parts for type in part.types], entity_type_order)
     return MergedGraph(
         tuple(part.document_id for part in parts),
         nodes,
         np.array([point_id(node.id) for node in nodes], np.int64),
         _repeat_index([len(part.nodes) for part in parts]),
-        np.concatenate([np.zeros(0, np.int64), *(part.names for part in parts)]),
-        _repeat_index([len(part.names) for part in parts]),
+        np.concatenate([np.zeros(0, np.int64), *(part.entity_ids for part in parts)]),
+        _repeat_index([len(part.entity_ids) for part in parts]),
         titles,
-        title,
-        kinds,
-        kind,
+        entity_title,
+        types,
+        entity_type,
         np.concatenate([*(part.edges for part in parts), derived]),
         np.append(_repeat_index([len(part.edges) for part in parts]), np.full(len(derived), _NO_OWNER)),
         np.concatenate([*(part.evidence for part in parts), evidence]),
     )
 
 
-def replace_derived_edges(all: MergedGraph, edges: NDArray[np.void], evidence: Ints) -> MergedGraph:
-    """The same with these derived edges in the place of those that were there."""
-    said = np.count_nonzero(all.edge_of != _NO_OWNER)
-    shown = int(all.edges["shown"][:said].sum(dtype=np.int64))
+def replace_derived_edges(merged: MergedGraph, edges: NDArray[np.void], evidence: Ints) -> MergedGraph:
+    """A copy with other derived edges."""
+    stated = np.count_nonzero(merged.edge_owner != _NO_OWNER)
+    stated_evidence = int(merged.edges["evidence_count"][:stated].sum(dtype=np.int64))
     return replace(
-        all,
-        edges=np.concatenate([all.edges[:said], edges]),
-        edge_of=np.append(all.edge_of[:said], np.full(len(edges), _NO_OWNER)),
-        evidence=np.concatenate([all.evidence[:shown], evidence]),
+        merged,
+        edges=np.concatenate([merged.edges[:stated], edges]),
+        edge_owner=np.append(merged.edge_owner[:stated], np.full(len(edges), _NO_OWNER)),
+        evidence=np.concatenate([merged.evidence[:stated_evidence], evidence]),
     )
 
 
-def build_view(all: MergedGraph, scope: Scope) -> Graph:
-    """The graph as a caller with this scope sees it: see ``server.graph.base`` for the rules."""
-    admitted = np.array([scope is None or id in scope for id in all.documents], np.bool_)
-    given = _select_contributed(all, admitted)
-    edges = _select_edges(all, admitted, given, scope is None)
-    there = ~given.entity
-    there[edges.source] = there[edges.target] = True
-    renumbered = np.cumsum(there) - 1
+def build_view(merged: MergedGraph, scope: Scope) -> Graph:
+    """Build the graph that a caller with this scope sees; ``server.graph.base`` has the rules."""
+    visible = np.array([scope is None or id in scope for id in merged.documents], np.bool_)
+    scope_nodes = _select_nodes(merged, visible)
+    edges = _select_edges(merged, visible, scope_nodes, is_unscoped=scope is None)
+    exists = ~scope_nodes.is_entity
+    exists[edges.source] = exists[edges.target] = True
+    renumbered = np.cumsum(exists) - 1
     return Graph(
-        _build_nodes(all, given, there),
+        _build_nodes(merged, scope_nodes, exists),
         replace(
             edges,
             source=renumbered[edges.source],
             target=renumbered[edges.target],
             evidence=renumbered[edges.evidence],
         ),
-        all.documents,
-        _find_other_titles(all, given, there, renumbered),
+        merged.documents,
+        _find_other_titles(merged, scope_nodes, exists, renumbered),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Contributed:
-    """The nodes that documents in scope contribute: rows ``own`` of the nodes, rows ``named`` of the names.
+class _ScopeNodes:
+    """The nodes of the documents in scope: rows ``own`` of the nodes, rows ``named`` of the entities.
 
-    ``numbers`` are their ids, sorted, each once; ``place`` where each row's is among them, own rows before named
-    ones; ``first`` the row that comes first for each, ``entity`` and ``chunk`` what it is.
+    ``ids`` are their distinct ids, sorted. ``place`` is the index in ``ids`` of each row, own rows before named
+    rows; ``first`` is the first row of each id; ``is_entity`` and ``is_chunk`` say what each id is.
     """
 
     own: Ints
     named: Ints
-    numbers: Ints
+    ids: Ints
     place: Ints
     first: Ints
-    entity: Flags
-    chunk: Flags
+    is_entity: Flags
+    is_chunk: Flags
 
 
-def _select_contributed(all: MergedGraph, admitted: Flags) -> _Contributed:
-    own, named = _select_rows(admitted, all.node_of), _select_rows(admitted, all.name_of)
-    rows = np.concatenate([all.numbers[own], all.names[named]])
-    numbers, first, place = np.unique(rows, return_index=True, return_inverse=True)
-    chunk = np.zeros(len(numbers), np.bool_)
-    chunk[place[: len(own)]] = [all.nodes[at].label == "Chunk" for at in own.tolist()]
-    return _Contributed(own, named, numbers, place, first, first >= len(own), chunk)
+def _select_nodes(merged: MergedGraph, visible: Flags) -> _ScopeNodes:
+    own = _select_rows(visible, merged.node_owner)
+    named = _select_rows(visible, merged.entity_owner)
+    rows = np.concatenate([merged.node_ids[own], merged.entity_ids[named]])
+    ids, first, place = np.unique(rows, return_index=True, return_inverse=True)
+    is_chunk = np.zeros(len(ids), np.bool_)
+    is_chunk[place[: len(own)]] = [merged.nodes[row].label == "Chunk" for row in own.tolist()]
+    return _ScopeNodes(own, named, ids, place, first, first >= len(own), is_chunk)
 
 
-def _build_nodes(all: MergedGraph, given: _Contributed, there: Flags) -> list[Node]:
-    """Every node that is there; an entity as the first document calls it, and of the most telling kind of all."""
-    kind = np.full(len(given.numbers), len(all.kinds))
-    np.minimum.at(kind, given.place[len(given.own) :], all.kind[given.named])
+def _build_nodes(merged: MergedGraph, scope_nodes: _ScopeNodes, exists: Flags) -> list[Node]:
+    """Build the nodes that exist; an entity has the title of its first document, and the type that wins."""
+    types = np.full(len(scope_nodes.ids), len(merged.types))
+    np.minimum.at(types, scope_nodes.place[len(scope_nodes.own) :], merged.entity_type[scope_nodes.named])
     nodes = []
-    for at in np.flatnonzero(there).tolist():
-        row = int(given.first[at])
-        if given.entity[at]:
-            title = all.titles[all.title[given.named[row - len(given.own)]]]
-            nodes.append(Node(chunk_of_point(int(given.numbers[at])), "Entity", all.kinds[kind[at]], title))
+    for place in np.flatnonzero(exists).tolist():
+        row = int(scope_nodes.first[place])
+        if scope_nodes.is_entity[place]:
+            title = merged.titles[merged.entity_title[scope_nodes.named[row - len(scope_nodes.own)]]]
+            nodes.append(
+                Node(chunk_of_point(int(scope_nodes.ids[place])), "Entity", merged.types[types[place]], title)
+            )
         else:
-            nodes.append(all.nodes[given.own[row]])
+            nodes.append(merged.nodes[scope_nodes.own[row]])
     return nodes
 
 
 def _find_other_titles(
-    all: MergedGraph, given: _Contributed, there: Flags, renumbered: Ints
+    merged: MergedGraph, scope_nodes: _ScopeNodes, exists: Flags, renumbered: Ints
 ) -> list[tuple[str, int]]:
-    """What entities are called by documents that come later, with their positions."""
-    place = given.place[len(given.own) :]
-    title = all.title[given.named]
-    first = np.where(given.entity, given.first - len(given.own), 0)
-    other = np.flatnonzero(there[place] & given.entity[place] & (title != title[first[place]]))
-    return [(all.titles[title[row]], int(renumbered[place[row]])) for row in other.tolist()]
+    """Find the titles that later documents give entities, with the positions of the entities."""
+    place = scope_nodes.place[len(scope_nodes.own) :]
+    title = merged.entity_title[scope_nodes.named]
+    first = np.where(scope_nodes.is_entity, scope_nodes.first - len(scope_nodes.own), 0)
+    other = np.flatnonzero(exists[place] & scope_nodes.is_entity[place] & (title != title[first[place]]))
+    return [(merged.titles[title[row]], int(renumbered[place[row]])) for row in other.tolist()]
 
 
 def _encode(texts: Sequence[str], order: Callable[[str], Any] | None = None) -> tuple[list[str], Ints]:
-    """The texts that occur, sorted, and the place of each of ``texts`` among them."""
+    """Encode texts as indices into the sorted list of the distinct texts."""
     distinct = sorted(set(texts), key=order)
-    place = {text: at for at, text in enumerate(distinct)}
-    return distinct, np.array(list(map(place.__getitem__, texts)), np.int64)
+    index = {text: place for place, text in enumerate(distinct)}
+    return distinct, np.array(list(map(index.__getitem__, texts)), np.int64)
 
 
 def _repeat_index(lengths: Sequence[int]) -> Ints:
     return np.repeat(np.arange(len(lengths)), np.array(lengths, np.int64))
 
 
-def _select_rows(admitted: Flags, owner: Ints) -> Ints:
-    return np.flatnonzero(admitted[owner]) if len(owner) else np.zeros(0, np.int64)
+def _select_rows(visible: Flags, owner: Ints) -> Ints:
+    return np.flatnonzero(visible[owner]) if len(owner) else np.zeros(0, np.int64)
 
 
-def _select_edges(all: MergedGraph, admitted: Flags, given: _Contributed, everything: bool) -> EdgeColumns:
-    """The edges in scope between nodes in scope, with the evidence that is; equal ones merged."""
-    numbers = given.numbers
-    shown = all.edges["shown"].astype(np.int64)
-    chunks, known = _locate(numbers, all.evidence)
-    if len(numbers):
-        known &= given.chunk[chunks]
-    known_before = np.append(0, np.cumsum(known))
-    last = np.cumsum(shown)
-    proven = known_before[last] - known_before[last - shown]
-    source, source_known = _locate(numbers, all.edges["source"])
-    target, target_known = _locate(numbers, all.edges["target"])
-    by_all = all.edge_of == _NO_OWNER
-    in_scope = np.append(admitted, False)[all.edge_of] | (by_all & (everything | (proven > 0)))
-    kept = np.flatnonzero(in_scope & source_known & target_known)
-    kept = kept[_edge_sort_order(source[kept], target[kept], all.edges[kept])]
-    edges, owner = all.edges[kept], all.edge_of[kept]
-    source, target, proven = source[kept], target[kept], proven[kept]
-    start = known_before[last[kept] - shown[kept]]
-    evidence = chunks[known][concatenate_ranges(start, proven)]
-    return _merge_edges(edges, source, target, owner, evidence, proven)
+def _select_edges(
+    merged: MergedGraph, visible: Flags, scope_nodes: _ScopeNodes, *, is_unscoped: bool
+) -> EdgeColumns:
+    """Select the edges in scope between nodes in scope, with the evidence in scope; equal edges are merged."""
+    ids = scope_nodes.ids
+    stated_count = merged.edges["evidence_count"].astype(np.int64)
+    chunks, is_visible = _locate(ids, merged.evidence)
+    if len(ids):
+        is_visible &= scope_nodes.is_chunk[chunks]
+    visible_before = np.append(0, np.cumsum(is_visible))
+    last = np.cumsum(stated_count)
+    visible_count = visible_before[last] - visible_before[last - stated_count]
+    source, has_source = _locate(ids, merged.edges["source"])
+    target, has_target = _locate(ids, merged.edges["target"])
+    is_derived = merged.edge_owner == _NO_OWNER
+    in_scope = np.append(visible, False)[merged.edge_owner] | (is_derived & (is_unscoped | (visible_count > 0)))
+    kept = np.flatnonzero(in_scope & has_source & has_target)
+    kept = kept[_edge_sort_order(source[kept], target[kept], merged.edges[kept])]
+    edges, owner = merged.edges[kept], merged.edge_owner[kept]
+    source, target, visible_count = source[kept], target[kept], visible_count[kept]
+    start = visible_before[last[kept] - stated_count[kept]]
+    evidence = chunks[is_visible][concatenate_ranges(start, visible_count)]
+    return _merge_edges(edges, source, target, owner, evidence, visible_count)
 
 
 def _edge_sort_order(source: Ints, target: Ints, edges: NDArray[np.void]) -> Ints:
-    """The order by (source, target, type), the heavier first; among equals they stay in the order of documents."""
+    """The order by (source, target, type, -weight), then by document."""
     size = int(max(np.max(source, initial=0), np.max(target, initial=0))) + 1
     key = (source * size + target) * len(EDGE_TYPES) + edges["type"]
     order = np.argsort(key, kind="stable")
@@ -291,20 +296,20 @@ def _edge_sort_order(source: Ints, target: Ints, edges: NDArray[np.void]) -> Int
 
 
 def _merge_edges(
-    edges: NDArray[np.void], source: Ints, target: Ints, owner: Ints, evidence: Ints, proven: Ints
+    edges: NDArray[np.void], source: Ints, target: Ints, owner: Ints, evidence: Ints, evidence_count: Ints
 ) -> EdgeColumns:
-    """Edges in order of (source, target, type, -weight), those that agree in the first three made one."""
+    """Merge edges that agree in (source, target, type); they are sorted by that and -weight."""
     type = edges["type"]
     if not len(edges):
         empty = np.zeros(0, np.int64)
         return EdgeColumns(
             empty, empty, type, edges["weight"], edges["weight"], empty, empty, np.zeros(1, np.int64)
         )
-    new = (np.diff(source, prepend=-1) != 0) | (np.diff(target, prepend=-1) != 0)
-    new |= np.diff(type.astype(np.int64), prepend=-1) != 0
-    first = np.flatnonzero(new)
+    is_new = (np.diff(source, prepend=-1) != 0) | (np.diff(target, prepend=-1) != 0)
+    is_new |= np.diff(type.astype(np.int64), prepend=-1) != 0
+    first = np.flatnonzero(is_new)
     least, most = np.minimum.reduceat(owner, first), np.maximum.reduceat(owner, first)
-    before = np.append(0, np.cumsum(proven))
+    before = np.append(0, np.cumsum(evidence_count))
     start = before[first]
     length = np.minimum(before[np.append(first[1:], len(edges))] - start, MAX_EVIDENCE)
     return EdgeColumns(
@@ -320,7 +325,7 @@ def _merge_edges(
 
 
 def _locate(numbers: Ints, wanted: Ints) -> tuple[Ints, Flags]:
-    """Where each wanted number is among the sorted ``numbers`` (anywhere, if it is not), and whether it is."""
+    """The index of each wanted number in the sorted ``numbers``, and whether it is there; if not, any index."""
     place = np.searchsorted(numbers, wanted)
     if not len(numbers):
         return place, np.zeros(len(wanted), np.bool_)
@@ -328,8 +333,8 @@ def _locate(numbers: Ints, wanted: Ints) -> tuple[Ints, Flags]:
     return place, numbers[place] == wanted
 
 
-def read_mentions(all: MergedGraph) -> tuple[Ints, Ints, Floats, int]:
-    """Every mention by a chunk, parallel: the chunk, the entity, the weight; and how many chunks there are."""
-    chunks = np.unique(all.numbers[[node.label == "Chunk" for node in all.nodes]])
-    said = all.edges[(all.edges["type"] == _CODES["MENTIONS"]) & np.isin(all.edges["source"], chunks)]
-    return said["source"], said["target"], said["weight"], len(chunks)
+def read_mentions(merged: MergedGraph) -> tuple[Ints, Ints, Floats, int]:
+    """Read the mentions by chunks as parallel columns (chunk, entity, weight), and the number of chunks."""
+    chunks = np.unique(merged.node_ids[[node.label == "Chunk" for node in merged.nodes]])
+    mentions = merged.edges[(merged.edges["type"] == _CODES["MENTIONS"]) & np.isin(merged.edges["source"], chunks)]
+    return mentions["source"], mentions["target"], mentions["weight"], len(chunks)

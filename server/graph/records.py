@@ -1,8 +1,8 @@
-"""What a graph is made of: nodes, edges, and the graph of one document. Frozen records and the rules they keep.
+"""The records of the knowledge graph (nodes, edges, the graph of one document) and their validation.
 
-A project's graph is the union of its documents' graphs. Documents, sections and chunks belong to one document;
-an entity belongs to everyone who names it: it has the title that the first document (by uri) gives it and the
-most telling type that any gives it, and it is there as long as an edge touches it.
+A project's graph is the union of its documents' graphs. Documents, sections and chunks belong to one document.
+An entity is shared by the documents that name it: its title comes from the first of them (by uri), its type is the
+most specific that any of them gives (``ENTITY_TYPES``), and it exists as long as an edge touches it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ EdgeType = Literal[
 
 LABELS: tuple[Label, ...] = get_args(Label)
 EDGE_TYPES: tuple[EdgeType, ...] = get_args(EdgeType)
-# What a store works out itself from the mentions of all documents, and no document may claim.
+# Computed by the store from the mentions of all documents; no document may contain it.
 DERIVED: EdgeType = "CO_OCCURS"
 
-# What an entity is taken for where documents disagree: the first of these. A type that is not listed is a user's
-# own, who knew best, and comes before all of them.
+# Where documents disagree about the type of an entity, the first of these wins. A type that is not listed was
+# given by the user (entities.toml) and wins over all of them.
 ENTITY_TYPES = (
     "vendor",
     "product",
@@ -58,12 +58,12 @@ ENTITY_TYPES = (
 )
 
 TITLE_CHARS = 200
-# A path below the ingested folder; file systems allow 4,096 bytes for all of it.
+# A path below the ingested folder; file systems allow 4,096 bytes for a whole path.
 ANCHOR_CHARS = 4096
 TYPE_CHARS = 40
 MAX_EVIDENCE = 8
 _PRIORITY: Mapping[str, int] = MappingProxyType({type: rank for rank, type in enumerate(ENTITY_TYPES, 1)})
-# Control characters, and halves of characters that UTF-8 cannot hold.
+# Control characters, and lone surrogates, which UTF-8 cannot encode.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _LARGEST_COUNT = 2**31 - 1
 
@@ -72,11 +72,11 @@ _LARGEST_COUNT = 2**31 - 1
 class Node:
     """A document, a section, a chunk or an entity.
 
-    ``id`` has the form of all our ids: a document's and a chunk's are the catalogue's own, the others come from
-    ``ids.section_id`` and ``ids.entity_id``. ``type`` is a document's type, "section", "chunk", or what kind of
-    thing an entity is. ``title`` is what is shown, at most 200 characters. ``level`` is the depth of a section
-    (1 for a top heading), ``tokens`` the size of a chunk, each 0 elsewhere. ``anchor`` is where it stands: a
-    document's uri, a section's fragment, "" elsewhere. ``document_id`` is "" for an entity.
+    ``id`` is the catalogue's id for a document or a chunk, and comes from ``ids.section_id`` or ``ids.entity_id``
+    otherwise. ``type`` is a document's type, "section", "chunk", or the type of an entity. ``title`` is the name
+    to display, at most 200 characters. ``level`` is the depth of a section (1 for a top heading), ``tokens`` the
+    size of a chunk, each 0 for other nodes. ``anchor`` is a document's uri or a section's fragment, "" for other
+    nodes. ``document_id`` is "" for an entity.
     """
 
     id: str
@@ -92,10 +92,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """``source`` relates to ``target``, because ``document_id`` says so ("" where it is derived or several do).
+    """A directed edge. ``document_id`` is the document that states it ("" for a derived edge, or for several).
 
-    ``weight`` (0 or more) is how strongly, ``confidence`` (0 to 1) how surely, ``evidence`` the ids of the
-    chunks that show it, best first, at most 8.
+    ``weight`` (0 or more) is its strength, ``confidence`` (0 to 1) the probability that it is right, ``evidence``
+    the ids of the chunks that show it, best first, at most 8.
     """
 
     source: str
@@ -109,11 +109,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class DocumentGraph:
-    """All that one document contributes: its own nodes, the entities that its edges touch, and its edges.
+    """The nodes and edges that one document contributes, with the entities that its edges touch.
 
-    An edge may point at a node of another document, which need not be there (yet): it counts while both ends
-    are. An entity that an edge of this document touches is among ``nodes``, else the edge does not count. Where
-    two edges agree in source, target and type, the heavier stands.
+    An edge may point at a node of another document, which need not exist (yet): reads ignore the edge while an
+    end is missing. Every entity that an edge touches must be among ``nodes``, or reads ignore the edge. Of two
+    edges that agree in source, target and type, the heavier is kept.
     """
 
     document_id: str
@@ -122,7 +122,7 @@ class DocumentGraph:
 
 
 def normalise_name(name: str) -> str:
-    r"""The form under which names are the same: compatibility forms, case and runs of spaces do not count.
+    r"""The form in which names are compared: NFKC, case-folded, with runs of spaces collapsed.
 
     >>> normalised("  Config\u00a0 Map ")
     'config map'
@@ -131,22 +131,22 @@ def normalise_name(name: str) -> str:
 
 
 def entity_type_order(type: str) -> tuple[int, str]:
-    """Sorts the types that documents give one entity: the least is what it is taken for."""
+    """The sort key of entity types: of the types that documents give one entity, the least wins."""
     return _PRIORITY.get(type, 0), type
 
 
 def edge_order(edge: Edge) -> tuple[str, str, int]:
-    """Sorts edges by source, target and type."""
+    """The sort key of edges: source, target and type."""
     return edge.source, edge.target, EDGE_TYPES.index(edge.type)
 
 
 def validate_graph(graph: DocumentGraph) -> None:
-    """Raise ``WinnowError("INVALID_REQUEST")`` where a record breaks a rule of this module."""
+    """Raise ``WinnowError("INVALID_REQUEST")`` if a record breaks a rule of this module."""
     own = {node.document_id for node in graph.nodes if node.label != "Entity"}
-    everybody = {node.document_id for node in graph.nodes if node.label == "Entity"}
+    shared = {node.document_id for node in graph.nodes if node.label == "Entity"}
     _require("document_id of a graph", _is_id, {graph.document_id})
     _require("document_id of a node", {graph.document_id}.__contains__, own)
-    _require("document_id of an entity", {""}.__contains__, everybody)
+    _require("document_id of an entity", {""}.__contains__, shared)
     _require(
         "document_id of an edge", {graph.document_id}.__contains__, {edge.document_id for edge in graph.edges}
     )
@@ -159,13 +159,13 @@ def validate_graph(graph: DocumentGraph) -> None:
 
 
 def group_by_document(nodes: Iterable[Node], edges: Iterable[Edge]) -> Iterator[DocumentGraph]:
-    """A flat list of nodes and edges as graphs of documents, in the order of their document ids.
+    """Group a flat list of nodes and edges into graphs of documents, sorted by document id.
 
-    Edges that no document says are left out: a store derives them itself.
+    Derived edges are left out: a store computes them itself.
     """
     entities: dict[str, Node] = {}
     own: dict[str, list[Node]] = {}
-    said: dict[str, list[Edge]] = {}
+    stated: dict[str, list[Edge]] = {}
     for node in nodes:
         if node.label == "Entity":
             entities[node.id] = node
@@ -173,16 +173,16 @@ def group_by_document(nodes: Iterable[Node], edges: Iterable[Edge]) -> Iterator[
             own.setdefault(node.document_id, []).append(node)
     for edge in edges:
         if edge.document_id:
-            said.setdefault(edge.document_id, []).append(edge)
-    for document_id in sorted(own.keys() | said.keys()):
-        mine = said.get(document_id, [])
-        touched = sorted({end for edge in mine for end in (edge.source, edge.target)} & entities.keys())
-        contributed = (*own.get(document_id, ()), *(entities[id] for id in touched))
-        yield DocumentGraph(document_id, contributed, tuple(mine))
+            stated.setdefault(edge.document_id, []).append(edge)
+    for document_id in sorted(own.keys() | stated.keys()):
+        document_edges = stated.get(document_id, [])
+        touched = sorted({end for edge in document_edges for end in (edge.source, edge.target)} & entities.keys())
+        document_nodes = (*own.get(document_id, ()), *(entities[id] for id in touched))
+        yield DocumentGraph(document_id, document_nodes, tuple(document_edges))
 
 
 def is_text(text: Any, most: int) -> bool:
-    """Whether this is text of at most ``most`` characters that can be stored and shown: no control characters."""
+    """Whether ``text`` is a string of at most ``most`` characters without control characters."""
     return isinstance(text, str) and len(text) <= most and not _UNPRINTABLE.search(text)
 
 
@@ -194,7 +194,7 @@ def _is_id(id: Any) -> bool:
     return isinstance(id, str) and is_chunk_id(id)
 
 
-# Each is asked once for every different value of its field: an ingest checks a million records.
+# Each rule is called once for every distinct value of its field: an ingest validates a million records.
 _NODE_RULES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
         "label": lambda label: label in LABELS,
@@ -219,5 +219,5 @@ _EDGE_RULES: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
 def _require(what: str, rule: Callable[[Any], bool], values: Iterable[Any]) -> None:
     for value in values:
         if not rule(value):
-            shown = _UNPRINTABLE.sub("?", str(value)[:40])
-            raise WinnowError("INVALID_REQUEST", f"{shown!r} cannot be the {what}; give the graph a valid one")
+            printable = _UNPRINTABLE.sub("?", str(value)[:40])
+            raise WinnowError("INVALID_REQUEST", f"{printable!r} cannot be the {what}; give the graph a valid one")

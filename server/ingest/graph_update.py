@@ -92,7 +92,7 @@ class GraphUpdate:
         """Take from a document what can be taken before the others are known."""
         if self._size < _KEPT:
             mined = extract_document(document, text, chunks, self.graphing.gazetteer)
-            size = len(mined.namings) + len(mined.references) + len(mined.nodes)
+            size = len(mined.mentions) + len(mined.references) + len(mined.nodes)
             if self._size + size <= _KEPT:
                 self._size += size
                 self._kept[document.id] = self._stamp(document.content_hash), mined
@@ -192,15 +192,15 @@ def _entered(ledger: Ledger, gone: Sequence[str], changed: Sequence[str], reader
     """Bring the ledger up to date; the documents that are concerned, which are all still there."""
     answers: set[str] = set()
     for id in gone:
-        answers |= ledger.drop(id)
+        answers |= ledger.remove(id)
     for id in changed:
         answers |= ledger.put(facts_of(reader.mined(id)))
-    return set(ledger.concerned(answers))
+    return set(ledger.dependents(answers))
 
 
 def _encoded(facts: DocumentFacts) -> bytes:
     page = facts.page
-    row = [page.id, page.uri, page.name, page.keys, page.anchors, sorted(facts.votes), sorted(facts.wants)]
+    row = [page.id, page.uri, page.name, page.keys, page.anchors, sorted(facts.votes), sorted(facts.dependencies)]
     return zlib.compress(json.dumps(row, separators=(",", ":")).encode(), _FAST)
 
 

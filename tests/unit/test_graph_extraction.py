@@ -257,23 +257,23 @@ def test_a_project_that_was_changed_step_by_step_is_as_if_made_at_once(
 ) -> None:
     """Only the documents that the ledger names are resolved again, and that is enough."""
     held: dict[str, str] = {}
-    ledger, minings, graphs = Ledger(), {}, {}
+    ledger, extractions, graphs = Ledger(), {}, {}
     for uri, text in steps:
         if text is None:
             if uri not in held:
                 continue
             del held[uri]
-            gone = next(id for id, one in minings.items() if one.page.uri == uri)
-            del minings[gone], graphs[gone]
-            changed = ledger.drop(gone)
+            gone = next(id for id, one in extractions.items() if one.page.uri == uri)
+            del extractions[gone], graphs[gone]
+            changed = ledger.remove(gone)
         else:
             held[uri] = text
             one = mined(uri, text)
-            minings[one.page.id] = one
+            extractions[one.page.id] = one
             changed = ledger.put(facts_of(one))
             graphs[one.page.id] = resolve_graph(one, ledger)
-        for id in ledger.concerned(changed):
-            graphs[id] = resolve_graph(minings[id], ledger)
+        for id in ledger.dependents(changed):
+            graphs[id] = resolve_graph(extractions[id], ledger)
     assert set(graphs.values()) == set(Corpus(held).graphs)
 
 
@@ -286,7 +286,7 @@ def test_a_change_concerns_only_the_documents_whose_graph_it_changes() -> None:
     unchanged = ledger.put(facts_of(mined("b.md", "# B\n\nOther words.")))
     second_vote = ledger.put(facts_of(mined("b.md", "# B\n\nThere is Apache Kafka.")))
     new_section = ledger.put(facts_of(mined("b.md", "# B\n\nThere is Apache Kafka.\n\n## Part\n\nWords.")))
-    assert [ledger.concerned(one) - {ids["b.md"]} for one in (unchanged, second_vote, new_section)] == [
+    assert [ledger.dependents(one) - {ids["b.md"]} for one in (unchanged, second_vote, new_section)] == [
         set(),
         {ids["a.md"]},
         {ids["c.md"]},
@@ -298,5 +298,5 @@ def test_a_page_of_that_title_concerns_those_who_use_the_name_as_another_one() -
     alias = mined("a.md", "---\ntitle: A\naka: [door]\n---\n\nWords.")
     ledger.put(facts_of(alias))
     titled = mined("b.md", "# Door\n\nWords.")
-    assert ledger.concerned(ledger.put(facts_of(titled))) - {titled.page.id} == {alias.page.id}
+    assert ledger.dependents(ledger.put(facts_of(titled))) - {titled.page.id} == {alias.page.id}
     assert "Door" in {node.title for node in resolve_graph(alias, ledger).nodes}

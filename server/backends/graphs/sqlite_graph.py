@@ -272,7 +272,7 @@ def _grow(connection: sqlite3.Connection, project: str) -> None:
 def _row(project: str, part: DocumentPart) -> tuple[Any, ...]:
     uri = next((node.anchor for node in part.nodes if node.id == part.document_id), "")
     titles = _json([part.titles, part.types])
-    columns = (part.names.tobytes(), titles, part.edges.tobytes(), part.evidence.tobytes())
+    columns = (part.entity_ids.tobytes(), titles, part.edges.tobytes(), part.evidence.tobytes())
     return project, part.document_id, uri, _json([_fields(node) for node in part.nodes]), *columns
 
 

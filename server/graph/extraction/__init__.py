@@ -1,1 +1,1 @@
-"""Documents to graph, without a model: ``extract`` for one document, ``Ledger`` for a project."""
+"""Entity and relation extraction without a model: ``build_document_graph`` and the project's ``Ledger``."""

@@ -1,4 +1,4 @@
-"""What source code defines, imports and calls: Python by its own parser, other languages by their words. Pure."""
+"""Definitions, imports and calls in source code: Python by its parser, other languages by keywords. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from server.text.definitions import DEFINITION
 
 Kind = Literal["module", "class", "function", "identifier"]
 
-_ROOTS = frozenset({"src", "lib", "python"})  # folders that hold packages and are none
+_ROOTS = frozenset({"src", "lib", "python"})  # folders that hold packages and are not packages
 _PYTHON = re.compile(r"\.pyi?\Z")
-# The word that opens a definition -> what it defines; other words define something else.
+# Kind -> keywords that open such a definition; other keywords define an "identifier".
 _KEYWORDS: Mapping[Kind, str] = {
     "class": "class interface struct enum trait",
     "function": "def func function fn",
@@ -26,14 +26,14 @@ _KEYWORDS: Mapping[Kind, str] = {
 _KIND_BY_KEYWORD: Mapping[str, Kind] = MappingProxyType(
     {word: kind for kind, words in _KEYWORDS.items() for word in words.split()}
 )
-_MAX_DEFINITIONS = 2000  # in one file: more are generated
+_MAX_DEFINITIONS = 2000  # in one file; more are generated code
 
 _Scope = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A module, class or function: its full name, its short name, where it begins."""
+    """A definition of a module, class or function, with its full name, short name and start offset."""
 
     name: str
     short: str
@@ -44,7 +44,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class CodeReference:
-    """``source`` imports or calls ``target`` (full names), a thing of ``type``; ``start`` is where it says so."""
+    """An import or a call at ``start``: ``source`` refers to ``target`` (full names), which is of ``type``."""
 
     source: str
     target: str
@@ -55,7 +55,7 @@ class CodeReference:
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
-    """What a file of source code says."""
+    """The definitions and references in a file of source code."""
 
     module: str
     definitions: tuple[Definition, ...] = ()
@@ -63,7 +63,7 @@ class CodeFacts:
 
 
 def read_code(uri: str, text: str) -> CodeFacts:
-    """The definitions of a file and, where it is Python that parses, what it imports and calls."""
+    """Read the definitions of a file and, if it is valid Python, its imports and calls."""
     if _PYTHON.search(uri):
         module = module_name(uri)
         try:
@@ -88,12 +88,12 @@ def module_name(uri: str) -> str:
 
 
 def _find_definitions(text: str) -> Iterator[Definition]:
-    for count, found in enumerate(DEFINITION.finditer(text)):
+    for count, match in enumerate(DEFINITION.finditer(text)):
         if count == _MAX_DEFINITIONS:
             return
-        kind = _KIND_BY_KEYWORD.get(found["word"], "identifier")
-        short = re.split(r"\.|::", found["name"])[-1]
-        yield Definition(found["name"], short, kind, found.start(), "definition")
+        kind = _KIND_BY_KEYWORD.get(match["word"], "identifier")
+        short = re.split(r"\.|::", match["name"])[-1]
+        yield Definition(match["name"], short, kind, match.start(), "definition")
 
 
 # --- Python
@@ -101,59 +101,59 @@ def _find_definitions(text: str) -> Iterator[Definition]:
 
 def _read_python(module: str, tree: ast.Module, text: str, *, is_package: bool) -> CodeFacts:
     reader = _PythonReader(module, _find_line_starts(text), is_package=is_package)
-    reader.define(tree)
-    reader.walk(tree, ())
+    reader.bind_names(tree)
+    reader.collect(tree, ())
     return CodeFacts(
         module, tuple(reader.definitions[:_MAX_DEFINITIONS]), tuple(dict.fromkeys(reader.uses))[:_MAX_DEFINITIONS]
     )
 
 
 class _PythonReader:
-    """One file, read twice: what it binds first, so that a call may come before the definition."""
+    """Reads one file in two passes: bindings first, so that a call may come before the definition."""
 
     def __init__(self, module: str, lines: list[int], *, is_package: bool) -> None:
         self._module = module
         self._lines = lines
         self._package = module if is_package else module.rpartition(".")[0]
-        self._bound: dict[str, str] = {}  # what a name at the top of the file stands for
+        self._bound: dict[str, str] = {}  # name at the top of the file -> full name
         self.definitions = [Definition(module, "", "module", 0, "parsed code")]
         self.uses: list[CodeReference] = []
 
-    def define(self, tree: ast.Module) -> None:
-        """Bind the imports of the whole file and the definitions at its top."""
+    def bind_names(self, tree: ast.Module) -> None:
+        """Bind the imports of the whole file and the definitions at its top level."""
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
-                    self._import(alias.name, node)
+                    self._add_import(alias.name, node)
                     self._bind(alias.asname or alias.name.partition(".")[0], alias.name if alias.asname else "")
             elif isinstance(node, ast.ImportFrom) and (origin := self._origin(node)):
-                self._import(origin, node)
+                self._add_import(origin, node)
                 for alias in node.names:
                     self._bind(alias.asname or alias.name, f"{origin}.{alias.name}")
         for statement in tree.body:
             if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 self._bound[statement.name] = f"{self._module}.{statement.name}"
 
-    def walk(self, node: ast.AST, scope: _Scope) -> None:
-        """Note the definitions below ``node`` and the calls in them."""
+    def collect(self, node: ast.AST, scope: _Scope) -> None:
+        """Collect the definitions below ``node`` and the calls in them."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                self._note(child, scope)
-                self.walk(child, (*scope, child.name))
+                self._add_definition(child, scope)
+                self.collect(child, (*scope, child.name))
             else:
                 if isinstance(child, ast.Call) and (target := self._callee(child.func, scope)):
                     source = ".".join((self._module, *scope))
                     self.uses.append(CodeReference(source, target, "CALLS", "function", self._start(child)))
-                self.walk(child, scope)
+                self.collect(child, scope)
 
-    def _note(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, scope: _Scope) -> None:
+    def _add_definition(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, scope: _Scope) -> None:
         name = ".".join((self._module, *scope, node.name))
         kind: Literal["class", "function"] = "class" if isinstance(node, ast.ClassDef) else "function"
         short = "" if scope or node.name.startswith("_") else node.name
         self.definitions.append(Definition(name, short, kind, self._start(node), "parsed code"))
 
     def _callee(self, called: ast.expr, scope: _Scope) -> str:
-        """The full name of what is called, or "" where this file alone does not tell."""
+        """The full name of the called function, or "" if this file alone does not determine it."""
         names: list[str] = []
         while isinstance(called, ast.Attribute):
             names.insert(0, called.attr)
@@ -168,7 +168,7 @@ class _PythonReader:
     def _bind(self, name: str, full: str) -> None:
         self._bound[name] = full or name
 
-    def _import(self, module: str, node: ast.stmt) -> None:
+    def _add_import(self, module: str, node: ast.stmt) -> None:
         self.uses.append(CodeReference(self._module, module, "IMPORTS", "module", self._start(node)))
 
     def _origin(self, node: ast.ImportFrom) -> str:
@@ -183,4 +183,4 @@ class _PythonReader:
 
 
 def _find_line_starts(text: str) -> list[int]:
-    return [0, *(found.end() for found in re.finditer("\n", text))]
+    return [0, *(match.end() for match in re.finditer("\n", text))]

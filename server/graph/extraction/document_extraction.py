@@ -1,13 +1,13 @@
-"""All that one document says, before it is known what the other documents say. Pure.
+"""Extraction from one document, independent of the other documents. Pure.
 
-Theory of operation. What a document contributes depends on others in two ways only: whether a candidate is a name
-elsewhere too, and which page a link means. So the work is done in two steps::
+Theory of operation. A document's graph depends on other documents in two ways only: whether a candidate is a name
+in another document too, and which page a link means. So the work has two steps::
 
-    mine(document, text, chunks, gazetteer) -> Mined     everything that takes time; of this document alone
-    resolve(mined, known) -> DocumentGraph               look-ups
+    extract_document(document, text, chunks, gazetteer) -> DocumentExtraction    slow; of this document alone
+    resolve_graph(extraction, ledger) -> DocumentGraph                           lookups
 
-``DocumentExtraction`` says which names and pages it depends on (``wants``): an ingest finds by them the documents
-that a change elsewhere concerns.
+``DocumentExtraction.dependencies`` are the names and pages that its graph depends on: an ingest uses them to find
+the documents that a change elsewhere affects.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from server.models import Chunk, Document
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """``source`` names something: by which edge, under which key and title, how often, as far as ``rule`` goes.
+    """A name that ``source`` (a node id) contains: its edge type, entity key, title, rule and count.
 
-    ``is_firm`` names need nobody else to say them.
+    A firm name is an entity even if no other document contains it.
     """
 
     source: str
@@ -57,19 +57,19 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """``source`` points somewhere: by which edge, by which ways, how often."""
+    """A link from ``source`` (a node id): its edge type, text, candidate targets and count."""
 
     source: str
     type: EdgeType
     title: str
-    way: LinkTarget
+    link: LinkTarget
     count: int
     evidence: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One entity relates to another, both by key: ALIAS_OF, EXPANDS_TO, IMPORTS, CALLS."""
+    """A relation between two entity keys: ALIAS_OF, EXPANDS_TO, IMPORTS, CALLS."""
 
     source: str
     target: str
@@ -81,10 +81,10 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class PageIdentity:
-    """What others need to know of a document in order to point at it.
+    """The identity of a document as a link target.
 
-    ``keys`` are the page keys it answers to, ``name`` is its title ("" where nobody gave it one), ``anchors`` are
-    section ids by fragment.
+    ``keys`` are its page keys, ``name`` is its title ("" if it has none of its own), ``anchors`` are section ids
+    by fragment.
     """
 
     id: str
@@ -96,10 +96,11 @@ class PageIdentity:
 
 @dataclass(frozen=True, slots=True)
 class DocumentExtraction:
-    """A document's own part of the graph, and what it says that only others can make sense of.
+    """A document's own nodes and edges, and the mentions and links to be resolved with the ledger.
 
-    ``votes`` are the names it says: two documents make an entity of one. ``wants`` are the names and page keys
-    that its graph depends on. ``entities`` are titles and types by key. ``warnings`` are for people.
+    ``votes`` are the names in the document: a name in two documents is an entity. ``dependencies`` are the names
+    and page keys that its graph depends on. ``entities`` are the titles and types of firm names by key.
+    ``warnings`` are for the user.
     """
 
     page: PageIdentity
@@ -107,62 +108,62 @@ class DocumentExtraction:
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     entities: Mapping[str, tuple[str, str]]
-    namings: tuple[Mention, ...]
+    mentions: tuple[Mention, ...]
     relations: tuple[Relation, ...]
     references: tuple[Reference, ...]
     votes: frozenset[str]
-    wants: frozenset[str]
+    dependencies: frozenset[str]
     warnings: tuple[str, ...] = ()
 
 
 def name_dependency(name: str) -> str:
-    """How ``wants`` says that a name matters."""
+    """The dependency on a name."""
     return f"name:{name}"
 
 
 def page_dependency(key: str) -> str:
-    """How ``wants`` says that a page key matters."""
+    """The dependency on a page key."""
     return f"page:{key}"
 
 
 def extract_document(
     document: Document, text: str, chunks: Sequence[Chunk], gazetteer: Gazetteer
 ) -> DocumentExtraction:
-    """All that the document says. ``text`` and ``chunks`` are as the chunker made them."""
-    digger = _ExtractionBuilder(document, chunks)
+    """Extract entities and relations. ``text`` and ``chunks`` come from the chunker."""
+    builder = _ExtractionBuilder(document, chunks)
     if document.type == "code":
-        found = build_outline(document, ())
-        digger.code(read_code(document.uri, text))
+        outline = build_outline(document, ())
+        builder.add_code(read_code(document.uri, text))
     else:
         prose = parse_prose(text)
-        found = build_outline(document, prose.headings)
-        digger.prose(prose, found)
-    digger.front_matter()
-    slow = digger.gazetteer(gazetteer, text)
-    return digger.mined(found, slow)
+        outline = build_outline(document, prose.headings)
+        builder.add_prose(prose, outline)
+    builder.add_front_matter()
+    slow_patterns = builder.add_gazetteer(gazetteer, text)
+    return builder.build(outline, slow_patterns)
 
 
 @dataclass(slots=True)
 class _ChunkMention:
-    """One name in one chunk so far: its best rule and title, how often, where last."""
+    """A name in a chunk: title and type of its most confident rule, the number of mentions, the last offset."""
 
     title: str
     entity_type: str
     rule: Rule
     count: int
-    at: int
+    last_start: int
 
 
 @dataclass(slots=True)
 class _ExtractionBuilder:
-    """Collects while a document is read, in an order that is the same each time."""
+    """Collects the extraction of a document, in a deterministic order."""
 
     document: Document
     chunks: Sequence[Chunk]
     places: ChunkPlaces = field(init=False)
-    mentions: dict[tuple[str, str], _ChunkMention] = field(default_factory=dict)
+    chunk_mentions: dict[tuple[str, str], _ChunkMention] = field(default_factory=dict)
     entities: dict[str, tuple[str, str]] = field(default_factory=dict)
-    namings: list[Mention] = field(default_factory=list)
+    mentions: list[Mention] = field(default_factory=list)
     relations: dict[tuple[str, str, EdgeType], Relation] = field(default_factory=dict)
     references: dict[tuple[str, EdgeType, LinkTarget], Reference] = field(default_factory=dict)
 
@@ -171,140 +172,159 @@ class _ExtractionBuilder:
 
     # --- prose
 
-    def prose(self, prose: Prose, found: Outline) -> None:
-        for one in find_candidates(prose):
-            self._mention(one)
+    def add_prose(self, prose: Prose, outline: Outline) -> None:
+        for candidate in find_candidates(prose):
+            self._add_candidate(candidate)
         for link in prose.links:
-            self._link(link, found)
+            self._add_link(link, outline)
         for expansion in find_expansions(prose.text):
-            self._expansion(expansion.short, expansion.long, expansion.start, expansion.end)
+            self._add_expansion(expansion.short, expansion.long, expansion.start, expansion.end)
         for heading in prose.headings:
-            if (key := entity_key(heading.title)) and (path := found.path_at(heading.start)):
-                evidence = tuple(self.places.at(heading.start, heading.start)[:1])
+            if (key := entity_key(heading.title)) and (path := outline.path_at(heading.start)):
+                evidence = tuple(self.places.chunks_at(heading.start, heading.start)[:1])
                 section = heading_node_id(self.document, path)
-                self._naming(section, "DEFINES", key, heading.title, "term", "heading", evidence)
+                self._add_mention(section, "DEFINES", key, heading.title, "term", "heading", evidence)
 
-    def _mention(self, one: NameCandidate, *, is_firm: bool = False) -> None:
+    def _add_candidate(self, candidate: NameCandidate, *, is_firm: bool = False) -> None:
         if is_firm:
-            self._entity(one.key, one.title, one.type)
-        for chunk in self.places.at(one.start, one.end):
-            seen = self.mentions.get((chunk, one.key))
-            if seen is None:
-                self.mentions[chunk, one.key] = _ChunkMention(one.title, one.type, one.rule, 1, one.start)
+            self._add_entity(candidate.key, candidate.title, candidate.type)
+        how = candidate.title, candidate.type, candidate.rule
+        for chunk in self.places.chunks_at(candidate.start, candidate.end):
+            mention = self.chunk_mentions.get((chunk, candidate.key))
+            if mention is None:
+                self.chunk_mentions[chunk, candidate.key] = _ChunkMention(*how, 1, candidate.start)
                 continue
-            if seen.at != one.start and one.rule != "term":  # two rules often find the same words
-                seen.count, seen.at = seen.count + 1, one.start
-            if CONFIDENCE[one.rule] > CONFIDENCE[seen.rule]:
-                seen.title, seen.entity_type, seen.rule = one.title, one.type, one.rule
+            # two rules often find the same words
+            if mention.last_start != candidate.start and candidate.rule != "term":
+                mention.count, mention.last_start = mention.count + 1, candidate.start
+            if CONFIDENCE[candidate.rule] > CONFIDENCE[mention.rule]:
+                mention.title, mention.entity_type, mention.rule = how
 
-    def _link(self, link: ProseLink, found: Outline) -> None:
-        way = link_target_of(link, self.document.uri)
-        if link.kind != "role" and link.text and (key := entity_key(link.text)) and way and not way.is_here:
-            self._mention(NameCandidate(key, link.text, "term", "link text", link.start, link.start))
-        if way is None:
+    def _add_link(self, link: ProseLink, outline: Outline) -> None:
+        target = link_target_of(link, self.document.uri)
+        if link.kind != "role" and link.text and (key := entity_key(link.text)) and target and not target.is_here:
+            self._add_candidate(NameCandidate(key, link.text, "term", "link text", link.start, link.start))
+        if target is None:
             return
-        if link.kind == "role" and way.name:
+        if link.kind == "role" and target.name:
             title = link.target.removesuffix("()")
-            self._mention(NameCandidate(way.name, title, "identifier", "role", link.start, link.end))
+            self._add_candidate(NameCandidate(target.name, title, "identifier", "role", link.start, link.end))
             return
-        path = found.path_at(link.start)
-        evidence = tuple(self.places.at(link.start, link.end))
-        if way.is_here:
-            self._own_anchor(path, way, found, evidence)
+        path = outline.path_at(link.start)
+        evidence = tuple(self.places.chunks_at(link.start, link.end))
+        if target.is_here:
+            self._add_own_anchor(path, target, outline, evidence)
         else:
-            self._reference(heading_node_id(self.document, path), "LINKS_TO", link.target, way, evidence)
+            self._add_reference(heading_node_id(self.document, path), "LINKS_TO", link.target, target, evidence)
 
-    def _own_anchor(
-        self, path: tuple[str, ...], way: LinkTarget, found: Outline, evidence: tuple[str, ...]
+    def _add_own_anchor(
+        self, path: tuple[str, ...], link: LinkTarget, outline: Outline, evidence: tuple[str, ...]
     ) -> None:
-        target = found.anchors.get(way.anchor)
+        target = outline.anchors.get(link.anchor)
         if target and target != path:
-            here = LinkTarget((page_key(self.document.uri),), self.document.uri, anchor=way.anchor, rule=way.rule)
-            self._reference(heading_node_id(self.document, path), "LINKS_TO", "", here, evidence)
+            here = LinkTarget(
+                (page_key(self.document.uri),), self.document.uri, anchor=link.anchor, rule=link.rule
+            )
+            self._add_reference(heading_node_id(self.document, path), "LINKS_TO", "", here, evidence)
 
-    def _expansion(self, short: str, long: str, start: int, end: int) -> None:
+    def _add_expansion(self, short: str, long: str, start: int, end: int) -> None:
         keys = entity_key(short), entity_key(long)
         if not all(keys) or keys[0] == keys[1]:
             return
-        self._mention(NameCandidate(keys[0], short, "acronym", "expansion", start, end), is_firm=True)
-        self._mention(NameCandidate(keys[1], long, "term", "expansion", start, end), is_firm=True)
-        self._relation(*keys, "EXPANDS_TO", "expansion", tuple(self.places.at(start, end)))
+        self._add_candidate(NameCandidate(keys[0], short, "acronym", "expansion", start, end), is_firm=True)
+        self._add_candidate(NameCandidate(keys[1], long, "term", "expansion", start, end), is_firm=True)
+        self._add_relation(*keys, "EXPANDS_TO", "expansion", tuple(self.places.chunks_at(start, end)))
 
     # --- code
 
-    def code(self, code: CodeFacts) -> None:
-        for one in code.definitions:
-            if not (key := entity_key(one.name)):
+    def add_code(self, code: CodeFacts) -> None:
+        for definition in code.definitions:
+            if not (key := entity_key(definition.name)):
                 continue
-            self._entity(key, one.name, one.type)
-            chunks = tuple(self.places.at(one.start, one.start))
-            source = self.document.id if one.name == code.module else next(iter(chunks), self.document.id)
-            self._naming(source, "DEFINES", key, one.name, one.type, one.rule, chunks[:1], is_firm=True)
-            if one.short and (short := entity_key(one.short)) and short != key:
-                self._entity(short, one.short, one.type)
-                self._relation(short, key, "ALIAS_OF", "short name", chunks[:1])
+            self._add_entity(key, definition.name, definition.type)
+            chunks = tuple(self.places.chunks_at(definition.start, definition.start))
+            source = self.document.id if definition.name == code.module else next(iter(chunks), self.document.id)
+            self._add_mention(
+                source, "DEFINES", key, definition.name, definition.type, definition.rule, chunks[:1], is_firm=True
+            )
+            if definition.short and (short := entity_key(definition.short)) and short != key:
+                self._add_entity(short, definition.short, definition.type)
+                self._add_relation(short, key, "ALIAS_OF", "short name", chunks[:1])
         for use in code.uses:
             source, target = entity_key(use.source), entity_key(use.target)
             if source and target and source != target:
-                self._entity(target, use.target, use.type)
-                self._entity(source, use.source, "module" if use.source == code.module else "function")
+                self._add_entity(target, use.target, use.type)
+                self._add_entity(source, use.source, "module" if use.source == code.module else "function")
                 rule: Rule = "parsed code" if use.kind == "IMPORTS" else "call"
-                self._relation(source, target, use.kind, rule, tuple(self.places.at(use.start, use.start)))
+                self._add_relation(
+                    source, target, use.kind, rule, tuple(self.places.chunks_at(use.start, use.start))
+                )
 
     # --- the document as a whole
 
-    def front_matter(self) -> None:
+    def add_front_matter(self) -> None:
         document, first = self.document, self.places.first
         key = entity_key(document.title) if _has_given_title(document) else ""
         if key:
             type = "module" if document.type == "code" else "term"
-            self._naming(document.id, "DEFINES", key, document.title, type, "title", first, is_firm=True)
-        for fact in front_matter_fields.read_tags(document):
-            self._fact(fact, "TAGGED", first)
-        for fact in front_matter_fields.read_subjects(document):
-            self._fact(fact, "ABOUT", first)
+            self._add_mention(document.id, "DEFINES", key, document.title, type, "title", first, is_firm=True)
+        for value in front_matter_fields.read_tags(document):
+            self._add_field_value(value, "TAGGED", first)
+        for value in front_matter_fields.read_subjects(document):
+            self._add_field_value(value, "ABOUT", first)
         for alias in front_matter_fields.read_aliases(document):
             if key and (other := entity_key(alias)) and other != key:
-                self._entity(other, alias, "term")
-                self._relation(other, key, "ALIAS_OF", "alias", first)
-        for value in front_matter_fields.read_relations(document):
-            self._related(value.removeprefix("[[").removesuffix("]]").partition("|")[0], first)
+                self._add_entity(other, alias, "term")
+                self._add_relation(other, key, "ALIAS_OF", "alias", first)
+        for name in front_matter_fields.read_relations(document):
+            self._add_related(name.removeprefix("[[").removesuffix("]]").partition("|")[0], first)
 
-    def _fact(self, fact: front_matter_fields.FieldValue, type: EdgeType, evidence: tuple[str, ...]) -> None:
-        if key := entity_key(fact.value):
-            self._naming(
-                self.document.id, type, key, fact.value, fact.type, "front matter", evidence, is_firm=True
+    def _add_field_value(
+        self, field_value: front_matter_fields.FieldValue, type: EdgeType, evidence: tuple[str, ...]
+    ) -> None:
+        if key := entity_key(field_value.value):
+            self._add_mention(
+                self.document.id,
+                type,
+                key,
+                field_value.value,
+                field_value.type,
+                "front matter",
+                evidence,
+                is_firm=True,
             )
 
-    def _related(self, value: str, evidence: tuple[str, ...]) -> None:
+    def _add_related(self, value: str, evidence: tuple[str, ...]) -> None:
         by_path = path_target_of(value, self.document.uri)
         name = "" if "/" in value else entity_key(value)
         keys = (*(by_path.keys if by_path else ()), STEM_PREFIX + page_stem(value))
-        way = LinkTarget(
+        target = LinkTarget(
             keys, by_path.uri if by_path else "", name, by_path.anchor if by_path else "", rule="relation"
         )
-        self._reference(self.document.id, "RELATED_TO", value, way, evidence)
+        self._add_reference(self.document.id, "RELATED_TO", value, target, evidence)
 
-    def gazetteer(self, gazetteer: Gazetteer, text: str) -> list[str]:
-        """Note what the user's gazetteer finds; the patterns that took too long."""
-        found, slow = gazetteer.find(text)
-        for one in sorted(found, key=lambda one: (one.start, one.end, one.entry.name)):
-            self._own_name(one)
-        return slow
+    def add_gazetteer(self, gazetteer: Gazetteer, text: str) -> list[str]:
+        """Add the matches of the user's gazetteer; returns the patterns that took too long."""
+        matches, slow_patterns = gazetteer.find(text)
+        for match in sorted(matches, key=lambda match: (match.start, match.end, match.entry.name)):
+            self._add_gazetteer_match(match)
+        return slow_patterns
 
-    def _own_name(self, found: GazetteerMatch) -> None:
-        entry = found.entry
+    def _add_gazetteer_match(self, match: GazetteerMatch) -> None:
+        entry = match.entry
         if not (key := entity_key(entry.name)):
             return
-        rule: Rule = "pattern" if found.is_pattern else "gazetteer"
-        self._mention(NameCandidate(key, entry.name, entry.type, rule, found.start, found.end), is_firm=True)
+        rule: Rule = "pattern" if match.is_pattern else "gazetteer"
+        self._add_candidate(NameCandidate(key, entry.name, entry.type, rule, match.start, match.end), is_firm=True)
         if entry.alias and (alias := entity_key(entry.alias)) and alias != key:
-            self._entity(alias, entry.alias, entry.type)
-            self._relation(alias, key, "ALIAS_OF", "alias", tuple(self.places.at(found.start, found.end)))
+            self._add_entity(alias, entry.alias, entry.type)
+            self._add_relation(
+                alias, key, "ALIAS_OF", "alias", tuple(self.places.chunks_at(match.start, match.end))
+            )
 
     # --- records
 
-    def _naming(
+    def _add_mention(
         self,
         source: str,
         type: EdgeType,
@@ -317,80 +337,81 @@ class _ExtractionBuilder:
         is_firm: bool = False,
     ) -> None:
         if is_firm:
-            self._entity(key, title, entity_type)
-        self.namings.append(
+            self._add_entity(key, title, entity_type)
+        self.mentions.append(
             Mention(source, type, key, title, entity_type, rule, 1, evidence[:MAX_EVIDENCE], is_firm)
         )
 
-    def _entity(self, key: str, title: str, type: str) -> None:
-        """A firm name: the first title that this document gives it, and the most telling type."""
+    def _add_entity(self, key: str, title: str, type: str) -> None:
+        """Add a firm name: it keeps its first title in this document, and the type that wins."""
         first, other = self.entities.get(key, (title, type))
         self.entities[key] = first, min(type, other, key=entity_type_order)
 
-    def _relation(self, source: str, target: str, type: EdgeType, rule: Rule, evidence: Iterable[str]) -> None:
+    def _add_relation(self, source: str, target: str, type: EdgeType, rule: Rule, evidence: Iterable[str]) -> None:
         former = self.relations.get((source, target, type))
         count, shown_by = (former.count + 1, former.evidence) if former else (1, ())
         merged = tuple(dict.fromkeys((*shown_by, *evidence)))[:MAX_EVIDENCE]
         self.relations[source, target, type] = Relation(source, target, type, rule, count, merged)
 
-    def _reference(
-        self, source: str, type: EdgeType, title: str, way: LinkTarget, evidence: Iterable[str]
+    def _add_reference(
+        self, source: str, type: EdgeType, title: str, link: LinkTarget, evidence: Iterable[str]
     ) -> None:
-        former = self.references.get((source, type, way))
+        former = self.references.get((source, type, link))
         count, shown_by = (former.count + 1, former.evidence) if former else (1, ())
         merged = tuple(dict.fromkeys((*shown_by, *evidence)))[:MAX_EVIDENCE]
-        self.references[source, type, way] = Reference(source, type, title, way, count, merged)
+        self.references[source, type, link] = Reference(source, type, title, link, count, merged)
 
-    def mined(self, found: Outline, slow: Sequence[str]) -> DocumentExtraction:
+    def build(self, outline: Outline, slow_patterns: Sequence[str]) -> DocumentExtraction:
         document, uri = self.document, clean_title(self.document.uri)
-        nodes, edges = build_structure(document, self.chunks, found)
-        for (chunk, key), seen in self.mentions.items():
-            how = seen.title, seen.entity_type, seen.rule, seen.count
-            self.namings.append(Mention(chunk, "MENTIONS", key, *how, (chunk,), is_firm=key in self.entities))
+        nodes, edges = build_structure(document, self.chunks, outline)
+        for (chunk, key), mention in self.chunk_mentions.items():
+            how = mention.title, mention.entity_type, mention.rule, mention.count
+            self.mentions.append(Mention(chunk, "MENTIONS", key, *how, (chunk,), is_firm=key in self.entities))
         return DocumentExtraction(
-            page=self._page(found),
+            page=self._page_identity(outline),
             project=document.project,
             nodes=tuple(nodes),
             edges=tuple(edges),
             entities=self.entities,
-            namings=tuple(self.namings),
+            mentions=tuple(self.mentions),
             relations=tuple(self.relations.values()),
             references=tuple(self.references.values()),
-            votes=frozenset(self.entities) | {one.key for one in self.namings if one.rule != "heading"},
-            wants=frozenset(self._wants()),
+            votes=frozenset(self.entities)
+            | {mention.key for mention in self.mentions if mention.rule != "heading"},
+            dependencies=frozenset(self._dependencies()),
             warnings=tuple(
                 f"{uri}: the pattern {pattern!r} of entities.toml took too long and was left out"
-                for pattern in slow
+                for pattern in slow_patterns
             ),
         )
 
-    def _page(self, found: Outline) -> PageIdentity:
+    def _page_identity(self, outline: Outline) -> PageIdentity:
         document = self.document
-        anchors = {name: heading_node_id(document, path) for name, path in found.anchors.items() if path}
+        anchors = {name: heading_node_id(document, path) for name, path in outline.anchors.items() if path}
         keys = tuple(dict.fromkeys((page_key(document.uri), STEM_PREFIX + page_stem(document.uri))))
         name = clean_title(document.title) if _has_given_title(document) else ""
         return PageIdentity(document.id, document.uri, name, tuple(key for key in keys if key), anchors)
 
-    def _wants(self) -> Iterator[str]:
+    def _dependencies(self) -> Iterator[str]:
         yield from map(name_dependency, self.entities)
-        for naming in self.namings:
-            yield name_dependency(naming.key)
-            if naming.type == "MENTIONS" and not naming.is_firm:
-                yield from (name_dependency(key) for key, _ in name_parts(naming.title))
+        for mention in self.mentions:
+            yield name_dependency(mention.key)
+            if mention.type == "MENTIONS" and not mention.is_firm:
+                yield from (name_dependency(key) for key, _ in name_parts(mention.title))
         for reference in self.references.values():
-            yield from map(page_dependency, reference.way.keys)
-            if reference.way.name:
-                yield name_dependency(reference.way.name)
+            yield from map(page_dependency, reference.link.keys)
+            if reference.link.name:
+                yield name_dependency(reference.link.name)
 
 
 def _has_given_title(document: Document) -> bool:
-    """Whether somebody gave the document its title: a file name with underscores in it names nothing else."""
+    """Whether the document has a title of its own, and not a file name with underscores."""
     title = document.title
     return not ("_" in title and title.lower() == page_stem(document.uri))
 
 
 def edge_weight(count: int, rule: Rule) -> float:
-    """How strongly: repetition adds (2 for three times where once is 1), and a rule of little trust takes off."""
+    """The weight of an edge: grows with the logarithm of the count (3 mentions: 2), times the confidence."""
     return round((1 + math.log(count, 3)) * CONFIDENCE[rule], 3)
 
 

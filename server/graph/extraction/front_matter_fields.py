@@ -1,4 +1,4 @@
-"""What front matter says of a whole document: tags, vendor, product, people, aliases, relations. Pure."""
+"""The front matter fields that describe a document: tags, vendor, product, people, aliases, relations. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from server.models import Document
 
-# Field -> the type of the entity that the document is about.
+# Field -> the type of the entity that its values name.
 SUBJECT_FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "vendor": "vendor",
@@ -28,7 +28,7 @@ SUBJECT_FIELDS: Mapping[str, str] = MappingProxyType(
         "reviewers": "person",
     }
 )
-# Fields whose values are other names of the document. Hugo keeps former paths under "aliases": those are none.
+# Fields whose values are other names of the document. Hugo keeps former paths under "aliases": those are left out.
 ALIAS_FIELDS = ("aka", "aliases", "alias", "synonyms", "also_known_as")
 # Fields whose values are other documents, by path, title or [[name]].
 RELATION_FIELDS = (
@@ -46,22 +46,22 @@ RELATION_FIELDS = (
     "extends",
     "implements",
 )
-# Where a page is or was published says nothing about another document.
+# Addresses of the document itself: paths in these fields do not refer to another document.
 _OWN_ADDRESS_FIELDS = frozenset({*ALIAS_FIELDS, "url", "permalink", "slug", "canonical"})
 _PATH = re.compile(r"\.{0,2}/[^\s]{1,300}")
-_MAX_VALUES = 100  # of one field: longer lists are data
+_MAX_VALUES = 100  # of one field; longer lists are data
 
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    """One value of a field: what it says, and the type of the entity it names."""
+    """One value of a field, and the type of the entity that it names."""
 
     value: str
     type: str
 
 
 def read_subjects(document: Document) -> Iterator[FieldValue]:
-    """Vendors, products and people that the document is about."""
+    """Read the vendors, products and people that the document is about."""
     if document.vendor:
         yield FieldValue(document.vendor, "vendor")
     for field, type in SUBJECT_FIELDS.items():
@@ -69,21 +69,21 @@ def read_subjects(document: Document) -> Iterator[FieldValue]:
 
 
 def read_tags(document: Document) -> Iterator[FieldValue]:
-    """Its tags."""
+    """Read the tags."""
     return (FieldValue(tag, "tag") for tag in document.tags[:_MAX_VALUES])
 
 
 def read_aliases(document: Document) -> Iterator[str]:
-    """Other names of what the document is about."""
+    """Read the other names of the document's subject."""
     return (
         value for field in ALIAS_FIELDS for value in _read_values(document, field) if not value.startswith("/")
     )
 
 
 def read_relations(document: Document) -> Iterator[str]:
-    """What the document says it is related to: paths, titles, or names in double brackets.
+    """Read the documents that this one is related to: paths, titles, or names in double brackets.
 
-    In fields of any other name, values that are paths of their own.
+    In fields of any other name, only values that are paths count.
     """
     for field in RELATION_FIELDS:
         yield from _read_values(document, field)
@@ -93,13 +93,13 @@ def read_relations(document: Document) -> Iterator[str]:
 
 
 def _read_values(document: Document, field: str) -> list[str]:
-    """The values of a field, whichever way its name is spelled: ``see_also``, ``see-also``, ``See also``."""
-    found = []
+    """Read the values of a field under any spelling of its name: ``see_also``, ``see-also``, ``See also``."""
+    strings: list[str] = []
     for name, value in document.metadata.items():
         if _normalise_field_name(name) == field:
             values = value if isinstance(value, list | tuple) else [value]
-            found += [one.strip() for one in values[:_MAX_VALUES] if isinstance(one, str) and one.strip()]
-    return found
+            strings += [item.strip() for item in values[:_MAX_VALUES] if isinstance(item, str) and item.strip()]
+    return strings
 
 
 def _normalise_field_name(name: str) -> str:

@@ -1,8 +1,8 @@
-"""The user's own names: ``entities.toml``, read once, found in any text.
+"""The gazetteer: names, aliases and patterns that the user lists in ``entities.toml``, matched in text.
 
-A name or an alias is found where its words stand, whatever their case; a pattern where it matches. Patterns run
-in an engine that can be stopped: one that takes longer than ``PATTERN_SECONDS`` on a document is left out for that
-document, and said in a warning.
+Names and aliases match whole words, in any case; patterns are regular expressions. The ``regex`` library has time
+limits: a pattern that takes longer than ``PATTERN_SECONDS`` on a document is skipped for that document, with a
+warning.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from server.graph.extraction.names import entity_key
 
 # 10,000 names are about a megabyte.
 MAX_FILE_BYTES = 2 * 1024 * 1024
-# A pattern that can be right does a megabyte in milliseconds.
+# A well-formed pattern searches a megabyte in milliseconds.
 PATTERN_SECONDS = 1.0
 _MAX_MATCHES = 1000  # of one pattern in one document
 _TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
-# Scripts without spaces between words: a name is a run of characters there.
+# Scripts without spaces between words: a name matches as a substring.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
@@ -57,7 +57,7 @@ class _GazetteerFile(_StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class GazetteerEntry:
-    """An entity that the user named. ``alias`` is the alias by which it is found here, or ""."""
+    """An entity that the user listed. ``alias`` is the alias that this entry matches, "" for the name itself."""
 
     name: str
     type: str
@@ -66,7 +66,7 @@ class GazetteerEntry:
 
 @dataclass(frozen=True, slots=True)
 class GazetteerMatch:
-    """A name of the user's at [start, end). ``is_pattern`` where a pattern found it."""
+    """A match of an entry at [start, end); ``is_pattern`` if a pattern matched."""
 
     entry: GazetteerEntry
     start: int
@@ -76,7 +76,7 @@ class GazetteerMatch:
 
 @dataclass(frozen=True, slots=True)
 class _PatternRule:
-    """A compiled pattern; what it matches is ``entry``, or, with ``entry.name`` "", an entity of its own."""
+    """A compiled pattern for ``entry``; if ``entry.name`` is "", every matched text is an entity of its own."""
 
     entry: GazetteerEntry
     pattern: regex.Pattern
@@ -84,7 +84,7 @@ class _PatternRule:
 
 @dataclass(frozen=True, slots=True)
 class Gazetteer:
-    """Names by first word, the longest first; runs of unspaced scripts; patterns, and their time a document."""
+    """Names by first word, the longest first; names in unspaced scripts; patterns, and their time limit."""
 
     by_first: dict[str, list[tuple[tuple[str, ...], GazetteerEntry]]] = field(default_factory=dict)
     unspaced: tuple[tuple[str, GazetteerEntry], ...] = ()
@@ -96,51 +96,52 @@ class Gazetteer:
         return not (self.by_first or self.unspaced or self.rules)
 
     def find(self, text: str) -> tuple[list[GazetteerMatch], list[str]]:
-        """What of it is in ``text``, in no particular order, and the patterns that took too long."""
+        """The matches in ``text``, in no particular order, and the patterns that took too long."""
         if self.is_empty:
             return [], []
-        found = [*self._names(text), *self._runs(text)]
+        matches = [*self._match_words(text), *self._match_substrings(text)]
         slow = []
         for rule in self.rules:
             try:
-                found += _find_matches(rule, text, self.pattern_seconds)
+                matches += _find_matches(rule, text, self.pattern_seconds)
             except TimeoutError:
                 slow.append(rule.pattern.pattern)
-        return found, slow
+        return matches, slow
 
-    def _names(self, text: str) -> Iterator[GazetteerMatch]:
+    def _match_words(self, text: str) -> Iterator[GazetteerMatch]:
         if not self.by_first:
             return
         tokens = list(_TOKEN.finditer(text))
-        words = [one.group().casefold() for one in tokens]
-        at = 0
-        while at < len(words):
-            entry, length = self._longest(words, at)
+        words = [token.group().casefold() for token in tokens]
+        position = 0
+        while position < len(words):
+            entry, length = self._longest_match(words, position)
             if entry:
-                yield GazetteerMatch(entry, tokens[at].start(), tokens[at + length - 1].end())
-            at += length
+                yield GazetteerMatch(entry, tokens[position].start(), tokens[position + length - 1].end())
+            position += length
 
-    def _longest(self, words: Sequence[str], at: int) -> tuple[GazetteerEntry | None, int]:
-        for name, entry in self.by_first.get(words[at], ()):
-            if tuple(words[at : at + len(name)]) == name:
+    def _longest_match(self, words: Sequence[str], position: int) -> tuple[GazetteerEntry | None, int]:
+        for name, entry in self.by_first.get(words[position], ()):
+            if tuple(words[position : position + len(name)]) == name:
                 return entry, len(name)
         return None, 1
 
-    def _runs(self, text: str) -> Iterator[GazetteerMatch]:
+    def _match_substrings(self, text: str) -> Iterator[GazetteerMatch]:
         for name, entry in self.unspaced:
-            at = text.find(name)
-            while at >= 0:
-                yield GazetteerMatch(entry, at, at + len(name))
-                at = text.find(name, at + len(name))
+            start = text.find(name)
+            while start >= 0:
+                yield GazetteerMatch(entry, start, start + len(name))
+                start = text.find(name, start + len(name))
 
 
 NO_GAZETTEER = Gazetteer()
 
 
 def read_gazetteer(path: Path) -> Gazetteer:
-    """The gazetteer in a file.
+    """Read the gazetteer from a file.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` where it is not what docs/graph.md describes, and ``OSError``.
+    Raises ``WinnowError("INVALID_REQUEST")`` for a file in another format than docs/graph.md describes, and
+    ``OSError``.
     """
     if path.stat().st_size > MAX_FILE_BYTES:
         raise _invalid_file(f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB")
@@ -148,7 +149,7 @@ def read_gazetteer(path: Path) -> Gazetteer:
 
 
 def parse_gazetteer(text: str, pattern_seconds: float = PATTERN_SECONDS) -> Gazetteer:
-    """The gazetteer that ``text`` (TOML) describes. Raises ``WinnowError("INVALID_REQUEST")``."""
+    """Parse a gazetteer from TOML. Raises ``WinnowError("INVALID_REQUEST")``."""
     try:
         return _build_gazetteer(_GazetteerFile.model_validate(tomllib.loads(text)), pattern_seconds)
     except tomllib.TOMLDecodeError as error:
@@ -161,21 +162,21 @@ def parse_gazetteer(text: str, pattern_seconds: float = PATTERN_SECONDS) -> Gaze
 def _build_gazetteer(file: _GazetteerFile, pattern_seconds: float) -> Gazetteer:
     by_first: dict[str, list[tuple[tuple[str, ...], GazetteerEntry]]] = {}
     unspaced: list[tuple[str, GazetteerEntry]] = []
-    rules = [_compile_rule(GazetteerEntry("", one.type), one.pattern) for one in file.pattern]
+    rules = [_compile_rule(GazetteerEntry("", table.type), table.pattern) for table in file.pattern]
     for entity in file.entity:
         entry = GazetteerEntry(entity.name, entity.type)
         rules += [_compile_rule(entry, pattern) for pattern in entity.patterns]
         for name in (entity.name, *entity.aliases):
-            known = entry if name == entity.name else GazetteerEntry(entity.name, entity.type, name)
+            name_entry = entry if name == entity.name else GazetteerEntry(entity.name, entity.type, name)
             if not entity_key(name):
                 raise _invalid_file(f"{name!r} has neither letter nor digit")
             if _UNSPACED.search(name):
-                unspaced.append((name, known))
+                unspaced.append((name, name_entry))
             else:
                 words = tuple(_TOKEN.findall(name.casefold()))
-                by_first.setdefault(words[0], []).append((words, known))
+                by_first.setdefault(words[0], []).append((words, name_entry))
     for names in by_first.values():
-        names.sort(key=lambda one: (-len(one[0]), one[0], one[1].name))
+        names.sort(key=lambda pair: (-len(pair[0]), pair[0], pair[1].name))
     return Gazetteer(by_first, tuple(unspaced), tuple(rules), pattern_seconds)
 
 
@@ -187,12 +188,12 @@ def _compile_rule(entry: GazetteerEntry, pattern: str) -> _PatternRule:
 
 
 def _find_matches(rule: _PatternRule, text: str, seconds: float) -> list[GazetteerMatch]:
-    found: list[GazetteerMatch] = []
+    matches: list[GazetteerMatch] = []
     for match in rule.pattern.finditer(text, timeout=seconds):
-        if match.group() and len(found) < _MAX_MATCHES:
+        if match.group() and len(matches) < _MAX_MATCHES:
             entry = rule.entry if rule.entry.name else GazetteerEntry(match.group(), rule.entry.type)
-            found.append(GazetteerMatch(entry, match.start(), match.end(), is_pattern=True))
-    return found
+            matches.append(GazetteerMatch(entry, match.start(), match.end(), is_pattern=True))
+    return matches
 
 
 def _invalid_file(why: str) -> WinnowError:

@@ -1,4 +1,4 @@
-"""What a link may mean: the pages it could point at, in the order in which they are tried. Pure."""
+"""Link targets: the pages that a link may point at, in the order in which they are tried. Pure."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ _PATH_ROLES = frozenset({"doc", "download", "any"})
 _ANCHOR_ROLES = frozenset({"ref", "numref"})
 _PYTHON_ROLES = ("class", "func", "function", "meth", "method", "mod", "module", "attr", "exc", "data", "obj")
 _NAME_ROLES = frozenset((*_PYTHON_ROLES, "const", "var", "term", "program", "command", "option", "envvar"))
-_MAX_DEPTH = 8  # folders: deeper relative paths than these are tried from the top only
+_MAX_DEPTH = 8  # folders; below this depth a relative path is tried from the top only
 STEM_PREFIX = "*/"
 
 
 @dataclass(frozen=True, slots=True)
 class LinkTarget:
-    """Where a link may lead. The first page key that one page has decides; ``is_exact`` tells of the first only.
+    """The candidate targets of a link: the first of ``keys`` that exactly one page has is the target.
 
-    ``name`` is tried as a title after the keys, and is what the link is called where it leads to no page.
-    ``anchor`` is a section of the page, "" for none; ``is_here`` means the page of the link itself.
+    ``is_exact`` says that the first key is the path as written. ``name`` is tried as a title after the keys, and
+    names the entity if no page matches. ``anchor`` is a section of the page, or ""; ``is_here`` means the page of
+    the link itself.
     """
 
     keys: tuple[str, ...] = ()
@@ -37,7 +38,7 @@ class LinkTarget:
 
 
 def link_target_of(link: ProseLink, uri: str) -> LinkTarget | None:
-    """Where ``link`` may lead from the page ``uri``; None for what leads out of the project."""
+    """The target of ``link`` on the page ``uri``; None if it leads out of the project."""
     match link.kind:
         case "wiki":
             return _wiki_target(link.target, uri)
@@ -48,9 +49,9 @@ def link_target_of(link: ProseLink, uri: str) -> LinkTarget | None:
 
 
 def path_target_of(target: str, uri: str) -> LinkTarget | None:
-    """Where a path leads: relative to the page's folder, or from the top; else the same from the folders above.
+    """The target of a path, relative to the page's folder or to the top; then relative to the folders above.
 
-    Sites are often read from a folder within them, or with their folders flattened into file names, so a path is
+    Sites are often ingested from one of their folders, or with folders flattened into file names, so a path is
     also tried with leading folders left out.
     """
     if _SCHEME.match(target):
@@ -61,15 +62,13 @@ def path_target_of(target: str, uri: str) -> LinkTarget | None:
         return LinkTarget(anchor=_normalise_anchor(anchor), is_here=True) if anchor else None
     wanted, folder = page_segments(path), page_segments(uri.rpartition("/")[0])
     if path.startswith("/"):
-        keys = [wanted[at:] for at in range(max(len(wanted) - 1, min(len(wanted), 2)))]
+        keys = [wanted[depth:] for depth in range(max(len(wanted) - 1, min(len(wanted), 2)))]
     else:
         keys = _candidate_paths(wanted, folder, page_segments(uri)[:-1])
-    joined = tuple(dict.fromkeys("/".join(key) for key in keys if key))
-    return (
-        LinkTarget(joined, _resolve_path(uri, path), anchor=_normalise_anchor(anchor), is_exact=True)
-        if joined
-        else None
-    )
+    page_keys = tuple(dict.fromkeys("/".join(key) for key in keys if key))
+    if not page_keys:
+        return None
+    return LinkTarget(page_keys, _resolve_path(uri, path), anchor=_normalise_anchor(anchor), is_exact=True)
 
 
 def _candidate_paths(wanted: list[str], folder: list[str], flattened: list[str]) -> list[list[str]]:
@@ -83,7 +82,7 @@ def _candidate_paths(wanted: list[str], folder: list[str], flattened: list[str])
 
 
 def _resolve_path(uri: str, path: str) -> str:
-    """The uri that the path says to the letter, to tell pages apart that differ in their extension only."""
+    """The uri of the path as written, to distinguish pages that differ only in their extension."""
     parts = [] if path.startswith("/") else uri.split("/")[:-1]
     for part in unquote(path).split("/"):
         if part == "..":
@@ -106,10 +105,10 @@ def _wiki_target(target: str, uri: str) -> LinkTarget | None:
 
 def _role_target(link: ProseLink, uri: str) -> LinkTarget | None:
     if link.role in _PATH_ROLES:
-        found = path_target_of(link.target, uri)
-        return (
-            LinkTarget(found.keys, found.uri, anchor=found.anchor, is_exact=True, rule="role") if found else None
-        )
+        target = path_target_of(link.target, uri)
+        if not target:
+            return None
+        return LinkTarget(target.keys, target.uri, anchor=target.anchor, is_exact=True, rule="role")
     if link.role in _ANCHOR_ROLES:
         return LinkTarget(anchor=_normalise_anchor(link.target), is_here=True, rule="role")
     if link.role in _NAME_ROLES and (name := entity_key(link.target.removesuffix("()"))):

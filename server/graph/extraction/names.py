@@ -1,4 +1,4 @@
-"""What a name, an anchor and a page are called where spellings differ. Pure."""
+"""Normal forms of entity names, heading anchors and page paths. Pure."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _NOT_IN_SLUG = re.compile(r"[^\w\- ]+")
 
 @lru_cache(maxsize=200_000)
 def entity_key(text: str) -> str:
-    """The name by which two mentions are the same thing; "" for text that names nothing.
+    """The key of the entity that ``text`` names; "" for text without letters and digits.
 
-    Compatibility forms, case, articles, plurals, possessives and a disambiguation in parentheses do not count.
+    Compatibility forms, case, articles, plurals, possessives and a disambiguation in parentheses are ignored.
 
     >>> normal("The ConfigMaps"), normal("Theodred II (Bishop of Elmham)"), normal("Network Policies")
     ('configmap', 'theodred ii', 'network policy')
@@ -42,7 +42,7 @@ def entity_key(text: str) -> str:
 
 
 def heading_slug(heading: str) -> str:
-    """The anchor of a heading as most renderers write it.
+    """The anchor that most renderers give a heading.
 
     >>> slug("What's next? (v1.2)")
     'whats-next-v12'
@@ -51,7 +51,7 @@ def heading_slug(heading: str) -> str:
 
 
 def page_key(path: str) -> str:
-    """The page that a path means, whatever its extension, and whether or not its folders became part of its name.
+    """The key of a page: its path without extension; folders flattened into the file name are folders again.
 
     >>> page_key("docs/Concepts/pods/_index.md"), page_key("docs_concepts_pods__index.md")
     ('docs/concepts/pods', 'docs/concepts/pods')
@@ -60,14 +60,14 @@ def page_key(path: str) -> str:
 
 
 def page_stem(path: str) -> str:
-    """The name of the file alone, as a wiki link says it: without folders and extension."""
+    """The file name without folders and extension, as in a wiki link."""
     return _EXTENSION.sub("", unquote(path).rpartition("/")[2].strip().lower())
 
 
 def page_segments(path: str) -> list[str]:
     """The parts of ``page_key``: without extension, empty parts, dots and the name of a folder's front page."""
-    written = _EXTENSION.sub("", unquote(path).strip().lower())
-    segments = [part for part in _SEPARATORS.split(written) if part and part != "."]
+    plain = _EXTENSION.sub("", unquote(path).strip().lower())
+    segments = [part for part in _SEPARATORS.split(plain) if part and part != "."]
     while segments and segments[-1] in _FRONT_PAGES:
         segments.pop()
     return segments

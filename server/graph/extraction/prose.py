@@ -1,7 +1,7 @@
-"""Text apart from its markup: what is prose, what is code, what is a link. Pure, one pass, linear time.
+"""Splits Markdown into prose, headings, links and code spans. Pure, one pass, linear time.
 
-Everything that a reader does not read as a sentence is blanked out, character for character, so that an offset in
-the prose is an offset in the document. Every pattern looks at a character a bounded number of times.
+Markup and code are replaced by ``GAP``, character for character, so that an offset in the prose is an offset in
+the document. Every pattern looks at a character a bounded number of times.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-# Blank for blank; no document holds it, and no pattern takes it for a word or a space.
+# The replacement character: in no document, and no pattern matches it as a word or a space.
 GAP = "\0"
 
 Kind = Literal["inline", "reference", "wiki", "role"]
@@ -58,7 +58,7 @@ _ROLE_TARGET = re.compile(r"(?P<text>[^<>]*?)\s*<(?P<target>[^<>]+)>\Z")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading: its depth (1 is outermost), title without marks, an anchor of its own or "", [start, end)."""
+    """A heading at [start, end): depth (1 is outermost), title without markup, explicit anchor or ""."""
 
     depth: int
     title: str
@@ -69,7 +69,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class ProseLink:
-    """What points elsewhere: ``target`` as it is written (a wiki link's name, a role's content), [start, end).
+    """A link at [start, end): ``target`` as written (for a wiki link its name, for a role its content).
 
     ``role`` is the name of a reStructuredText role, or "".
     """
@@ -84,7 +84,7 @@ class ProseLink:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A code span, or the text that a shortcode shows: what it says and where it stands."""
+    """The text of a code span or of a shortcode, and its offset."""
 
     text: str
     start: int
@@ -92,94 +92,97 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A document taken apart. ``text`` is as long as the document, with ``GAP`` for all that is not prose."""
+    """The parts of a document. ``text`` is as long as the document, with ``GAP`` for all that is not prose.
+
+    ``shortcode_texts`` are the texts that Hugo shortcodes display.
+    """
 
     text: str
     headings: tuple[Heading, ...]
     links: tuple[ProseLink, ...]
     code_spans: tuple[Snippet, ...]
-    shown: tuple[Snippet, ...]
+    shortcode_texts: tuple[Snippet, ...]
 
 
 def parse_prose(text: str) -> Prose:
-    """The parts of a Markdown text (plain text is Markdown without marks)."""
+    """Parse a Markdown text; plain text is Markdown without markup."""
     outside = _blank_out(text.replace(GAP, " "), [*_find_fences(text), *_find_comments(text)])
     headings = tuple(_find_headings(outside))
     definitions = {
-        _normalise_label(found["label"]): found["target"] for found in _LINK_DEFINITION.finditer(outside)
+        _normalise_label(match["label"]): match["target"] for match in _LINK_DEFINITION.finditer(outside)
     }
-    body = _blank_out(
-        outside, sorted([*((one.start, one.end) for one in headings), *_find_spans(_LINK_DEFINITION, outside)])
-    )
+    heading_spans = [(heading.start, heading.end) for heading in headings]
+    body = _blank_out(outside, [*heading_spans, *_find_spans(_LINK_DEFINITION, outside)])
     links: list[ProseLink] = []
     code: list[Snippet] = []
-    shown: list[Snippet] = []
+    shortcode_texts: list[Snippet] = []
     gaps: list[tuple[int, int]] = []
-    for found in _INLINE.finditer(body):
-        seen = _collect_markup(found, definitions, links, code, shown)
-        gaps += _spans_around(found.span(), seen)
-    return Prose(_blank_out(body, gaps), headings, tuple(links), tuple(code), tuple(shown))
+    for match in _INLINE.finditer(body):
+        text_span = _collect_markup(match, definitions, links, code, shortcode_texts)
+        gaps += _spans_around(match.span(), text_span)
+    return Prose(_blank_out(body, gaps), headings, tuple(links), tuple(code), tuple(shortcode_texts))
 
 
 def _collect_markup(
-    found: re.Match[str],
+    match: re.Match[str],
     definitions: dict[str, str],
     links: list[ProseLink],
     code: list[Snippet],
-    shown: list[Snippet],
+    shortcode_texts: list[Snippet],
 ) -> tuple[int, int] | None:
-    """File one piece of markup; where the text is that a reader sees as prose, if any."""
-    if found["code"] is not None:
-        code.append(Snippet(found["code"].strip(), found.start("code")))
-    elif found["element"] is not None:
-        code.append(Snippet(found["element"].strip(), found.start("element")))
-    elif found["shortcode"] is not None:
-        shown += [Snippet(one["text"], found.start()) for one in _SHORTCODE_TEXT.finditer(found["shortcode"])]
-    elif found["wiki"] is not None:
-        links.append(_wiki_link(found))
-    elif found["text"] is not None:
-        return _collect_bracketed(found, definitions, links, code)
-    elif found["attributes"] is not None:
-        if href := _HREF.search(found["attributes"]):
-            links.append(ProseLink("inline", "", next(filter(None, href.groups()), ""), *found.span()))
-    elif found["role"] is not None:
-        links.append(_role_link(found))
+    """Collect one piece of markup; returns the span of its text that is prose, if any."""
+    if match["code"] is not None:
+        code.append(Snippet(match["code"].strip(), match.start("code")))
+    elif match["element"] is not None:
+        code.append(Snippet(match["element"].strip(), match.start("element")))
+    elif match["shortcode"] is not None:
+        texts = _SHORTCODE_TEXT.finditer(match["shortcode"])
+        shortcode_texts += [Snippet(text["text"], match.start()) for text in texts]
+    elif match["wiki"] is not None:
+        links.append(_wiki_link(match))
+    elif match["text"] is not None:
+        return _collect_bracketed(match, definitions, links, code)
+    elif match["attributes"] is not None:
+        if href := _HREF.search(match["attributes"]):
+            links.append(ProseLink("inline", "", next(filter(None, href.groups()), ""), *match.span()))
+    elif match["role"] is not None:
+        links.append(_role_link(match))
     return None
 
 
 def _collect_bracketed(
-    found: re.Match[str], definitions: dict[str, str], links: list[ProseLink], code: list[Snippet]
+    match: re.Match[str], definitions: dict[str, str], links: list[ProseLink], code: list[Snippet]
 ) -> tuple[int, int] | None:
-    text, target = found["text"], found["angle"] or found["target"]
+    text, target = match["text"], match["angle"] or match["target"]
     kind: Kind = "inline"
     if target is None:
-        label = _normalise_label(found["label"] or text)
+        label = _normalise_label(match["label"] or text)
         kind, target = "reference", definitions.get(label)
-    if found["image"]:
+    if match["image"]:
         return None
     if target:
         hugo = _SHORTCODE_TARGET.match(target)
         written = hugo["target"] + hugo["rest"] if hugo else target
-        links.append(ProseLink(kind, " ".join(text.split()), written, *found.span()))
+        links.append(ProseLink(kind, " ".join(text.split()), written, *match.span()))
     if text.startswith("`") or "](" in text:
         if len(text) > 2 and text.endswith("`") and "`" not in text[1:-1]:
-            code.append(Snippet(text[1:-1].strip(), found.start("text") + 1))
+            code.append(Snippet(text[1:-1].strip(), match.start("text") + 1))
         return None
-    return found.span("text")
+    return match.span("text")
 
 
-def _wiki_link(found: re.Match[str]) -> ProseLink:
-    name, anchor = found["wiki"].strip(), (found["wiki_anchor"] or "").strip()
+def _wiki_link(match: re.Match[str]) -> ProseLink:
+    name, anchor = match["wiki"].strip(), (match["wiki_anchor"] or "").strip()
     target = f"{name}#{anchor}" if anchor else name
-    return ProseLink("wiki", (found["wiki_text"] or name or anchor).strip(), target, *found.span())
+    return ProseLink("wiki", (match["wiki_text"] or name or anchor).strip(), target, *match.span())
 
 
-def _role_link(found: re.Match[str]) -> ProseLink:
-    content = found["role_text"].strip()
+def _role_link(match: re.Match[str]) -> ProseLink:
+    content = match["role_text"].strip()
     explicit = _ROLE_TARGET.match(content)
     text, target = (explicit["text"], explicit["target"]) if explicit else (content, content)
     return ProseLink(
-        "role", text.lstrip("~!"), target.lstrip("~!"), *found.span(), role=found["role"].split(":")[-1]
+        "role", text.lstrip("~!"), target.lstrip("~!"), *match.span(), role=match["role"].split(":")[-1]
     )
 
 
@@ -191,45 +194,47 @@ def _normalise_label(text: str) -> str:
 
 
 def _find_fences(text: str) -> Iterator[tuple[int, int]]:
-    """Fenced code; a fence that nobody closes goes on to the end."""
+    """Find fenced code; an unclosed fence extends to the end."""
     opening: re.Match[str] | None = None
-    for found in _FENCE.finditer(text):
-        mark = found["fence"]
+    for match in _FENCE.finditer(text):
+        mark = match["fence"]
         if opening is None:
-            if not (mark[0] == "`" and "`" in found["info"]):
-                opening = found
-        elif mark.startswith(opening["fence"]) and not found["info"].strip():
-            yield opening.start(), found.end()
+            if not (mark[0] == "`" and "`" in match["info"]):
+                opening = match
+        elif mark.startswith(opening["fence"]) and not match["info"].strip():
+            yield opening.start(), match.end()
             opening = None
     if opening is not None:
         yield opening.start(), len(text)
 
 
 def _find_comments(text: str) -> Iterator[tuple[int, int]]:
-    at = text.find("<!--")
-    while at >= 0 and (end := text.find("-->", at + 4)) >= 0:
-        yield at, end + 3
-        at = text.find("<!--", end + 3)
+    start = text.find("<!--")
+    while start >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        yield start, end + 3
+        start = text.find("<!--", end + 3)
 
 
 def _find_headings(text: str) -> list[Heading]:
-    found = [_build_heading(len(one["marks"]), one["title"] or "", one) for one in _ATX_HEADING.finditer(text)]
-    found += [
-        _build_heading(1 if one["line"][0] == "=" else 2, one["title"], one, one.start("title"))
-        for one in _SETEXT_HEADING.finditer(text)
+    headings = [
+        _build_heading(len(match["marks"]), match["title"] or "", match) for match in _ATX_HEADING.finditer(text)
     ]
-    return sorted((one for one in found if GAP not in one.title), key=lambda one: one.start)
+    headings += [
+        _build_heading(1 if match["line"][0] == "=" else 2, match["title"], match, match.start("title"))
+        for match in _SETEXT_HEADING.finditer(text)
+    ]
+    return sorted((heading for heading in headings if GAP not in heading.title), key=lambda heading: heading.start)
 
 
-def _build_heading(depth: int, written: str, found: re.Match[str], start: int | None = None) -> Heading:
+def _build_heading(depth: int, written: str, match: re.Match[str], start: int | None = None) -> Heading:
     title = _CLOSING_MARKS.sub("", written)
     braces = _ANCHOR.search(title)
     anchor = _ANCHOR_NAME.search(braces.group()) if braces else None
     if braces and re.match(r"[ \t]*\{[#.:]", braces.group()):
         title = title[: braces.start()]
-    title = " ".join(_TITLE_MARKS.sub(lambda one: one["text"] or "", title).split())
+    title = " ".join(_TITLE_MARKS.sub(lambda mark: mark["text"] or "", title).split())
     return Heading(
-        depth, title, anchor["name"] if anchor else "", found.start() if start is None else start, found.end()
+        depth, title, anchor["name"] if anchor else "", match.start() if start is None else start, match.end()
     )
 
 
@@ -237,19 +242,19 @@ def _build_heading(depth: int, written: str, found: re.Match[str], start: int | 
 
 
 def _find_spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    return (found.span() for found in pattern.finditer(text))
+    return (match.span() for match in pattern.finditer(text))
 
 
-def _spans_around(whole: tuple[int, int], seen: tuple[int, int] | None) -> list[tuple[int, int]]:
-    return [whole] if seen is None else [(whole[0], seen[0]), (seen[1], whole[1])]
+def _spans_around(outer: tuple[int, int], inner: tuple[int, int] | None) -> list[tuple[int, int]]:
+    return [outer] if inner is None else [(outer[0], inner[0]), (inner[1], outer[1])]
 
 
 def _blank_out(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """``text`` with gaps for these spans, which may overlap; line ends go too."""
-    pieces, at = [], 0
+    """Replace these spans, which may overlap, by gaps; line ends inside them too."""
+    pieces, position = [], 0
     for start, end in sorted(spans):
-        if end > at:
-            start = max(start, at)
-            pieces += [text[at:start], GAP * (end - start)]
-            at = end
-    return "".join([*pieces, text[at:]])
+        if end > position:
+            start = max(start, position)
+            pieces += [text[position:start], GAP * (end - start)]
+            position = end
+    return "".join([*pieces, text[position:]])

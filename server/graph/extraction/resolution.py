@@ -1,8 +1,7 @@
-"""What a document says, in the light of what the others say. Pure.
+"""Resolution: a document's extraction becomes its graph, given the names and pages of the other documents. Pure.
 
-``Ledger`` is the project's book: which names are said by how many documents, and which pages there are. It tells
-which documents a change concerns, so that an ingest resolves those again and no others, and ends where a fresh
-ingest of everything would.
+The ``Ledger`` of a project counts the documents that contain each name and knows its pages. It computes which
+documents a change affects, so that an ingest resolves only those again and has the same result as a fresh ingest.
 """
 
 from __future__ import annotations
@@ -31,55 +30,55 @@ from server.graph.records import MAX_EVIDENCE, DocumentGraph, Edge, EdgeType, No
 from server.ids import entity_id
 from server.models import Chunk, Document
 
-# One document's habit is no name; two who do not know of each other agree on one.
+# A candidate in one document may be its author's habit; in two documents it is a name.
 MIN_VOTES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFacts:
-    """What the project's book needs of one document: what a store keeps beside its graph."""
+    """The part of a document's extraction that the ledger keeps, and that is stored beside the graph."""
 
     page: PageIdentity
     votes: frozenset[str]
-    wants: frozenset[str]
+    dependencies: frozenset[str]
 
 
 @dataclass(slots=True)
 class Ledger:
-    """Names and pages of a project. ``known`` is a view: it changes with the ledger."""
+    """The names and pages of a project, with the documents that depend on each of them."""
 
     facts: dict[str, DocumentFacts] = field(default_factory=dict)
     _votes: dict[str, int] = field(default_factory=dict)
     _by_name: dict[str, set[str]] = field(default_factory=dict)
     _by_key: dict[str, set[str]] = field(default_factory=dict)
-    _wanted_by: dict[str, set[str]] = field(default_factory=dict)
+    _dependents: dict[str, set[str]] = field(default_factory=dict)
 
     def put(self, facts: DocumentFacts) -> frozenset[str]:
-        """Enter a document in the place of what it was; the wants that now have another answer."""
+        """Add or replace a document; returns the dependencies whose resolution may have changed."""
         return self._change(facts.page.id, facts)
 
-    def drop(self, document_id: str) -> frozenset[str]:
-        """Take a document out; the wants that now have another answer."""
+    def remove(self, document_id: str) -> frozenset[str]:
+        """Remove a document; returns the dependencies whose resolution may have changed."""
         return self._change(document_id, None)
 
-    def concerned(self, changed: Iterable[str]) -> frozenset[str]:
-        """The documents whose graph depends on any of these wants."""
-        return frozenset(id for want in changed for id in self._wanted_by.get(want, ()))
+    def dependents(self, changed: Iterable[str]) -> frozenset[str]:
+        """The documents whose graph depends on any of these."""
+        return frozenset(id for dependency in changed for id in self._dependents.get(dependency, ()))
 
     def is_name(self, key: str) -> bool:
-        """Whether two documents say the name, or one is titled so."""
+        """Whether two documents contain the name, or one has it as its title."""
         return self._votes.get(key, 0) >= MIN_VOTES or key in self._by_name
 
     def titled(self, key: str) -> list[PageIdentity]:
-        """The documents of this title, by uri."""
+        """The documents with this title, by uri."""
         return self._pages(self._by_name.get(key, ()))
 
     def title(self, key: str) -> str:
-        """How the documents that are titled so write it (the shortest spelling), or ""."""
+        """The shortest spelling of this title among the documents that have it, or ""."""
         return min((page.name for page in self.titled(key)), key=lambda name: (len(name), name), default="")
 
     def pages(self, key: str) -> list[PageIdentity]:
-        """The documents that answer to this page key, by uri."""
+        """The documents with this page key, by uri."""
         return self._pages(self._by_key.get(key, ()))
 
     def _pages(self, ids: Iterable[str]) -> list[PageIdentity]:
@@ -88,22 +87,22 @@ class Ledger:
     def _change(self, id: str, facts: DocumentFacts | None) -> frozenset[str]:
         former = self.facts.get(id)
         names = {*(former.votes if former else ()), *(facts.votes if facts else ())}
-        names |= {entity_key(one.page.name) for one in (former, facts) if one}
+        names |= {entity_key(version.page.name) for version in (former, facts) if version}
         before = {name for name in names if self.is_name(name)}
         if former:
-            self._count(former, -1)
+            self._count_facts(former, -1)
             del self.facts[id]
         if facts:
             self.facts[id] = facts
-            self._count(facts, 1)
+            self._count_facts(facts, 1)
         changed = {name_dependency(name) for name in names if self.is_name(name) != (name in before)}
-        pages = [one.page for one in (former, facts) if one]
+        pages = [version.page for version in (former, facts) if version]
         if len(pages) < 2 or pages[0] != pages[1]:
             changed |= {page_dependency(key) for page in pages for key in page.keys}
             changed |= {name_dependency(entity_key(page.name)) for page in pages}
         return frozenset(changed)
 
-    def _count(self, facts: DocumentFacts, step: int) -> None:
+    def _count_facts(self, facts: DocumentFacts, step: int) -> None:
         id = facts.page.id
         for name in facts.votes:
             votes = self._votes.get(name, 0) + step
@@ -115,110 +114,114 @@ class Ledger:
             _update_index(self._by_name, name, id, step)
         for key in facts.page.keys:
             _update_index(self._by_key, key, id, step)
-        for want in facts.wants:
-            _update_index(self._wanted_by, want, id, step)
+        for dependency in facts.dependencies:
+            _update_index(self._dependents, dependency, id, step)
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectFacts:
-    """What the project knows beyond one document: the user's names, and the book of the others."""
+    """The inputs of extraction beyond one document: the gazetteer, and the ledger of the project."""
 
     gazetteer: Gazetteer = NO_GAZETTEER
     ledger: Ledger = field(default_factory=Ledger)
 
 
-def facts_of(mined: DocumentExtraction) -> DocumentFacts:
-    """What the book needs of a document."""
-    return DocumentFacts(mined.page, mined.votes, mined.wants)
+def facts_of(extraction: DocumentExtraction) -> DocumentFacts:
+    """The facts of an extraction that the ledger keeps."""
+    return DocumentFacts(extraction.page, extraction.votes, extraction.dependencies)
 
 
 def build_document_graph(
     document: Document, text: str, chunks: Sequence[Chunk], known: ProjectFacts
 ) -> DocumentGraph:
-    """The graph of one document, in a project that is known already."""
+    """Build the graph of one document in a project whose ledger is complete."""
     return resolve_graph(extract_document(document, text, chunks, known.gazetteer), known.ledger)
 
 
-def resolve_graph(mined: DocumentExtraction, ledger: Ledger) -> DocumentGraph:
-    """The graph of a document: what it says of itself, and of what others say that is known."""
-    drawing = _GraphBuilder(mined, ledger)
-    for naming in mined.namings:
-        drawing.name(naming)
-    for relation in mined.relations:
-        drawing.relate(relation)
-    for reference in mined.references:
-        drawing.refer(reference)
-    return drawing.graph()
+def resolve_graph(extraction: DocumentExtraction, ledger: Ledger) -> DocumentGraph:
+    """Build the graph of a document from its extraction and the ledger."""
+    builder = _GraphBuilder(extraction, ledger)
+    for mention in extraction.mentions:
+        builder.add_mention(mention)
+    for relation in extraction.relations:
+        builder.add_relation(relation)
+    for reference in extraction.references:
+        builder.add_reference(reference)
+    return builder.build()
 
 
 @dataclass(slots=True)
 class _GraphBuilder:
-    """The edges so far, one for each (source, target, type), and the entities that they touch."""
+    """Collects edges, one for each (source, target, type), and the entities that they touch."""
 
-    mined: DocumentExtraction
+    extraction: DocumentExtraction
     ledger: Ledger
     edges: dict[tuple[str, str, EdgeType], Edge] = field(default_factory=dict)
     entities: dict[str, Node] = field(default_factory=dict)
 
-    def name(self, naming: Mention) -> None:
-        if naming.is_firm or self.ledger.is_name(naming.key):
-            target = self._entity(naming.key, naming.title, naming.entity_type)
-            self._draw(naming.source, target, naming.type, naming.rule, naming.count, naming.evidence)
-        elif naming.type == "MENTIONS":
-            for key, title in self._inner(naming.title):
-                target = self._entity(key, title, "term")
+    def add_mention(self, mention: Mention) -> None:
+        if mention.is_firm or self.ledger.is_name(mention.key):
+            target = self._add_entity(mention.key, mention.title, mention.entity_type)
+            self._add_edge(mention.source, target, mention.type, mention.rule, mention.count, mention.evidence)
+        elif mention.type == "MENTIONS":
+            for key, title in self._known_parts(mention.title):
+                target = self._add_entity(key, title, "term")
                 rule: Rule = "part of a span" if " " in title or self.ledger.titled(key) else "word of a span"
-                self._draw(naming.source, target, "MENTIONS", rule, naming.count, naming.evidence)
+                self._add_edge(mention.source, target, "MENTIONS", rule, mention.count, mention.evidence)
 
-    def relate(self, one: Relation) -> None:
-        source, target = (self._entity(key, *self.mined.entities[key]) for key in (one.source, one.target))
-        self._draw(source, target, one.type, one.rule, one.count, one.evidence)
+    def add_relation(self, relation: Relation) -> None:
+        source, target = (
+            self._add_entity(key, *self.extraction.entities[key]) for key in (relation.source, relation.target)
+        )
+        self._add_edge(source, target, relation.type, relation.rule, relation.count, relation.evidence)
 
-    def refer(self, one: Reference) -> None:
-        """Point at the page, its section, or what is called so."""
-        page, rule = self._page(one.way)
+    def add_reference(self, reference: Reference) -> None:
+        """Add an edge to the page, its section, or the entity of the link's name."""
+        page, rule = self._find_page(reference.link)
         if page is not None:
-            target = page.anchors.get(one.way.anchor, page.id)
-        elif one.way.name and entity_key(self.mined.page.name) != one.way.name:
-            target = self._entity(one.way.name, one.title.partition("#")[0], "term")
+            target = page.anchors.get(reference.link.anchor, page.id)
+        elif reference.link.name and entity_key(self.extraction.page.name) != reference.link.name:
+            target = self._add_entity(reference.link.name, reference.title.partition("#")[0], "term")
         else:
             return
-        if target != one.source:
-            self._draw(one.source, target, one.type, rule, one.count, one.evidence)
+        if target != reference.source:
+            self._add_edge(reference.source, target, reference.type, rule, reference.count, reference.evidence)
 
-    def graph(self) -> DocumentGraph:
+    def build(self) -> DocumentGraph:
         touched = {end for edge in self.edges.values() for end in (edge.source, edge.target)}
         entities = [node for id, node in sorted(self.entities.items()) if id in touched]
         return DocumentGraph(
-            self.mined.page.id, (*self.mined.nodes, *entities), (*self.mined.edges, *self.edges.values())
+            self.extraction.page.id,
+            (*self.extraction.nodes, *entities),
+            (*self.extraction.edges, *self.edges.values()),
         )
 
-    def _inner(self, title: str) -> Iterator[tuple[str, str]]:
-        """The known names within a span, the longest first, none within another."""
-        taken = f" {title} "
+    def _known_parts(self, title: str) -> Iterator[tuple[str, str]]:
+        """The known names within a span, the longest first, without overlaps."""
+        rest = f" {title} "
         for key, part in name_parts(title):
-            if f" {part} " in taken and self.ledger.is_name(key):
-                taken = taken.replace(f" {part} ", " \0 ")
+            if f" {part} " in rest and self.ledger.is_name(key):
+                rest = rest.replace(f" {part} ", " \0 ")
                 yield key, part
 
-    def _page(self, way: LinkTarget) -> tuple[PageIdentity | None, Rule]:
-        for at, key in enumerate(way.keys):
-            if page := _select_page(self.ledger.pages(key), way.uri):
-                return page, "near link" if at or not way.is_exact else way.rule
-        return (_select_page(self.ledger.titled(way.name), "") if way.name else None), way.rule
+    def _find_page(self, target: LinkTarget) -> tuple[PageIdentity | None, Rule]:
+        for index, key in enumerate(target.keys):
+            if page := _select_page(self.ledger.pages(key), target.uri):
+                return page, "near link" if index or not target.is_exact else target.rule
+        return (_select_page(self.ledger.titled(target.name), "") if target.name else None), target.rule
 
-    def _entity(self, key: str, title: str, type: str) -> str:
-        """The node's id. Where this document gives a name several titles or types, the firm ones stand.
+    def _add_entity(self, key: str, title: str, type: str) -> str:
+        """Add an entity; returns its id. Firm titles and types of this document take precedence.
 
-        A page that is titled so knows best how the name is written.
+        The spelling of a page's title takes precedence over both.
         """
-        id = entity_id(self.mined.project, key)
+        id = entity_id(self.extraction.project, key)
         if id not in self.entities:
-            title, type = self.mined.entities.get(key, (title, type))
-            self.entities[id] = entity_node(self.mined.project, key, self.ledger.title(key) or title, type)
+            title, type = self.extraction.entities.get(key, (title, type))
+            self.entities[id] = entity_node(self.extraction.project, key, self.ledger.title(key) or title, type)
         return id
 
-    def _draw(
+    def _add_edge(
         self, source: str, target: str, type: EdgeType, rule: Rule, count: int, evidence: tuple[str, ...]
     ) -> None:
         if source == target:
@@ -227,12 +230,12 @@ class _GraphBuilder:
         if former := self.edges.get((source, target, type)):
             confidence, strength = max(confidence, former.confidence), max(strength, former.weight)
             evidence = tuple(dict.fromkeys((*former.evidence, *evidence)))[:MAX_EVIDENCE]
-        edge = Edge(source, target, type, strength, confidence, evidence, self.mined.page.id)
+        edge = Edge(source, target, type, strength, confidence, evidence, self.extraction.page.id)
         self.edges[source, target, type] = edge
 
 
 def _select_page(pages: Sequence[PageIdentity], uri: str) -> PageIdentity | None:
-    """The page meant: the only one, or the one of exactly this uri."""
+    """The only page, or the page with exactly this uri."""
     return pages[0] if len(pages) == 1 else next((page for page in pages if page.uri == uri), None)
 
 

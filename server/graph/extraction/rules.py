@@ -1,7 +1,7 @@
-"""How far each rule of the extraction can be trusted: the one table of confidences.
+"""The extraction rules and their confidences.
 
-A confidence is the probability, as far as samples tell, that what the edge says is what the author meant. 1.0 is
-for what is written in a formal language: structure, front matter, source code, a link that names a file.
+A confidence is the probability, estimated from samples, that an edge states what the author meant. Facts in a
+formal language have 1.0: structure, front matter, source code, a link that names a file.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ CONFIDENCE: Mapping[Rule, float] = MappingProxyType(
     {
         "structure": 1.0,  # document, sections, chunks, their order
         "link": 1.0,  # a link whose path is a document's uri
-        "near link": 0.8,  # a link that meets a document only when folders above or extensions are left out
+        "near link": 0.8,  # a link that matches a document only without its leading folders or extension
         "wiki link": 0.9,  # [[name]], by title or file name
         "relation": 0.9,  # related:, depends_on: ... in front matter
         "front matter": 1.0,  # tags, vendor, product, people
         "alias": 1.0,  # aka: in front matter, aliases in entities.toml
-        "title": 1.0,  # a document defines what it is titled
-        "heading": 0.8,  # a section defines what its heading names
+        "title": 1.0,  # a document defines the entity of its title
+        "heading": 0.8,  # a section defines the entity of its heading
         "gazetteer": 1.0,  # a name from entities.toml
         "pattern": 0.9,  # a pattern from entities.toml
         "role": 0.9,  # :class:`Name` and the like
@@ -59,11 +59,11 @@ CONFIDENCE: Mapping[Rule, float] = MappingProxyType(
         "expansion": 0.9,  # Custom Resource Definition (CRD)
         "capitalised": 0.6,
         "part of a span": 0.5,  # a known name within a longer capitalised span
-        "word of a span": 0.25,  # the same of a single word that no page is titled
+        "word of a span": 0.25,  # the same for a single word that is not the title of a page
         "term": 0.5,  # by C-value
         "parsed code": 1.0,  # definitions and imports of Python
-        "call": 0.9,  # a call whose name the module binds
-        "definition": 0.8,  # what looks like a definition in other languages
+        "call": 0.9,  # a call of a name that the module binds
+        "definition": 0.8,  # a definition by keyword, in other languages than Python
         "short name": 0.7,  # Walker for graph.walk.Walker
     }
 )

@@ -1,4 +1,4 @@
-"""Document, sections and chunks as nodes, and what holds them together. Pure."""
+"""The structure of a document as a graph: document, section and chunk nodes, PART_OF and NEXT edges. Pure."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Where the sections of a document are: ``starts`` ascending, and the heading path from there on.
+    """The sections of a document: ``starts``, ascending, and the heading path from each start on.
 
-    ``anchors`` maps what a link may say behind ``#`` to a path; "" in a path is a heading without words.
+    ``anchors`` maps link fragments to heading paths; "" in a path is a heading without words.
     """
 
     starts: tuple[int, ...]
@@ -33,63 +33,66 @@ class Outline:
 
     def path_at(self, offset: int) -> Path:
         """The heading path of the innermost section at ``offset``; () before the first heading."""
-        at = bisect_right(self.starts, offset) - 1
-        return self.paths[at] if at >= 0 else ()
+        index = bisect_right(self.starts, offset) - 1
+        return self.paths[index] if index >= 0 else ()
 
 
 class ChunkPlaces:
-    """From offsets in a document to the chunks that show them."""
+    """Maps offsets in a document to chunks."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
-        self._chunks = sorted(chunks, key=lambda one: (one.start, one.ordinal))
-        self._starts = [one.start for one in self._chunks]
+        self._chunks = sorted(chunks, key=lambda chunk: (chunk.start, chunk.ordinal))
+        self._starts = [chunk.start for chunk in self._chunks]
 
-    def at(self, start: int, end: int) -> list[str]:
-        """The chunks that hold [start, end) whole; else the next, as for a heading above its text; else the last.
+    def chunks_at(self, start: int, end: int) -> list[str]:
+        """The ids of the chunks that contain [start, end); else the next chunk (below a heading), else the last.
 
-        Chunks overlap with their neighbours only, so what stands in two of them is said twice.
+        Chunks overlap with their neighbours only, so at most two contain a span.
         """
         if not self._chunks:
             return []
         last = bisect_right(self._starts, start) - 1
-        holding = [one.id for one in self._chunks[max(last - 1, 0) : last + 1] if one.end >= end]
-        return holding or [self._chunks[min(max(last + 1, 0), len(self._chunks) - 1)].id]
+        containing = [chunk.id for chunk in self._chunks[max(last - 1, 0) : last + 1] if chunk.end >= end]
+        return containing or [self._chunks[min(max(last + 1, 0), len(self._chunks) - 1)].id]
 
     @property
     def first(self) -> tuple[str, ...]:
-        """The first chunk, as evidence for what the document says as a whole."""
+        """The first chunk: evidence for facts about the whole document."""
         return (self._chunks[0].id,) if self._chunks else ()
 
 
 def build_outline(document: Document, headings: Sequence[Heading]) -> Outline:
-    """The sections that the headings open; one that repeats the document's title opens none."""
-    opened: list[tuple[int, str]] = []
+    """Build the outline from headings; a top heading that repeats the document's title opens no section."""
+    open_headings: list[tuple[int, str]] = []
     starts, paths = [], []
     anchors: dict[str, Path] = {}
-    taken: dict[str, int] = {}
-    for one in headings:
-        opened = [*(above for above in opened if above[0] < one.depth), (one.depth, one.title)]
-        path = _without_title(tuple(title for _, title in opened), document.title)
-        starts.append(one.start)
+    repetitions: dict[str, int] = {}
+    for heading in headings:
+        above = [(depth, title) for depth, title in open_headings if depth < heading.depth]
+        open_headings = [*above, (heading.depth, heading.title)]
+        path = _without_title(tuple(title for _, title in open_headings), document.title)
+        starts.append(heading.start)
         paths.append(path)
-        anchor = heading_slug(one.title)
-        repetition = taken[anchor] = taken.get(anchor, -1) + 1
-        for name in (one.anchor, f"{anchor}-{repetition}" if repetition else anchor):
+        anchor = heading_slug(heading.title)
+        repetition = repetitions[anchor] = repetitions.get(anchor, -1) + 1
+        for name in (heading.anchor, f"{anchor}-{repetition}" if repetition else anchor):
             if name:
                 anchors.setdefault(name.lower(), path)
     return Outline(tuple(starts), tuple(paths), anchors)
 
 
-def build_structure(document: Document, chunks: Sequence[Chunk], found: Outline) -> tuple[list[Node], list[Edge]]:
-    """Document, section and chunk nodes, with PART_OF upward and NEXT along the reading order."""
-    sections = _list_sections(chunks, found)
-    first = _find_first_chunks(chunks, found)
+def build_structure(
+    document: Document, chunks: Sequence[Chunk], outline: Outline
+) -> tuple[list[Node], list[Edge]]:
+    """Build document, section and chunk nodes, with PART_OF edges upward and NEXT edges in reading order."""
+    sections = _list_sections(chunks, outline)
+    first = _find_first_chunks(chunks, outline)
     anchors: dict[Path, str] = {}
-    for name, path in found.anchors.items():
+    for name, path in outline.anchors.items():
         anchors.setdefault(path, name)
     nodes = [_document_node(document)]
     nodes += [_section_node(document, path, anchors.get(path, "")) for path in sections]
-    nodes += [_chunk_node(document, one) for one in chunks]
+    nodes += [_chunk_node(document, chunk) for chunk in chunks]
     edges = [
         _edge(
             document,
@@ -101,20 +104,22 @@ def build_structure(document: Document, chunks: Sequence[Chunk], found: Outline)
         for path in sections
     ]
     edges += [
-        _edge(document, one.id, heading_node_id(document, one.heading_path), "PART_OF", (one.id,))
-        for one in chunks
+        _edge(document, chunk.id, heading_node_id(document, chunk.heading_path), "PART_OF", (chunk.id,))
+        for chunk in chunks
     ]
-    edges += [_edge(document, one.id, other.id, "NEXT", (one.id, other.id)) for one, other in pairwise(chunks)]
+    edges += [
+        _edge(document, chunk.id, other.id, "NEXT", (chunk.id, other.id)) for chunk, other in pairwise(chunks)
+    ]
     return nodes, edges
 
 
 def heading_node_id(document: Document, path: Path) -> str:
-    """The node of a heading path: a section, or the document itself."""
+    """The id of the node of a heading path: a section, or the document for the empty path."""
     return section_id(document.project, document.uri, path) if path else document.id
 
 
 def clean_title(title: str) -> str:
-    """A title as a node carries it: one line, without control characters."""
+    """Clean a title for a node: one line, without control characters, at most ``TITLE_CHARS``."""
     return " ".join(_UNPRINTABLE.sub(" ", title[: 4 * TITLE_CHARS]).split())[:TITLE_CHARS]
 
 
@@ -122,24 +127,25 @@ def _without_title(path: Path, title: str) -> Path:
     return path[1:] if path and path[0].casefold() == title.casefold() else path
 
 
-def _list_sections(chunks: Sequence[Chunk], found: Outline) -> list[Path]:
-    """Every heading path and those above it, in reading order."""
-    paths = dict.fromkeys(path[:depth] for path in found.paths for depth in range(1, len(path) + 1))
+def _list_sections(chunks: Sequence[Chunk], outline: Outline) -> list[Path]:
+    """List every heading path and the paths above it, in reading order."""
+    paths = dict.fromkeys(path[:depth] for path in outline.paths for depth in range(1, len(path) + 1))
     paths |= dict.fromkeys(
-        one.heading_path[:depth] for one in chunks for depth in range(1, len(one.heading_path) + 1)
+        chunk.heading_path[:depth] for chunk in chunks for depth in range(1, len(chunk.heading_path) + 1)
     )
     return list(paths)
 
 
-def _find_first_chunks(chunks: Sequence[Chunk], found: Outline) -> dict[Path, tuple[str, ...]]:
-    """For each section the chunk that shows its beginning."""
+def _find_first_chunks(chunks: Sequence[Chunk], outline: Outline) -> dict[Path, tuple[str, ...]]:
+    """Find for each section the chunk that has its beginning."""
     places = ChunkPlaces(chunks)
     first = {
-        path: tuple(places.at(start, start)[:1]) for start, path in zip(found.starts, found.paths, strict=True)
+        path: tuple(places.chunks_at(start, start)[:1])
+        for start, path in zip(outline.starts, outline.paths, strict=True)
     }
-    for one in chunks:
-        for depth in range(1, len(one.heading_path) + 1):
-            first.setdefault(one.heading_path[:depth], (one.id,))
+    for chunk in chunks:
+        for depth in range(1, len(chunk.heading_path) + 1):
+            first.setdefault(chunk.heading_path[:depth], (chunk.id,))
     return first
 
 
