@@ -1,4 +1,4 @@
-"""NameCandidate names in prose: capitalised spans, identifiers, acronyms, recurring terms. Pure.
+"""Candidate names in prose: capitalised spans, identifiers, acronyms, recurring terms. Pure.
 
 A candidate becomes an entity if two documents contain it or one has it as its title; the ``Ledger`` counts. Every
 pattern looks at a character a bounded number of times.
