@@ -109,9 +109,9 @@ def _success(job: Job, console: Console, execute: Callable[[Job, Console], Any])
             raise
         return _result(job, _chosen(script_builtins.ENDED), implicit=True, console=console)
     result = _chosen(value)
-    forgotten = unawaited.forgotten(nothing_to_show=result is None and not console.used)
-    if forgotten:
-        return frames.dump(error_reports.report_never_awaited(forgotten))
+    calls = unawaited.never_awaited_calls(nothing_to_show=result is None and not console.used)
+    if calls:
+        return frames.dump(error_reports.report_never_awaited(calls))
     return _result(job, result, implicit=isinstance(value, script_builtins.Last), console=console)
 
 
@@ -187,7 +187,7 @@ def _printer(out: Stream) -> Callable[..., None]:
 def _helper(out: Stream) -> Callable[..., None]:
     def help(thing: Any = None) -> None:
         """Print what a function or class says of itself."""
-        out.write(f"{help_text.explained(thing)}\n")
+        out.write(f"{help_text.help_on(thing)}\n")
 
     return help
 

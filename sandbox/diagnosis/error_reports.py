@@ -211,7 +211,7 @@ def _name_hint(error: NameError) -> str | None:
     if not isinstance(name, str):
         return None
     builtin_names = trust.script_globals.get("__builtins__", {})
-    return hints.for_name(name, [*trust.script_globals, *builtin_names, *_local_names(error)])
+    return hints.suggest_name(name, [*trust.script_globals, *builtin_names, *_local_names(error)])
 
 
 def _local_names(error: BaseException) -> Iterable[str]:
@@ -227,7 +227,7 @@ def _attribute_hint(error: AttributeError) -> str | None:
         return "the value is None: test it with 'is not None' before"
     if isinstance(obj, dict):
         return f"a dict has items: [{name!r}] or .get({name!r})"
-    return hints.close(name, (word for word in dir(obj) if not word.startswith("_")))
+    return hints.suggest(name, (word for word in dir(obj) if not word.startswith("_")))
 
 
 def _key_hint(error: KeyError) -> str | None:
@@ -235,7 +235,7 @@ def _key_hint(error: KeyError) -> str | None:
     if type(key) is not str:
         return None
     known = [name for mapping in _nearby_dicts(error) for name in itertools.islice(mapping, _MOST_KEYS)]
-    guess = hints.close(key, sorted({name for name in known if type(name) is str}), 0.75)
+    guess = hints.suggest(key, sorted({name for name in known if type(name) is str}), 0.75)
     return guess or f".get({key!r}) gives None where there is no such key"
 
 
@@ -264,7 +264,7 @@ _USED_UNAWAITED = re.compile(f"'({'|'.join(_AWAITABLES)})' object")
 
 
 def _coroutine_hint() -> str:
-    names = sorted({call.function for call in unawaited.forgotten()})
+    names = sorted({call.function for call in unawaited.never_awaited_calls()})
     called = " and ".join(f"{name}()" for name in names) or "an async function"
     return f"{called} was called without await"
 
@@ -272,7 +272,7 @@ def _coroutine_hint() -> str:
 def _keyword_hint(function: str, given: str) -> str | None:
     signature = hints.SIGNATURES.get(function)
     known = tuple(signature.parameters) if signature is not None else _script_parameters(function)
-    return hints.for_keyword(given, known) if known else None
+    return hints.suggest_keyword(given, known) if known else None
 
 
 def _parameter_names(code: types.CodeType) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What was meant: near misses among names, keywords and fields. Used before a script runs and after it failed."""
+"""Hints for misspelt names, keywords and fields. Used before a script runs and after it failed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import client_sdk
 from client_sdk import graph_calls, kb_calls
-from sandbox.language.allow_list import MENU
+from sandbox.language.allow_list import ALLOWED
 
 # The SDK's functions by the name that a script writes and that error messages carry.
 SDK: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -20,42 +20,42 @@ SDK: Mapping[str, Callable[..., Any]] = MappingProxyType(
         **{f"graph.{name}": function for name, function in graph_calls.FUNCTIONS.items()},
     }
 )
-# The objects that some of them are called on.
+# The SDK objects whose methods are among them.
 OBJECTS: Mapping[str, object] = MappingProxyType({"kb": client_sdk.kb, "graph": client_sdk.graph})
 SIGNATURES: Mapping[str, inspect.Signature] = MappingProxyType(
     {name: inspect.signature(function) for name, function in SDK.items()}
 )
 
 
-def shown(signature: inspect.Signature) -> str:
-    """The parameters with their defaults, without types: as a script would write them."""
+def format_signature(signature: inspect.Signature) -> str:
+    """The parameters with their defaults and without types."""
     bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
     return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
 
-def close(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
-    """Did you mean one of these?"""
+def suggest(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
+    """``did you mean ...?`` with the closest known name, if one is close."""
     words = [word for word in known if not word.startswith(("@", "__"))]
-    found = difflib.get_close_matches(name, words, 1, cutoff)
-    return f"did you mean {found[0]!r}?" if found else None
+    matches = difflib.get_close_matches(name, words, 1, cutoff)
+    return f"did you mean {matches[0]!r}?" if matches else None
 
 
-def for_name(name: str, known: Iterable[str]) -> str | None:
-    """For a name that nothing binds: a module to import, a name that looks like it, a module that offers it.
+def suggest_name(name: str, known: Iterable[str]) -> str | None:
+    """The hint for an undefined name: a module to import, a similar name, or a module that has it.
 
-    What the knowledge base has is written with ``kb.`` or ``graph.``; its tools are listed as ``kb_search`` and so
-    on.
+    Operations of the knowledge base are written with ``kb.`` or ``graph.``; models also try ``kb_search``, as the
+    tools are called.
     """
-    if name in MENU:
+    if name in ALLOWED:
         return f"import {name} first"
-    owner = next((one for one in OBJECTS if f"{one}.{name.removeprefix(f'{one}_')}" in SDK), None)
+    owner = next((each for each in OBJECTS if f"{each}.{name.removeprefix(f'{each}_')}" in SDK), None)
     if owner is not None:
         return f"write {owner}.{name.removeprefix(f'{owner}_')}(...)"
-    homes = sorted(module for module, offered in MENU.items() if name in offered and module != "client_sdk")
-    return close(name, known) or (f"from {homes[0]} import {name} first" if homes else None)
+    homes = sorted(module for module, offered in ALLOWED.items() if name in offered and module != "client_sdk")
+    return suggest(name, known) or (f"from {homes[0]} import {name} first" if homes else None)
 
 
-# Parameters as scripts call them, and what the SDK's functions call the same thing, whichever of them has it.
+# A wrong parameter name -> the names that SDK functions use for it; the first that the function has is meant.
 _MEANT: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         **dict.fromkeys(("query", "question", "q", "text", "prompt"), ("query", "question", "queries")),
@@ -93,9 +93,9 @@ _MEANT: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def for_keyword(given: str, known: Iterable[str]) -> str:
-    """For a parameter that a function does not have."""
+def suggest_keyword(given: str, known: Iterable[str]) -> str:
+    """The hint for a parameter that the function does not have."""
     listed = list(known)
     meant = next((name for name in _MEANT.get(given, ()) if name in listed), None)
-    guess = f"did you mean {meant!r}?" if meant else close(given, listed) or "no such parameter."
+    guess = f"did you mean {meant!r}?" if meant else suggest(given, listed) or "no such parameter."
     return f"{guess} It takes: {', '.join(listed)}"

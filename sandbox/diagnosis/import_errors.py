@@ -31,7 +31,7 @@ def unknown_member(module: str, name: str, offered: Iterable[str]) -> AttributeE
     """The error for a member that the module's façade does not have."""
     known = sorted(offered)
     guess = (
-        WITHHELD_MEMBERS.get(f"{module}.{name}") or hints.close(name, known) or f"it offers: {', '.join(known)}"
+        WITHHELD_MEMBERS.get(f"{module}.{name}") or hints.suggest(name, known) or f"it offers: {', '.join(known)}"
     )
     return AttributeError(f"the module {module!r} offers no {name!r} to a script; {guess}")
 

@@ -19,13 +19,13 @@ from typing import Any
 import client_sdk
 from client_sdk.calls import CHOICES
 from client_sdk.rows import FIELDS
-from sandbox.language.allow_list import MENU
+from sandbox.language.allow_list import ALLOWED
 from sandbox.language.transformer import Report
 
 from . import hints
 from .script_facts import LEAVES, MEMBERS, SCOPES, ScriptFacts, field_of_get
 
-_BUILTIN_NAMES = frozenset({*vars(builtins), *LEAVES, *MENU["winnow"], "help"})
+_BUILTIN_NAMES = frozenset({*vars(builtins), *LEAVES, *ALLOWED["winnow"], "help"})
 _ROW_NAMES = frozenset({*dir(client_sdk.Row), *FIELDS})
 _MOST_CALLS = 20  # calls within calls
 
@@ -160,7 +160,7 @@ class _Walker:
         if name.startswith(("@", "__")):
             return
         known = {*self._facts.times, *_BUILTIN_NAMES}
-        self._report("NameError", f"name {name!r} is not defined", node, hints.for_name(name, sorted(known)))
+        self._report("NameError", f"name {name!r} is not defined", node, hints.suggest_name(name, sorted(known)))
 
     def _attribute(self, node: ast.Attribute) -> None:
         owner, name = node.value, node.attr
@@ -193,7 +193,7 @@ class _Walker:
             return
         if self._facts.sets_field(name):
             return
-        guess = hints.close(name, FIELDS, 0.75)
+        guess = hints.suggest(name, FIELDS, 0.75)
         if guess is not None:
             self._report("MissingField", f"this row has no field {name!r}; {guess}", node, None)
 
@@ -234,13 +234,13 @@ class _Walker:
         refusal = _binding_error(name, node.args, keywords)
         if refusal is not None:
             unknown = next((given for given in keywords if given not in signature.parameters), None)
-            takes = f"it takes: {name}{hints.shown(signature)}"
-            guess = takes if unknown is None else hints.for_keyword(unknown, signature.parameters)
+            takes = f"it takes: {name}{hints.format_signature(signature)}"
+            guess = takes if unknown is None else hints.suggest_keyword(unknown, signature.parameters)
             self._report("TypeError", refusal, node, guess)
         for parameter, choices in CHOICES.items():
             given = keywords.get(parameter)
             if isinstance(given, ast.Constant) and isinstance(given.value, str) and given.value not in choices:
-                guess = hints.close(given.value, choices) or f"one of {', '.join(map(repr, choices))}"
+                guess = hints.suggest(given.value, choices) or f"one of {', '.join(map(repr, choices))}"
                 self._report(
                     "SDKError", f"INVALID_REQUEST: {parameter}: no such value {given.value!r}", node, guess
                 )

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sandbox.language.allow_list import MENU
+from sandbox.language.allow_list import ALLOWED
 from sandbox.language.bindings import every_node
 
 from . import hints
@@ -67,7 +67,7 @@ class ScriptFacts:
         self.functions = {node.name: node for node in functions if self.times[node.name] == 1}
         self.modules = {name: module for name, module in self.modules.items() if self.times[name] == 1}
         # SDK names that the script binds to nothing else.
-        self.sdk = {name for name in MENU["winnow"] if self.times[name] == self._from_sdk[name]}
+        self.sdk = {name for name in ALLOWED["winnow"] if self.times[name] == self._from_sdk[name]}
         self.pages: set[str] = set()
         self.rows: set[str] = set()
         self.pages = self._always(self._assigned, self.is_page)

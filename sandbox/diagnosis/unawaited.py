@@ -1,8 +1,8 @@
-"""Coroutines that nobody awaited, so that what they were to do was never done.
+"""Detection of coroutines that were never awaited, so that their work was never done.
 
-CPython prints a warning and goes on without the answer; for a script that is an error like any other. Two eyes
-see them: the interpreter tells of each that it throws away unstarted, and those that are still held when the
-script ends are found among all objects. Tasks that never had a turn are reported by their loop.
+CPython prints a warning and continues without the result; for a script this is an error. There are two sources:
+the interpreter reports each coroutine that it discards unstarted, and those that still exist when the script ends
+are found among all objects. Tasks that never ran are reported by their loop.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-_DEPTH = 4  # frames to look back through for the script's own; a façade may stand in between
-# Of our own library: nothing is lost when one of these is not awaited.
+_DEPTH = 4  # frames to search for one of the script; a frame of a façade may come first
+# Coroutines of our own library that do no work when they are not awaited.
 _HARMLESS = frozenset({"sleep", "_await_value"})
 
 
@@ -30,7 +30,7 @@ class UnawaitedCall:
 
 
 class _Watch:
-    """What was seen since the script began."""
+    """The coroutines and failures recorded since the script began."""
 
     def __init__(self) -> None:
         self.on = False
@@ -53,43 +53,43 @@ def begin(script: str, library: Iterable[str]) -> None:
     _watch.unfinished.clear()
     _watch.failed.clear()
     sys.set_coroutine_origin_tracking_depth(_DEPTH)
-    vars(warnings)["_warn_unawaited_coroutine"] = _thrown_away  # the interpreter looks it up under this name
+    vars(warnings)["_warn_unawaited_coroutine"] = _record_discarded  # the interpreter looks it up under this name
 
 
 def end() -> None:
-    """Watch no more."""
+    """Stop watching."""
     _watch.on = False
     sys.set_coroutine_origin_tracking_depth(0)
 
 
-def _thrown_away(coroutine: Any) -> None:
-    _watch.seen.extend(_told(coroutine))
+def _record_discarded(coroutine: Any) -> None:
+    _watch.seen.extend(_calls_of(coroutine))
 
 
-def left_by_loop(coroutine: Any, *, started: bool) -> None:
-    """A loop ended before this task of it did."""
+def record_unfinished_task(coroutine: Any, *, started: bool) -> None:
+    """Record a task that was not done when its loop ended."""
     if started:
-        _watch.unfinished.extend(_told(coroutine, "cut short"))
+        _watch.unfinished.extend(_calls_of(coroutine, "cut short"))
     else:
-        _watch.seen.extend(_told(coroutine, "task"))
+        _watch.seen.extend(_calls_of(coroutine, "task"))
 
 
-def failed_unseen(error: BaseException) -> None:
-    """A task raised, and nobody ever asked it for its result."""
+def record_unseen_failure(error: BaseException) -> None:
+    """Record the exception of a task whose result was never retrieved."""
     _watch.failed.append(error)
 
 
 def unseen_failures() -> list[BaseException]:
-    """What tasks raised that nobody asked for their results."""
+    """The exceptions of tasks whose results were never retrieved."""
     return list(_watch.failed)
 
 
-def forgotten(*, nothing_to_show: bool = False) -> list[UnawaitedCall]:
-    """Every call that was never awaited; where the script has nothing to show, tasks cut short as well."""
+def never_awaited_calls(*, nothing_to_show: bool = False) -> list[UnawaitedCall]:
+    """Every call that was never awaited; if the script has no result or output, unfinished tasks as well."""
     if not _watch.on:
         return []
-    held = [thing for thing in gc.get_objects() if type(thing) is types.CoroutineType]
-    unstarted = [told for thing in held if _is_unstarted(thing) for told in _told(thing)]
+    coroutines = [thing for thing in gc.get_objects() if type(thing) is types.CoroutineType]
+    unstarted = [call for thing in coroutines if _is_unstarted(thing) for call in _calls_of(thing)]
     return [*_watch.seen, *unstarted, *(_watch.unfinished if nothing_to_show else ())]
 
 
@@ -97,7 +97,7 @@ def _is_unstarted(coroutine: Any) -> bool:
     return coroutine.cr_frame is not None and not coroutine.cr_running and not coroutine.cr_suspended
 
 
-def _told(coroutine: Any, kind: Literal["call", "task", "cut short"] = "call") -> Iterator[UnawaitedCall]:
+def _calls_of(coroutine: Any, kind: Literal["call", "task", "cut short"] = "call") -> Iterator[UnawaitedCall]:
     code = coroutine.cr_code
     if code.co_filename in _watch.files and code.co_name not in _HARMLESS:
         yield UnawaitedCall(code.co_qualname.rpartition("<locals>.")[2], _line(coroutine), kind)

@@ -1,1 +1,1 @@
-"""The language of scripts: which syntax, names and modules there are, and the guards around objects."""
+"""The script language: the policy for syntax and names, the allow-list of modules, and the guards of objects."""

@@ -1,7 +1,7 @@
-"""What a script may import, module by module and name by name; and why the rest is missing. Tables only.
+"""The allow-list: which modules and names a script may import, and hints for those that it may not. Tables only.
 
-A name is here when somebody has looked at it: it takes no attribute names and no source text from its caller,
-gives out no module, opens nothing, and keeps nothing from one script to the next. facades.py serves the table.
+Each name was reviewed: it takes no attribute names and no source text from its caller, returns no module, opens
+nothing, and keeps nothing from one script to the next. facades.py builds the modules from this table.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ TABLE = {
 
 SINCE = {"itertools.batched": (3, 12), "math.sumprod": (3, 12), "typing.override": (3, 12)}
 
-# module -> names; the policy refuses others before a script runs, the façades refuse them while it runs.
-MENU: Mapping[str, frozenset[str]] = MappingProxyType(
+# module -> names. The policy refuses other names at compile time, the façades at run time.
+ALLOWED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         module: frozenset(
             name for name in offered.split() if sys.version_info >= SINCE.get(f"{module}.{name}", (3,))
@@ -129,7 +129,7 @@ _NO_INNARDS = "scripts do not reach into the interpreter"
 _NO_THREADS = "SDK calls answer at once; asyncio.gather is there for code written that way"
 _NO_TABLES = "use lists and dicts, csv, statistics, collections.Counter and itertools"
 
-# What to do instead, for modules that are asked for and not there.
+# Hints for modules that scripts often ask for and cannot import.
 WITHHELD_MODULES: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
@@ -150,14 +150,14 @@ WITHHELD_MODULES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# Of the SDK, but not at its top: what is called on which of its objects.
+# SDK methods -> the SDK object that has them.
 _OF_OBJECTS = {
     **dict.fromkeys(("search", "retrieve_evidence", "extract_evidence", "read_excerpt", "expand_excerpt"), "kb"),
     **dict.fromkeys(("describe", "expand", "paths", "parents", "children"), "graph"),
     **dict.fromkeys(("entities_for_sections", "sections_for_entities"), "graph"),
 }
 
-# Names of modules that are there without them, and what to do instead.
+# Hints for names that are missing in modules that scripts can import.
 WITHHELD_MEMBERS: Mapping[str, str] = MappingProxyType(
     {
         "operator.attrgetter": "write key=lambda x: x.name",
@@ -171,9 +171,9 @@ WITHHELD_MEMBERS: Mapping[str, str] = MappingProxyType(
         "decimal.getcontext": "round with value.quantize(Decimal('0.01'))",
         "decimal.localcontext": "round with value.quantize(Decimal('0.01'))",
         "sys.exc_info": "write except Exception as error",
-        "sys.stdin": "nobody is there to answer: put the value into the script",
+        "sys.stdin": "a script has no input: put the value into the script",
         "sys.modules": _NO_INNARDS,
-        "sys.path": "import what is on the menu; there are no files",
+        "sys.path": "import one of the modules that scripts have; there are no files",
         "asyncio.create_subprocess_exec": _NO_PROCESSES,
         "asyncio.create_subprocess_shell": _NO_PROCESSES,
         "asyncio.open_connection": _NO_NETWORK,
@@ -191,7 +191,7 @@ WITHHELD_MEMBERS: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# Builtins that are not there, and what to do instead.
+# Hints for builtins that scripts do not have.
 WITHHELD_BUILTINS: Mapping[str, str] = MappingProxyType(
     {
         "open": _NO_FILES,
@@ -199,7 +199,7 @@ WITHHELD_BUILTINS: Mapping[str, str] = MappingProxyType(
         "eval": _NO_SOURCE,
         "compile": _NO_SOURCE,
         "__import__": "use an import statement",
-        "input": "nobody is there to answer: put the value into the script",
+        "input": "a script has no input: put the value into the script",
         "breakpoint": "print what you want to see",
         "globals": "use a dict of your own",
         "locals": "use a dict of your own",

@@ -10,7 +10,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:
-    """The names that this very node binds."""
+    """The names that this node itself binds."""
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             yield name
@@ -27,7 +27,7 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
 
 
 def all_bound_names(tree: ast.AST) -> Iterator[str]:
-    """Names bound anywhere in the script, in whatever scope."""
+    """The names bound anywhere in the script, in any scope."""
     for node in every_node(tree):
         if node.__class__ is not ast.Name or node.ctx.__class__ is not ast.Load:
             yield from _bound_by(node)
@@ -37,7 +37,7 @@ _CHILDLESS = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store, ast.Del, as
 
 
 def every_node(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node, in no order; quicker than ast.walk, which asks each node for its fields by name."""
+    """Every node, in no particular order; faster than ast.walk, which looks fields up by name."""
     pending = [tree]
     while pending:
         node = pending.pop()
@@ -52,7 +52,7 @@ def every_node(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def top_level_names(nodes: Iterable[ast.AST], *, walrus_only: bool = False) -> Iterator[str]:
-    """Names bound in the module's own scope."""
+    """The names bound in the module's own scope."""
     for node in nodes:
         if isinstance(node, ast.NamedExpr):
             yield node.target.id

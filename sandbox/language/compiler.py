@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
 
-from .allow_list import MENU
+from .allow_list import ALLOWED
 from .policy import ENTRY, Policy
 from .refusals import Rejected
 from .script_source import FILE_NAME
@@ -31,23 +31,23 @@ def compile_script(
     file_name: str = FILE_NAME,
     skills: frozenset[str] | None = None,
 ) -> Compiled:
-    """Parse, restrict and compile; raises Rejected, and nothing else, for whatever the source holds.
+    """Parse, restrict and compile a script. For any source text it raises Rejected and nothing else.
 
-    ``check`` looks at what the policy admitted, and may report more. ``skills``: what the module of that name
-    offers, where there is one.
+    ``check`` is called with the tree that the policy admitted and may report further errors. ``skills``: the names
+    in the module ``skills``, if there is one.
     """
     try:
         tree = ast.parse(source, file_name)
-        policy = Policy(source, MENU if skills is None else {**MENU, "skills": skills})
+        policy = Policy(source, ALLOWED if skills is None else {**ALLOWED, "skills": skills})
         policy.visit(tree)
         if check is not None:
             check(tree, policy.report)
         code = compile(policy.entry(tree), file_name, "exec", flags=policy.flags, dont_inherit=True)
-        code = _outermost(code)
+        code = _strip_entry_names(code)
     except SyntaxError as error:
         hint = _syntax_hint(source, error)
         raise Rejected("SyntaxError", error.msg, error.lineno, error.offset, hint) from None
-    except ValueError as error:  # a null character, or a node that its guard does not fit in
+    except ValueError as error:  # a null character, or a node in which no guard can be placed
         raise Rejected("SyntaxError", str(error)) from None
     except (RecursionError, MemoryError):  # the parser's own stack overflows as the latter
         raise Rejected("SyntaxError", "the script is nested too deeply", hint="split the expression") from None
@@ -57,9 +57,9 @@ def compile_script(
 _WITHIN = f"{ENTRY}.<locals>."
 
 
-def _outermost(code: CodeType) -> CodeType:
-    """The same code, whose functions do not say that they are within ours: they are the author's outermost."""
-    inner = tuple(_outermost(const) if isinstance(const, CodeType) else const for const in code.co_consts)
+def _strip_entry_names(code: CodeType) -> CodeType:
+    """The same code with qualified names that do not show the function around the module."""
+    inner = tuple(_strip_entry_names(const) if isinstance(const, CodeType) else const for const in code.co_consts)
     return code.replace(co_consts=inner, co_qualname=code.co_qualname.removeprefix(_WITHIN))
 
 

@@ -1,8 +1,8 @@
-"""Makes classes immutable for good, as the interpreter's own are.
+"""Immutable classes: makes classes written in Python as immutable as the interpreter's own.
 
-A class written in Python takes new attributes from whoever can name it, and much of the standard library sets
-attributes on objects it is handed. The interpreter has a flag for classes that take none, and no function that
-sets it; so it is set in the class object itself, after a look at whether what lies there is the class's flags.
+Any code that can name a class written in Python can set attributes on it, and much of the standard library sets
+attributes on objects passed to it. The interpreter has a flag for immutable classes but no function that sets it.
+So it is set in memory, in the class object itself, after a check that the flags of the class are at that place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _FLAGS_OFFSET = 21 * ctypes.sizeof(ctypes.c_void_p)
 
 
 def freeze(cls: type) -> bool:
-    """Let nothing set or delete an attribute of this class any more; False where it cannot be done."""
+    """Make the attributes of this class immutable; False where that cannot be done."""
     flags = ctypes.c_ulong.from_address(id(cls) + _FLAGS_OFFSET)
     if flags.value == type.__dict__["__flags__"].__get__(cls):
         flags.value |= _IMMUTABLE
@@ -22,5 +22,5 @@ def freeze(cls: type) -> bool:
 
 
 def is_frozen(cls: type) -> bool:
-    """Whether its attributes can be set by nobody."""
+    """Whether the attributes of this class are immutable."""
     return bool(type.__dict__["__flags__"].__get__(cls) & _IMMUTABLE)

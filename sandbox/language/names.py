@@ -1,4 +1,4 @@
-"""Which names a script may use, as tables. The policy reads them at compile time, the guards while it runs.
+"""Tables of the names that a script may use. The policy reads them at compile time, the guards at run time.
 
 An attribute name is one of four kinds:
 
@@ -16,7 +16,7 @@ import types
 import unicodedata
 
 # Frames, code objects and tracebacks are reached through attributes of exactly these types, so the interpreter
-# itself says which names there are. Those that ordinary objects have as well lead nowhere without a frame first.
+# itself lists the names. Names that ordinary objects have as well lead nowhere without a frame first.
 _INNER_TYPES = (
     types.GeneratorType,
     types.CoroutineType,
@@ -26,7 +26,7 @@ _INNER_TYPES = (
     types.CodeType,
 )
 _ORDINARY = frozenset({"send", "throw", "close", "clear", "replace", "athrow", "aclose", "asend"})
-# Of later versions than the one that runs: a script means the same everywhere.
+# Names of other Python versions, so that a script means the same on all of them.
 _OTHER_VERSIONS = frozenset({"gi_suspended", "f_generator", "gi_state", "cr_state", "ag_state", "cr_suspended"})
 FORBIDDEN = (
     frozenset(name for kind in _INNER_TYPES for name in dir(kind) if not name.startswith("__")) - _ORDINARY
@@ -39,11 +39,11 @@ WATCHED = frozenset({"format", "format_map", "obj", "mro", "evaluate", "groupind
 
 
 def words(text: str) -> list[str]:
-    """A table of names, written as prose."""
+    """The words of a text: a table of names."""
     return text.split()
 
 
-# What an operator or a statement does anyway; on any object.
+# Methods that operators and statements call anyway; readable on any object.
 OPERATORS = frozenset(
     f"__{name}__"
     for name in words(
@@ -56,22 +56,22 @@ OPERATORS = frozenset(
     )
 )
 
-# A class of the script's may define these, besides the operators.
+# Methods that a class of a script may define.
 DEFINABLE = OPERATORS | {
     "__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__",
     "__getattr__", "__setattr__", "__delattr__", "__get__", "__set__", "__delete__", "__del__", "__dir__",
     "__copy__", "__deepcopy__", "__replace__", "__fspath__",
 }  # fmt: skip
 
-# Names a class body may bind or read besides its methods'.
+# Names that a class body may bind or read.
 CLASS_NAMES = DEFINABLE | {"__slots__", "__match_args__", "__doc__", "__name__", "__test__"}
 
-# Names of a module that scripts use or set without harm.
+# Module names that scripts may use or set.
 MODULE_NAMES = frozenset(
     {"__name__", "__result__", "__doc__", "__debug__", "__author__", "__version__", "__all__"}
 )
 
-# Read through the guard; see dunders.py for what each gives.
+# Readable through the guard; dunders.py has a reader for each.
 READABLE = DEFINABLE | {
     "__name__", "__qualname__", "__doc__", "__module__", "__class__", "__dict__", "__annotations__", "__members__",
     "__dataclass_fields__", "__cause__", "__context__", "__suppress_context__", "__notes__", "__slots__",
@@ -79,7 +79,7 @@ READABLE = DEFINABLE | {
     "__optional_keys__", "__type_params__", "__value__",
 }  # fmt: skip
 
-# Set on the script's own functions and classes.
+# Writable on the script's own functions and classes.
 WRITABLE = frozenset({"__name__", "__qualname__", "__doc__", "__cause__", "__suppress_context__"})
 
 # Private by spelling, public by documentation.
@@ -109,12 +109,12 @@ _INSTEAD = {
 
 
 def instead(name: str, otherwise: str = _INNARDS) -> str:
-    """What to write instead of a name that is closed."""
+    """A hint what to write instead of a refused name."""
     return _INSTEAD.get(name, otherwise)
 
 
 def is_dunder(name: str) -> bool:
-    """``__like_this__``."""
+    """Whether the name is written ``__like_this__``."""
     return len(name) > 4 and name.startswith("__") and name.endswith("__")
 
 

@@ -1,16 +1,16 @@
-"""The language of scripts: which syntax there is, and what is put in front of the dangerous parts of it.
+"""The policy: which syntax scripts may use, and where the compiled code calls a guard.
 
-A subclass of RestrictedPython's transformer. As shipped, that refuses much of what is written every day; this one
-admits it, guarded, and still refuses every node it does not know. Three things differ in kind:
+It extends RestrictedPython's transformer. As shipped, that refuses much everyday Python; this one admits it, with
+guards, and still refuses every node that it does not know. It differs in three ways:
 
-* Guards have names that no source text can spell (``@attribute``), so nothing can shadow or rebind them: no
-  parameter, import, class body or pattern.
-* What is harmless is left alone. A plain attribute, an item, an iteration compiles to what CPython compiles it to
-  and runs as fast; only names in the tables of names.py meet a guard.
-* The module becomes a function whose names are all global. Top-level ``return`` and ``await`` then mean what
-  they say, lines and columns stay the author's, and functions still see the module's names.
+* Guards have names that no source text can spell (``@attribute``), so no parameter, import, class body or pattern
+  can shadow or rebind them.
+* Harmless code is left unchanged. A plain attribute, an item or an iteration compiles as in CPython and runs as
+  fast; only names in the tables of names.py go through a guard.
+* The module becomes a function whose names are all global. Top-level ``return`` and ``await`` work, lines and
+  columns stay those of the source, and functions still see the module's names.
 
-What is compiled here is what runs; nothing is validated as one thing and run as another.
+The tree that is checked is the tree that is compiled and run.
 """
 
 from __future__ import annotations
@@ -27,34 +27,33 @@ from .bindings import all_bound_names, top_level_names
 from .refusals import Rejected
 from .transformer import MATCH_ARGS_NAME, SLOTS_NAME, CheckedTransformer
 
-# The guards, as the compiled code calls them.
+# The names under which the compiled code calls the guards.
 ATTRIBUTE, TARGET, SLOTS, LAST, END = "@attribute", "@target", "@slots", "@last", "@end"
+
+ENTRY = "<module>"  # the function that the module becomes
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
-ENTRY = "<module>"
-
-
 class Policy(CheckedTransformer):
-    """Visits every node once; the first refusal ends it."""
+    """A visit of every node once. The first refusal ends it with Rejected."""
 
     # --- attributes ---
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Plain names stay as they are; guarded ones go through the guard; writing always does."""
+        """Leave plain names unchanged when read; guard other names, and every write."""
         name = self._mangled(node.attr)
         if isinstance(node.ctx, ast.Load):
             self._check_readable(node, name)
             node = self.node_contents_visit(node)
-            return node if names.is_plain(name) else self._guarded(node, name)
+            return node if names.is_plain(name) else self._guard_attribute(node, name)
         self._check_writable(node, name)
         node = self.node_contents_visit(node)
-        node.value = _call(TARGET, [node.value, ast.Constant(name)], node.value)
+        node.value = _call_guard(TARGET, [node.value, ast.Constant(name)], node.value)
         return node
 
-    def _guarded(self, node: ast.Attribute, name: str) -> ast.AST:
-        return _call(ATTRIBUTE, [node.value, ast.Constant(name)], node)
+    def _guard_attribute(self, node: ast.Attribute, name: str) -> ast.AST:
+        return _call_guard(ATTRIBUTE, [node.value, ast.Constant(name)], node)
 
     def _check_readable(self, node: ast.AST, name: str) -> None:
         if names.is_forbidden(name):
@@ -66,29 +65,29 @@ class Policy(CheckedTransformer):
             self.refuse(node, f"the attribute {name!r} may not be set", "define it in the class body")
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """Names, items, slices and attributes, all in place. An attribute is read as well, past every guard."""
+        """Refuse watched attributes: ``x.name += 1`` also reads the attribute, without a guard."""
         if isinstance(node.target, ast.Attribute) and node.target.attr in names.WATCHED:
             self.refuse(node, f"the attribute {node.target.attr!r} may not be changed in place")
         return self.node_contents_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """Items hide nothing."""
+        """Admit it: items carry nothing dangerous."""
         return self.node_contents_visit(node)
 
     # --- statements that bind ---
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """As it stands; `__match_args__` names attributes, and so must be plain to see."""
+        """Admit it; `__match_args__` names attributes, so it must be a literal tuple of plain names."""
         self._check_match_args(node.targets, node.value)
-        return self._with_slots(node, node.targets)
+        return self._guard_slots(node, node.targets)
 
-    def _with_slots(self, node: ast.Assign | ast.AnnAssign, targets: Iterable[ast.expr]) -> ast.AST:
-        """`__slots__` names attributes as well; its guard copies it."""
-        found = [target for target in targets if isinstance(target, ast.Name) and target.id == SLOTS_NAME]
-        self._plainly_bound.update(found)
+    def _guard_slots(self, node: ast.Assign | ast.AnnAssign, targets: Iterable[ast.expr]) -> ast.AST:
+        """Guard the value of `__slots__`, which names attributes as well."""
+        slots = [target for target in targets if isinstance(target, ast.Name) and target.id == SLOTS_NAME]
+        self._plainly_bound.update(slots)
         self.node_contents_visit(node)
-        if found and node.value is not None:
-            node.value = _call(SLOTS, [node.value], node.value)
+        if slots and node.value is not None:
+            node.value = _call_guard(SLOTS, [node.value], node.value)
         return node
 
     def _check_match_args(self, targets: Iterable[ast.expr], value: ast.expr | None) -> None:
@@ -104,10 +103,10 @@ class Policy(CheckedTransformer):
             self.refuse(element, f"{MATCH_ARGS_NAME} takes literal names of public attributes")
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        """Annotations mean something in class bodies; elsewhere they go."""
+        """Keep annotations in class bodies, where they have a meaning; remove them elsewhere."""
         self._check_match_args([node.target], node.value)
         if self._in_class_body():
-            return self._with_slots(node, [node.target])
+            return self._guard_slots(node, [node.target])
         if node.value is not None:
             plain = ast.Assign(targets=[node.target], value=node.value)
             return self.visit_Assign(ast.copy_location(plain, node))
@@ -117,51 +116,51 @@ class Policy(CheckedTransformer):
         return self.node_contents_visit(node)
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        """As it stands."""
+        """Admit it."""
         return self.node_contents_visit(node)
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
-        """As it stands; an asynchronous one at the top makes the script asynchronous."""
+        """Admit it; an asynchronous one at the top level makes the script asynchronous."""
         if node.is_async:
-            self._wait()
+            self._mark_async()
         return self.node_contents_visit(node)
 
     def visit_With(self, node: ast.With) -> ast.AST:
-        """As it stands."""
+        """Admit it."""
         return self.node_contents_visit(node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        """As it stands."""
+        """Admit it."""
         self._bind(node, node.name)
         return self.node_contents_visit(node)
 
     def visit_Global(self, node: ast.Global) -> ast.AST:
-        """At the top every name is global already."""
+        """Remove it at the top level, where every name is global already."""
         for name in node.names:
             self._bind(node, name)
         return node if self._scopes else ast.copy_location(ast.Pass(), node)
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
-        """As it stands."""
+        """Admit it."""
         for name in node.names:
             self._bind(node, name)
         return node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
-        """As it stands; its target is a name."""
+        """Admit it: its target is a name."""
         return self.node_contents_visit(node)
 
     # --- functions and classes ---
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Annotations go: they run nothing that a script could see, and may name what is not here."""
-        return self._function(node)
+        """Remove annotations: scripts do not see them evaluated, and they may name missing types."""
+        return self._visit_function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """Like any function."""
-        return self._function(node)
+        """Treat it like a function."""
+        return self._visit_function(node)
 
-    def _function(self, node: Any) -> ast.AST:
+    def _visit_function(self, node: Any) -> ast.AST:
         if names.is_dunder(node.name) and not (self._in_class_body() and node.name in names.DEFINABLE):
             hint = names.instead(node.name, "name it without double underscores")
             self.refuse(node, f"a method {node.name!r} may not be defined", hint)
@@ -169,10 +168,10 @@ class Policy(CheckedTransformer):
         node.returns = None
         node.type_comment = None
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
-        self._defaults(node.args)
-        registered = self._registered(node)
+        self._visit_defaults(node.args)
+        registered = self._visit_register_annotation(node)
         with self._inside(node):
-            self._parameters(node.args)
+            self._bind_parameters(node.args)
             for parameter in getattr(node, "type_params", []):
                 self.visit(parameter)
             self._visit_body(node)
@@ -180,8 +179,8 @@ class Policy(CheckedTransformer):
             node.args.args[0].annotation = registered
         return node  # type: ignore[no-any-return]
 
-    def _registered(self, node: Any) -> ast.expr | None:
-        """The annotation that a decorator `.register` of functools.singledispatch goes by."""
+    def _visit_register_annotation(self, node: Any) -> ast.expr | None:
+        """The annotation that the decorator `.register` of functools.singledispatch reads."""
         last = node.decorator_list[-1] if node.decorator_list else None
         if isinstance(last, ast.Attribute) and last.attr == "register" and node.args.args:
             annotation = node.args.args[0].annotation
@@ -189,18 +188,18 @@ class Policy(CheckedTransformer):
         return None
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        """Like any function."""
-        self._defaults(node.args)
+        """Treat it like a function."""
+        self._visit_defaults(node.args)
         with self._inside(node):
-            self._parameters(node.args)
+            self._bind_parameters(node.args)
             node.body = self.visit(node.body)
         return node
 
-    def _defaults(self, arguments: ast.arguments) -> None:
+    def _visit_defaults(self, arguments: ast.arguments) -> None:
         arguments.defaults = [self.visit(default) for default in arguments.defaults]
         arguments.kw_defaults = [default and self.visit(default) for default in arguments.kw_defaults]
 
-    def _parameters(self, arguments: ast.arguments) -> None:
+    def _bind_parameters(self, arguments: ast.arguments) -> None:
         several = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         for parameter in [*several, arguments.vararg, arguments.kwarg]:
             if parameter is not None:
@@ -216,7 +215,7 @@ class Policy(CheckedTransformer):
         node.body = body
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Bases and keywords are checked when the class is made; see classes.build_class."""
+        """Visit the parts; bases and keywords are checked at run time by classes.build_class."""
         self._bind(node, node.name)
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.bases = [self.visit(base) for base in node.bases]
@@ -229,40 +228,40 @@ class Policy(CheckedTransformer):
         return node
 
     def visit_TypeVar(self, node: Any) -> Any:
-        """Of Python 3.12 and later: binds a name."""
+        """Check the name that it binds (Python 3.12 and later)."""
         self._bind(node, node.name)
         return self.node_contents_visit(node)
 
     visit_ParamSpec = visit_TypeVarTuple = visit_TypeVar
 
-    # --- waiting and yielding ---
+    # --- await and yield ---
 
-    def _wait(self) -> None:
+    def _mark_async(self) -> None:
         if not self._scopes:
             self.is_async = True
 
     def visit_Await(self, node: ast.Await) -> ast.AST:
-        """Anywhere in an async function, and at the top."""
-        self._wait()
+        """Admit it in async functions and at the top level."""
+        self._mark_async()
         return self.node_contents_visit(node)
 
     def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.AST:
-        """Like await."""
-        self._wait()
+        """Treat it like await."""
+        self._mark_async()
         return self.node_contents_visit(node)
 
     def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:
-        """Like await."""
-        self._wait()
+        """Treat it like await."""
+        self._mark_async()
         return self.node_contents_visit(node)
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
-        """In functions."""
+        """Admit it in functions."""
         self._check_yield(node)
         return self.node_contents_visit(node)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        """In functions."""
+        """Admit it in functions."""
         self._check_yield(node)
         return self.node_contents_visit(node)
 
@@ -271,7 +270,7 @@ class Policy(CheckedTransformer):
             raise Rejected("SyntaxError", "'yield' outside function", node.lineno, self._column(node))
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        """As it stands; what is imported for a type checker only may be missing."""
+        """Admit it; imports under TYPE_CHECKING may name missing modules."""
         node.test = self.visit(node.test)
         for_checkers = "TYPE_CHECKING" in (getattr(node.test, "id", None), getattr(node.test, "attr", None))
         self._tolerant += for_checkers
@@ -283,7 +282,7 @@ class Policy(CheckedTransformer):
     # --- try ---
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """An import in a try that catches ImportError may fail when it runs instead of here."""
+        """Let an import in a try that catches ImportError fail at run time instead of here."""
         tolerant = any(_catches_import_error(handler) for handler in node.handlers)
         self._tolerant += tolerant
         node.body = [self.visit(statement) for statement in node.body]
@@ -294,13 +293,13 @@ class Policy(CheckedTransformer):
         return node
 
     def visit_TryStar(self, node: ast.AST) -> ast.AST:
-        """Safe as long as no script defines an exception group of its own: classes.build_class sees to it."""
+        """Admit it: safe, because classes.build_class lets no script define an exception group."""
         return self.node_contents_visit(node)
 
     # --- patterns ---
 
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
-        """Keywords of a class pattern are attributes that the interpreter reads itself, past every guard."""
+        """Admit plain keywords only: the interpreter reads them as attributes, without a guard."""
         for name in node.kwd_attrs:
             if not names.is_plain(name):
                 self.refuse(node, f"the attribute {name!r} may not be matched", "test it in the case's body")
@@ -308,7 +307,7 @@ class Policy(CheckedTransformer):
         return self.node_contents_visit(node)
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
-        """A dotted name here has no room for a guard."""
+        """Admit plain dotted names only: a pattern cannot call a guard."""
         self._check_pattern_value(node.value)
         return self.node_contents_visit(node)
 
@@ -320,46 +319,50 @@ class Policy(CheckedTransformer):
                 )
 
     def visit_MatchAs(self, node: ast.MatchAs) -> ast.AST:
-        """As it stands."""
+        """Admit it."""
         self._bind(node, node.name)
         return self.node_contents_visit(node)
 
     def visit_MatchStar(self, node: ast.MatchStar) -> ast.AST:
-        """As it stands."""
+        """Admit it."""
         self._bind(node, node.name)
         return node
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
-        """As it stands."""
+        """Admit it."""
         self._bind(node, node.rest)
         return self.node_contents_visit(node)
 
     # --- imports ---
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
-        """Only what is on the menu."""
+        """Admit modules of the allow-list only."""
         for alias in node.names:
             self._bind(node, alias.asname or alias.name.partition(".")[0])
             self._check_module(node, alias.name)
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        """Only what is on the menu; a star is spelt out."""
+        """Admit members of the allow-list only; replace a star by their names."""
         module = node.module or ""
         if node.level or not module:
-            self.refuse(node, "a script is no package: nothing lies beside it", "import a module by its name")
+            self.refuse(
+                node,
+                "a script is not part of a package, so relative imports do not work",
+                "import a module by its name",
+            )
         if module == "__future__":
-            return self._future(node)
+            return self._visit_future_import(node)
         self._check_module(node, module)
         if node.names[0].name == "*":
-            offered = sorted(self._menu.get(module, frozenset()))
+            offered = sorted(self._allowed.get(module, frozenset()))
             node.names = [ast.copy_location(ast.alias(name), node) for name in offered]
         for alias in node.names:
             self._bind(node, alias.asname or alias.name)
             self._check_member(node, alias.name)
         return node
 
-    def _future(self, node: ast.ImportFrom) -> ast.AST:
+    def _visit_future_import(self, node: ast.ImportFrom) -> ast.AST:
         for alias in node.names:
             if alias.name not in __future__.all_feature_names:
                 raise Rejected("SyntaxError", f"future feature {alias.name} is not defined", node.lineno)
@@ -367,39 +370,43 @@ class Policy(CheckedTransformer):
         return ast.copy_location(ast.Pass(), node)
 
     def _check_module(self, node: ast.AST, module: str) -> None:
-        if module in self._menu or self._tolerant:
+        if module in self._allowed or self._tolerant:
             return
-        offered = ", ".join(sorted(name for name in self._menu if "." not in name))
-        close = difflib.get_close_matches(module, self._menu, 1, 0.8)
+        offered = ", ".join(sorted(name for name in self._allowed if "." not in name))
+        close = difflib.get_close_matches(module, self._allowed, 1, 0.8)
         advice = WITHHELD_MODULES.get(module.partition(".")[0])
         if advice is None:
             advice = f"did you mean {close[0]!r}?" if close else "only the modules listed are there"
         self.refuse(node, f"the module {module!r} is not available in a script", f"{advice}; there are: {offered}")
 
     def _check_member(self, node: ast.ImportFrom, name: str) -> None:
-        offered = self._menu.get(str(node.module), frozenset())
-        # What may fail when it runs instead of here is a plain name that is missing, nothing else.
-        if name in offered or f"{node.module}.{name}" in self._menu or (self._tolerant and names.is_plain(name)):
+        offered = self._allowed.get(str(node.module), frozenset())
+        # Only a plain name that is missing may fail at run time instead of here.
+        if (
+            name in offered
+            or f"{node.module}.{name}" in self._allowed
+            or (self._tolerant and names.is_plain(name))
+        ):
             return
         close = difflib.get_close_matches(name, sorted(offered), 1)
         guess = f"did you mean {close[0]!r}?" if close else f"it offers: {', '.join(sorted(offered))}"
         hint = WITHHELD_MEMBERS.get(f"{node.module}.{name}", guess)
         self.refuse(node, f"{node.module!r} does not offer {name!r} to a script", hint)
 
-    # --- the whole ---
+    # --- the module ---
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """Everything in order; functions are not visited twice."""
+        """Visit the statements in order."""
         self._bound = frozenset(all_bound_names(node))
         self._visit_body(node)
         return node
 
     def entry(self, tree: ast.Module) -> ast.Module:
-        """The module as a function whose names are all global, and that returns what the script ends with."""
+        """The module as a function with global names, which returns the value of the script."""
         body = list(tree.body)
         if body and isinstance(body[-1], ast.Expr):
             last = body[-1]
-            body[-1] = ast.copy_location(ast.Return(_call(LAST, [last.value], last.value)), last)
+            body[-1] = ast.copy_location(ast.Return(_call_guard(LAST, [last.value], last.value)), last)
         else:
             body.append(ast.Return(ast.Name(END, ast.Load())))
         bound = sorted(set(top_level_names(tree.body)))
@@ -414,10 +421,10 @@ class Policy(CheckedTransformer):
 
 
 def _admit(*kinds: str) -> None:
-    """Nodes that need no look of their own; those of later Pythons where there are any."""
+    """Admit nodes that need no check of their own. Some exist in later Pythons only."""
 
     def visit(self: Policy, node: _Node) -> _Node:
-        """As it stands."""
+        """Admit it."""
         return self.node_contents_visit(node)
 
     for kind in kinds:
@@ -428,7 +435,7 @@ _admit("Call", "Match", "match_case", "MatchSequence", "MatchSingleton", "MatchO
 _admit("TypeAlias")
 
 
-def _call(guard: str, arguments: list[ast.expr], where: ast.AST) -> ast.Call:
+def _call_guard(guard: str, arguments: list[ast.expr], where: ast.AST) -> ast.Call:
     call = ast.Call(func=ast.Name(guard, ast.Load()), args=arguments, keywords=[])
     ast.copy_location(call, where)
     ast.copy_location(call.func, where)

@@ -8,5 +8,5 @@ FILE_NAME = "<script>"
 
 
 def split_lines(source: str) -> list[str]:
-    """The lines as Python counts them: no form feed and no Unicode separator ends one."""
+    """The lines as Python counts them: form feeds and Unicode separators do not end a line."""
     return re.split(r"\r\n?|\n", source)

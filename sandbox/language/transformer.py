@@ -10,7 +10,7 @@ from typing import Any
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from . import names
-from .allow_list import MENU, WITHHELD_BUILTINS
+from .allow_list import ALLOWED, WITHHELD_BUILTINS
 from .refusals import Rejected
 from .script_source import split_lines
 
@@ -20,27 +20,27 @@ Report = Callable[[str, str, ast.AST, str | None], Any]
 
 
 class CheckedTransformer(RestrictingNodeTransformer):
-    """The state of one visit: scopes and bound names, and errors with a line and a column."""
+    """RestrictedPython's transformer with scopes, checks of names, and errors that have a line and a column."""
 
-    def __init__(self, source: str, menu: Mapping[str, frozenset[str]] = MENU) -> None:
+    def __init__(self, source: str, allowed: Mapping[str, frozenset[str]] = ALLOWED) -> None:
         super().__init__()
-        self._menu = menu
+        self._allowed = allowed
         self.is_async = False
         self.flags = 0
         self._lines = split_lines(source)
         self._scopes: list[ast.AST] = []  # functions and classes around the node
-        self._tolerant = 0  # within a try that catches ImportError
+        self._tolerant = 0  # depth of blocks in which imports may fail at run time
         self._bound: frozenset[str] = frozenset()
-        self._plainly_bound: set[ast.AST] = set()  # names assigned from what was looked at
+        self._plainly_bound: set[ast.AST] = set()  # names whose assigned value was checked
 
     # --- refusing ---
 
     def report(self, type: str, message: str, node: ast.AST, hint: str | None) -> Any:
-        """End here with an error of the author's, not with a refusal."""
+        """Raise Rejected for an error in the script, as opposed to a refusal."""
         raise Rejected(type, message, getattr(node, "lineno", None), self._column(node), hint)
 
     def refuse(self, node: ast.AST, message: str, hint: str | None = None) -> Any:
-        """End here."""
+        """Raise Rejected because the policy does not allow this node."""
         line = getattr(node, "lineno", None)
         raise Rejected("CodeRejected", message, line, self._column(node), hint)
 
@@ -48,18 +48,18 @@ class CheckedTransformer(RestrictingNodeTransformer):
         line, offset = getattr(node, "lineno", None), getattr(node, "col_offset", None)
         if line is None or offset is None or not 0 < line <= len(self._lines):
             return None
-        # Offsets of nodes count bytes.
+        # col_offset counts bytes.
         return len(self._lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
 
     def error(self, node: ast.AST, info: str) -> None:
-        """What the base class refuses, we refuse."""
+        """Refuse what the base class refuses."""
         self.refuse(node, info)
 
     def warn(self, node: ast.AST, info: str) -> None:
-        """Nobody reads the base class's warnings."""
+        """Drop the warnings of the base class."""
 
     def not_allowed(self, node: ast.AST) -> None:
-        """A node nobody has looked at yet."""
+        """Refuse a node without a visit method of its own."""
         self.refuse(node, f"{type(node).__name__} is not part of this Python")
 
     # --- scopes ---
@@ -102,7 +102,7 @@ class CheckedTransformer(RestrictingNodeTransformer):
             self.refuse(node, f"{SLOTS_NAME} is set by plain assignment")
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Refuse names of the interpreter's; say what to use instead of a builtin that is not here."""
+        """Refuse dunder names and withheld builtins, with a hint what to use instead."""
         if isinstance(node.ctx, ast.Load):
             self.check_name(node, node.id)
             if node.id == SLOTS_NAME:

@@ -172,10 +172,10 @@ class Task(Future):
         """The loop ends."""
         if not self.done():
             if not self._cancelling:
-                unawaited.left_by_loop(self._coroutine, started=self._coroutine.cr_suspended)
+                unawaited.record_unfinished_task(self._coroutine, started=self._coroutine.cr_suspended)
             self.cancel()
         elif self._error is not None and not self._retrieved:
-            unawaited.failed_unseen(self._error)
+            unawaited.record_unseen_failure(self._error)
 
     def _finish(self, state: str, value: Any, error: BaseException | None) -> None:
         super()._finish(state, value, error)

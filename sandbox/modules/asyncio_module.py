@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox.language.allow_list import MENU
+from sandbox.language.allow_list import ALLOWED
 
 from . import asyncio_locks, asyncio_loop, asyncio_queues, asyncio_waiting
 
@@ -24,6 +24,6 @@ def _find(name: str) -> Any:
 
 
 OWN: Mapping[str, Any] = {
-    **{name: _find(name) for name in MENU["asyncio"] if name != "TimeoutError"},
+    **{name: _find(name) for name in ALLOWED["asyncio"] if name != "TimeoutError"},
     "TimeoutError": TimeoutError,
 }

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import client_sdk
 from sandbox.diagnosis import import_errors
 from sandbox.language import classes, script_builtins, stand_ins, trust
-from sandbox.language.allow_list import MENU
+from sandbox.language.allow_list import ALLOWED
 from sandbox.language.freezing import freeze
 from sandbox.language.refusals import Refused
 
@@ -126,7 +126,7 @@ def _enum(real: type, **more: Any) -> Any:
 
 # --- the table -------------------------------------------------------------------------------------------------
 
-_SDK = {name: getattr(client_sdk, name) for name in MENU["winnow"]}
+_SDK = {name: getattr(client_sdk, name) for name in ALLOWED["winnow"]}
 _ENUMS = {name: _enum(getattr(enum, name)) for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")}
 
 # What is not the module's own object of that name.
@@ -162,7 +162,7 @@ def build() -> None:
     classes.refuse_bases(asyncio_loop.Future, asyncio_loop.EventLoop, output.Stream, SingleDispatch, struct.Struct)
     _forget_types()
     silence = OutputStreams(None)
-    for module in sorted(MENU, key=lambda name: -name.count(".")):
+    for module in sorted(ALLOWED, key=lambda name: -name.count(".")):
         spoken = _SPEAKING[module](silence) if module in _SPEAKING else {}
         _FACADES[module] = make_facade(module, _members(module, {**_OWN.get(module, {}), **spoken}))
     stand_ins.offer_classes(_classes_by_name())
@@ -170,11 +170,11 @@ def build() -> None:
 
 
 def _members(module: str, own: Mapping[str, Any]) -> dict[str, Any]:
-    inner = {name.rpartition(".")[2]: _FACADES[name] for name in MENU if name.rpartition(".")[0] == module}
+    inner = {name.rpartition(".")[2]: _FACADES[name] for name in ALLOWED if name.rpartition(".")[0] == module}
     members = {**own, **inner}
-    if len(members) < len(MENU[module] | inner.keys()):
+    if len(members) < len(ALLOWED[module] | inner.keys()):
         real = importlib.import_module(module)
-        for name in MENU[module] - members.keys():
+        for name in ALLOWED[module] - members.keys():
             if hasattr(real, name):  # some are of later Pythons
                 members[name] = getattr(real, name)
     return members

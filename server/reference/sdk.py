@@ -70,7 +70,7 @@ def explained(name: str) -> str:
 def _documented(name: str, value: object) -> Iterator[str]:
     yield f"## {name}"
     if inspect.isfunction(value):
-        yield f"`{name}{hints.shown(inspect.signature(value))}`"
+        yield f"`{name}{hints.format_signature(inspect.signature(value))}`"
     yield _markdown(value.__doc__)
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from sandbox.language import names
-from sandbox.language.allow_list import MENU
+from sandbox.language.allow_list import ALLOWED
 
 from .choices import Choices
 
@@ -52,7 +52,7 @@ _WITHHELD = names.words(
     "open exec eval compile globals locals input breakpoint memoryview __import__ __builtins__"
 )
 _POOL = names.words("a b c A B f g co gen e self cls it m kb winnow json re functools fetch semantic_search")
-_MODULES = sorted(MENU)
+_MODULES = sorted(ALLOWED)
 _OUTSIDE = names.words("os sys subprocess builtins ctypes gc inspect os.path json.decoder importlib _json nothing")
 
 # `sleep` and its kin only spend the time of a test; a queue nobody fills waits for ever.
@@ -149,7 +149,7 @@ class _Writer:
 
     def _member(self, depth: int) -> str:
         module = self._choices.one(_IMPORTED)
-        member = self._choices.one(sorted(MENU[module]))
+        member = self._choices.one(sorted(ALLOWED[module]))
         call = f"({self._arguments(depth)})" if self._choices.below(4) else ""
         return f"{module}.{member}{call}"
 
@@ -270,7 +270,7 @@ class _Writer:
         module = c.one(_OUTSIDE) if c.chance(40) else c.one(_MODULES)
         if c.below(2):
             return f"{indent}import {module}" + (f" as {self.target()}" if c.below(2) else "") + "\n"
-        offered = sorted(MENU.get(module, ())) or ["x"]
+        offered = sorted(ALLOWED.get(module, ())) or ["x"]
         member = c.one([*_ANY_ATTRIBUTE, "*", "sys", "os"]) if c.chance(20) else c.one(offered)
         return f"{indent}from {module} import {member}" + (f" as {self.target()}" if c.below(2) else "") + "\n"
 

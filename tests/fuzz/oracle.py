@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sandbox.language import attributes, trust
-from sandbox.language.allow_list import MENU
+from sandbox.language.allow_list import ALLOWED
 from sandbox.modules import facades
 
 # --- bytecode --------------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def _forbidden_here(code: types.CodeType, in_try: bool) -> Iterator[str]:
             allowed = _may_be_written(name)
         elif operation == "IMPORT_NAME":
             # An import that may fail: the importer refuses it when it runs.
-            allowed = name in MENU or in_try or _is_in_try(code, instruction.offset)
+            allowed = name in ALLOWED or in_try or _is_in_try(code, instruction.offset)
         elif operation == "MATCH_CLASS":
             allowed = all(map(_is_open, _keywords(instructions, number)))
         elif operation in _READING:

@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from sandbox.language.allow_list import MENU
+from sandbox.language.allow_list import ALLOWED
 from security import suite
 
 _TESTS = Path(__file__).parents[1] / "walls"
@@ -30,7 +30,7 @@ def _imports_more(source: str) -> bool:
         return False
     imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-    return not imported <= MENU.keys()
+    return not imported <= ALLOWED.keys()
 
 
 @cache

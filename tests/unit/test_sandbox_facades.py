@@ -43,7 +43,7 @@ def roots() -> dict[str, Any]:
     """Everything a script starts with or may import."""
     facades.build()
     importer = facades.Importer(OutputStreams(Console(_Nowhere(), 1000)))
-    modules = {name: importer(name, fromlist=(min(offered),)) for name, offered in allow_list.MENU.items()}
+    modules = {name: importer(name, fromlist=(min(offered),)) for name, offered in allow_list.ALLOWED.items()}
     return {**script_builtins.get_builtins(), **facades.globals_of_scripts(), **modules}
 
 
@@ -84,7 +84,7 @@ def test_the_walk_finds_the_way_out_of_a_real_module() -> None:
 def test_every_name_on_the_menu_of_this_python_is_served(roots: dict[str, Any]) -> None:
     missing = [
         f"{module}.{name}"
-        for module, offered in allow_list.MENU.items()
+        for module, offered in allow_list.ALLOWED.items()
         for name in offered
         if module != "__future__" and not hasattr(roots[module], name)
     ]

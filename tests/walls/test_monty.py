@@ -21,7 +21,7 @@ import client_sdk
 from client_sdk import graph_calls, kb_calls
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, probe
 from sandbox.child import monty_sdk
-from sandbox.language.allow_list import MENU
+from sandbox.language.allow_list import ALLOWED
 from sandbox.runners import monty
 from tests.patience import LIMIT, until
 
@@ -652,5 +652,5 @@ def test_a_construct_that_is_not_listed_prints_what_cpython_prints(small: Bench,
 
 @_AS_MEASURED
 def test_the_modules_that_are_listed_as_missing_are_those_that_are(small: Bench) -> None:
-    missing = {module for module in MENU if small.run(f"import {module}").status != "ok"}
-    assert missing == set(monty.MISSING_MODULES) & set(MENU)
+    missing = {module for module in ALLOWED if small.run(f"import {module}").status != "ok"}
+    assert missing == set(monty.MISSING_MODULES) & set(ALLOWED)

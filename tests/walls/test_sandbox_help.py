@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox.diagnosis import hints
-from sandbox.diagnosis.help_text import explained
+from sandbox.diagnosis.help_text import help_on
 from server.reference import sdk
 
 pytestmark = pytest.mark.walls
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.walls
 def test_help_prints_the_docstring_of_an_sdk_name_with_its_parameters(bench: Any) -> None:
     code = "help(rerank)\nhelp('rerank')\nimport winnow\nhelp(winnow.rerank)"
     printed = bench.run(code).stdout
-    assert printed == f"{explained('rerank')}\n" * 3
+    assert printed == f"{help_on('rerank')}\n" * 3
     assert printed.startswith("rerank(query, rows, top_k=5, threshold=0.0, *, scope=None)\n\nRows of any calls")
     assert bench.run("help(kb.search)").stdout.startswith("kb.search(query, *, top_k=5")
 
@@ -38,9 +38,9 @@ def test_help_of_what_a_script_made_is_what_that_says_and_is_cut(bench: Any) -> 
 @pytest.mark.parametrize("name", hints.SDK)
 def test_help_inside_a_script_and_the_reference_say_the_same(name: str) -> None:
     """One source: the reference only adds Markdown around the examples."""
-    first, _, rest = explained(name).partition("\n\n")
-    assert f"`{first}`" in sdk.explained(name)
-    lines = [line.strip() for line in sdk.explained(name).splitlines()]
+    first, _, rest = help_on(name).partition("\n\n")
+    assert f"`{first}`" in sdk.help_on(name)
+    lines = [line.strip() for line in sdk.help_on(name).splitlines()]
     assert [
         line for line in rest.replace("``", "`").splitlines() if line.strip() and line.strip() not in lines
     ] == []
