@@ -39,8 +39,10 @@ Each is called once, in a process and an empty working folder of its own (surfac
 ``control`` must return True within the time and ``surface`` False; an exception in ``surface`` is a violation as
 well. ``seconds`` is how long each may take, 180 unless said. Programs drive the product by its command line
 (`security.surface.winnow`) or import what they attack; they listen on loopback only, on a port that the system
-chooses, and leave no process behind. An unprotected equivalent is a few lines of what the product would do without
-the protection: ``yaml.safe_load`` of the same file, a server that checks no Host, a ``print`` of the same name.
+chooses, and leave no process behind. What several attacks share is in loopback_servers.py (transports),
+loopback_listener.py (settings that name a server) and bomb_ingest.py (hostile files). An unprotected equivalent is
+a few lines of what the product would do without the protection: ``yaml.safe_load`` of the same file, a server that
+checks no Host, a ``print`` of the same name.
 A new family needs a row under "Threats" in security/threat-model.md.
 """
 

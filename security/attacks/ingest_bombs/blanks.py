@@ -1,11 +1,8 @@
 # surface: held | seconds: 120
 # 200,000 blanks, over which a pattern for paragraphs goes once from each.
-import json
-import subprocess
-import sys
 from pathlib import Path
 
-from security.surface import winnow
+from security.bomb_ingest import breaks_ingest, hangs
 
 
 def bomb(path):
@@ -14,21 +11,8 @@ def bomb(path):
 
 def control():
     bomb(Path("bomb"))
-    reader = "import re; list(re.finditer(r'[^\\n]*\\S[^\\n]*', open('bomb').read()))"
-    try:
-        subprocess.run([sys.executable, "-I", "-c", reader], timeout=2, check=True, capture_output=True)
-    except subprocess.TimeoutExpired:
-        return True
-    return False
+    return hangs("import re; list(re.finditer(r'[^\\n]*\\S[^\\n]*', open('bomb').read()))", "-I")
 
 
 def surface():
-    folder = Path("documents")
-    folder.mkdir()
-    (folder / "first.md").write_text("The first neighbour.\n")
-    (folder / "last.md").write_text("The last neighbour.\n")
-    bomb(folder / "b.txt")
-    answer = winnow("ingest", "documents", "--store", "store", "--project", "p", "--json", seconds=110)
-    report = json.loads(answer.stdout)
-    named = [one for one in report["failures"] if one["name"].startswith("b.txt")]
-    return answer.returncode != 0 or report["documents"] < 3 or bool(named) is not False
+    return breaks_ingest(bomb, "b.txt", documents=3, is_reported=False)

@@ -1,10 +1,10 @@
 # surface: held | seconds: 120
 # A reST page that includes a file of the host.
-import json
 from pathlib import Path
 
 from docutils.core import publish_string
 
+from security.bomb_ingest import STORE, breaks_ingest
 from security.surface import winnow
 
 
@@ -18,13 +18,6 @@ def control():
 
 
 def surface():
-    folder = Path("documents")
-    folder.mkdir()
-    (folder / "first.md").write_text("The first neighbour.\n")
-    (folder / "last.md").write_text("The last neighbour.\n")
-    bomb(folder / "b.rst")
-    answer = winnow("ingest", "documents", "--store", "store", "--project", "p", "--json", seconds=110)
-    report = json.loads(answer.stdout)
-    named = [one for one in report["failures"] if one["name"].startswith("b.rst")]
-    found = winnow("search", "root", "--store", "store", "--project", "p", "--json").stdout
-    return answer.returncode != 0 or report["documents"] < 3 or bool(named) or b"root:" in found
+    is_broken = breaks_ingest(bomb, "b.rst", documents=3, is_reported=False)
+    found = winnow("search", "root", *STORE, "--json")
+    return is_broken or b"root:" in found.stdout

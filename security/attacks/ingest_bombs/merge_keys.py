@@ -1,11 +1,8 @@
 # surface: held | seconds: 120
 # YAML merge keys, nine of them at each of eight levels.
-import json
-import subprocess
-import sys
 from pathlib import Path
 
-from security.surface import winnow
+from security.bomb_ingest import breaks_ingest, hangs
 
 
 def bomb(path):
@@ -16,21 +13,8 @@ def bomb(path):
 
 def control():
     bomb(Path("bomb"))
-    reader = "import yaml; yaml.safe_load(open('bomb').read().split('---')[1])"
-    try:
-        subprocess.run([sys.executable, "-I", "-c", reader], timeout=2, check=True, capture_output=True)
-    except subprocess.TimeoutExpired:
-        return True
-    return False
+    return hangs("import yaml; yaml.safe_load(open('bomb').read().split('---')[1])", "-I")
 
 
 def surface():
-    folder = Path("documents")
-    folder.mkdir()
-    (folder / "first.md").write_text("The first neighbour.\n")
-    (folder / "last.md").write_text("The last neighbour.\n")
-    bomb(folder / "b.md")
-    answer = winnow("ingest", "documents", "--store", "store", "--project", "p", "--json", seconds=110)
-    report = json.loads(answer.stdout)
-    named = [one for one in report["failures"] if one["name"].startswith("b.md")]
-    return answer.returncode != 0 or report["documents"] < 3 or bool(named) is not True
+    return breaks_ingest(bomb, "b.md", documents=3, is_reported=True)

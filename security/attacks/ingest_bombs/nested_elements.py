@@ -1,10 +1,9 @@
 # surface: held | seconds: 120
 # 50,000 elements within each other.
-import json
 from html.parser import HTMLParser
 from pathlib import Path
 
-from security.surface import winnow
+from security.bomb_ingest import breaks_ingest
 
 
 class Depth(HTMLParser):
@@ -33,12 +32,4 @@ def control():
 
 
 def surface():
-    folder = Path("documents")
-    folder.mkdir()
-    (folder / "first.md").write_text("The first neighbour.\n")
-    (folder / "last.md").write_text("The last neighbour.\n")
-    bomb(folder / "b.html")
-    answer = winnow("ingest", "documents", "--store", "store", "--project", "p", "--json", seconds=110)
-    report = json.loads(answer.stdout)
-    named = [one for one in report["failures"] if one["name"].startswith("b.html")]
-    return answer.returncode != 0 or report["documents"] < 2 or bool(named) is not True
+    return breaks_ingest(bomb, "b.html", documents=2, is_reported=True)

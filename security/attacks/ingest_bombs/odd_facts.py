@@ -1,10 +1,10 @@
 # surface: held | seconds: 120
 # A tag of control characters and a date of words: searches that meet the page must answer.
-import json
 from pathlib import Path
 
 import yaml
 
+from security.bomb_ingest import STORE, breaks_ingest
 from security.surface import winnow
 
 
@@ -20,13 +20,6 @@ def control():
 
 
 def surface():
-    folder = Path("documents")
-    folder.mkdir()
-    (folder / "first.md").write_text("The first neighbour.\n")
-    (folder / "last.md").write_text("The last neighbour.\n")
-    bomb(folder / "b.md")
-    answer = winnow("ingest", "documents", "--store", "store", "--project", "p", "--json", seconds=110)
-    report = json.loads(answer.stdout)
-    named = [one for one in report["failures"] if one["name"].startswith("b.md")]
-    found = winnow("search", "words", "--store", "store", "--project", "p", "--json")
-    return answer.returncode != 0 or report["documents"] < 3 or bool(named) or found.returncode != 0
+    is_broken = breaks_ingest(bomb, "b.md", documents=3, is_reported=False)
+    found = winnow("search", "words", *STORE, "--json")
+    return is_broken or found.returncode != 0

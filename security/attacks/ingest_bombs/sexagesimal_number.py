@@ -1,11 +1,10 @@
 # surface: held | seconds: 120
 # A number of 10,000 sexagesimal parts.
-import json
 from pathlib import Path
 
 import yaml
 
-from security.surface import winnow
+from security.bomb_ingest import breaks_ingest
 
 
 def bomb(path):
@@ -22,12 +21,4 @@ def control():
 
 
 def surface():
-    folder = Path("documents")
-    folder.mkdir()
-    (folder / "first.md").write_text("The first neighbour.\n")
-    (folder / "last.md").write_text("The last neighbour.\n")
-    bomb(folder / "b.md")
-    answer = winnow("ingest", "documents", "--store", "store", "--project", "p", "--json", seconds=110)
-    report = json.loads(answer.stdout)
-    named = [one for one in report["failures"] if one["name"].startswith("b.md")]
-    return answer.returncode != 0 or report["documents"] < 3 or bool(named) is not False
+    return breaks_ingest(bomb, "b.md", documents=3, is_reported=False)

@@ -1,12 +1,11 @@
 # surface: held | seconds: 120
 # A reST substitution of 5,000 characters, used a thousand times.
-import json
 import os
 from pathlib import Path
 
 from docutils.core import publish_string
 
-from security.surface import winnow
+from security.bomb_ingest import breaks_ingest
 
 
 def bomb(path):
@@ -21,12 +20,4 @@ def control():
 
 
 def surface():
-    folder = Path("documents")
-    folder.mkdir()
-    (folder / "first.md").write_text("The first neighbour.\n")
-    (folder / "last.md").write_text("The last neighbour.\n")
-    bomb(folder / "b.rst")
-    answer = winnow("ingest", "documents", "--store", "store", "--project", "p", "--json", seconds=110)
-    report = json.loads(answer.stdout)
-    named = [one for one in report["failures"] if one["name"].startswith("b.rst")]
-    return answer.returncode != 0 or report["documents"] < 2 or bool(named) is not True
+    return breaks_ingest(bomb, "b.rst", documents=2, is_reported=True)
