@@ -1,7 +1,7 @@
-"""What may be asked and what is answered: one model per operation, and their JSON schemas.
+"""The contracts: models of the arguments and the answer of every operation, and their JSON schemas.
 
-Direct tools and sandboxed scripts are validated by the same models. Bounds stand at every number and string;
-unknown arguments are ignored with a warning, and refused where they look like known ones.
+The same models validate direct tools and sandboxed scripts. Every number and string has bounds. Unknown arguments
+are ignored with a warning, or refused where they resemble a known one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What requests and answers of every operation share: their bounds, scope and filters, and an answer's meta."""
+"""Parts that all requests and answers share: bounds, scope, filters, and an answer's meta."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_TOP_K = 100
 PREVIEW_CHARS = 280
 
 Mode = Literal["ids_only", "metadata", "preview", "full"]
-# What an answer is made of, for budgets and for what a script may take.
+# The kind of content in an answer, for its budget and for the row limits of scripts.
 Tier = Literal["ids_only", "metadata", "preview", "quotes", "excerpt", "full"]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 ChunkId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
@@ -20,12 +20,12 @@ CursorText = Annotated[str, StringConstraints(max_length=200)]
 # "fields" reads vendor:x and the like in a query as filters, "plain" reads all of it as words.
 Syntax = Literal["fields", "plain"]
 Limit = Literal["page_size", "token_cap", "byte_cap", "none"]
-# What a tool's listed schema holds of a field beyond its type and bounds (see ``wire_schema``): its description,
-# or every property of an object.
+# Marks for what a tool's listed schema contains of a field beyond its type and bounds (see ``wire_schema``): its
+# description, or every property of an object.
 MARK = "x-listed"
 LISTED: dict[str, PlainJson] = {MARK: "words"}
 WHOLE: dict[str, PlainJson] = {MARK: "whole"}
-# Any JSON value. A schema that says nothing is what some hosts refuse, so it names every kind.
+# Any JSON value. Some hosts refuse an empty schema, so this one names every type.
 JsonValue = Annotated[
     Any,
     WithJsonSchema(
@@ -35,14 +35,14 @@ JsonValue = Annotated[
 
 
 class Arguments(BaseModel):
-    """What a caller sends."""
+    """Base of the models of arguments."""
 
     # Built on first use: nothing is validated before a handshake is answered.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, hide_input_in_errors=True)
 
 
 class Scope(Arguments):
-    """What the caller may see. It can only narrow what the server's settings allow."""
+    """Which documents a call may see. It can only narrow what the server's settings allow."""
 
     project_id: Label | None = Field(default=None, description="project to search; default: the server's")
     environment: Literal["dev", "prod", "scratch"] | None = Field(
@@ -55,7 +55,7 @@ class Scope(Arguments):
 
 
 class SearchFilters(Arguments):
-    """Narrows a search inside the index."""
+    """Filters of a search, by facts of documents."""
 
     doc_tag: list[Label] = Field(
         default_factory=list, max_length=50, description="any of these doc tags", json_schema_extra=LISTED
@@ -75,16 +75,16 @@ class SearchFilters(Arguments):
 
 
 class Payload(BaseModel):
-    """What an answer holds, whole or in part.
+    """Base of the models of answers and their parts.
 
-    A field with a default is left out where it is None; one without is sent as null.
+    A field with a default is omitted where it is None; a field without one is sent as null.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True, hide_input_in_errors=True)
 
 
 class TokenUsage(Payload):
-    """What an answer costs: tokens and bytes of all that is sent of it, text and structure, and who counted."""
+    """The cost of an answer: tokens and bytes of all that is sent, text and structure, and the tokenizer."""
 
     tokens: int = Field(ge=0, le=10_000_000)
     bytes: int = Field(ge=0, le=100_000_000)
@@ -92,7 +92,7 @@ class TokenUsage(Payload):
 
 
 class Meta(Payload):
-    """The same on every answer of every tool, errors included."""
+    """Facts about a call, on every answer of every tool, errors included."""
 
     tool: Annotated[str, StringConstraints(max_length=64)]
     version: Annotated[str, StringConstraints(max_length=40)]
@@ -104,7 +104,7 @@ class Meta(Payload):
 
 
 class ErrorEnvelope(Payload):
-    """Why a call did not end well: one of the six codes, what to do next, and the fine grain."""
+    """An error: one of the six codes, a message with what to do next, and details."""
 
     code: Annotated[str, StringConstraints(max_length=40)]
     message: Annotated[str, StringConstraints(max_length=4000)]

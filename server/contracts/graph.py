@@ -1,4 +1,4 @@
-"""``graph.*`` and ``find_vendor_info``: what is connected to what, as nodes with the passages behind them."""
+"""``graph.*`` and ``find_vendor_info``: nodes, relations and paths, with the passages that show them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from server.graph.records import Label as NodeLabel
 
 MAX_NAMED = 50
 MAX_VENDOR_ROWS = 100
-USUAL_PATHS = 10
-USUAL_VENDOR_ROWS = 50
+DEFAULT_PATHS = 10
+DEFAULT_VENDOR_ROWS = 50
 SNIPPET_CHARS = 200
 MAX_COUNT = 100_000_000
 MAX_WEIGHT = 1_000_000_000.0
 
 
-def _upper(value: Any) -> Any:
+def _to_upper(value: Any) -> Any:
     return value.upper() if isinstance(value, str) else value
 
 
 NodeRef = Annotated[str, StringConstraints(min_length=1, max_length=TITLE_CHARS)]
-Relation = Annotated[EdgeType, BeforeValidator(_upper)]
+Relation = Annotated[EdgeType, BeforeValidator(_to_upper)]
 Title = Annotated[str, StringConstraints(max_length=TITLE_CHARS)]
 Kind = Annotated[str, StringConstraints(max_length=TYPE_CHARS)]
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 Weight = Annotated[float, Field(ge=0, le=MAX_WEIGHT)]
-_WHAT = "ids of any rows, or names"
+_IDS_OR_NAMES = "ids of any rows, or names"
 
 
 class _Scoped(Arguments):
@@ -62,14 +62,16 @@ class GraphDescribe(_Snippets):
     ids: list[NodeRef] = Field(
         default_factory=list,
         max_length=MAX_NAMED,
-        description=f"{_WHAT}; empty: counts of the whole graph",
+        description=f"{_IDS_OR_NAMES}; empty: counts of the whole graph",
     )
 
 
 class GraphExpand(_Snippets, _Typed):
     """Arguments of ``graph.expand``."""
 
-    ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description=_WHAT, json_schema_extra=LISTED)
+    ids: list[NodeRef] = Field(
+        min_length=1, max_length=MAX_NAMED, description=_IDS_OR_NAMES, json_schema_extra=LISTED
+    )
     hops: int = Field(default=1, ge=1, le=MAX_HOPS, description="how far to go")
     direction: Direction = Field(
         default="both", description="which way relations are followed; CO_OCCURS points neither way: ask for both"
@@ -79,23 +81,23 @@ class GraphExpand(_Snippets, _Typed):
 class GraphPaths(_Scoped, _Typed):
     """Arguments of ``graph.paths``."""
 
-    from_ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description=_WHAT)
+    from_ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description=_IDS_OR_NAMES)
     to_ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description="the same, for the other end")
     max_hops: int = Field(default=3, ge=1, le=MAX_PATH_HOPS, description="length of a path at most")
-    limit: int = Field(default=USUAL_PATHS, ge=1, le=MAX_PATHS, description="how many paths")
+    limit: int = Field(default=DEFAULT_PATHS, ge=1, le=MAX_PATHS, description="how many paths")
 
 
 class GraphParents(_Snippets):
     """Arguments of ``graph.parents``."""
 
-    ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description=_WHAT)
+    ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description=_IDS_OR_NAMES)
     hops: int = Field(default=MAX_HOPS, ge=1, le=MAX_HOPS, description="how many levels up")
 
 
 class GraphChildren(_Snippets):
     """Arguments of ``graph.children``."""
 
-    ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description=_WHAT)
+    ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description=_IDS_OR_NAMES)
     hops: int = Field(default=1, ge=1, le=MAX_HOPS, description="how many levels down")
 
 
@@ -126,7 +128,7 @@ class FindVendorInfo(_Scoped):
         default=False, description="add to each entity the text of the passage that shows it best"
     )
     max_results: int = Field(
-        default=USUAL_VENDOR_ROWS, ge=1, le=MAX_VENDOR_ROWS, description="how many entities, over all pages"
+        default=DEFAULT_VENDOR_ROWS, ge=1, le=MAX_VENDOR_ROWS, description="how many entities, over all pages"
     )
     entity_types: list[Label] = Field(
         default_factory=list,
@@ -136,7 +138,7 @@ class FindVendorInfo(_Scoped):
 
 
 class NodeRow(Payload):
-    """One node. ``level``, ``tokens``, ``doc_tag`` and ``anchor`` are there where the node has them."""
+    """One node. ``level``, ``tokens``, ``doc_tag`` and ``anchor`` are present where the node has them."""
 
     id: ChunkId
     label: NodeLabel
@@ -148,26 +150,26 @@ class NodeRow(Payload):
     anchor: Annotated[str, StringConstraints(max_length=500)] | None = None
 
 
-class _ShownRow(NodeRow):
-    """A node with the passages that show it, best first: ids as the ``kb.*`` tools take them."""
+class _EvidencedRow(NodeRow):
+    """A node with the passages that show it, best first, by ids that the ``kb.*`` tools take."""
 
     section_ids: list[ChunkId] = Field(max_length=MAX_EVIDENCE)
     snippet: Annotated[str, StringConstraints(max_length=SNIPPET_CHARS)] | None = None
 
 
-class DescribedRow(_ShownRow):
-    """A node and how many relations of each type leave and reach it."""
+class DescribedRow(_EvidencedRow):
+    """A node with counts of its outgoing and incoming relations, by type."""
 
     edges_out: dict[str, Count] | None = None
     edges_in: dict[str, Count] | None = None
 
 
-class ReachedRow(_ShownRow):
+class ReachedRow(_EvidencedRow):
     """A node, and the strongest relation through which it was reached.
 
     ``direction`` is "out" where the relation points at this node; CO_OCCURS has none. ``from_id`` is the node at
-    its other end, left out where only one was asked about. ``weight`` is of that relation, or the sum over all
-    sections or entities that were asked about; ``entity_ids`` are those of them that the node is related to.
+    the other end, omitted where the request names only one. ``weight`` is that of the relation, or the sum over
+    all requested sections or entities; ``entity_ids`` are the requested entities that the node is related to.
     """
 
     distance: Annotated[int, Field(ge=1, le=MAX_HOPS)] | None = None
@@ -189,7 +191,7 @@ class PathNode(Payload):
 
 
 class PathEdge(Payload):
-    """A step of a path. ``direction`` is "out" where the relation points the way the path goes.
+    """A step of a path. ``direction`` is "out" where the relation points along the path.
 
     CO_OCCURS has none.
     """
@@ -215,31 +217,31 @@ class _Page(Payload):
     limit_reason: Limit
 
 
-class _Named(_Page):
+class _NamedPage(_Page):
     missing_ids: list[NodeRef] | None = Field(default=None, max_length=2 * MAX_NAMED)
     meta: Meta
 
 
 class WholeGraph(Payload):
-    """How much there is of what: the most frequent types of each kind."""
+    """Counts over the whole graph: the most frequent types of each kind."""
 
     labels: dict[str, Count]
     entity_types: dict[str, Count]
     relations: dict[str, Count]
 
 
-class DescribeAnswer(_Named):
+class DescribeAnswer(_NamedPage):
     """Answer of ``graph.describe``."""
 
     graph: WholeGraph | None = None
     results: list[DescribedRow] = Field(max_length=MAX_NAMED)
 
 
-class ReachedAnswer(_Named):
+class ReachedAnswer(_NamedPage):
     """Answer of the tools that go from nodes to others.
 
-    ``counts`` are by node type, the most frequent, of all ``total`` nodes that were reached; ``cut`` is how many
-    of them no page shows.
+    ``counts`` are by node type, most frequent first, over all ``total`` nodes reached; ``cut`` is the number of
+    nodes that no page shows.
     """
 
     counts: dict[str, Count]
@@ -248,7 +250,7 @@ class ReachedAnswer(_Named):
     results: list[ReachedRow] = Field(max_length=MAX_NODES)
 
 
-class PathsAnswer(_Named):
+class PathsAnswer(_NamedPage):
     """Answer of ``graph.paths``. ``complete``: there are no other paths within ``max_hops``."""
 
     total: int = Field(ge=0, le=MAX_PATHS)
@@ -256,15 +258,15 @@ class PathsAnswer(_Named):
     results: list[PathRow] = Field(max_length=MAX_PATHS)
 
 
-class VendorEntity(_ShownRow):
-    """Something that is related to the vendor."""
+class VendorEntity(_EvidencedRow):
+    """A node related to the vendor."""
 
     distance: int = Field(ge=1, le=MAX_HOPS)
     content: Annotated[str, StringConstraints(max_length=200_000)] | None = None
 
 
 class VendorRelationship(Payload):
-    """One relation, by the ids of its ends: of the vendor, or of entities of the answer."""
+    """One relation between the vendor and an entity, or two entities of the answer, by their ids."""
 
     source_id: ChunkId
     target_id: ChunkId

@@ -1,4 +1,4 @@
-"""``help``: how to use this server."""
+"""``help``: arguments and answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Help(Arguments):
 
 
 class HelpAnswer(Payload):
-    """Answer of ``help``. ``text`` is Markdown; ``topics`` are all that may be asked for."""
+    """Answer of ``help``. ``text`` is Markdown; ``topics`` are all topics of the server."""
 
     topic: Topic
     text: Annotated[str, StringConstraints(max_length=20_000)]

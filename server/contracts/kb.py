@@ -1,4 +1,4 @@
-"""``kb.*``: discovery, excerpts and evidence."""
+"""``kb.*``: search, excerpts and evidence."""
 
 from __future__ import annotations
 
@@ -30,22 +30,21 @@ MAX_EXCERPT_TOKENS = 800
 MAX_EXCERPT_BYTES = 32 * 1024
 MAX_QUOTES = 20
 MAX_QUOTE_TOKENS = 200
-# About 120 tokens of English: a quote is read whole, and a line without an end is none.
 MAX_PASSAGES = 50
-# A cursor goes on through a ranking as far as anybody has been seen to read.
+# A cursor continues through a ranking only this far: nobody was seen to read further.
 MAX_ROWS = 100
 
 SearchMode = Literal["auto", "vector_only", "hybrid_local", "multi_hop"]
 Source = Literal["reranked", "rrf_fusion", "graph_expanded", "vector", "bm25", "hybrid"]
 
 
-def _said(text: str) -> str:
+def _check_not_blank(text: str) -> str:
     if len(text.strip()) < 2:
         raise ValueError("blank; say in plain words what to look for")
     return text
 
 
-Question = Annotated[Query, AfterValidator(_said)]
+Question = Annotated[Query, AfterValidator(_check_not_blank)]
 PassageId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Title = Annotated[str, StringConstraints(max_length=500)]
 Milliseconds = Annotated[float | None, Field(ge=0, le=86_400_000)]
@@ -53,7 +52,7 @@ Uri = Annotated[str, StringConstraints(max_length=200)]
 
 
 class KbSearchOptions(Arguments):
-    """How ``kb.search`` shows what it finds."""
+    """How ``kb.search`` searches and shows its results."""
 
     max_snippet_chars: int = Field(
         default=PREVIEW_CHARS, ge=20, le=MAX_SNIPPET_CHARS, description="length of a preview in characters"
@@ -155,7 +154,7 @@ class RetrieveEvidence(_Evidence):
 
 
 class LegScores(Payload):
-    """What each leg gave: cosine, BM25, how near the graph has it; what came after; and all joined."""
+    """Scores of a result: cosine, BM25, nearness in the graph, then reranking, boost and the fused score."""
 
     dense: float | None = Field(default=None, ge=-1, le=1)
     lexical: float | None = Field(default=None, ge=0, le=1_000_000)
@@ -166,7 +165,7 @@ class LegScores(Payload):
 
 
 class RowDebug(Payload):
-    """Where a result comes from."""
+    """The document and the position that a result comes from."""
 
     document_id: ChunkId
     file: Annotated[str, StringConstraints(max_length=1000)]
@@ -176,7 +175,7 @@ class RowDebug(Payload):
 
 
 class KbRow(Payload):
-    """One candidate: what it says that answers best, and the ids that lead on."""
+    """One candidate: its best sentences, and the ids with which to read more."""
 
     passage_id: PassageId
     section_id: ChunkId
@@ -194,7 +193,7 @@ class KbRow(Payload):
 
 
 class Stages(Payload):
-    """Milliseconds that each stage of a search took; a ranking that was known took none."""
+    """Milliseconds of each stage of a search; absent for a cached ranking."""
 
     analyse: Milliseconds = None
     embed: Milliseconds = None
@@ -233,7 +232,7 @@ class KbSearchAnswer(Payload):
 
 
 class Citation(Payload):
-    """Where an excerpt comes from."""
+    """The source of an excerpt."""
 
     section_id: ChunkId
     doc_tag: Annotated[str, StringConstraints(max_length=200)]
@@ -244,8 +243,8 @@ class Citation(Payload):
 class ExcerptAnswer(Payload):
     """Answer of ``kb.read_excerpt`` and ``kb.expand_excerpt``.
 
-    ``start_char`` and ``next_start_char`` count characters from the passage's first one; what stands before it
-    in its document has negative numbers.
+    ``start_char`` and ``next_start_char`` count characters from the start of the passage; text before it in the
+    document has negative numbers.
     """
 
     passage_id: PassageId
@@ -258,10 +257,10 @@ class ExcerptAnswer(Payload):
 
 
 class QuoteRow(Payload):
-    """One quote, and where it stands.
+    """One quote and its source.
 
-    ``confidence`` is the share of the question's terms that the quote holds; ``likeness`` how near its sentence is
-    to the question in meaning, where the model was asked.
+    ``confidence`` is the share of the question's terms that the quote contains; ``likeness`` is the similarity in
+    meaning of its sentence and the question, where the model was used.
     """
 
     quote: Annotated[str, StringConstraints(max_length=MAX_QUOTE_CHARS)]
@@ -274,7 +273,7 @@ class QuoteRow(Payload):
 
 
 class Diagnostics(Payload):
-    """How much was looked through, and how it was found."""
+    """How many passages were searched for quotes, and how those were found."""
 
     passages: int = Field(ge=0, le=MAX_PASSAGES)
     search_mode: Literal["hybrid", "lexical-only", "semantic-only", "by-id"]

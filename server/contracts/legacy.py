@@ -1,7 +1,7 @@
-"""``search_sections`` and ``get_section_text``: what clients of the earlier tools send and read.
+"""``search_sections`` and ``get_section_text``: the contracts of two earlier tools.
 
 Names, defaults and fields are those of the tools that ``kb.*`` replaces. Numbers beyond our caps are accepted, as
-they were there, and count as the cap.
+they were there, and lowered to the cap.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ from server.contracts.kb import (
 )
 
 MAX_SECTION_BYTES = MAX_EXCERPT_BYTES
-_BEYOND_ANY_CAP = 1_000_000_000
+_NO_CAP = 1_000_000_000
 
 
-def _listed(value: Any) -> Any:
+def _wrap_in_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-Labels = Annotated[list[Label], BeforeValidator(_listed)]
+Labels = Annotated[list[Label], BeforeValidator(_wrap_in_list)]
 SessionId = Annotated[str, StringConstraints(max_length=200)]
-# What may be null where it is there, and is not there on every row: only a default that the schema does not
-# show keeps both.
+# For fields that may be null, and may be absent from a row: only a default that the schema does not show allows
+# both.
 _ABSENT: Any = Field(default_factory=lambda: None)
 _Score = Annotated[float, Field(ge=-1_000_000, le=1_000_000)]
 _Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class LegacyFilters(SearchFilters):
-    """A free object of which some keys filter; a single label may stand for a list. The rest is ignored."""
+    """A free object: some keys are filters, others are ignored. A single label is accepted for a list."""
 
     model_config = ConfigDict(extra="allow", hide_input_in_errors=True)
 
@@ -66,7 +66,7 @@ class SearchSections(Arguments):
     top_k: int = Field(
         default=20,
         ge=1,
-        le=_BEYOND_ANY_CAP,
+        le=_NO_CAP,
         description=f"how many results, over all pages; at most {MAX_TOP_K}",
     )
     filters: LegacyFilters | None = Field(default=None, description="narrow the search; other keys are ignored")
@@ -74,7 +74,7 @@ class SearchSections(Arguments):
         default=None, description="next_cursor of the last answer, with the same other arguments"
     )
     page_size: int = Field(
-        default=25, ge=1, le=_BEYOND_ANY_CAP, description=f"results in one answer; at most {MAX_PAGE_SIZE}"
+        default=25, ge=1, le=_NO_CAP, description=f"results in one answer; at most {MAX_PAGE_SIZE}"
     )
     session_id: SessionId | None = Field(default=None, description="ignored; a session is a connection's")
     include_debug: bool = Field(default=True, description="false: shorter results, with previews")
@@ -87,7 +87,7 @@ class GetSectionText(Arguments):
     max_bytes_per: int = Field(
         default=8192,
         ge=1,
-        le=_BEYOND_ANY_CAP,
+        le=_NO_CAP,
         description=f"bytes of UTF-8 of one section; at most {MAX_SECTION_BYTES:,}",
     )
     session_id: SessionId | None = Field(default=None, description="ignored; a session is a connection's")
@@ -96,7 +96,7 @@ class GetSectionText(Arguments):
 class SectionRow(Payload):
     """One result: the fields of the earlier tool, or with ``include_debug`` false those of ``kb.search``.
 
-    What this server has no counterpart for is null, 0 or false, as it was where a leg had not answered.
+    A field without a counterpart in this server is null, 0 or false, as it was where a leg had not answered.
     """
 
     section_id: ChunkId
@@ -130,7 +130,7 @@ class SectionRow(Payload):
 
 
 class SectionsAnswer(Payload):
-    """Answer of ``search_sections``. ``cursor`` is the one that was sent."""
+    """Answer of ``search_sections``. ``cursor`` is that of the request."""
 
     results: list[SectionRow] = Field(max_length=MAX_PAGE_SIZE)
     cursor: CursorText | None
@@ -142,7 +142,7 @@ class SectionsAnswer(Payload):
 
 
 class SectionText(Payload):
-    """The text of one section, or its beginning. ``bytes`` counts the text as it is here."""
+    """The text of one section, or its beginning. ``bytes`` is the size of ``text_truncated``."""
 
     section_id: ChunkId
     title: Title
@@ -154,7 +154,7 @@ class SectionText(Payload):
 
 
 class Hints(Payload):
-    """What to do next: tools, and the ids that this answer had no room for."""
+    """What to do next: tools, and ids that did not fit this answer."""
 
     next_tools: list[Annotated[str, StringConstraints(max_length=40)]] = Field(max_length=10)
     next_section_ids: list[ChunkId] | None = Field(default=None, max_length=MAX_TOP_K)

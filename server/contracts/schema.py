@@ -1,8 +1,8 @@
-"""A model's JSON schema as the wire takes it.
+"""JSON schemas of the models, in the form that all hosts can read.
 
 The schemas are flat: no ``$ref``, no union at the top, no nullable types among arguments, because one schema
-that a host cannot read hides the whole tool set. What an answer may hold as null says so in ``anyOf``, the
-only spelling that every validator tried reads without complaint.
+that a host cannot read hides the whole tool set. A nullable field of an answer uses ``anyOf``, the only form that
+every validator we tried accepts.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _NULL = {"type": "null"}
 def flat_schema(model: type[BaseModel]) -> Mapping[str, Any]:
     """The model's JSON schema for the wire: references inlined, nullable types collapsed, titles dropped.
 
-    Built once a model; do not change what you get.
+    Cached for each model; do not modify the returned mapping.
     """
-    return MappingProxyType(_unmarked(_marked_schema(model)))
+    return MappingProxyType(_remove_marks(_marked_schema(model)))
 
 
 @cache
 def _marked_schema(model: type[BaseModel]) -> Mapping[str, Any]:
-    """The same with the marks of the fields whose descriptions are listed."""
+    """The flat schema with the marks that ``wire_schema`` reads."""
     raw = model.model_json_schema()
     definitions = raw.pop("$defs", {})
     schema: dict[str, Any] = _flatten(raw, definitions)
@@ -38,47 +38,47 @@ def _marked_schema(model: type[BaseModel]) -> Mapping[str, Any]:
     return MappingProxyType(schema)
 
 
-def _unmarked(node: Any) -> Any:
+def _remove_marks(node: Any) -> Any:
     if isinstance(node, list):
-        return [_unmarked(item) for item in node]
+        return [_remove_marks(item) for item in node]
     if not isinstance(node, Mapping):
         return node
-    return {key: _unmarked(value) for key, value in node.items() if key != MARK}
+    return {key: _remove_marks(value) for key, value in node.items() if key != MARK}
 
 
 @cache
 def answer_schema(model: type[BaseModel]) -> Mapping[str, Any]:
-    """The schema of all that a tool may answer: its payload and ``meta``, or ``error`` beside an empty payload.
+    """The schema of every answer of a tool: its payload and ``meta``, or ``error`` beside an empty payload.
 
-    Clients on the TypeScript SDK's 1.x line hold errors against the schema, too, and hide one that does not fit
-    (2.x and Python's do not). Keywords that tell the two apart (``if``, ``oneOf``, ``dependentRequired``) make
-    other hosts refuse the whole list. So an error comes with `empty_answer`, and what that has is required. A word
-    from a table has no empty form: it is in every payload, but not required.
+    Clients on the TypeScript SDK's 1.x line validate errors against the schema, too, and hide one that does not
+    fit (2.x and Python's do not). Keywords that tell the two apart (``if``, ``oneOf``, ``dependentRequired``) make
+    other hosts refuse the whole list. So an error comes with `empty_answer`, whose fields are required. An enum
+    has no empty value: it is in every payload, but not required.
 
-    Names, types, enums and what is required are listed. Words and bounds are not: the server holds its answers to
-    them before they are sent, and with them the list does not fit the 64 KiB that some clients read as one line.
+    Names, types, enums and required fields are listed. Descriptions and bounds are not: the server validates its
+    answers before they are sent, and with them the list exceeds the 64 KiB that some clients read as one line.
     """
     schema = dict(flat_schema(model))
     error = schema["properties"].get("error") or dict(flat_schema(ErrorEnvelope))
     properties = {**schema["properties"], "error": error}
     whole = {**schema, "properties": properties, "required": [*empty_answer(model), "meta"]}
-    return MappingProxyType(_shapes(whole))
+    return MappingProxyType(_strip(whole))
 
 
-def _shapes(node: Any) -> Any:
-    """The schema without what clients do not need to read an answer; False is ``additionalProperties`` alone."""
+def _strip(node: Any) -> Any:
+    """The schema without keywords that clients do not need; False occurs only as ``additionalProperties``."""
     if isinstance(node, list):
-        return [_shapes(item) for item in node]
+        return [_strip(item) for item in node]
     if not isinstance(node, Mapping):
         return node
-    kept = {key: value for key, value in node.items() if key not in _UNLISTED_OF_ANSWERS and value is not False}
+    kept = {key: value for key, value in node.items() if key not in _OMITTED_IN_ANSWERS and value is not False}
     return {
-        key: {name: _shapes(part) for name, part in value.items()} if key == "properties" else _shapes(value)
+        key: {name: _strip(part) for name, part in value.items()} if key == "properties" else _strip(value)
         for key, value in kept.items()
     }
 
 
-_UNLISTED_OF_ANSWERS = frozenset(
+_OMITTED_IN_ANSWERS = frozenset(
     {
         *("description", "default"),
         *("minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum"),
@@ -88,101 +88,101 @@ _UNLISTED_OF_ANSWERS = frozenset(
 
 @cache
 def empty_answer(model: type[BaseModel]) -> Mapping[str, Any]:
-    """What an answer always has, in the form that says nothing: lists without items, counts of 0, null."""
+    """The required fields of an answer with empty values: lists without items, counts of 0, null."""
     return MappingProxyType(
         {name: value for name, value in _empty_object(flat_schema(model)).items() if name != "meta"}
     )
 
 
 def _empty_object(schema: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: _empty(schema["properties"][name]) for name in schema.get("required", ())}
-    return {name: value for name, value in found.items() if value is not _NONE_FITS}
+    values = {name: _empty_value(schema["properties"][name]) for name in schema.get("required", ())}
+    return {name: value for name, value in values.items() if value is not _NO_EMPTY_VALUE}
 
 
-_NONE_FITS = object()
-_EMPTY: Mapping[str, Any] = MappingProxyType(
+_NO_EMPTY_VALUE = object()
+_EMPTY_VALUES: Mapping[str, Any] = MappingProxyType(
     {"array": [], "string": "", "integer": 0, "number": 0, "boolean": False, "null": None}
 )
 
 
-def _empty(schema: Mapping[str, Any]) -> Any:
-    """The value that says nothing; `_NONE_FITS` where the schema takes none."""
+def _empty_value(schema: Mapping[str, Any]) -> Any:
+    """The empty value of a schema; `_NO_EMPTY_VALUE` where it allows none."""
     if _NULL in schema.get("anyOf", ()):
         return None
     if "enum" in schema:
-        return "none" if "none" in schema["enum"] else _NONE_FITS
+        return "none" if "none" in schema["enum"] else _NO_EMPTY_VALUE
     if schema.get("type") == "object":
         inner = _empty_object(schema)
-        return inner if inner.keys() == set(schema.get("required", ())) else _NONE_FITS
+        return inner if inner.keys() == set(schema.get("required", ())) else _NO_EMPTY_VALUE
     is_bounded = "pattern" in schema or any(schema.get(bound, 0) > 0 for bound in _LOWER_BOUNDS)
-    return _NONE_FITS if is_bounded else _EMPTY.get(schema.get("type", ""), _NONE_FITS)
+    return _NO_EMPTY_VALUE if is_bounded else _EMPTY_VALUES.get(schema.get("type", ""), _NO_EMPTY_VALUE)
 
 
 _LOWER_BOUNDS = ("minimum", "minLength", "minItems")
 
 
-# Of objects that many tools take, the properties that callers name most often. They are listed where the field is
-# not marked WHOLE.
+# The most used properties of objects that many tools take. Only these are listed where the field is not marked
+# WHOLE.
 _USUALLY_LISTED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "scope": frozenset({"project_id"}),
         "filters": frozenset({"doc_tag", "path_prefix", "updated_after"}),
     }
 )
-# A longer bound is the validator's alone: grammars that some hosts make of a schema (llama.cpp) repeat a rule so
-# often, and refuse the whole list of tools where it is more than 2,000 times.
-_LONGEST_LISTED = 2_000
+# A longer bound is not listed, only validated: grammars that some hosts make from a schema (llama.cpp) repeat a
+# rule that often, and refuse the whole list of tools above 2,000 repetitions.
+_MAX_LISTED_LENGTH = 2_000
 
 
 @cache
 def wire_schema(model: type[BaseModel], *, has_projects: bool = False) -> Mapping[str, Any]:
-    """The schema of arguments as clients list it: names, types, bounds and defaults, and few words.
+    """The schema of arguments as tools list it: names, types, bounds and defaults, and few descriptions.
 
-    A list of tools is read by every model before anything is asked, so only descriptions of fields marked LISTED
-    are in it. What it allows, `parse` accepts; ``help`` has all of `flat_schema`.
+    Every model reads the list of tools in every session, so it has only the descriptions of fields marked LISTED.
+    `parse` accepts what this schema allows; ``help`` has all of `flat_schema`.
 
-    ``has_projects``: whether callers choose among several. Where there is one, a scope that is not marked WHOLE
-    has nothing to choose, and is not listed.
+    ``has_projects``: whether callers choose among several projects. If not, a scope that is not marked WHOLE is
+    not listed.
     """
     marked = _marked_schema(model)
     scope = marked["properties"].get("scope", {})
     if "scope" in marked["properties"] and MARK not in scope and not has_projects:
         others = {name: value for name, value in marked["properties"].items() if name != "scope"}
         marked = {**marked, "properties": others}
-    return MappingProxyType(_short(marked))
+    return MappingProxyType(_shorten(marked))
 
 
-def _short(node: Mapping[str, Any], name: str = "", *, is_required: bool = True) -> dict[str, Any]:
-    shortened = {key: value for key, value in node.items() if not _is_left_out(key, node, is_required=is_required)}
+def _shorten(node: Mapping[str, Any], name: str = "", *, is_required: bool = True) -> dict[str, Any]:
+    shortened = {key: value for key, value in node.items() if not _is_omitted(key, node, is_required=is_required)}
     if "properties" in node:
-        needed, listed = node.get("required", ()), _listed_of(node, name)
+        needed, listed = node.get("required", ()), _listed_properties(node, name)
         shortened["properties"] = {
-            key: _short(value, key, is_required=key in needed) for key, value in listed.items()
+            key: _shorten(value, key, is_required=key in needed) for key, value in listed.items()
         }
     if "items" in node:
-        shortened["items"] = _short(node["items"], is_required=is_required)
+        shortened["items"] = _shorten(node["items"], is_required=is_required)
     return shortened
 
 
-def _listed_of(node: Mapping[str, Any], name: str) -> Mapping[str, Mapping[str, Any]]:
-    """The properties of an object that are listed: all, or the usual ones without their descriptions."""
+def _listed_properties(node: Mapping[str, Any], name: str) -> Mapping[str, Mapping[str, Any]]:
+    """The listed properties of an object: all, or the most used ones without their descriptions."""
     properties: Mapping[str, Mapping[str, Any]] = node["properties"]
     if node.get(MARK) == WHOLE[MARK] or name not in _USUALLY_LISTED:
         return properties
     return {key: {**value, MARK: ""} for key, value in properties.items() if key in _USUALLY_LISTED[name]}
 
 
-def _is_left_out(key: str, node: Mapping[str, Any], *, is_required: bool) -> bool:
+def _is_omitted(key: str, node: Mapping[str, Any], *, is_required: bool) -> bool:
     value = node[key]
     match key:
         case "description":
             return bool(node.get(MARK) != LISTED[MARK])
         case "default":
             return value is False or value in ([], {})
-        case "minLength" | "minItems":  # what may be absent may be empty: `parse` takes it for absent
+        case "minLength" | "minItems":  # an optional value may be empty: `parse` treats it as absent
             return not is_required
         case "maxLength":
-            return "pattern" in node or value > _LONGEST_LISTED
+            return "pattern" in node or value > _MAX_LISTED_LENGTH
         case _:
             return key in (MARK, "additionalProperties")
 
@@ -194,12 +194,12 @@ def _flatten(node: Any, definitions: Mapping[str, Any]) -> Any:
         return node
     if "$ref" in node:
         target = definitions[node["$ref"].rsplit("/", 1)[-1]]
-        beside = {key: value for key, value in node.items() if key != "$ref"}
-        return _flatten({**target, **beside}, definitions)
-    if _may_be_left_out(node):
-        (solid,) = (option for option in node["anyOf"] if option != _NULL)
-        beside = {key: value for key, value in node.items() if key not in ("anyOf", "default")}
-        return _flatten({**solid, **beside}, definitions)
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        return _flatten({**target, **siblings}, definitions)
+    if _is_optional(node):
+        (non_null,) = (option for option in node["anyOf"] if option != _NULL)
+        siblings = {key: value for key, value in node.items() if key not in ("anyOf", "default")}
+        return _flatten({**non_null, **siblings}, definitions)
     return {
         key: _flatten_properties(value, definitions) if key == "properties" else _flatten(value, definitions)
         for key, value in node.items()
@@ -207,12 +207,12 @@ def _flatten(node: Any, definitions: Mapping[str, Any]) -> Any:
     }
 
 
-def _may_be_left_out(node: Mapping[str, Any]) -> bool:
-    """Whether None stands for "not there": then the wire never carries null."""
+def _is_optional(node: Mapping[str, Any]) -> bool:
+    """Whether None means "absent": then null is never sent."""
     options = node.get("anyOf", ())
     return len(options) == 2 and _NULL in options and "default" in node
 
 
 def _flatten_properties(properties: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    # A property may itself be called "title": names are not keywords here.
+    # A property may itself be named "title": names are not keywords here.
     return {name: _flatten(value, definitions) for name, value in properties.items()}

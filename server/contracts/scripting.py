@@ -1,4 +1,4 @@
-"""What only scripts ask: other weights, another order, counts of tokens."""
+"""Operations that only scripts call: ``hybrid_search``, ``rerank`` and ``tokens``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``execute_code``: a script, and the verdict of the sandbox; ``read_result``: on through what it returned."""
+"""``execute_code`` and ``read_result``: a script and its outcome, and reading a large result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ExecuteCode(Arguments):
 
 
 class OutcomeError(Payload):
-    """Why a script did not end well, and the wire's code for it. ``type`` is missing where none was started."""
+    """Why a script failed, and the error code. ``type`` is absent where no script was started."""
 
     type: Annotated[str, StringConstraints(max_length=200)] | None = None
     message: Annotated[str, StringConstraints(max_length=4000)]
@@ -38,7 +38,7 @@ class OutcomeError(Payload):
 
 
 class OutcomeUsage(Payload):
-    """What a script used."""
+    """The resources that a script used."""
 
     wall_ms: float = Field(ge=0, le=86_400_000)
     cpu_ms: float = Field(ge=0, le=86_400_000)
@@ -50,13 +50,13 @@ class OutcomeUsage(Payload):
 
 
 class OutcomeWalls(Payload):
-    """Which walls did not stand around the script; those that did are in the audit and in the doctor's report."""
+    """The walls that were missing around the script; the audit and the doctor report the others."""
 
     missing: list[Annotated[str, StringConstraints(max_length=40)]] = Field(default_factory=list, max_length=40)
 
 
 class OutcomeAnswer(Payload):
-    """Answer of ``execute_code``: the verdict of the sandbox."""
+    """Answer of ``execute_code``: the outcome of the script."""
 
     status: Literal["ok", "error", "rejected", "timeout", "memory", "limit", "crashed", "cancelled", "unavailable"]
     result: JsonValue = None

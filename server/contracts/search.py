@@ -1,4 +1,4 @@
-"""``semantic_search`` and ``fetch``: the ladder ids < metadata < preview < full."""
+"""``semantic_search`` and ``fetch``: results at the tiers ids < metadata < preview < full."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Relationship(Payload):
 
 
 class RowMetadata(Payload):
-    """What is known of a result beside its text."""
+    """The facts of a result beside its text."""
 
     title: Annotated[str, StringConstraints(max_length=500)]
     section: Annotated[str, StringConstraints(max_length=500)]
@@ -101,7 +101,7 @@ class RowMetadata(Payload):
 
 
 class SearchRow(Payload):
-    """One result. ``id`` is at every tier what the next tier takes."""
+    """One result. Its ``id`` is the same at every tier."""
 
     id: ChunkId
     title: Annotated[str, StringConstraints(max_length=500)] | None = None

@@ -1,5 +1,4 @@
-"""What people and agents read about winnow: the script SDK, the tools' arguments, the playbook, the prompts.
+"""Reference texts for people and agents: the script SDK, the tools' arguments, the playbook, the prompts.
 
-All of it is made from the code and from ``server/data/playbook.md`` when it is asked for. The pages in ``docs/``
-are written from here, too.
+They are generated on request from the code and from ``server/data/playbook.md``, as are the pages in ``docs/``.
 """

@@ -1,4 +1,4 @@
-"""The reference of the script SDK, made from its docstrings, the limits in force and the sandbox's menu."""
+"""The reference of the script SDK, generated from its docstrings, the limits and the allowed modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from server.scripts.script_runs import ALLOWANCES, Allowance
 _CLASSES = ("Results", "Row", "MCPClient", "SDKError")
 
 
-def _at_hand() -> Iterator[tuple[str, object]]:
+def _iterate_functions() -> Iterator[tuple[str, object]]:
     functions = {name: value for name, value in vars(client_sdk).items() if name in client_sdk.__all__}
     shared = [value for value in functions.values() if inspect.isfunction(value)]
     for owner, kind in (("kb", client_sdk.KnowledgeBase), ("graph", client_sdk.KnowledgeGraph)):
@@ -33,91 +33,93 @@ def _at_hand() -> Iterator[tuple[str, object]]:
     yield from ((name, functions[name]) for name in _CLASSES)
 
 
-# What a script has at hand, by the name it writes, in the order it is explained.
-SDK: Mapping[str, object] = MappingProxyType(dict(_at_hand()))
+# The functions and classes of the SDK, by the name that a script writes, in the order of the reference.
+SDK: Mapping[str, object] = MappingProxyType(dict(_iterate_functions()))
 
 
-_SMALLER = "monty"
-_PRINTED = "`help(rerank)` prints"  # so begins the last sentence, which is not true there
-_GAPS = "Scripts run in a smaller Python here. What it has not, and what to write instead:"
+_SMALLER_RUNNER = "monty"
+_PRINTED = "`help(rerank)` prints"  # the beginning of the last sentence, which is not true on Monty
+_GAPS_HEADING = "Scripts run in a smaller Python here. What it has not, and what to write instead:"
 
 
-def at_hand(engine: str = "auto") -> Mapping[str, object]:
-    """Of ``SDK``, what a script has that runs on this engine (setting ``sandbox``)."""
-    if engine != _SMALLER:
+def list_functions(runner: str = "auto") -> Mapping[str, object]:
+    """The part of ``SDK`` that scripts on this runner have (setting ``sandbox``)."""
+    if runner != _SMALLER_RUNNER:
         return SDK
     return {name: value for name, value in SDK.items() if name.partition(".")[0] in monty_sdk.NAMES}
 
 
 @cache
-def sdk_reference(engine: str = "auto") -> str:
-    """What a script may call, what it gets, what one run may use and what it may import, as Markdown."""
-    opening, missing = [_markdown(client_sdk.__doc__)], frozenset[str]()
-    if engine == _SMALLER:
+def sdk_reference(runner: str = "auto") -> str:
+    """The SDK functions, the limits of one run and the modules a script may import, as Markdown."""
+    opening, missing = [_to_markdown(client_sdk.__doc__)], frozenset[str]()
+    if runner == _SMALLER_RUNNER:
         whole, _, _ = opening[0].partition(_PRINTED)
-        opening = [whole.rstrip(), _GAPS, table(("not there", "instead"), monty.GAPS.items())]
+        opening = [whole.rstrip(), _GAPS_HEADING, table(("not there", "instead"), monty.GAPS.items())]
         missing = frozenset(monty.MISSING_MODULES)
-    functions = [explained(name) for name in at_hand(engine)]
-    return "\n\n".join([*opening, *functions, *_bounds_of_a_run(), *_modules(missing)])
+    functions = [explain(name) for name in list_functions(runner)]
+    return "\n\n".join([*opening, *functions, *_describe_limits(), *_describe_modules(missing)])
 
 
 @cache
-def explained(name: str) -> str:
-    """One function or class of the SDK, by the name that a script writes; KeyError for any other."""
-    return "\n\n".join(_documented(name, SDK[name]))
+def explain(name: str) -> str:
+    """The reference of one function or class, by the name that a script writes. Raises KeyError for others."""
+    return "\n\n".join(_document(name, SDK[name]))
 
 
-def _documented(name: str, value: object) -> Iterator[str]:
+def _document(name: str, value: object) -> Iterator[str]:
     yield f"## {name}"
     if inspect.isfunction(value):
         yield f"`{name}{hints.format_signature(inspect.signature(value))}`"
-    yield _markdown(value.__doc__)
+    yield _to_markdown(value.__doc__)
 
 
-def _markdown(docstring: str | None) -> str:
-    """A docstring with its indented examples as Python blocks, which the tests run."""
-    parts = re.split(r"\n\n(?! )", _dedented(docstring or "").replace("``", "`"))
-    return "\n\n".join(_with_example(part) for part in parts)
+def _to_markdown(docstring: str | None) -> str:
+    """A docstring with its indented examples as Python blocks. The tests run these."""
+    parts = re.split(r"\n\n(?! )", _dedent(docstring or "").replace("``", "`"))
+    return "\n\n".join(_fence_example(part) for part in parts)
 
 
-def _dedented(docstring: str) -> str:
-    """Without the indentation of the closing quotes (``inspect.cleandoc`` would take an example's with it)."""
+def _dedent(docstring: str) -> str:
+    """Remove the indentation of the closing quotes (``inspect.cleandoc`` would also remove an example's)."""
     margin = len(docstring.rpartition("\n")[2]) if docstring.endswith(" ") else 0
     return "\n".join(line.removeprefix(" " * margin) for line in docstring.splitlines()).strip()
 
 
-def _with_example(part: str) -> str:
+def _fence_example(part: str) -> str:
     text, gap, example = part.partition("\n\n    ")
     return f"{text}\n\n```python\n{textwrap.dedent('    ' + example)}\n```" if gap else text
 
 
-def _bounds_of_a_run() -> Iterator[str]:
+def _describe_limits() -> Iterator[str]:
     yield "## What one run may use"
     yield (
         "`timeout` and the settings change the first three within their ceilings; the setting `limits` chooses "
         "between these columns."
     )
-    columns = [_allowed(allowed) for allowed in ALLOWANCES.values()]
+    columns = [_limits_of(allowed) for allowed in ALLOWANCES.values()]
     rows = ((name.replace("_", " "), *(f"{column[name]:,}" for column in columns)) for name in columns[0])
     yield table(("at most", *ALLOWANCES), rows)
 
 
-def _allowed(allowed: Allowance) -> dict[str, float]:
+def _limits_of(allowed: Allowance) -> dict[str, float]:
     return {**dataclasses.asdict(allowed.limits), **allowed.rows}
 
 
-def _modules(missing: frozenset[str]) -> Iterator[str]:
+def _describe_modules(missing: frozenset[str]) -> Iterator[str]:
     yield "## What a script may import"
     yield "These names of these modules, and nothing else of them."
     missing |= {"winnow", "client_sdk"}
-    # The tables themselves, not what this Python makes of them: the page is the same wherever it is written.
+    # From the tables, not from this Python's modules, so that the page is the same on every machine.
     rows = (
-        (f"`{name}`", _names(name, offered)) for name, offered in allow_list.TABLE.items() if name not in missing
+        (f"`{name}`", _format_names(name, offered))
+        for name, offered in allow_list.TABLE.items()
+        if name not in missing
     )
     yield table(("module", "names"), rows)
 
 
-def _names(module: str, offered: str) -> str:
+def _format_names(module: str, offered: str) -> str:
     since = {name: allow_list.SINCE.get(f"{module}.{name}") for name in sorted(offered.split())}
     always = f"`{' '.join(name for name, version in since.items() if version is None)}`"
     return ", ".join([always, *(f"`{name}` from {v[0]}.{v[1]}" for name, v in since.items() if v is not None)])

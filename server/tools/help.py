@@ -10,9 +10,9 @@ from typing import Any
 from server.contracts import flat_schema, parse
 from server.contracts.help import Help, HelpAnswer
 from server.errors import WinnowError
-from server.reference.guides import playbook, spelled
+from server.reference.guides import playbook, spell_tool_names
 from server.reference.schemas import arguments_table
-from server.reference.sdk import at_hand, explained, sdk_reference
+from server.reference.sdk import explain, list_functions, sdk_reference
 from server.scripts.skills import WITHOUT_SKILLS
 from server.scripts.skills import explained as skills_explained
 from server.tiers import Size
@@ -69,7 +69,9 @@ async def _answer_help(tools: Sequence[Tool], context: Context, arguments: dict[
 def _list_topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[[], str]]:
     """The topics of this server and how each text is made. A tool that is also an SDK function is one topic."""
     names = {_normalize(tool.name) for tool in offered}
-    topics: dict[str, Callable[[], str]] = {"playbook": lambda: spelled(playbook(names), context.settings)}
+    topics: dict[str, Callable[[], str]] = {
+        "playbook": lambda: spell_tool_names(playbook(names), context.settings)
+    }
     in_scripts = _script_functions(context) if "execute_code" in names else {}
     if in_scripts:
         topics["sdk"] = partial(sdk_reference, context.settings.sandbox)
@@ -79,23 +81,23 @@ def _list_topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Call
         name = tool.name if context.settings.tool_names == "dotted" else _normalize(tool.name)
         topics[name] = partial(_describe_tool, tool, tool.name if tool.name in in_scripts else None, context)
     tool_names = {tool.name for tool in offered}
-    return {**topics, **{name: partial(explained, name) for name in in_scripts if name not in tool_names}}
+    return {**topics, **{name: partial(explain, name) for name in in_scripts if name not in tool_names}}
 
 
 def _script_functions(context: Context) -> Mapping[str, object]:
     """The SDK functions of this server; without a graph, those that need one are left out."""
-    known = at_hand(context.settings.sandbox)
+    known = list_functions(context.settings.sandbox)
     over_graph = "find_vendor_info", *(name for name in known if name.startswith("graph."))
     has_graph = context.settings.graph != "off"
     return {name: value for name, value in known.items() if has_graph or name not in over_graph}
 
 
 def _describe_tool(tool: Tool, in_scripts: str | None, context: Context) -> str:
-    description = spelled(tool.fit_description(tool.description, context.settings), context.settings)
+    description = spell_tool_names(tool.fit_description(tool.description, context.settings), context.settings)
     parts = [f"# {tool.title}", description, "## Arguments"]
     parts.append(arguments_table(flat_schema(tool.arguments)))
     if in_scripts is not None:
-        parts.append(f"# In a script\n\n{explained(in_scripts)}")
+        parts.append(f"# In a script\n\n{explain(in_scripts)}")
     return "\n\n".join(parts)
 
 

@@ -14,7 +14,7 @@ from server import __version__
 from server.contracts import answer_schema, empty_answer, wire_schema
 from server.errors import WinnowError, internal_error
 from server.knowledge import Knowledge
-from server.reference.guides import spelled
+from server.reference.guides import spell_tool_names
 from server.runtime.audit import fingerprint, opened
 from server.runtime.logs import hushed, log
 from server.sessions.passage_store import PassageLink
@@ -287,7 +287,7 @@ def _error_result(tool: Tool, error: WinnowError) -> ToolResult:
 def _input_schema(tool: Tool, settings: Settings) -> dict[str, Any]:
     schema = dict(wire_schema(tool.arguments, has_projects=len(settings.reachable) > 1))
     for name, text in tool.describe_arguments(settings).items():
-        described = {**schema["properties"][name], "description": spelled(text, settings)}
+        described = {**schema["properties"][name], "description": spell_tool_names(text, settings)}
         schema["properties"] = {**schema["properties"], name: described}
     return schema
 
@@ -296,7 +296,7 @@ def _build_wire_tool(tool: Tool, name: str, settings: Settings) -> WireTool:
     return WireTool(
         name=name,
         title=tool.title,
-        description=spelled(tool.fit_description(tool.description, settings), settings),
+        description=spell_tool_names(tool.fit_description(tool.description, settings), settings),
         input_schema=_input_schema(tool, settings),
         output_schema=dict(answer_schema(tool.answer)) if settings.structured_output_enabled else None,
         annotations=ToolAnnotations(

@@ -8,14 +8,14 @@ from mcp_types import GetPromptResult, PromptArgument, PromptMessage, TextConten
 from mcp_types import Prompt as WirePrompt
 
 from server.errors import WinnowError
-from server.reference.guides import Prompt, offered_prompts, spelled
+from server.reference.guides import Prompt, select_prompts, spell_tool_names
 from server.settings import Settings
 from server.text.printable import one_line, printable
 
 
 def list_prompts(tools: Collection[str]) -> list[WirePrompt]:
     """The prompts that a server with these tools offers, in fixed order."""
-    return [_build_wire_prompt(prompt) for prompt in offered_prompts(tools).values()]
+    return [_build_wire_prompt(prompt) for prompt in select_prompts(tools).values()]
 
 
 def find_prompt(name: str, tools: Collection[str]) -> Prompt:
@@ -24,7 +24,7 @@ def find_prompt(name: str, tools: Collection[str]) -> Prompt:
     Raises:
         WinnowError: INVALID_REQUEST, naming the prompts of this server.
     """
-    offered = offered_prompts(tools)
+    offered = select_prompts(tools)
     if name not in offered:
         raise WinnowError(
             "INVALID_REQUEST", f"unknown prompt {one_line(name, 100)!r}; this server has: {', '.join(offered)}"
@@ -48,7 +48,7 @@ def fill_prompt(
             f"{prompt.name} takes one argument, {prompt.argument}: {prompt.asks}, in 1 to {prompt.max_chars:,} "
             "characters",
         )
-    text = spelled(prompt.text(value, tools), settings)
+    text = spell_tool_names(prompt.text(value, tools), settings)
     message = PromptMessage(role="user", content=TextContent(type="text", text=text))
     return GetPromptResult(description=prompt.description, messages=[message])
 

@@ -21,7 +21,7 @@ from mcp_types import (
 
 from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
-from server.reference.guides import playbook, spelled
+from server.reference.guides import playbook, spell_tool_names
 from server.reference.sdk import sdk_reference
 from server.sessions.passage_store import URI_TEMPLATE, StoredPassage, parse_uri
 from server.sessions.result_store import URI_TEMPLATE as RESULT_TEMPLATE
@@ -147,7 +147,7 @@ def read_resource(
 def _advise(tools: Collection[str], settings: Settings) -> str:
     if "kb_search" not in tools:
         return "repeat the search that showed it"
-    return spelled("repeat kb_search, or pass its section_id as passage_id to kb_read_excerpt", settings)
+    return spell_tool_names("repeat kb_search, or pass its section_id as passage_id to kb_read_excerpt", settings)
 
 
 def _build_result(uri: str, text: str, mime_type: str) -> ReadResourceResult:
@@ -155,7 +155,7 @@ def _build_result(uri: str, text: str, mime_type: str) -> ReadResourceResult:
 
 
 def _render_page(page: HelpPage, tools: Collection[str], settings: Settings) -> str:
-    return spelled(page.text(tools, settings), settings)
+    return spell_tool_names(page.text(tools, settings), settings)
 
 
 def _offered_pages(tools: Collection[str]) -> Mapping[str, HelpPage]:

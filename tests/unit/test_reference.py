@@ -7,9 +7,9 @@ import re
 import pytest
 
 import client_sdk
-from server.reference.guides import PROMPTS, instructions, offered_prompts, playbook
+from server.reference.guides import PROMPTS, instructions, playbook, select_prompts
 from server.reference.schemas import answer_table, arguments_table
-from server.reference.sdk import SDK, explained, sdk_reference
+from server.reference.sdk import SDK, explain, sdk_reference
 from server.settings import Settings, load_settings
 from server.text.tokens import count_tokens
 
@@ -60,8 +60,8 @@ def test_dotted_servers_spell_the_ladder_with_dots() -> None:
 
 
 def test_a_prompt_is_offered_where_its_tool_is() -> None:
-    assert list(offered_prompts(ALL)) == list(PROMPTS) == ["answer_question", "write_script"]
-    assert list(offered_prompts(KB)) == ["answer_question"]
+    assert list(select_prompts(ALL)) == list(PROMPTS) == ["answer_question", "write_script"]
+    assert list(select_prompts(KB)) == ["answer_question"]
 
 
 @pytest.mark.parametrize("name", PROMPTS)
@@ -86,7 +86,7 @@ def test_the_sdk_reference_explains_every_function_and_class_a_script_is_given()
         assert methods <= {name.removeprefix(f"{owner}.") for name in SDK}
     assert re.findall(r"^## (.+)$", reference, re.MULTILINE)[: len(SDK)] == list(SDK)
     for name in SDK:
-        assert explained(name) in reference
+        assert explain(name) in reference
 
 
 def test_a_table_shows_bounds_defaults_and_what_may_be_null() -> None:

@@ -39,8 +39,8 @@ def test_help_of_what_a_script_made_is_what_that_says_and_is_cut(bench: Any) -> 
 def test_help_inside_a_script_and_the_reference_say_the_same(name: str) -> None:
     """One source: the reference only adds Markdown around the examples."""
     first, _, rest = help_on(name).partition("\n\n")
-    assert f"`{first}`" in sdk.help_on(name)
-    lines = [line.strip() for line in sdk.help_on(name).splitlines()]
+    assert f"`{first}`" in sdk.explain(name)
+    lines = [line.strip() for line in sdk.explain(name).splitlines()]
     assert [
         line for line in rest.replace("``", "`").splitlines() if line.strip() and line.strip() not in lines
     ] == []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from server import tiers
-from server.contracts.graph import USUAL_VENDOR_ROWS, FindVendorInfo
+from server.contracts.graph import DEFAULT_VENDOR_ROWS, FindVendorInfo
 from server.errors import WinnowError
 from server.graph.records import Edge, Node
 from server.operations.base import Answer, RequestContext
@@ -146,7 +146,7 @@ def _page(
 ) -> AnswerPage:
     """As many entities as fit, each with its relations."""
     rows = [_row(view, one) for one in listed]
-    allowed = room(view.context, request.max_results, USUAL_VENDOR_ROWS)
+    allowed = room(view.context, request.max_results, DEFAULT_VENDOR_ROWS)
     if request.include_content:
         texts = texts_of(view, [id for row in rows for id in row["entity"]["section_ids"][:1]])
         rows = [_with_content(row, texts) for row in rows]

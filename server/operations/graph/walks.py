@@ -10,7 +10,7 @@ from typing import Any
 
 from server import tiers
 from server.contracts.graph import (
-    USUAL_PATHS,
+    DEFAULT_PATHS,
     EntitiesForSections,
     GraphChildren,
     GraphDescribe,
@@ -111,7 +111,7 @@ def graph_paths(context: RequestContext, request: GraphPaths) -> Answer:
     facts = {"total": len(found.paths), "complete": found.complete, **missing}
     same = (_SAME_ENDS,) if set(targets.ids) <= set(sources.ids) else ()
     warnings = (*sources.warnings, *targets.warnings, *same)
-    return paged(view, request, request.limit, found.paths, _path_row, facts, warnings, USUAL_PATHS)
+    return paged(view, request, request.limit, found.paths, _path_row, facts, warnings, DEFAULT_PATHS)
 
 
 def _outline(context: RequestContext, request: GraphParents | GraphChildren, direction: Direction) -> Answer:
