@@ -107,7 +107,7 @@ class Audit:
     def to_json(self) -> dict[str, Any]:
         """Plain data: the shape that docs/operations.md shows."""
         return {
-            "host": host(),
+            "host": describe_host(),
             "attacks": len({trial.attack for trial in self.trials}),
             "families": [family.to_json() for family in self.families()],
             "violations": [trial.to_json() for trial in self.violations()],
@@ -128,7 +128,7 @@ def _column(trials: Sequence[Trial]) -> Column:
     return Column(len(trials), len(trials) - len(violations), violations)
 
 
-def host() -> dict[str, Any]:
+def describe_host() -> dict[str, Any]:
     """What an audit's verdicts are true of."""
     return {
         "system": platform.system(),
@@ -139,7 +139,7 @@ def host() -> dict[str, Any]:
     }
 
 
-def claims(attack: Attack) -> tuple[str, ...]:
+def claimed_modes(attack: Attack) -> tuple[str, ...]:
     """The modes that say how this attack must end."""
     return tuple(mode for mode in MODES if mode == CONTROL or mode in attack.verdicts)
 
@@ -158,7 +158,7 @@ async def run(
     started = time.monotonic()
     found: list[Trial] = []
     for mode in modes:
-        asked = [attack for attack in attacks if mode in claims(attack)]
+        asked = [attack for attack in attacks if mode in claimed_modes(attack)]
         scripts = [attack for attack in asked if attack.is_script]
         if scripts:
             async with _ground(mode, accept_missing) as attempt:
@@ -209,7 +209,7 @@ async def _in_sandbox(attack: Attack, mode: str, sandbox: Sandbox) -> Trial:
 
 
 def _violation(verdict: tuple[str, ...], outcome: Outcome) -> str:
-    if suite.breached(outcome):
+    if suite.has_breached(outcome):
         return f"it got through: what came back says {suite.BREACHED}"
     if outcome.status not in verdict:
         why = f" ({outcome.error.type}: {outcome.error.message})" if outcome.error else ""

@@ -1,6 +1,6 @@
-"""The positive control: an attack on plain CPython, with a keeper behind descriptor 3 that trusts every frame.
+"""The positive control: an attack on plain CPython, with a parent behind descriptor 3 that trusts every frame.
 
-Executed by path, in a process and a session of its own, with the program on its standard input. The keeper does
+Executed by path, in a process and a session of its own, with the program on its standard input. The parent does
 what each frame asks, whatever its size, shape and order; what it was made to believe, it prints. So a forged frame
 succeeds here, as a file that is read does.
 """
@@ -26,7 +26,7 @@ _CHANNEL = 3
 
 
 def main() -> None:
-    """Play both: this process is the keeper, its child the attack."""
+    """Play both: this process is the parent, its child the attack."""
     program = sys.stdin.buffer.read()
     ours, theirs = socket.socketpair()
     attack = os.fork()
@@ -35,17 +35,17 @@ def main() -> None:
         _attack(program)
         return
     theirs.close()
-    keeper = threading.Thread(target=_keep, args=[ours])
-    keeper.start()
+    parent = threading.Thread(target=_keep, args=[ours])
+    parent.start()
     os.waitpid(attack, 0)
     ours.shutdown(socket.SHUT_RD)  # what is said is still heard, but nothing of what the attack left running
-    keeper.join()
+    parent.join()
     sys.stdout.flush()
     os.killpg(0, signal.SIGKILL)  # whatever the attack left running goes with us
 
 
 def _take_place(channel: socket.socket) -> None:
-    """The descriptors of a script: nothing to read, and the keeper behind number 3 alone."""
+    """The descriptors of a script: nothing to read, and the parent behind number 3 alone."""
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(channel.fileno(), _CHANNEL)
     os.closerange(_CHANNEL + 1, 64)

@@ -39,7 +39,7 @@ def _environment() -> dict[str, str]:
     return {**kept, **homes, **ALONE, "WINNOW_EXECUTE_CODE": "off"}
 
 
-def ingested() -> None:
+def make_store() -> None:
     """Make a store with one document, which speaks of a canary."""
     Path("documents").mkdir()
     Path("documents/one.md").write_text("# Birds\n\nThe canary sings at dawn.\n", "utf-8")
@@ -48,7 +48,7 @@ def ingested() -> None:
 
 
 @contextmanager
-def product(host: str = "127.0.0.1") -> Iterator[int]:
+def serve_product(host: str = "127.0.0.1") -> Iterator[int]:
     """The port of ``winnow serve --http`` on ``host``."""
     with socket.socket() as free:
         free.bind((host, 0))
@@ -95,7 +95,7 @@ class _Careless(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def careless() -> Iterator[int]:
+def serve_unprotected() -> Iterator[int]:
     """The port of a server that checks nothing and waits for ever."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Careless) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -105,12 +105,12 @@ def careless() -> Iterator[int]:
             server.shutdown()
 
 
-def head(path: str, *lines: str, method: str = "GET", version: str = "1.1") -> bytes:
+def request_head(path: str, *lines: str, method: str = "GET", version: str = "1.1") -> bytes:
     """The head of a request with exactly these header lines; its connection ends with the answer."""
     return "\r\n".join((f"{method} {path} HTTP/{version}", *lines, "connection: close", "", "")).encode("latin-1")
 
 
-def answer(port: int, sent: bytes, host: str = "127.0.0.1") -> tuple[int, bytes]:
+def send_raw(port: int, sent: bytes, host: str = "127.0.0.1") -> tuple[int, bytes]:
     """The status and the body with which raw bytes are answered; status 0 for no answer."""
     with socket.create_connection((host, port), _SECONDS) as client:
         client.sendall(sent)
@@ -124,13 +124,13 @@ def answer(port: int, sent: bytes, host: str = "127.0.0.1") -> tuple[int, bytes]
 REFUSED = (400, 403, 421)
 
 
-def gets_in(port: int, *lines: str, host: str = "127.0.0.1", version: str = "1.1") -> bool:
+def is_served(port: int, *lines: str, host: str = "127.0.0.1", version: str = "1.1") -> bool:
     """Whether a request with these header lines is served on any route."""
-    statuses = [answer(port, head(path, *lines, version=version), host)[0] for path in ROUTES]
+    statuses = [send_raw(port, request_head(path, *lines, version=version), host)[0] for path in ROUTES]
     return any(status not in REFUSED for status in statuses)
 
 
-def called(
+def call_method(
     port: int, method: str, params: Mapping[str, Any], *lines: str, revision: str = MODERN
 ) -> tuple[dict[str, Any], str]:
     """The answer to one request of the 2026 protocol, and the cookie that came with it."""
@@ -141,7 +141,7 @@ def called(
     }
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}).encode()
     named = [f"mcp-name: {params[name]}" for name in ("name", "uri") if name in params]
-    sent = head(
+    sent = request_head(
         "/mcp",
         _LOCAL,
         "accept: application/json, text/event-stream",
@@ -164,22 +164,22 @@ def called(
     return (json.loads(found[0]) if found else {}), (cookie[1].decode() if cookie else "")
 
 
-def searched(port: int, *lines: str) -> tuple[dict[str, Any], str]:
+def search_canary(port: int, *lines: str) -> tuple[dict[str, Any], str]:
     """The answer to a search for the canary, and the cookie that came with it."""
     params = {"name": "kb_search", "arguments": {"query": "canary sings"}}
-    answered, cookie = called(port, "tools/call", params, *lines)
+    answered, cookie = call_method(port, "tools/call", params, *lines)
     return dict(answered["result"]["structuredContent"]), cookie
 
 
-def lines_of(sent: Sequence[bytes], *, program: str = "", seconds: float = _SECONDS) -> list[dict[str, Any]]:
+def exchange_lines(sent: Sequence[bytes], *, program: str = "", seconds: float = _SECONDS) -> list[dict[str, Any]]:
     """What a server on a pipe says to these lines until its input ends: ``winnow serve``, or a ``program``."""
-    with piped(program) as process:
+    with serve_on_pipe(program) as process:
         said, _ = process.communicate(b"".join(line + b"\n" for line in sent), seconds)
     return [json.loads(line) for line in said.splitlines()]
 
 
 @contextmanager
-def piped(program: str = "") -> Iterator[subprocess.Popen[bytes]]:
+def serve_on_pipe(program: str = "") -> Iterator[subprocess.Popen[bytes]]:
     """A server on a pipe: ``winnow serve``, or a ``program`` without protection."""
     command = [sys.executable, "-I", "-B", "-c", program or _WINNOW, _ROOT, "serve", *_STORE]
     pipe = subprocess.PIPE

@@ -148,7 +148,7 @@ class _Crowd:
         outcome = await self._sandbox.run(attack.source, call=_answer, limits=attack.limits)
         self.attacked += 1
         self.endings[outcome.status] += 1
-        if suite.breached(outcome) or outcome.status not in attack.verdicts["both"]:
+        if suite.has_breached(outcome) or outcome.status not in attack.verdicts["both"]:
             self.violations.append(f"{attack} ended as {outcome.status}")
 
 

@@ -99,16 +99,16 @@ class Attack:
         return f"{self.family}/{self.name}"
 
 
-def attacks(folder: Path = HERE) -> Iterator[Attack]:
+def read_attacks(folder: Path = HERE) -> Iterator[Attack]:
     """All of them, by family and name. SuiteError names the file that is not one."""
     for path in sorted(folder.glob("*/*.py")):
         try:
-            yield parse(path.parent.name, path.stem, path.read_text(encoding="utf-8"))
+            yield parse_attack(path.parent.name, path.stem, path.read_text(encoding="utf-8"))
         except SuiteError as error:
             raise SuiteError(f"{path}: {error}") from None
 
 
-def parse(family: str, name: str, text: str) -> Attack:
+def parse_attack(family: str, name: str, text: str) -> Attack:
     """One attack from the text of its file."""
     first_line, _, rest = text.partition("\n")
     if first_line.startswith("# surface:"):
@@ -183,7 +183,7 @@ def _computed(expression: str) -> str:
     return source
 
 
-def breached(outcome: Outcome) -> bool:
+def has_breached(outcome: Outcome) -> bool:
     """Whether the attack got through; what a script printed before it failed counts as well."""
     said = (outcome.stdout, str(outcome.result), outcome.error.message if outcome.error else "")
     return any(BREACHED in words for words in said)

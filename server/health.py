@@ -331,11 +331,11 @@ def _qdrant(settings: Settings) -> Iterator[Finding]:
 
 def _walls(settings: Settings) -> Iterator[Finding]:
     from sandbox import probe
-    from sandbox.runners.runner_table import tier
+    from sandbox.runners.runner_table import tier_of
 
     accepted = settings.allow_weaker_sandbox
     found = asyncio.run(probe(settings.sandbox))
-    name = tier(settings.sandbox, found)
+    name = tier_of(settings.sandbox, found)
     told, advice = _TIERS[name]
     missing = {wall.name for wall in found if not wall.stands and not wall.reinforces}
     served = not missing or (name == "container" and missing == set(accepted))
@@ -361,7 +361,7 @@ def _smaller_language(settings: Settings) -> Iterator[Finding]:
     """Where it is installed: what it lacks, and what to write instead."""
     from sandbox.runners import monty
 
-    version = monty.installed()
+    version = monty.installed_version()
     if version is None:
         return
     group, chosen = (

@@ -31,9 +31,9 @@ class DescriptorChannel:
         self._end.sendall(frames.pack(body))
 
     def receive(self) -> Any:
-        """Wait for the keeper's next word; its end is ours."""
+        """Wait for the parent's next word; its end is ours."""
         (size,) = frames.HEADER.unpack(self._exactly(frames.HEADER.size))
-        return frames.from_keeper(self._exactly(size))
+        return frames.decode_from_parent(self._exactly(size))
 
     def _exactly(self, size: int) -> bytes:
         found = bytearray()
@@ -45,7 +45,7 @@ class DescriptorChannel:
         return bytes(found)
 
     def watch(self) -> None:
-        """End with the keeper, even while the script computes elsewhere."""
+        """End with the parent, even while the script computes elsewhere."""
         if hasattr(select, "poll"):
             threading.Thread(target=self._wait_for_end, daemon=True).start()
 

@@ -51,7 +51,7 @@ class Console(io.TextIOBase):
         self.used = True
         self._left -= len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
         if self._left < 0:
-            # One frame beyond the limit shows the keeper that it was passed, and keeps the end.
+            # One frame beyond the limit shows the parent that it was passed, and keeps the end.
             self._hold(text[-OUT_CHARS:])
             self.flush()
             raise OutputLimitReached

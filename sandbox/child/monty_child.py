@@ -26,7 +26,7 @@ from .channel import DescriptorChannel
 from .console import Console, OutputLimitReached
 
 _HEADROOM_BYTES = 64 * MIB  # what the allocator maps beside what the interpreter counts
-_ROUND_TRIPS = 1_000_000  # names and calls that one script may ask for; the keeper counts the calls
+_ROUND_TRIPS = 1_000_000  # names and calls that one script may ask for; the parent counts the calls
 _PARAMETER_DEPTH = 16
 _CPU_GRAIN_SECONDS = 0.1  # the kernel counts the limit in ticks
 # Messages of assert as CPython's; every line at once, for a script that is killed should have lost nothing.
@@ -88,7 +88,7 @@ def main(descriptor: int, limits: Mapping[str, Any], binary: str, trial: bool = 
             channel.watch()
             job = channel.receive()
             channel.send_body(_Run(session, channel, job, bounds).ending())
-            channel.receive()  # never comes: the keeper measures us, and kills
+            channel.receive()  # never comes: the parent measures us, and kills
     os._exit(0)
 
 
@@ -107,8 +107,8 @@ def _raise_walls(limits: Limits, tried: dict[str, list[Any]], *, trial: bool) ->
     raised = []
     for wall in wanted:
         try:
-            wall.put_up(ground)
-            held = not (trial and wall.breach(ground))
+            wall.apply(ground)
+            held = not (trial and wall.is_breached(ground))
             tried[wall.name] = [held, "what it forbids was tried" if held else "what it forbids still works"]
         except OSError as error:
             tried[wall.name] = [False, str(error)]

@@ -24,7 +24,7 @@ from . import script
 
 _READ_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
 
-# On another processor that sleeps, waking up takes longer than the keeper takes to answer from memory.
+# On another processor that sleeps, waking up takes longer than the parent takes to answer from memory.
 _SPIN_SECONDS = 100e-6
 _QUICK_SECONDS = 200e-6
 _SEVERAL_PROCESSORS = len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else False
@@ -60,13 +60,13 @@ def live(ground: WallResources, raised: tuple[Wall, ...], *, fence: bool) -> NoR
         os.dup2(ground.rpc, RPC)
         ears = socket.socket(fileno=RPC)  # made here: behind the walls nobody may ask what it is
         for wall in raised:
-            wall.put_up(replace(ground, rpc=RPC))
+            wall.apply(replace(ground, rpc=RPC))
         random.seed(os.urandom(32))  # no two children draw the same numbers
         script_builtins.reseed_identities()
         channel = ChildChannel(ears)
         script.rehearse()
         channel.send_body(script.run(channel.receive(), channel, fence=fence))
-        channel.receive()  # never comes: the keeper measures us, and kills
+        channel.receive()  # never comes: the parent measures us, and kills
     finally:
         os._exit(0)
 
@@ -90,10 +90,10 @@ class ChildChannel:
             sent += os.write(RPC, data[sent:])
 
     def receive(self) -> Any:
-        """Wait for the keeper's next word. It never says two things at once."""
+        """Wait for the parent's next word. It never says two things at once."""
         data = self._listen()
         if not data:
-            os._exit(0)  # the keeper is gone
+            os._exit(0)  # the parent is gone
         end = frames.HEADER.size + frames.HEADER.unpack_from(data)[0]
         if len(data) < end:
             whole = bytearray(data)
@@ -103,10 +103,10 @@ class ChildChannel:
                     os._exit(0)
                 whole += more
             data = bytes(whole)
-        return frames.from_keeper(data[frames.HEADER.size :])
+        return frames.decode_from_parent(data[frames.HEADER.size :])
 
     def _listen(self) -> bytes:
-        """What the keeper says next; while it answers quickly, without going to sleep for it."""
+        """What the parent says next; while it answers quickly, without going to sleep for it."""
         started = _now()
         while self._quick:
             try:

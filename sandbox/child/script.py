@@ -206,7 +206,7 @@ class _Transport:
         replies: list[Mapping[str, Any]] = []
         while len(replies) < len(each):  # the host answers as many at a time as fill a frame
             batch = each[len(replies) : len(replies) + frames.BATCH_CALLS]
-            replies += map(frames.from_keeper, self._ask(self._batch(method, params, batch)))
+            replies += map(frames.decode_from_parent, self._ask(self._batch(method, params, batch)))
         return replies
 
     def _batch(self, method: str, params: Mapping[str, Any], batch: Sequence[Mapping[str, Any]]) -> bytes:
@@ -233,7 +233,7 @@ _PARAMETER_DEPTH = 16
 def _encoded(method: str, **given: Any) -> bytes:
     try:
         data = {name: results.plain(value, _PARAMETER_DEPTH, "parameters") for name, value in given.items()}
-    except results.NotData as error:  # the keeper would take it for a forged frame
+    except results.NotData as error:  # the parent would take it for a forged frame
         raise client_sdk.SDKError("INVALID_REQUEST", error.message, _PASS) from None
     return frames.dump({"call": method, **data})
 

@@ -1,11 +1,11 @@
 """The fork server: a lean, walled process that forks one locked child per script.
 
-Theory of operation. The keeper (runner.py) executes this with a literal environment and one descriptor, a
+Theory of operation. The parent (runner.py) executes this with a literal environment and one descriptor, a
 sequenced-packet socket. It imports everything a script may need, raises the walls that hold once for all, and
-splits in two: the outer process only waits, and dies with its keeper or its other half; the inner one serves.
+splits in two: the outer process only waits, and dies with its parent or its other half; the inner one serves.
 
-    keeper -> inner   {"spawn": ID, "memory_bytes": N, "cpu_seconds": N} + the child's end of a socket pair
-    inner -> keeper   {"hello": {...}}                       the walls, as their self-tests found them
+    parent -> inner   {"spawn": ID, "memory_bytes": N, "cpu_seconds": N} + the child's end of a socket pair
+    inner -> parent   {"hello": {...}}                       the walls, as their self-tests found them
                       {"spawned": ID} + a pidfd              the child is locked, or about to be
                       {"gone": ID, "status": S, ...}         reaped: wait status, CPU time, peak memory
 
@@ -37,8 +37,8 @@ MESSAGE_BYTES = 64 * 1024
 _BREACHED, _REFUSED, _NOT_RAISED = 10, 11, 12  # exit codes of a self-test
 
 
-def main(control_descriptor: int, keeper: int, limits: dict[str, int], fence: bool, walled: bool) -> NoReturn:
-    """Serve until the keeper is gone. ``limits`` are the sandbox's own: the self-tests need them."""
+def main(control_descriptor: int, parent: int, limits: dict[str, int], fence: bool, walled: bool) -> NoReturn:
+    """Serve until the parent is gone. ``limits`` are the sandbox's own: the self-tests need them."""
     started = time.monotonic()
     control = socket.socket(fileno=control_descriptor)
     process.warm_up(fence=fence)
@@ -48,10 +48,10 @@ def main(control_descriptor: int, keeper: int, limits: dict[str, int], fence: bo
     if walled:
         for wall in SERVER_WALLS:
             report.raise_and_test(wall, ground)
-    nursery = _split(keeper, control, ForkedChildren(ground, Layers(fence=fence, walls=walled)), report)
+    nursery = _split(parent, control, ForkedChildren(ground, Layers(fence=fence, walls=walled)), report)
     if walled:
         report.raise_and_test(EMPTY_ROOT, ground)
-        wall_table.bound_capabilities()
+        wall_table.drop_bounding_capabilities()
         nursery.test_walls(report)
     gc.collect()
     gc.freeze()
@@ -76,9 +76,9 @@ def _survey(limits: Limits) -> WallResources:
     kernel.one_malloc_arena()
     return WallResources(
         limits=limits,
-        null=wall_table.null_device(),
-        ruleset=wall_table.landlock_ruleset(),
-        filter=seccomp.program() if seccomp.supported() else b"",
+        null=wall_table.open_null_device(),
+        ruleset=wall_table.create_landlock_ruleset(),
+        filter=seccomp.build_program() if seccomp.is_supported() else b"",
         address_space=_address_space(),
         host_namespaces={name: os.readlink(f"/proc/self/ns/{name}") for name in ("user", "ipc", "uts")},
     )
@@ -89,27 +89,27 @@ def _address_space() -> int:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _split(keeper: int, control: socket.socket, nursery: ForkedChildren, report: WallsReport) -> ForkedChildren:
+def _split(parent: int, control: socket.socket, nursery: ForkedChildren, report: WallsReport) -> ForkedChildren:
     """Fork into the one that waits and the one that serves; returns in the second."""
-    keeper_handle = os.pidfd_open(keeper)
-    if os.getppid() != keeper:
+    parent_handle = os.pidfd_open(parent)
+    if os.getppid() != parent:
         os._exit(0)  # it died while we imported
     if nursery.layers.walls:
         report.raise_and_test(PID_NAMESPACE, nursery.ground, test=False)
     inner = os.fork()
     if inner != 0:
         control.close()
-        _wait(keeper_handle, os.pidfd_open(inner))
-    os.close(keeper_handle)
+        _wait(parent_handle, os.pidfd_open(inner))
+    os.close(parent_handle)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     nursery.settle(report)
     return nursery
 
 
-def _wait(keeper: int, inner: int) -> NoReturn:
+def _wait(parent: int, inner: int) -> NoReturn:
     """Until either is gone; then so is the other, and all below it."""
     poll = select.poll()
-    poll.register(keeper, select.POLLIN)
+    poll.register(parent, select.POLLIN)
     poll.register(inner, select.POLLIN)
     poll.poll()
     signal.pidfd_send_signal(inner, signal.SIGKILL)
@@ -141,9 +141,9 @@ class WallsReport:
     def raise_and_test(self, wall: Wall, ground: WallResources, *, test: bool = True) -> None:
         """Raise a wall around this very process."""
         try:
-            control = wall.breach(ground) if test else True
-            wall.put_up(ground)
-            self.judge(wall, control, breached=test and wall.breach(ground))
+            control = wall.is_breached(ground) if test else True
+            wall.apply(ground)
+            self.judge(wall, control, breached=test and wall.is_breached(ground))
         except OSError as error:
             self.note(wall, stands=False, detail=str(error))
 
@@ -160,7 +160,7 @@ class ForkedChildren:
         self.layers = layers
         self._walls: tuple[Wall, ...] = CHILD_WALLS
         self._own_namespace = -1
-        self._alive: dict[int, tuple[str, int]] = {}  # pidfd -> (the keeper's id, pid)
+        self._alive: dict[int, tuple[str, int]] = {}  # pidfd -> (the parent's id, pid)
 
     def settle(self, report: WallsReport) -> None:
         """In the serving process, while /proc is still there: hold on to our own process namespace."""
@@ -182,11 +182,13 @@ class ForkedChildren:
         """Each child's wall alone, against a child without it; then all together against every canary."""
         basis = tuple(wall for wall in CHILD_WALLS if wall.name in ("descriptors", "no_new_privileges"))
         if self._own_namespace >= 0:
-            report.judge(PID_NAMESPACE, control=True, breached=self._try((), PID_NAMESPACE.breach) != _REFUSED)
+            report.judge(
+                PID_NAMESPACE, control=True, breached=self._try((), PID_NAMESPACE.is_breached) != _REFUSED
+            )
         for wall in CHILD_WALLS:
             behind = (*(other for other in basis if other is not wall), wall)
-            control = self._try((), wall.breach) == _BREACHED
-            found = self._try(behind, wall.breach)
+            control = self._try((), wall.is_breached) == _BREACHED
+            found = self._try(behind, wall.is_breached)
             if found == _NOT_RAISED:
                 report.note(wall, stands=False, detail="the kernel refused to raise it")
             else:
@@ -203,7 +205,7 @@ class ForkedChildren:
             try:
                 ground = self.ground.with_rpc(self.ground.null, self.ground.limits)
                 for wall in raised:
-                    wall.put_up(ground)
+                    wall.apply(ground)
                 code = _BREACHED if attempt(ground) else _REFUSED
             finally:
                 os._exit(code)
@@ -212,7 +214,7 @@ class ForkedChildren:
         return _REFUSED if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
     def serve(self, control: socket.socket) -> NoReturn:
-        """Spawn and bury until the keeper closes its end."""
+        """Spawn and bury until the parent closes its end."""
         poll = select.poll()
         poll.register(control, select.POLLIN)
         while True:

@@ -1,4 +1,4 @@
-"""One script in one child, from the first frame to the verdict; the keeper's half of the conversation."""
+"""The parent's side of one script: the conversation with its child, from the first frame to the outcome."""
 
 from __future__ import annotations
 
@@ -21,26 +21,28 @@ from .progress import Progress, ProgressReporter
 log = logging.getLogger("sandbox")
 
 _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
-_FRAME_BYTES = 16  # what a frame of printed text counts at least: reading one costs, however little is in it
-_ASIDES = 1_000  # questions of a script about its own run, and words to whoever waits: they cost no call
-_REFUSALS = 1_000  # after so many calls beyond its limit a script is not going to stop by itself
-_FREE_BYTES = KIB  # of either; a longer frame counts once more for each of these
-# Calls of batches that are under way before their turn, of all scripts together: cores have work while one waits
-# for the interpreter's lock, and others are left the room that they had.
-_AHEAD = min(os.cpu_count() or 1, 3)
+_OUTPUT_FRAME_BYTES = (
+    16  # the least that a frame of printed text counts: reading a frame costs, however short it is
+)
+_FREE_REQUESTS = 1_000  # requests about the run itself (budget, progress); they do not count as calls
+_MAX_REFUSALS = 1_000  # a script that makes so many calls beyond its limit is not going to stop by itself
+_FREE_BYTES = KIB  # a free request or a refused call counts once more for each of these
+# Prefetched calls of batches, of all scripts together. They keep the other cores busy while one call waits for the
+# interpreter's lock, and leave room for other clients.
+_PREFETCH = min(os.cpu_count() or 1, 3)
 CUT_MARK = "[... {} bytes of output cut here ...]\n"
 
 
 class CallHandler:
-    """Answers the script's calls, and counts what they cost. Nothing in a call is trusted."""
+    """Answers the script's calls and counts them against its limits. Nothing in a call is trusted."""
 
-    _ahead: ClassVar[int] = 0  # calls under way before their turn, of all hosts
+    _prefetched: ClassVar[int] = 0  # calls prefetched now, by all handlers
 
     def __init__(self, call: HostCall | None, limits: Limits, started: float, left: Left | None = None) -> None:
         self.calls = 0
-        self.say: Callable[[str], Awaitable[None]] = _to_nobody
+        self.report_progress: Callable[[str], Awaitable[None]] = _ignore_progress
         self.refusals = 0  # calls beyond the limit
-        self.spent = ""  # the latest budget that was refused for, by the type of its refusal
+        self.spent_budget = ""  # the error type of the latest refusal for a spent budget
         self.rows = 0
         self.tokens = 0
         self._call = call
@@ -48,95 +50,100 @@ class CallHandler:
         self._started = started
         self._left = left
         self._bytes = 0
-        self._asides = 0
-        self._surplus = 0  # what the frame that is answered is longer than such frames are, in `_FREE_BYTES`
+        self._free_requests = 0
+        self._surplus = 0  # the size of the frame that is being answered, in `_FREE_BYTES`
 
     async def answer(self, request: frames.CallFrame) -> bytes:
-        """The packed reply: a value, or an error that the script may catch; for a batch, a list of such replies.
+        """Return the packed reply: a value, or an error that the script may catch; for a batch, a list of these.
 
-        A batch is answered from its beginning until the replies fill a frame; the script asks again for the rest.
+        A batch is answered from its beginning until the replies fill a frame; the script sends the rest again.
         """
         self._surplus = request.size // _FREE_BYTES
         if not request.each:
-            return frames.pack(await self._reply(request.method, request.params))
-        return frames.to_child(await self._replies(request.method, request.params, request.each))
+            return frames.pack(await self._answer_one(request.method, request.params))
+        return frames.pack_for_child(await self._answer_batch(request.method, request.params, request.each))
 
-    async def _replies(
+    async def _answer_batch(
         self, method: str, params: dict[str, Any], each: Sequence[Mapping[str, Any]]
     ) -> list[bytes]:
-        """The next calls are under way while one is waited for; what they count, they count in their order."""
-        several = [{**params, **own} for own in each]
-        begun: deque[asyncio.Future[Reply]] = deque()
+        """Answer calls in order, with the next ones prefetched. Budgets are counted in the order of the calls."""
+        batch = [{**params, **own} for own in each]
+        prefetched: deque[asyncio.Future[Reply]] = deque()
         replies: list[bytes] = []
         room = self._limits.reply_bytes
         try:
-            for number, asked in enumerate(several):
-                self._begin(method, several[number + len(begun) : number + 1 + _AHEAD], begun)
-                replies.append(await self._reply(method, asked, begun.popleft() if begun else None))
-                room -= len(replies[-1])
+            for number, call_params in enumerate(batch):
+                self._prefetch(method, batch[number + len(prefetched) : number + 1 + _PREFETCH], prefetched)
+                reply = await self._answer_one(method, call_params, prefetched.popleft() if prefetched else None)
+                replies.append(reply)
+                room -= len(reply)
                 if room < 0:
                     break
         finally:
-            for unwanted in begun:
-                unwanted.cancel()
+            for unused in prefetched:
+                unused.cancel()
         return replies
 
-    def _begin(self, method: str, several: list[dict[str, Any]], begun: deque[asyncio.Future[Reply]]) -> None:
-        """Start these calls, as many of them as the script may still make, and as there is room for."""
-        left = self._limits.sdk_calls - self.calls - len(begun)
-        if self._call is None or method in _OF_THE_RUN:
+    def _prefetch(
+        self, method: str, batch: list[dict[str, Any]], prefetched: deque[asyncio.Future[Reply]]
+    ) -> None:
+        """Start the calls that the script may still make and that there is room for."""
+        calls_left = self._limits.sdk_calls - self.calls - len(prefetched)
+        if self._call is None or method in _RUN_METHODS:
             return
-        for params in several[: max(left, 0)]:
-            if begun and CallHandler._ahead >= _AHEAD:
+        for params in batch[: max(calls_left, 0)]:
+            if prefetched and CallHandler._prefetched >= _PREFETCH:
                 return
             call = asyncio.ensure_future(self._call(method, params))
-            call.add_done_callback(_seen)
-            if begun:
-                CallHandler._ahead += 1
-                call.add_done_callback(_landed)
-            begun.append(call)
+            call.add_done_callback(_retrieve_error)
+            if prefetched:
+                CallHandler._prefetched += 1
+                call.add_done_callback(_count_prefetch_done)
+            prefetched.append(call)
 
-    async def _reply(
-        self, method: str, params: dict[str, Any], begun: asyncio.Future[Reply] | None = None
+    async def _answer_one(
+        self, method: str, params: dict[str, Any], prefetched: asyncio.Future[Reply] | None = None
     ) -> bytes:
         try:
-            return await self._value(method, params, begun)
+            return await self._execute(method, params, prefetched)
         except CallError as refusal:
             if refusal.limit:
-                self.spent = refusal.type
+                self.spent_budget = refusal.type
             error = {
                 "type": refusal.type,
                 "message": refusal.message,
                 "hint": refusal.hint,
                 "limit": refusal.limit,
             }
-            return frames.for_child({"error": error})
+            return frames.encode_for_child({"error": error})
 
-    async def _value(
-        self, method: str, params: dict[str, Any], begun: asyncio.Future[Reply] | None = None
+    async def _execute(
+        self, method: str, params: dict[str, Any], prefetched: asyncio.Future[Reply] | None = None
     ) -> bytes:
         limits = self._limits
-        aside = _OF_THE_RUN.get(method)
-        if aside is not None and self._asides < _ASIDES:
-            self._asides += 1 + self._surplus
-            return frames.for_child({"ok": await aside(self, params)})
-        if self.calls >= limits.sdk_calls or aside is not None:
+        run_method = _RUN_METHODS.get(method)
+        if run_method is not None and self._free_requests < _FREE_REQUESTS:
+            self._free_requests += 1 + self._surplus
+            return frames.encode_for_child({"ok": await run_method(self, params)})
+        if self.calls >= limits.sdk_calls or run_method is not None:
             self.refusals += 1 + self._surplus
-            raise CallError("CallLimit", f"a script may make {limits.sdk_calls} calls", limit=True, hint=_FEWER)
+            raise CallError(
+                "CallLimit", f"a script may make {limits.sdk_calls} calls", limit=True, hint=_ASK_FOR_LESS
+            )
         self.calls += 1
         if self._call is None:
             raise CallError("NO_KNOWLEDGE_BASE", "this sandbox has no knowledge base behind it")
         try:
-            reply = await (self._call(method, params) if begun is None else begun)
+            reply = await (self._call(method, params) if prefetched is None else prefetched)
             if reply.settle is not None:
                 reply.settle()
-            data = frames.for_child({"ok": reply.value})
+            data = frames.encode_for_child({"ok": reply.value})
         except CallError:
             raise
         except Exception:
             log.exception("the host failed to answer %r", method)
             raise CallError("INTERNAL", "internal error; the server's log has the details") from None
-        self._weigh(len(data))
+        self._count_bytes(len(data))
         self.rows += reply.rows
         self.tokens += reply.tokens
         return data
@@ -154,41 +161,41 @@ class CallHandler:
         message = params.get("message")
         if type(message) is not str:
             raise CallError("INVALID_REQUEST", "progress: message is a text")
-        await self.say(message)
+        await self.report_progress(message)
 
-    def _weigh(self, size: int) -> None:
+    def _count_bytes(self, size: int) -> None:
         limits = self._limits
         if size > limits.reply_bytes:
             raise CallError("ReplyTooLarge", f"the answer is {size:,} bytes long; the limit is"
-                            f" {limits.reply_bytes:,}", hint=_FEWER)  # fmt: skip
+                            f" {limits.reply_bytes:,}", hint=_ASK_FOR_LESS)  # fmt: skip
         if self._bytes + size > limits.reply_total_bytes:
             raise CallError("CallLimit", f"a script may read {limits.reply_total_bytes // MIB} MiB in all",
-                            limit=True, hint=_FEWER)  # fmt: skip
+                            limit=True, hint=_ASK_FOR_LESS)  # fmt: skip
         self._bytes += size
 
 
-def _seen(done: asyncio.Future[Reply]) -> None:
-    """An error of a call that nobody waits for any more is nobody's."""
-    if not done.cancelled():
-        done.exception()
+def _retrieve_error(call: asyncio.Future[Reply]) -> None:
+    """Retrieve the error of a call whose reply is not needed any more, so that asyncio does not log it."""
+    if not call.cancelled():
+        call.exception()
 
 
-def _landed(done: asyncio.Future[Reply]) -> None:
-    CallHandler._ahead -= 1
+def _count_prefetch_done(call: asyncio.Future[Reply]) -> None:
+    CallHandler._prefetched -= 1
 
 
-async def _to_nobody(message: str) -> None:
-    """Nobody waits."""
+async def _ignore_progress(message: str) -> None:
+    """Discard a message: no caller listens."""
 
 
-_OF_THE_RUN: Mapping[str, Callable[[CallHandler, dict[str, Any]], Awaitable[Any]]] = {
+# Methods about the run itself; they do not count as calls.
+_RUN_METHODS: Mapping[str, Callable[[CallHandler, dict[str, Any]], Awaitable[Any]]] = {
     "budget": CallHandler._budget,
     "progress": CallHandler._progress,
 }
-_FEWER = "ask for fewer rows at a time, or for ids, metadata or previews before full texts"
+_ASK_FOR_LESS = "ask for fewer rows at a time, or for ids, metadata or previews before full texts"
 
-
-_SPENT_IN_THE_CHILD = ("OutputLimit", "ResultTooLarge")
+_BUDGETS_OF_THE_CHILD = ("OutputLimit", "ResultTooLarge")
 
 
 class Execution:
@@ -207,25 +214,25 @@ class Execution:
         self._limits = limits
         self._host = host
         self._started = started  # on the monotonic clock
-        self._printed = _Tail(limits.stdout_tail_bytes)
+        self._printed = _OutputTail(limits.stdout_tail_bytes)
         self._too_large = False
 
     async def complete(
         self, code: str, deadline: float, count_tokens: CountTokens | None, on_progress: Progress | None
     ) -> Outcome:
-        """Hand over the script, serve it, kill the child, and tell how it went."""
-        teller = ProgressReporter(on_progress, self._usage)
-        self._host.say = teller.say
-        teller.start()
+        """Send the script to the child, serve it, kill the child, and return the outcome."""
+        reporter = ProgressReporter(on_progress, self._usage)
+        self._host.report_progress = reporter.set_message
+        reporter.start()
         try:
-            return await self._completed(code, deadline, count_tokens, teller)
+            return await self._run(code, deadline, count_tokens, reporter)
         finally:
-            teller.close()
+            reporter.close()
 
-    async def _completed(
-        self, code: str, deadline: float, count_tokens: CountTokens | None, teller: ProgressReporter
+    async def _run(
+        self, code: str, deadline: float, count_tokens: CountTokens | None, reporter: ProgressReporter
     ) -> Outcome:
-        watch = asyncio.get_running_loop().create_task(self._watch())
+        watch = asyncio.get_running_loop().create_task(self._watch_memory())
         ending: Outcome | frames.ResultFrame | None
         try:
             async with asyncio.timeout_at(deadline):
@@ -239,27 +246,28 @@ class Execution:
             ending = None
         finally:
             watch.cancel()
-            # A child waits to be killed when it has said its last word, so that it can be measured alive: burying
-            # it, with the namespace around it, takes longer than a short script and happens behind our back.
-            used = self._child.measure()
+            # After its last frame a child waits to be killed, so that its usage can be read while it lives:
+            # reaping it, with the namespace around it, takes longer than a short script and happens in the
+            # background.
+            used = self._child.read_usage()
             self._child.kill()
         if ending is None:
             used = await self._child.death
-            ending = self._explain(used)
+            ending = self._explain_death(used)
         elif isinstance(ending, frames.ResultFrame):
-            ending = await self._result(ending.value, ending.text, count_tokens)
-        await teller.last_word()
+            ending = await self._check_result(ending.value, ending.text, count_tokens)
+        await reporter.flush()
         return await self._with_usage(ending, used or await self._child.death, count_tokens)
 
     async def _converse(self, code: str) -> Outcome | frames.ResultFrame:
         child, limits = self._child, self._limits
-        child.expect(frames.largest(limits))
-        await child.send(frames.to_child(_job(code, limits, self._skills)))
+        child.limit_frames(frames.longest_body(limits))
+        await child.send(frames.pack_for_child(_build_job(code, limits, self._skills)))
         while True:
             match frames.decode(await child.receive(), limits):
                 case frames.CallFrame() as request:
-                    await child.send(await self._answered(request))
-                    if self._host.refusals > _REFUSALS:
+                    await child.send(await self._answer(request))
+                    if self._host.refusals > _MAX_REFUSALS:
                         return verdicts.calls(limits)
                 case frames.OutputFrame(text):
                     self._printed.add(text.encode())
@@ -268,18 +276,18 @@ class Execution:
                 case frames.ResultFrame() as result:
                     return result
                 case frames.FailureFrame(status, error):
-                    return self._told(status, ScriptError(**error))
+                    return self._build_failure(status, ScriptError(**error))
 
-    def _told(self, status: str, error: ScriptError) -> Outcome:
-        """How the script says that it ended. Budgets that the keeper has are spent when the keeper says so: a
-        script can raise an SDKError of any type, with any mark.
+    def _build_failure(self, status: str, error: ScriptError) -> Outcome:
+        """The outcome of a script that reports an error. A budget of the parent is spent only when the parent
+        refused a call for it: a script can raise an SDKError of any type, with any mark.
         """
-        if status == "limit" and error.type not in (self._host.spent, *_SPENT_IN_THE_CHILD):
+        if status == "limit" and error.type not in (self._host.spent_budget, *_BUDGETS_OF_THE_CHILD):
             status = "error"
         return Outcome(status, error=error)  # type: ignore[arg-type]
 
-    async def _answered(self, request: frames.CallFrame) -> bytes:
-        """The reply. A child that dies meanwhile waits for none: its calls are cancelled. ChildGone then."""
+    async def _answer(self, request: frames.CallFrame) -> bytes:
+        """Return the reply. If the child dies meanwhile, its calls are cancelled and ChildGone is raised."""
         death = asyncio.ensure_future(self._child.death)
         try:
             async with asyncio.timeout(None) as waiting:
@@ -295,7 +303,7 @@ class Execution:
         except TimeoutError:
             raise ChildGone from None
 
-    async def _result(self, value: Any, text: str | None, count_tokens: CountTokens | None) -> Outcome:
+    async def _check_result(self, value: Any, text: str | None, count_tokens: CountTokens | None) -> Outcome:
         limits = self._limits
         if text is None:
             value = self._printed.text() or None
@@ -310,21 +318,21 @@ class Execution:
             return replace(refusal, whole=text)
         return Outcome("ok", result=value, usage=Usage(result_tokens=tokens))
 
-    async def _watch(self) -> None:
-        """Look at memory until cancelled."""
+    async def _watch_memory(self) -> None:
+        """Poll the child's memory until cancelled; kill the child when it holds too much."""
         while True:
-            await asyncio.sleep(self._child.look_seconds)
+            await asyncio.sleep(self._child.memory_poll_seconds)
             if self._child.resident_bytes() > self._limits.memory_bytes + WARM_BYTES:
                 self._too_large = True
-                self._child.strike()
+                self._child.send_sigkill()
                 return
 
-    def _explain(self, death: ChildDeath) -> Outcome:
-        if self._too_large or death.starved:
+    def _explain_death(self, death: ChildDeath) -> Outcome:
+        if self._too_large or death.hit_group_limit:
             return verdicts.memory(self._limits)
         if death.cpu_ms >= self._limits.cpu_seconds * 1000 - _CPU_GRAIN_MS:
             return verdicts.cpu(self._limits)
-        if death.fault:
+        if death.is_fault:
             log.warning("a script was killed by signal %d", death.signal)
         return verdicts.death(death.signal)
 
@@ -338,24 +346,24 @@ class Execution:
         )
 
     async def _with_usage(self, ending: Outcome, death: ChildDeath, count_tokens: CountTokens | None) -> Outcome:
-        printed, result = self._printed.text(), ending.usage.result_tokens
-        # What was printed leaves as well, unless it is the result and counted as that.
-        is_counted = count_tokens is not None and printed not in ("", ending.result)
-        spoken = await count_tokens(printed) if count_tokens is not None and is_counted else 0
+        printed, result_tokens = self._printed.text(), ending.usage.result_tokens
+        # Printed text leaves the sandbox as well; where it is the result, it is counted already.
+        counts_printed = count_tokens is not None and printed not in ("", ending.result)
+        printed_tokens = await count_tokens(printed) if count_tokens is not None and counts_printed else 0
         usage = replace(
             self._usage(),
             cpu_ms=death.cpu_ms,
             memory_peak_bytes=death.memory_peak_bytes,
-            result_tokens=result,
-            tokens_kept_out=max(0, self._host.tokens - result - spoken),
+            result_tokens=result_tokens,
+            tokens_kept_out=max(0, self._host.tokens - result_tokens - printed_tokens),
         )
         return replace(ending, stdout=printed, usage=usage)
 
 
-def _job(code: str, limits: Limits, skills: Mapping[str, Any] | None) -> dict[str, Any]:
-    told = {} if skills is None else {"skills": dict(skills)}
+def _build_job(code: str, limits: Limits, skills: Mapping[str, Any] | None) -> dict[str, Any]:
+    optional = {} if skills is None else {"skills": dict(skills)}
     return {
-        **told,
+        **optional,
         "code": code,
         "stdout_bytes": limits.stdout_total_bytes,
         "result_bytes": limits.result_bytes,
@@ -366,8 +374,8 @@ def _job(code: str, limits: Limits, skills: Mapping[str, Any] | None) -> dict[st
     }
 
 
-class _Tail:
-    """The end of what was printed, how much there was, and what that weighs against the limit."""
+class _OutputTail:
+    """The end of the printed text, its total length, and its weight against the limit."""
 
     def __init__(self, keep: int) -> None:
         self.total = 0
@@ -376,15 +384,15 @@ class _Tail:
         self._kept = bytearray()
 
     def add(self, data: bytes) -> None:
-        """Take more; forget what is out of reach, now and then."""
+        """Add text; now and then drop what is older than the tail."""
         self.total += len(data)
-        self.weight += max(len(data), _FRAME_BYTES)
+        self.weight += max(len(data), _OUTPUT_FRAME_BYTES)
         self._kept += data
         if len(self._kept) > 4 * self._keep + len(data):
             del self._kept[: -self._keep]
 
     def text(self) -> str:
-        """What is kept, with a mark in front where something is cut."""
+        """The kept text, with a mark in front where something is cut."""
         if self.total <= self._keep:
             return self._kept.decode()
         tail = self._kept[-self._keep :].decode(errors="ignore")

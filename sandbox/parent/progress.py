@@ -1,7 +1,7 @@
-"""What whoever waits hears while a script runs: how it is getting on, and what it says of that itself.
+"""Rate-limited progress notifications of a running script: its usage, and its own latest message.
 
-About once a second something is told; what a script says in between replaces what it said before. The words are a
-script's: one line, bounded, without anything that a terminal or a page would act upon.
+A notification is sent about once a second; a newer message replaces one that was not sent yet. Messages come from
+the script, so each is cut to one bounded line without characters that a terminal or a page would interpret.
 """
 
 from __future__ import annotations
@@ -13,64 +13,64 @@ from collections.abc import Awaitable, Callable
 
 from sandbox.protocol.outcome import Usage
 
-# What was used so far, and the script's latest words ("" where it has said nothing new).
+# Called with the usage so far and the script's latest message ("" where there is no new one).
 Progress = Callable[[Usage, str], Awaitable[None]]
 
 MESSAGE_CHARS = 200
-_SECONDS = 1.0
-_LAST_SECONDS = 0.5  # for words that are on their way when the script ends
+_INTERVAL_SECONDS = 1.0
+_FLUSH_SECONDS = 0.5  # for a notification that is being sent when the script ends
 
 
 class ProgressReporter:
-    """Tells of one execution, from `start` to `close`."""
+    """Sends the progress notifications of one execution, from `start` to `close`."""
 
     def __init__(self, on_progress: Progress | None, usage: Callable[[], Usage]) -> None:
         self._on_progress = on_progress
         self._usage = usage
         self._message = ""
-        self._said = asyncio.Event()
-        self._silent = asyncio.Event()
-        self._silent.set()
+        self._has_message = asyncio.Event()
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin; nothing happens where nobody listens."""
+        """Start sending; does nothing without a callback."""
         if self._on_progress is not None:
-            self._task = asyncio.get_running_loop().create_task(self._tell(self._on_progress))
+            self._task = asyncio.get_running_loop().create_task(self._send_forever(self._on_progress))
 
-    async def say(self, message: str) -> None:
-        """What the script says. It is told at once, unless something was told within the last second."""
+    async def set_message(self, message: str) -> None:
+        """Set the script's message. It is sent at once, unless a notification was sent within the last second."""
         self._message = one_line(message)
-        self._said.set()
+        self._has_message.set()
         await asyncio.sleep(0)
 
-    async def last_word(self) -> None:
-        """Let what is being told arrive, for a moment."""
+    async def flush(self) -> None:
+        """Wait briefly for a notification that is being sent."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_SECONDS):
-                await self._silent.wait()
+            async with asyncio.timeout(_FLUSH_SECONDS):
+                await self._is_idle.wait()
 
     def close(self) -> None:
-        """No more."""
+        """Stop sending."""
         if self._task is not None:
             self._task.cancel()
 
-    async def _tell(self, on_progress: Progress) -> None:
-        told = time.monotonic() - _SECONDS
+    async def _send_forever(self, on_progress: Progress) -> None:
+        last_sent = time.monotonic() - _INTERVAL_SECONDS
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_SECONDS):
-                    await self._said.wait()
-            await asyncio.sleep(max(0.0, told + _SECONDS - time.monotonic()))
-            told, message, self._message = time.monotonic(), self._message, ""
-            self._said.clear()
-            self._silent.clear()
+                async with asyncio.timeout(_INTERVAL_SECONDS):
+                    await self._has_message.wait()
+            await asyncio.sleep(max(0.0, last_sent + _INTERVAL_SECONDS - time.monotonic()))
+            last_sent, message, self._message = time.monotonic(), self._message, ""
+            self._has_message.clear()
+            self._is_idle.clear()
             with contextlib.suppress(Exception):
                 await on_progress(self._usage(), message)
-            self._silent.set()
+            self._is_idle.set()
 
 
 def one_line(text: str) -> str:
-    """Printable characters alone, white space as single spaces, at most ``MESSAGE_CHARS``."""
+    """One line of at most ``MESSAGE_CHARS``: printable characters only, white space as single spaces."""
     plain = "".join(character if character.isprintable() else " " for character in text[: 4 * MESSAGE_CHARS])
     return " ".join(plain.split())[:MESSAGE_CHARS]

@@ -1,9 +1,9 @@
-"""Who runs next: a bounded queue for workers' places, fair between clients.
+"""A bounded queue for the workers' places, fair between clients.
 
-A free place goes to the waiting client that holds the fewest; among equals, to the one that was given a place the
-longest ago (so: round robin); within a client, to the one that came first. A full queue still has room for a
-client that waits with less than others do: the newest entry of the client with the most gives way. One client with
-a thousand scripts therefore delays another by one script, and never shuts it out.
+A free place goes to the waiting client that holds the fewest places; among equals, to the client that got a place
+the longest ago (round robin); within a client, to the script that came first. A full queue still accepts a client
+that has fewer scripts waiting than others: the newest entry of the client with the most waiting is removed. One
+client with a thousand scripts therefore delays another by one script, and never shuts it out.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import math
 from collections import Counter, deque
 
 _SHORTEST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 1, 60
-_MEMORY = 0.9  # how much of the mean duration is the past: about the last ten scripts count
+_SMOOTHING = 0.9  # weight of the past in the mean duration: about the last ten scripts count
 
 
 class ScriptQueueFull(Exception):
-    """No place, and no room to wait or none came free in time. ``retry_after_s``: when it is worth another try."""
+    """There was no place: the queue is full, or none came free in time. ``retry_after_s``: when to try again."""
 
     def __init__(self, waiting: int, retry_after_s: int) -> None:
         super().__init__(f"all workers are busy and {waiting} scripts wait")
@@ -27,7 +27,7 @@ class ScriptQueueFull(Exception):
 
 
 class ScriptQueue:
-    """``places`` for scripts that run at once, ``room`` for those that wait, each at most ``patience`` seconds."""
+    """``places`` for running scripts and ``room`` for waiting ones, which wait at most ``patience`` seconds."""
 
     def __init__(self, places: int, room: int, patience: float) -> None:
         self._places = places
@@ -35,24 +35,24 @@ class ScriptQueue:
         self._patience = patience
         self._running: Counter[str] = Counter()
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-        self._served: dict[str, int] = {}  # client -> when it last got a place, counted in places given
-        self._given = itertools.count(1)
+        self._last_turn: dict[str, int] = {}  # client -> the number of the turn in which it last got a place
+        self._turn_numbers = itertools.count(1)
         self._mean_seconds = 0.0
 
     @property
     def running(self) -> int:
-        """How many hold a place."""
+        """The number of scripts that hold a place."""
         return self._running.total()
 
     @property
     def waiting(self) -> int:
-        """How many wait for one."""
+        """The number of scripts that wait for a place."""
         return sum(map(len, self._waiting.values()))
 
     async def enter(self, client: str) -> None:
-        """Take a place, now or in turn. Raises QueueFull."""
+        """Take a place, now or in turn. Raises ScriptQueueFull."""
         if self.running < self._places and not self._waiting:
-            self._give(client)
+            self._grant(client)
             return
         self._make_room(client)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -61,42 +61,42 @@ class ScriptQueue:
             async with asyncio.timeout(self._patience):
                 await turn
         except TimeoutError:
-            if not _given(turn):  # else the place came at the last moment
-                raise self._full() from None
+            if not _was_granted(turn):  # else the place came at the last moment
+                raise self._queue_full() from None
         except BaseException:
-            if _given(turn):
-                self._take_back(client)
+            if _was_granted(turn):
+                self._release(client)
             raise
         finally:
             self._forget(client, turn)
 
     def leave(self, client: str, seconds: float) -> None:
-        """Give a place back after so many seconds, to whoever is next."""
-        known = self._mean_seconds or seconds
-        self._mean_seconds = _MEMORY * known + (1 - _MEMORY) * seconds
-        self._take_back(client)
+        """Release a place after a script of so many seconds; the next script in turn gets it."""
+        mean = self._mean_seconds or seconds
+        self._mean_seconds = _SMOOTHING * mean + (1 - _SMOOTHING) * seconds
+        self._release(client)
 
     # --- turns ---
 
-    def _give(self, client: str) -> None:
+    def _grant(self, client: str) -> None:
         self._running[client] += 1
-        self._served[client] = next(self._given)
+        self._last_turn[client] = next(self._turn_numbers)
 
-    def _take_back(self, client: str) -> None:
+    def _release(self, client: str) -> None:
         self._running[client] -= 1
         if not self._running[client]:
             del self._running[client]
-        self._next()
+        self._grant_free_places()
         if not self._waiting:
-            self._served = {name: at for name, at in self._served.items() if name in self._running}
+            self._last_turn = {name: at for name, at in self._last_turn.items() if name in self._running}
 
-    def _next(self) -> None:
+    def _grant_free_places(self) -> None:
         while self._waiting and self.running < self._places:
-            client = min(self._waiting, key=lambda name: (self._running[name], self._served.get(name, 0)))
+            client = min(self._waiting, key=lambda name: (self._running[name], self._last_turn.get(name, 0)))
             turn = self._waiting[client][0]
             self._forget(client, turn)
             if not turn.done():
-                self._give(client)
+                self._grant(client)
                 turn.set_result(None)
 
     def _forget(self, client: str, turn: asyncio.Future[None]) -> None:
@@ -106,26 +106,26 @@ class ScriptQueue:
             if not turns:
                 del self._waiting[client]
 
-    # --- room ---
+    # --- room to wait ---
 
     def _make_room(self, client: str) -> None:
-        """Make sure that one more may wait. Raises QueueFull."""
+        """Make room for one more script to wait. Raises ScriptQueueFull."""
         if self.waiting < self._room:
             return
-        greediest = max(self._waiting, key=lambda name: len(self._waiting[name]), default=client)
-        if len(self._waiting.get(greediest, ())) <= len(self._waiting.get(client, ())) + 1:
-            raise self._full()
-        last = self._waiting[greediest][-1]
-        self._forget(greediest, last)
-        if not last.done():
-            last.set_exception(self._full())
+        largest = max(self._waiting, key=lambda name: len(self._waiting[name]), default=client)
+        if len(self._waiting.get(largest, ())) <= len(self._waiting.get(client, ())) + 1:
+            raise self._queue_full()
+        newest = self._waiting[largest][-1]
+        self._forget(largest, newest)
+        if not newest.done():
+            newest.set_exception(self._queue_full())
 
-    def _full(self) -> ScriptQueueFull:
+    def _queue_full(self) -> ScriptQueueFull:
         seconds = self._mean_seconds * (self.waiting + 1) / self._places
         return ScriptQueueFull(
             self.waiting, min(_LONGEST_RETRY_SECONDS, max(_SHORTEST_RETRY_SECONDS, math.ceil(seconds)))
         )
 
 
-def _given(turn: asyncio.Future[None]) -> bool:
+def _was_granted(turn: asyncio.Future[None]) -> bool:
     return turn.done() and not turn.cancelled() and turn.exception() is None

@@ -1,10 +1,11 @@
-"""The keeper: runs scripts in locked children and trusts nothing that comes back.
+"""The sandbox object: runs scripts in locked children and trusts nothing that they send.
 
-Theory of operation. One fork server (zygote.py) at a time; some children of it, locked and idle, are kept ready
-as spares. A script takes a worker's place, then a spare, which serves it alone and dies: it is killed when the
-script has ended, however it ended. The wall clock is ours and covers everything from the moment the worker takes
-the script. The fork server is replaced after so many scripts, and at once after a child died of a fault or of
-the kernel's filter, because all its children share one layout of memory. ``renewals`` counts these.
+Theory of operation. There is one runner at a time, usually a fork server (child/zygote.py); some of its children,
+locked and idle, are kept ready as spares. A script takes a worker's place, then a spare, which serves it alone:
+the child is killed when the script has ended, however it ended. The parent keeps the wall clock, which runs from
+the moment the script takes its place. The runner is replaced after ``_SCRIPTS_PER_RUNNER`` scripts, and at once
+after a child died of a fault or of the kernel's filter, because all children of a fork server share one memory
+layout. ``renewals`` counts the replacements.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ from .queue import ScriptQueue, ScriptQueueFull
 
 log = logging.getLogger("sandbox")
 
-_SCRIPTS_PER_SERVER = 1_000
+_SCRIPTS_PER_RUNNER = 1_000
 
-# Why a fork server was replaced: after so many scripts, after a child died of what it did, or because it died.
+# Why a runner was replaced: after so many scripts, after a child's fault, or because it died.
 Renewal = Literal["used up", "fault", "died"]
 
 
 class Sandbox:
     """Runs scripts, each in a process of its own behind the kernel's walls.
 
-    ``limits``: the largest any script gets. ``workers``: scripts at once. ``queue``: how many may wait for a
+    ``limits``: the largest that any script gets. ``workers``: scripts at once. ``queue``: how many may wait for a
     worker, and ``queue_seconds`` how long. ``spares``: idle children kept ready. ``accept_missing``: the exact
-    names of walls that this host lacks and that an operator goes without; seccomp is never among them.
-    ``engine``: what scripts run on, by its name in engines.py.
+    names of the walls that this host lacks and an operator accepts as missing; never seccomp. ``runner``: the name
+    of what runs the scripts, in runners/runner_table.py.
     """
 
     def __init__(
@@ -55,45 +56,45 @@ class Sandbox:
         queue: int = 50,
         queue_seconds: float = 60.0,
         spares: int = 2,
-        engine: str = "auto",
+        runner: str = "auto",
         layers: Layers = Layers(),  # noqa: B008 - frozen
     ) -> None:
-        self._engine = engine
+        self._runner_name = runner
         self._limits = limits
         self._accept_missing = frozenset(accept_missing)
         self._layers = layers
-        self._places = ScriptQueue(workers, queue, queue_seconds)
-        self._spares = spares
-        self._children = workers + spares
-        self._server: Runner | None = None
+        self._queue = ScriptQueue(workers, queue, queue_seconds)
+        self._spare_count = spares
+        self._child_count = workers + spares
+        self._runner: Runner | None = None
         self._starting = asyncio.Lock()
-        self._closed = False
+        self._is_closed = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._walls: tuple[WallReport, ...] = ()
         self.renewals: Counter[Renewal] = Counter()
 
     @property
     def queue(self) -> tuple[int, int]:
-        """How many scripts run now, and how many wait for a worker."""
-        return self._places.running, self._places.waiting
+        """The number of scripts that run now, and of those that wait for a worker."""
+        return self._queue.running, self._queue.waiting
 
     @property
     def walls(self) -> tuple[WallReport, ...]:
-        """Every wall and how its self-test went; empty before `start`."""
+        """Every wall with the result of its self-test; empty before `start`."""
         return self._walls
 
     async def start(self) -> None:
-        """Start the fork server and test every wall. SandboxUnavailable when this host is not safe enough."""
-        await self._current()
+        """Start the runner and test every wall. SandboxUnavailable when this host is not safe enough."""
+        await self._current_runner()
 
     async def close(self) -> None:
-        """Kill what runs and end the fork server. Nothing is left behind."""
-        self._closed = True
+        """Kill running scripts and end the runner. Nothing is left behind."""
+        self._is_closed = True
         for task in list(self._tasks):
             task.cancel()
-        server, self._server = self._server, None
-        if server is not None:
-            await server.close()
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def __aenter__(self) -> Sandbox:
@@ -117,29 +118,29 @@ class Sandbox:
         left: Left | None = None,
         skills: Mapping[str, Any] | None = None,
     ) -> Outcome:
-        """Run one script and tell how it went; nothing the script does raises here.
+        """Run one script and return its outcome; nothing that the script does raises here.
 
-        ``client``: whose script it is; clients take turns at the workers. ``call`` answers its SDK calls.
-        ``limits`` are lowered to the sandbox's own where they exceed them. ``on_progress`` hears of the usage
-        about once a second, and what the script says of itself. ``left``: what the host would still give
-        it, for a script that asks. ``skills``: what it may import from ``skills`` (`skilled.Skills.to_job`).
-        Cancelling this call kills the script.
+        ``client``: the owner of the script; clients take turns at the workers. ``call`` answers its SDK calls.
+        ``limits`` are lowered to the sandbox's own where they exceed them. ``on_progress`` gets the usage and the
+        script's latest message about once a second. ``left`` returns the rest of the host's budgets, for a script
+        that asks. ``skills``: what it may import from ``skills`` (modules/skills.py). Cancelling this call kills
+        the script.
         """
-        bounds = self._limits if limits is None else _lowest(limits, self._limits)
+        bounds = self._limits if limits is None else _lower_limits(limits, self._limits)
         size = len(code.encode("utf-8", "surrogatepass"))
         if size > bounds.source_bytes:
-            return self._sealed(verdicts.source_too_large(size, bounds.source_bytes))
+            return self._with_walls(verdicts.source_too_large(size, bounds.source_bytes))
         try:
-            await self._places.enter(client)
+            await self._queue.enter(client)
         except ScriptQueueFull as full:
-            return self._sealed(verdicts.queue_full(full.waiting, full.retry_after_s))
+            return self._with_walls(verdicts.queue_full(full.waiting, full.retry_after_s))
         started = time.monotonic()
         try:
             return await self._run(
                 code, bounds, CallHandler(call, bounds, started, left), count_tokens, on_progress, skills
             )
         finally:
-            self._places.leave(client, time.monotonic() - started)
+            self._queue.leave(client, time.monotonic() - started)
 
     async def _run(
         self,
@@ -154,159 +155,159 @@ class Sandbox:
         deadline = asyncio.get_running_loop().time() + limits.wall_seconds
         while True:
             try:
-                server, child = await self._take(limits)
+                runner, child = await self._take_child(limits)
             except SandboxUnavailable as error:
-                return self._sealed(verdicts.unavailable(str(error)))
+                return self._with_walls(verdicts.unavailable(str(error)))
             execution = Execution(child, limits, host, started, skills)
             try:
                 outcome = await execution.complete(code, deadline, count_tokens, on_progress)
             finally:
                 child.kill()
-                self._after(server)
-            # A fork server that dies takes its children with it. The script did not do it, and it has done
-            # nothing yet: it starts over with the next one, within the same wall clock.
-            if outcome.status != "crashed" or not server.gone or host.calls:
-                return self._sealed(outcome)
+                self._after_script(runner)
+            # A fork server that dies takes its children with it. The script did not cause that and has not called
+            # anything yet: it starts over with the next runner, within the same wall clock.
+            if outcome.status != "crashed" or not runner.is_gone or host.calls:
+                return self._with_walls(outcome)
 
-    def _sealed(self, outcome: Outcome) -> Outcome:
+    def _with_walls(self, outcome: Outcome) -> Outcome:
         stood = tuple(wall.name for wall in self._walls if wall.stands)
         missing = tuple(wall.name for wall in self._walls if not wall.stands and not wall.reinforces)
         return replace(outcome, walls=Walls(stood, missing))
 
-    # --- children and their fork server ---
+    # --- children and their runner ---
 
-    async def _take(self, limits: Limits) -> tuple[Runner, RunnerChild]:
-        """A locked child: a spare where the limits the kernel keeps are the usual ones."""
-        server = await self._current()
-        usual = (limits.memory_bytes, limits.cpu_seconds) == (self._limits.memory_bytes, self._limits.cpu_seconds)
-        if usual and server.spares:
-            return server, server.spares.popleft()
+    async def _take_child(self, limits: Limits) -> tuple[Runner, RunnerChild]:
+        """Take a locked child: a spare where the limits that the kernel keeps are the default ones."""
+        runner = await self._current_runner()
+        defaults = (self._limits.memory_bytes, self._limits.cpu_seconds)
+        if (limits.memory_bytes, limits.cpu_seconds) == defaults and runner.spares:
+            return runner, runner.spares.popleft()
         try:
-            return server, await server.spawn(limits)
+            return runner, await runner.spawn(limits)
         except SandboxUnavailable:
-            if not server.gone:
+            if not runner.is_gone:
                 raise
-        server = await self._current()  # it has died since it was last heard of; this is another one
-        return server, await server.spawn(limits)
+        runner = await self._current_runner()  # the first one had died unnoticed; this is another one
+        return runner, await runner.spawn(limits)
 
-    def _after(self, server: Runner) -> None:
-        """Keep the number of spares; part with a fork server that is used up."""
-        server.served += 1
-        if self._closed or server is not self._server:
+    def _after_script(self, runner: Runner) -> None:
+        """Refill the spares; replace a runner that is used up."""
+        runner.scripts_served += 1
+        if self._is_closed or runner is not self._runner:
             return
-        self._spawn_task(self._refill(server))
-        if server.served % _SCRIPTS_PER_SERVER == 0:
-            self._spawn_task(self._succeed(server))
+        self._spawn_task(self._refill(runner))
+        if runner.scripts_served % _SCRIPTS_PER_RUNNER == 0:
+            self._spawn_task(self._replace(runner))
 
-    async def _succeed(self, server: Runner) -> None:
-        """Part with a fork server that is used up, when the next one is ready."""
+    async def _replace(self, runner: Runner) -> None:
+        """Replace a runner that is used up, when the next one is ready."""
         try:
-            successor = await self._start()
+            successor = await self._start_runner()
         except SandboxUnavailable as error:
-            log.warning("the fork server goes on, as there is no other: %s", error)
+            log.warning("the runner stays in use, because no other could be started: %s", error)
             return
-        if self._closed or server is not self._server:  # meanwhile something else has happened to it
+        if self._is_closed or runner is not self._runner:  # it was closed or replaced meanwhile
             await successor.close()
             return
-        self._server = successor
+        self._runner = successor
         self.renewals["used up"] += 1
-        self._spawn_task(server.close_when_idle())
+        self._spawn_task(runner.close_when_idle())
         await self._refill(successor)
 
-    def _retire(self, server: Runner) -> None:
-        """Part at once with a fork server that a script may know too much of; begin to start the next one."""
-        if server is self._server:
-            self._server = None
+    def _retire(self, runner: Runner) -> None:
+        """Stop using a runner whose memory layout a script may know, and start the next one in the background."""
+        if runner is self._runner:
+            self._runner = None
             self.renewals["fault"] += 1
-            self._spawn_task(server.close_when_idle())
-            self._spawn_task(self._prepare())
+            self._spawn_task(runner.close_when_idle())
+            self._spawn_task(self._prepare_runner())
 
-    async def _prepare(self) -> None:
-        with contextlib.suppress(SandboxUnavailable):  # the next script will be told
-            await self._current()
+    async def _prepare_runner(self) -> None:
+        with contextlib.suppress(SandboxUnavailable):  # the next script gets the error
+            await self._current_runner()
 
     def _spawn_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _refill(self, server: Runner) -> None:
-        while len(server.spares) + server.coming < self._spares and server is self._server:
-            server.coming += 1
+    async def _refill(self, runner: Runner) -> None:
+        while len(runner.spares) + runner.starting < self._spare_count and runner is self._runner:
+            runner.starting += 1
             try:
-                spare = await server.spawn(self._limits)
+                spare = await runner.spawn(self._limits)
             except SandboxUnavailable:
                 return
             finally:
-                server.coming -= 1
-            if server is self._server:
-                server.spares.append(spare)
-            else:  # its server was replaced meanwhile, and nobody will ask for it
+                runner.starting -= 1
+            if runner is self._runner:
+                runner.spares.append(spare)
+            else:  # the runner was replaced meanwhile; no script takes its spares any more
                 spare.kill()
 
-    async def _current(self) -> Runner:
-        """The fork server, started anew where there is none, or where it died."""
+    async def _current_runner(self) -> Runner:
+        """The runner in use; started where there is none, or where it died."""
         async with self._starting:
-            if self._closed:
+            if self._is_closed:
                 raise SandboxUnavailable("the sandbox is closed")
-            if self._server is None or self._server.gone:
-                if self._server is not None:
+            if self._runner is None or self._runner.is_gone:
+                if self._runner is not None:
                     self.renewals["died"] += 1
-                    await self._server.close()
-                self._server = None
-                self._server = await self._start()
-                await self._refill(self._server)
-            return self._server
+                    await self._runner.close()
+                self._runner = None
+                self._runner = await self._start_runner()
+                await self._refill(self._runner)
+            return self._runner
 
-    async def _start(self) -> Runner:
-        server = await runner_table.start(self._engine, self._limits, self._layers, self._children)
+    async def _start_runner(self) -> Runner:
+        runner = await runner_table.start_runner(self._runner_name, self._limits, self._layers, self._child_count)
         try:
-            self._walls = server.walls
+            self._walls = runner.walls
             if self._layers.walls:
-                _insist(server, self._accept_missing)
+                _check_walls(runner, self._accept_missing)
         except SandboxUnavailable:
-            await server.close()
+            await runner.close()
             raise
-        server.on_fault = self._retire
-        return server
+        runner.on_fault = self._retire
+        return runner
 
 
-def _lowest(asked: Limits, ceiling: Limits) -> Limits:
+def _lower_limits(limits: Limits, ceiling: Limits) -> Limits:
     bounds = asdict(ceiling)
-    return Limits(**{name: min(value, bounds[name]) for name, value in asdict(asked).items()})
+    return Limits(**{name: min(value, bounds[name]) for name, value in asdict(limits).items()})
 
 
-def _insist(server: Runner, accepted: frozenset[str]) -> None:
+def _check_walls(runner: Runner, accepted: frozenset[str]) -> None:
     """Fail closed: every wall stands, or an operator has named exactly those that do not."""
-    missing = tuple(wall for wall in server.walls if not wall.stands and not wall.reinforces)
+    missing = tuple(wall for wall in runner.walls if not wall.stands and not wall.reinforces)
     names = frozenset(wall.name for wall in missing)
-    why = _told(missing)
-    if names & runner_table.MANDATORY:
-        raise SandboxUnavailable(f"no sandbox without {', '.join(names & runner_table.MANDATORY)} ({why})")
-    if server.breaches:
-        raise SandboxUnavailable(f"behind all walls this still works: {', '.join(server.breaches)}")
+    reasons = _describe_missing(missing)
+    if mandatory := names & runner_table.MANDATORY_WALLS:
+        raise SandboxUnavailable(f"no sandbox without {', '.join(mandatory)} ({reasons})")
+    if runner.breaches:
+        raise SandboxUnavailable(f"behind all walls this still works: {', '.join(runner.breaches)}")
     if accepted and accepted != names:
         raise SandboxUnavailable(
             f"accept_missing is {sorted(accepted)}, but missing are {sorted(names)}: name exactly these",
             tuple(sorted(names)),
         )
     if names != accepted:
-        raise SandboxUnavailable(f"not every wall stands ({why})", tuple(sorted(names)))
+        raise SandboxUnavailable(f"not every wall stands ({reasons})", tuple(sorted(names)))
 
 
-def _told(missing: tuple[WallReport, ...]) -> str:
-    """Each wall that does not stand and why; what to do about it once, where it is the same for several."""
-    advised: dict[str, list[str]] = {}
+def _describe_missing(missing: tuple[WallReport, ...]) -> str:
+    """The walls that do not stand and why, grouped by the advice that they share."""
+    by_advice: dict[str, list[str]] = {}
     for wall in missing:
-        advised.setdefault(wall.advice, []).append(f"{wall.name}: {wall.detail}")
-    return ". ".join(f"{'; '.join(walls)}. To do: {advice}" for advice, walls in advised.items())
+        by_advice.setdefault(wall.advice, []).append(f"{wall.name}: {wall.detail}")
+    return ". ".join(f"{'; '.join(walls)}. To do: {advice}" for advice, walls in by_advice.items())
 
 
-async def probe(engine: str = "auto") -> tuple[WallReport, ...]:
+async def probe(runner: str = "auto") -> tuple[WallReport, ...]:
     """Test every wall of this host, for ``winnow doctor``. Never raises for a wall that does not stand."""
     try:
-        server = await runner_table.start(engine, Limits(), Layers(), children=1)
+        started = await runner_table.start_runner(runner, Limits(), Layers(), children=1)
     except SandboxUnavailable as error:
-        return runner_table.unraised(engine, str(error))
-    await server.close()
-    return server.walls
+        return runner_table.failed_start_reports(runner, str(error))
+    await started.close()
+    return started.walls

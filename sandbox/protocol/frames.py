@@ -1,13 +1,13 @@
-"""Frames between a child and its keeper. No I/O here; both ends use this file.
+"""Frames between a child and its parent. No I/O here; both ends use this file.
 
 A frame is four bytes of length, big-endian, and a body. The two directions differ, because trust does:
 
-    child -> keeper   JSON, decoded as hostile text: bounded before it is parsed, then checked node by node
-    keeper -> child   marshal, the fastest codec there is; the child trusts its keeper with everything anyway
+    child -> parent   JSON, decoded as hostile text: bounded before it is parsed, then checked node by node
+    parent -> child   marshal, the fastest codec there is; the child trusts its parent with everything anyway
 
 What a child may say (one key names the frame):
 
-    {"call": METHOD, "params": {...}}     an SDK call; the keeper answers before it reads on
+    {"call": METHOD, "params": {...}}     an SDK call; the parent answers before it reads on
     {"call": ..., "params": ..., "each": [{...}, ...]}
                                           the same call once for each, with these parameters besides
     {"out": TEXT}                         printed text, at most OUT_CHARS of it, exactly as `dump` writes it
@@ -106,12 +106,12 @@ def dump(value: Any) -> bytes:
 _ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def to_child(value: Any) -> bytes:
+def pack_for_child(value: Any) -> bytes:
     """A frame for the child."""
-    return pack(for_child(value))
+    return pack(encode_for_child(value))
 
 
-def for_child(value: Any) -> bytes:
+def encode_for_child(value: Any) -> bytes:
     """Its body alone. Values of foreign types travel as the JSON they stand for."""
     try:
         return marshal.dumps(value)
@@ -119,12 +119,12 @@ def for_child(value: Any) -> bytes:
         return marshal.dumps(json.loads(json.dumps(value, allow_nan=False)))
 
 
-def from_keeper(body: bytes) -> Any:
-    """The value in a frame of the keeper's."""
+def decode_from_parent(body: bytes) -> Any:
+    """The value in a frame of the parent's."""
     return marshal.loads(body)
 
 
-def largest(limits: Limits) -> int:
+def longest_body(limits: Limits) -> int:
     """The longest body a child with these limits may send."""
     # Every character of an error or of printed text may take four bytes.
     return (

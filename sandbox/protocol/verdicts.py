@@ -57,7 +57,7 @@ def cpu(limits: Limits) -> Outcome:
 
 
 def memory(limits: Limits) -> Outcome:
-    """Out of memory, found by the keeper's watch."""
+    """Out of memory, found by the parent's watch."""
     return _ending("memory", "MemoryLimit", f"the script needed more than {limits.memory_bytes // MIB} MiB and was"
                    " killed", "keep ids or previews instead of full texts; work in batches")  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""Whether scripts could run on this host, as far as a look tells, before anything is started.
+"""Whether scripts can probably run on this host, from what can be read without starting anything.
 
-Only what is certain counts: a file or a number of the kernel that says that a wall is not to be had. Whatever else
-is missing shows when the walls are raised, which decides.
+Only certain evidence counts: a kernel file or number that rules a wall out. Everything else shows when the walls
+are raised; that decides.
 """
 
 from __future__ import annotations
@@ -12,40 +12,42 @@ from collections.abc import Callable, Collection, Mapping
 from importlib.util import find_spec
 from types import MappingProxyType
 
-from .runner_table import MANDATORY, OF_CONTAINERS
+from .runner_table import CONTAINER_WALLS, MANDATORY_WALLS
 
 _SECCOMP = "/proc/sys/kernel/seccomp"
-_NAMESPACES = "/proc/sys/user/max_user_namespaces"
-_NAMESPACES_OF_USERS = "/proc/sys/kernel/unprivileged_userns_clone"  # of some distributions
+_MAX_USER_NAMESPACES = "/proc/sys/user/max_user_namespaces"
+_UNPRIVILEGED_USER_NAMESPACES = "/proc/sys/kernel/unprivileged_userns_clone"  # of some distributions
 
 
-def looks_possible(engine: str, accepted: Collection[str] = ()) -> bool:
-    """Whether nothing speaks against this engine here; ``accepted``: walls that may be missing."""
-    return _LOOKS[engine](frozenset(accepted))
+def looks_possible(runner: str, accepted: Collection[str] = ()) -> bool:
+    """Whether nothing rules this runner out here; ``accepted``: walls that may be missing."""
+    return _CHECKS[runner](frozenset(accepted))
 
 
-def _kernel(accepted: frozenset[str]) -> bool:
+def _check_kernel(accepted: frozenset[str]) -> bool:
     if not sys.platform.startswith("linux"):
         return False
-    missing = _missing()
-    return missing <= accepted and not missing & MANDATORY
+    missing = _missing_walls()
+    return missing <= accepted and not missing & MANDATORY_WALLS
 
 
-def _missing() -> frozenset[str]:
-    """The walls that this kernel certainly does not give."""
+def _missing_walls() -> frozenset[str]:
+    """The walls that this kernel certainly does not offer."""
     from sandbox.walls import kernel, seccomp
 
     missing = set()
-    if not seccomp.supported() or not os.path.exists(_SECCOMP):
+    if not seccomp.is_supported() or not os.path.exists(_SECCOMP):
         missing.add("seccomp")
     if kernel.landlock_version() == 0:
         missing.add("landlock")
-    if _number(_NAMESPACES) == 0 or (os.geteuid() != 0 and _number(_NAMESPACES_OF_USERS) == 0):
-        missing |= OF_CONTAINERS
+    if _read_number(_MAX_USER_NAMESPACES) == 0 or (
+        os.geteuid() != 0 and _read_number(_UNPRIVILEGED_USER_NAMESPACES) == 0
+    ):
+        missing |= CONTAINER_WALLS
     return frozenset(missing)
 
 
-def _number(path: str) -> int | None:
+def _read_number(path: str) -> int | None:
     try:
         with open(path, encoding="ascii") as file:
             return int(file.read())
@@ -53,9 +55,9 @@ def _number(path: str) -> int | None:
         return None
 
 
-_LOOKS: Mapping[str, Callable[[frozenset[str]], bool]] = MappingProxyType(
+_CHECKS: Mapping[str, Callable[[frozenset[str]], bool]] = MappingProxyType(
     {
-        "auto": _kernel,
+        "auto": _check_kernel,
         "monty": lambda accepted: find_spec("pydantic_monty") is not None,
     }
 )

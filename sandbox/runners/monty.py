@@ -1,10 +1,10 @@
-"""The smaller language: Monty, an interpreter of its own in a process with limits, for hosts without kernel walls.
+"""The runner of the smaller language, Monty: an interpreter in a process with limits, where there are no walls.
 
-What holds a script here is first of all the interpreter: it has no files, sockets or processes to give. That is
-one layer, and another one than this project's boundary; an operator chooses it by name. Around it stand the limits
-that the system knows, and on Linux those kernel walls that need no preparation of the host.
+The interpreter itself is the first layer: it offers no files, sockets or processes. That is weaker than this
+project's boundary, so an operator chooses it by name. Around it are the limits that the system offers, and on
+Linux the kernel walls that need no preparation of the host.
 
-``GAPS`` says what of everyday Python does not run there, as measured with the language tests.
+``GAPS`` lists the everyday Python that does not run there, as measured with the language tests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INSTALL = "pip install 'winnow-mcp[monty]'"
 MEASURED_FOR = "1.4.0"
 
 _LINUX = sys.platform == "linux"
-_REPORT = "please report this host: the interpreter let through what it has not"
+_REPORT = "please report this host: the interpreter allowed what it must refuse"
 _INTERPRETER = (
     ClaimedWall("interpreter_files", "the language has no files", _REPORT),
     ClaimedWall("interpreter_network", "the language has no sockets", _REPORT),
@@ -34,7 +34,7 @@ _INTERPRETER = (
     ClaimedWall("interpreter_memory", "the interpreter counts its memory", _REPORT),
 )
 _OTHER_SYSTEM = (
-    "only Linux limits a process that runs already; on other systems the keeper watches memory and time"
+    "only Linux limits a process that runs already; on other systems the parent watches memory and time"
 )
 _BOUNDS = (
     ClaimedWall("memory_limit", "address space is bounded", _OTHER_SYSTEM, reinforces=not _LINUX),
@@ -45,7 +45,7 @@ _BOUNDS = (
         "descriptor_limit", "no further descriptor: no file, no socket", _OTHER_SYSTEM, reinforces=not _LINUX
     ),
 )
-# Raised where they can be had; see walls.py for what each is.
+# Raised where the host allows them; walls/wall_table.py describes each.
 _KERNEL_ADVICE = "the host refuses it; the language and the limits stand without it"
 _KERNEL = (
     ClaimedWall("other_user", "the interpreter runs as a user that is not root", _KERNEL_ADVICE, reinforces=True),
@@ -58,7 +58,7 @@ _KERNEL = (
 )
 CLAIMS = (*_INTERPRETER, *_BOUNDS, *_KERNEL) if _LINUX else (*_INTERPRETER, *_BOUNDS)
 
-# What does not run, and what to write instead; measured for MEASURED_FOR by tests/walls/test_monty.py.
+# Construct -> what to write instead; measured for MEASURED_FOR by tests/walls/test_monty.py.
 GAPS: Mapping[str, str] = MappingProxyType(
     {
         "classes with bases, super()": "classes without bases, functions over dicts",
@@ -87,7 +87,7 @@ GAPS: Mapping[str, str] = MappingProxyType(
         "help(name) in a script": "the help tool, by the same name",
     }
 )
-# Modules on the menu of scripts that are missing there.
+# Modules of the scripts' allow-list that are missing there.
 MISSING_MODULES = (
     "__future__", "abc", "ast", "calendar", "cmath", "collections.abc", "contextlib", "difflib", "enum",
     "fractions", "heapq", "html", "html.parser", "io", "keyword", "logging", "numbers", "operator", "pprint",
@@ -96,26 +96,26 @@ MISSING_MODULES = (
 )  # fmt: skip
 
 
-def installed() -> str | None:
-    """The version of the interpreter here, None where it is missing."""
+def installed_version() -> str | None:
+    """The version of the interpreter on this host, None where it is missing."""
     try:
         return distribution("pydantic-monty").version
     except PackageNotFoundError:
         return None
 
 
-def program() -> Program:
-    """How a child is executed. SandboxUnavailable where the interpreter is not installed."""
-    found = find_spec("pydantic_monty")
-    binary = _binary()
-    if found is None or found.origin is None or binary is None:
+def find_program() -> Program:
+    """The program of a child. SandboxUnavailable where the interpreter is not installed."""
+    spec = find_spec("pydantic_monty")
+    binary = _find_binary()
+    if spec is None or spec.origin is None or binary is None:
         raise SandboxUnavailable(f"the interpreter Monty is not installed: {INSTALL}")
-    homes = (str(Path(__file__).resolve().parents[2]), str(Path(found.origin).resolve().parent.parent))
-    return Program("sandbox.child.monty_child", tuple(dict.fromkeys(homes)), {"binary": str(binary)})
+    paths = (str(Path(__file__).resolve().parents[2]), str(Path(spec.origin).resolve().parent.parent))
+    return Program("sandbox.child.monty_child", tuple(dict.fromkeys(paths)), {"binary": str(binary)})
 
 
-def _binary() -> Path | None:
-    """The interpreter itself, as its distribution recorded it: no search, no environment."""
+def _find_binary() -> Path | None:
+    """The interpreter's executable, as its distribution recorded it: no search, no environment."""
     try:
         runtime: Distribution = distribution("pydantic-monty-runtime")
     except PackageNotFoundError:
@@ -126,7 +126,7 @@ def _binary() -> Path | None:
 
 
 async def start(limits: Limits) -> Spawner:
-    """Try what the language and the limits forbid, then be ready to start children."""
-    monty = program()
-    told = await child_process.trial(monty, limits)
-    return Spawner(monty, told, child_process.reports(CLAIMS, told["found"]))
+    """Try what the language and the limits forbid, and return a runner."""
+    program = find_program()
+    report = await child_process.run_trial(program, limits)
+    return Spawner(program, report, child_process.build_reports(CLAIMS, report["found"]))

@@ -1,8 +1,8 @@
-"""What a script may run on, and how one of them is chosen. No engine's own code is here.
+"""The table of runners, the protocols they implement, and the choice of one by name.
 
-An engine starts locked children, each for one script; the keeper (runner.py) and the conversation (execution.py)
-know it by the protocols below. ``auto`` is the boundary this project stands for: CPython behind kernel walls.
-The others are weaker or unproven, so each has a name that an operator must say: nothing falls back to them.
+A runner starts locked children, each for one script; parent/sandbox.py and parent/execution.py use it through the
+protocols below. ``auto`` is the boundary this project stands for: CPython behind kernel walls. Any other runner is
+weaker, so an operator must choose it by name: nothing falls back to it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from sandbox.protocol.outcome import SandboxUnavailable, WallReport
 
 
 class ChildGone(Exception):
-    """The child closed its end."""
+    """The child closed its end of the channel."""
 
 
-# Not every system has them all.
+# Not every system has all of these signals.
 _FAULTS = frozenset(
     getattr(signal, name, None) for name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS")
 )
@@ -36,58 +36,58 @@ class ChildDeath:
     signal: int
     cpu_ms: float
     memory_peak_bytes: int
-    starved: bool = False  # the kernel killed it because all scripts together held too much memory
+    hit_group_limit: bool = False  # the kernel killed it because all scripts together held too much memory
 
     @property
-    def fault(self) -> bool:
-        """Killed for what it did itself: a native fault, or a call the kernel filter forbids."""
+    def is_fault(self) -> bool:
+        """Whether its own action killed it: a native fault, or a system call that the kernel filter forbids."""
         return self.signal in _FAULTS
 
 
 class RunnerChild(Protocol):
     """One child: it is born locked, serves one script, and is killed."""
 
-    look_seconds: float  # between two looks at its memory
+    memory_poll_seconds: float
 
     @property
     def death(self) -> Awaitable[ChildDeath]:
-        """Set when it is dead and buried."""
+        """Resolves when the child has been reaped."""
 
-    def expect(self, longest: int) -> None:
-        """From now on no frame longer than this is taken."""
+    def limit_frames(self, longest: int) -> None:
+        """Refuse longer frames from now on."""
 
     async def send(self, data: bytes) -> None:
-        """Send a packed frame. ChildGone when nobody is there."""
+        """Send a packed frame. ChildGone when the child has closed its end."""
 
     async def receive(self) -> bytes:
-        """The body of the next frame. ChildGone at its end, ProtocolError when it is announced too long."""
+        """Receive the body of the next frame. ChildGone at the end, ProtocolError when the frame is too long."""
 
     def resident_bytes(self) -> int:
-        """Its resident memory now, with all its processes; 0 where nothing tells."""
+        """Resident memory of all its processes now; 0 where it is unknown."""
 
-    def measure(self) -> ChildDeath | None:
-        """What it has used so far; None where nothing tells, or it is dead already."""
+    def read_usage(self) -> ChildDeath | None:
+        """What it has used so far; None where it is unknown, or the child is dead already."""
 
-    def strike(self) -> None:
-        """SIGKILL only; whoever converses with it sees its end."""
+    def send_sigkill(self) -> None:
+        """Kill it and keep its descriptors: the conversation sees the end of the channel."""
 
     def kill(self) -> None:
-        """SIGKILL, and let go of every descriptor. Idempotent; `death` follows."""
+        """Kill it and close its descriptors. Idempotent; `death` follows."""
 
 
 class Runner(Protocol):
-    """What starts children."""
+    """Starts children."""
 
     walls: tuple[WallReport, ...]
     breaches: tuple[str, ...]  # what still works behind all walls together
-    spares: deque[Any]
-    coming: int
-    served: int
-    gone: bool
+    spares: deque[Any]  # idle children, kept ready
+    starting: int  # spares being started
+    scripts_served: int
+    is_gone: bool
     on_fault: Callable[[Any], None]
 
     async def spawn(self, limits: Limits) -> RunnerChild:
-        """A new locked child. SandboxUnavailable when there is none to be had."""
+        """Start a locked child. SandboxUnavailable when that fails."""
 
     async def close_when_idle(self) -> None:
         """Let running scripts end, then close."""
@@ -96,7 +96,7 @@ class Runner(Protocol):
         """End it and every child. Idempotent."""
 
 
-async def _kernel(limits: Limits, layers: Layers, children: int) -> Runner:
+async def _start_kernel(limits: Limits, layers: Layers, children: int) -> Runner:
     if not sys.platform.startswith("linux"):
         name = _SYSTEM_NAMES.get(sys.platform, sys.platform)
         raise SandboxUnavailable(f"scripts are not available on {name} with kernel walls: {_INSTEAD}")
@@ -105,7 +105,7 @@ async def _kernel(limits: Limits, layers: Layers, children: int) -> Runner:
     return await ForkServer.start(limits, layers, children)
 
 
-async def _monty(limits: Limits, layers: Layers, children: int) -> Runner:
+async def _start_monty(limits: Limits, layers: Layers, children: int) -> Runner:
     from . import monty
 
     return await monty.start(limits)
@@ -117,41 +117,41 @@ _INSTEAD = (
 )
 _SYSTEM_NAMES: Mapping[str, str] = MappingProxyType({"darwin": "macOS", "win32": "Windows"})
 
-# No opt-in goes without these.
-MANDATORY = frozenset({"seccomp"})
+# No opt-in accepts that one of these is missing.
+MANDATORY_WALLS = frozenset({"seccomp"})
 
 RUNNERS: Mapping[str, Callable[[Limits, Layers, int], Awaitable[Runner]]] = MappingProxyType(
-    {"auto": _kernel, "monty": _monty}
+    {"auto": _start_kernel, "monty": _start_monty}
 )
 
-# What a container's usual profile takes away, and with it nothing that the other walls do not hold as well.
-OF_CONTAINERS = frozenset(
+# The walls that a container's usual profile rules out; the other walls protect the same assets without them.
+CONTAINER_WALLS = frozenset(
     ("user_namespace", "network_namespace", "ipc_namespace", "host_name_namespace", "pid_namespace", "empty_root")
 )
 _TIERS: Mapping[str, str] = MappingProxyType({"auto": "full", "monty": "language"})
 
 
-def tier(name: str, found: tuple[WallReport, ...]) -> str:
-    """How far an engine's walls go on this host, in one word; "none" where they do not go far enough to start."""
-    missing = {wall.name for wall in found if not wall.stands and not wall.reinforces}
+def tier_of(name: str, walls: tuple[WallReport, ...]) -> str:
+    """The tier that a runner's walls reach on this host; "none" where too few stand to start."""
+    missing = {wall.name for wall in walls if not wall.stands and not wall.reinforces}
     if not missing:
         return _TIERS[name]
-    return "container" if name == "auto" and missing <= OF_CONTAINERS else "none"
+    return "container" if name == "auto" and missing <= CONTAINER_WALLS else "none"
 
 
-async def start(name: str, limits: Limits, layers: Layers, children: int) -> Runner:
-    """Start the engine of this name, for so many children at once.
+async def start_runner(name: str, limits: Limits, layers: Layers, children: int) -> Runner:
+    """Start the runner of this name, for at most ``children`` at once.
 
-    SandboxUnavailable where it cannot be, and what to do instead.
+    SandboxUnavailable where it cannot start; the message says what to do instead.
     """
     return await RUNNERS[name](limits, layers, children)
 
 
-def unraised(name: str, why: str) -> tuple[WallReport, ...]:
-    """The walls of an engine that did not start, none of which stands."""
+def failed_start_reports(name: str, reason: str) -> tuple[WallReport, ...]:
+    """Reports for a runner that did not start: none of its walls stands."""
     if name == "auto" and sys.platform.startswith("linux"):
         from sandbox.walls.wall_table import ALL_WALLS
 
-        return tuple(WallReport(wall.name, wall.protects, False, why, wall.advice) for wall in ALL_WALLS)
-    advice = "do what it says, or leave the setting `sandbox` at auto" if name != "auto" else _INSTEAD
-    return (WallReport(name, "scripts on this host", False, why, advice),)
+        return tuple(WallReport(wall.name, wall.protects, False, reason, wall.advice) for wall in ALL_WALLS)
+    advice = _INSTEAD if name == "auto" else "follow the message, or set `sandbox` to auto"
+    return (WallReport(name, "scripts on this host", False, reason, advice),)

@@ -261,12 +261,12 @@ def _on(number: int | None, body: bytes) -> bytes:
     return _op(_JUMP_EQ, number, 0, len(body) // 8) + body
 
 
-def supported() -> bool:
+def is_supported() -> bool:
     """Whether there is a table for this machine."""
     return MACHINE in _COLUMN
 
 
-def program() -> bytes:
+def build_program() -> bytes:
     """The BPF program for this machine. KeyError where there is no table for it."""
     column = _COLUMN[MACHINE]
     parts = [_op(_LOAD, _ARCH), _op(_JUMP_EQ, _AUDIT_ARCH[MACHINE], 1, 0), _DIE, _op(_LOAD, _NR)]

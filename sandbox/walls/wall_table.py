@@ -60,8 +60,8 @@ class Wall:
 
     name: str
     protects: str
-    put_up: Callable[[WallResources], None]
-    breach: Callable[[WallResources], bool]
+    apply: Callable[[WallResources], None]
+    is_breached: Callable[[WallResources], bool]
     advice: str
 
 
@@ -147,7 +147,7 @@ def descriptors(ground: WallResources) -> None:
     kernel.close_from(max(RPC, ground.ruleset) + 1)
 
 
-def bound_capabilities() -> None:
+def drop_bounding_capabilities() -> None:
     """In the fork server, for all its children: what `capabilities` gives up cannot be had back."""
     # Without CAP_SETPCAP there is nothing to drop from; no_new_privs keeps it so.
     with contextlib.suppress(PermissionError):
@@ -196,7 +196,7 @@ _LANDLOCK_NETWORK, _LANDLOCK_SCOPE = 0b11, 0b11  # bind and connect; abstract so
 _FIRST_MOVED = 16
 
 
-def null_device() -> int:
+def open_null_device() -> int:
     """A descriptor of /dev/null."""
     return _moved(os.open(os.devnull, os.O_RDWR))
 
@@ -208,7 +208,7 @@ def _moved(descriptor: int) -> int:
     return to
 
 
-def landlock_ruleset() -> int:
+def create_landlock_ruleset() -> int:
     """A descriptor of the ruleset that forbids all this kernel can forbid; -1 where there is no Landlock."""
     version = kernel.landlock_version()
     if version == 0:

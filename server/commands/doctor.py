@@ -65,9 +65,9 @@ def doctor(
     with errors_shown(as_json=as_json):
         settings = load_settings(store=store)
         if audit:
-            from security.suite import attacks
+            from security.suite import read_attacks
 
-            asked = _of_families(list(attacks()), family or [])
+            asked = _of_families(list(read_attacks()), family or [])
             raise typer.Exit(audited(asked, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
         if soak:
             raise typer.Exit(soaked(soak, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
@@ -141,9 +141,9 @@ def _trying(what: str, total: int, *, as_json: bool) -> Iterator[Callable[[], No
 
 def audited(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_json: bool) -> int:
     """Run the attacks, print what became of them, and return the exit code."""
-    from security.audit import claims, run
+    from security.audit import claimed_modes, run
 
-    trials = sum(len(claims(attack)) for attack in attacks)
+    trials = sum(len(claimed_modes(attack)) for attack in attacks)
     with _trying("attacking", trials, as_json=as_json) as advance:
         report = asyncio.run(run(attacks, accept_missing=accept_missing, on_trial=lambda _: advance()))
     if as_json:
@@ -156,9 +156,9 @@ def audited(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_js
 def soaked(executions: int, *, accept_missing: tuple[str, ...], as_json: bool) -> int:
     """Run so many scripts, print what became of them, and return the exit code."""
     from security import soak
-    from security.suite import attacks
+    from security.suite import read_attacks
 
-    scripts = [attack for attack in attacks() if attack.is_script]
+    scripts = [attack for attack in read_attacks() if attack.is_script]
     with _trying("soaking", executions, as_json=as_json) as advance:
         report = asyncio.run(soak.run(scripts, executions, accept_missing=accept_missing, on_execution=advance))
     if as_json:

@@ -13,9 +13,9 @@ import typer
 
 from server.commands.terminal.output import (
     Allowed,
-    Engine,
     Json,
     Project,
+    Runner,
     Store,
     command,
     errors_shown,
@@ -60,7 +60,7 @@ def exec_(
         int | None,
         typer.Option("--memory-mb", metavar="N", help="memory it may use, 64 to 4096", show_default=False),
     ] = None,
-    sandbox: Engine = None,
+    sandbox: Runner = None,
     limits: Allowed = None,
     store: Store = None,
     project: Project = None,

@@ -201,7 +201,7 @@ class Scripts:
             log("a skill is left out", level=logging.WARNING, what=one.what, why=one.why)
         sandbox = Sandbox(
             limits=self._limits,
-            engine=self._settings.sandbox,
+            runner=self._settings.sandbox,
             accept_missing=self._settings.allow_weaker_sandbox,
             workers=self._settings.workers,
             queue=self._settings.queue,

@@ -51,8 +51,8 @@ _ROW = {
 _PAGE = {"mode": "preview", "count": 1, "results": [_ROW]}
 
 
-class _Keeper:
-    """The other end of the channel: decodes what a child says as the keeper does, answers a call with one row."""
+class _Parent:
+    """The other end of the channel: decodes what a child says as the parent does, answers a call with one row."""
 
     def __init__(self) -> None:
         self.printed: list[str] = []
@@ -128,11 +128,11 @@ class Worker:
         return answer
 
     def _watched(self, source: str) -> tuple[str, list[str]]:
-        watch, keeper = oracle.Watch(self._keys), _Keeper()
+        watch, parent = oracle.Watch(self._keys), _Parent()
         heard: list[str] = []
         _watching[:], self._listener.heard = [watch], heard
         try:
-            ending = frames.decode(script.run(_job(source), keeper, fence=True), LIMITS)
+            ending = frames.decode(script.run(_job(source), parent, fence=True), LIMITS)
             word = ending.status if isinstance(ending, frames.FailureFrame) else "ok"
         except BaseException as error:
             word = "escaped"
@@ -141,7 +141,7 @@ class Worker:
             _watching[:], self._listener.heard = [], None
         watch.walk()
         script._forget()
-        return word, watch.found + heard + keeper.broken + self._fingerprint.changed()
+        return word, watch.found + heard + parent.broken + self._fingerprint.changed()
 
     def control(self, source: str) -> dict[str, Any]:
         """Watch a program that no policy looked at and that has every builtin: what it holds must be seen."""
@@ -160,10 +160,10 @@ class Worker:
 
     def compare(self, source: str) -> dict[str, Any]:
         """What the fenced executor prints and CPython prints, and how both end."""
-        keeper = _Keeper()
-        ending = frames.decode(script.run(_job(source), keeper, fence=True), LIMITS)
+        parent = _Parent()
+        ending = frames.decode(script.run(_job(source), parent, fence=True), LIMITS)
         script._forget()
-        fenced = ["".join(keeper.printed), *_error_of(ending)]
+        fenced = ["".join(parent.printed), *_error_of(ending)]
         return {"ending": "compared", "fenced": fenced, "plain": _plainly(source), "findings": []}
 
 

@@ -18,7 +18,7 @@ _SPENDING = frozenset({"bombs", "cpu", "memory", "output", "regex", "survival"})
 @cache
 def attacks() -> tuple[str, ...]:
     """Programs that were written to break out of the language; what imports `os` ends at its first line."""
-    found = (attack for attack in suite.attacks() if attack.is_script and attack.family not in _SPENDING)
+    found = (attack for attack in suite.read_attacks() if attack.is_script and attack.family not in _SPENDING)
     sources = (attack.source for attack in found if len(attack.source) < _LONGEST)
     return tuple(source for source in sources if not _imports_more(source))
 

@@ -115,7 +115,7 @@ def _item(choices: Choices) -> Any:
 
 
 def call(choices: Choices) -> frames.CallFrame:
-    """A call as the keeper decoded it: near to what an operation takes, or anything that passes the decoder."""
+    """A call as the parent decoded it: near to what an operation takes, or anything that passes the decoder."""
     method = choices.one(_METHODS)
     if choices.chance(5):
         params = b'{"query":' + hostile_json.value(choices) + b"}"
@@ -171,5 +171,5 @@ async def test_a_call_is_answered_or_refused_with_a_word_for_the_script(
     else:
         told = {"ok": answer.payload}
     assert told.get("reason") not in ("INTERNAL", "TIMEOUT")
-    # Either arrives: the child reads what the keeper packs.
-    assert frames.from_keeper(frames.to_child(told)[frames.HEADER.size :]) == told
+    # Either arrives: the child reads what the parent packs.
+    assert frames.decode_from_parent(frames.pack_for_child(told)[frames.HEADER.size :]) == told

@@ -1,4 +1,4 @@
-"""Whatever a child says, the keeper gets a frame within its limits or a ProtocolError, for a bounded price."""
+"""Whatever a child says, the parent gets a frame within its limits or a ProtocolError, for a bounded price."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def _peak(data: bytes, limits: Limits) -> int:
 @pytest.mark.parametrize("unit", _UNITS, ids=repr)
 def test_the_largest_frame_takes_forty_times_its_text_at_most(unit: bytes) -> None:
     """5.4 MB for a child: the figure of docs/testing.md is what was seen."""
-    data = _filled(unit, frames.largest(LIMITS))
-    assert _peak(data, LIMITS) <= 40 * frames.largest(LIMITS)
+    data = _filled(unit, frames.longest_body(LIMITS))
+    assert _peak(data, LIMITS) <= 40 * frames.longest_body(LIMITS)
 
 
 _WORST = [b"[],", b'{"":0},', b'{"a":[{}]},', b'"",']

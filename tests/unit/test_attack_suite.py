@@ -8,7 +8,7 @@ import pytest
 
 from sandbox import Limits, Outcome, ScriptError
 from security import suite
-from security.suite import SuiteError, attacks, breached, parse
+from security.suite import SuiteError, has_breached, parse_attack, read_attacks
 
 CODE = "print('BREACHED')\n"
 
@@ -24,7 +24,7 @@ CODE = "print('BREACHED')\n"
 )
 def test_a_first_line_claims_an_ending_for_each_mode(line: str, verdicts: dict[str, tuple[str, ...]]) -> None:
     """Behind both halves the fence speaks first, unless the line says otherwise."""
-    assert dict(parse("family", "name", f"# {line}\n{CODE}").verdicts) == verdicts
+    assert dict(parse_attack("family", "name", f"# {line}\n{CODE}").verdicts) == verdicts
 
 
 @pytest.mark.parametrize(
@@ -66,32 +66,33 @@ def test_a_first_line_that_says_anything_else_is_an_error_that_names_the_file(
     path.parent.mkdir()
     path.write_text(f"{line}\n{CODE}", "utf-8")
     with pytest.raises(SuiteError) as raised:
-        list(attacks(tmp_path))
+        list(read_attacks(tmp_path))
     assert str(raised.value).startswith(f"{path}: ")
     assert complaint in str(raised.value)
 
 
 def test_limits_are_lowered_by_name() -> None:
     """Those that are not named stay the suite's."""
-    attack = parse("f", "n", f"# fence: - | walls: ok | limits: wall_seconds=0.5 sdk_calls=7\n{CODE}")
+    attack = parse_attack("f", "n", f"# fence: - | walls: ok | limits: wall_seconds=0.5 sdk_calls=7\n{CODE}")
     assert attack.limits == Limits(wall_seconds=0.5, sdk_calls=7)
-    assert parse("f", "n", f"# fence: - | walls: ok\n{CODE}").limits == suite.LIMITS
+    assert parse_attack("f", "n", f"# fence: - | walls: ok\n{CODE}").limits == suite.LIMITS
 
 
 def test_a_computed_source_is_the_value_of_its_expression() -> None:
     """The line that claims is no part of the program then."""
     assert (
-        parse("f", "n", "# fence: - | walls: ok | source: computed\n'x = 1\\n' * 2\n").source == "x = 1\nx = 1\n"
+        parse_attack("f", "n", "# fence: - | walls: ok | source: computed\n'x = 1\\n' * 2\n").source
+        == "x = 1\nx = 1\n"
     )
     with pytest.raises(SuiteError, match="not a text"):
-        parse("f", "n", "# fence: - | walls: ok | source: computed\n1 + 1\n")
+        parse_attack("f", "n", "# fence: - | walls: ok | source: computed\n1 + 1\n")
 
 
 def test_an_attack_on_a_surface_claims_that_the_product_holds() -> None:
     """It is no script: no half of the sandbox is asked about it."""
-    attack = parse("family", "name", f"# surface: held | seconds: 5\n{CODE}")
+    attack = parse_attack("family", "name", f"# surface: held | seconds: 5\n{CODE}")
     assert (dict(attack.verdicts), attack.is_script, attack.seconds) == ({"both": ("held",)}, False, 5.0)
-    assert parse("family", "name", f"# fence: - | walls: ok\n{CODE}").is_script
+    assert parse_attack("family", "name", f"# fence: - | walls: ok\n{CODE}").is_script
 
 
 @pytest.mark.parametrize(
@@ -106,12 +107,12 @@ def test_an_attack_on_a_surface_claims_that_the_product_holds() -> None:
 )
 def test_whatever_comes_back_may_show_a_breach(outcome: Outcome, got_through: bool) -> None:
     """The quoted line of a script that was refused shows none."""
-    assert breached(outcome) == got_through
+    assert has_breached(outcome) == got_through
 
 
 def test_no_attack_is_there_twice() -> None:
     """Each is different from every other in more than its name."""
-    sources = [attack.source.partition("\n")[2] for attack in attacks()]
+    sources = [attack.source.partition("\n")[2] for attack in read_attacks()]
     assert len(set(sources)) == len(sources)
 
 
@@ -119,7 +120,7 @@ def test_an_attack_that_is_to_be_refused_has_the_time_to_be_refused() -> None:
     """On a busy machine a tenth of a second may pass before a script was read at all."""
     hasty = [
         str(attack)
-        for attack in attacks()
+        for attack in read_attacks()
         if attack.is_script
         and attack.limits.wall_seconds < 1
         and any("timeout" not in endings for endings in attack.verdicts.values())

@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 
 from sandbox import Outcome
-from security.suite import attacks
+from security.suite import read_attacks
 from server.app import running
 from server.cli import COMMANDS
 from server.ingest.pipeline import ingest_paths
@@ -88,7 +88,7 @@ def test_the_readme_names_every_tool() -> None:
 def test_the_readme_does_not_promise_more_attacks_than_there_are() -> None:
     """The number is a round one below the true one."""
     (stated,) = re.findall(r"with more than (\d+) programs", (ROOT / "README.md").read_text("utf-8"))
-    assert int(stated) < len(list(attacks()))
+    assert int(stated) < len(list(read_attacks()))
 
 
 def test_decisions_are_numbered_without_a_gap() -> None:

@@ -52,7 +52,7 @@ FORGERIES = {
 
 @pytest.mark.anyio
 async def test_a_script_cannot_choose_the_reason_of_its_error() -> None:
-    """Of a real sandbox: only what the keeper did is a reason, whatever a script raises."""
+    """Of a real sandbox: only what the parent did is a reason, whatever a script raises."""
 
     async def refuse(method: str, params: object) -> Reply:
         raise CallError("INVALID_REQUEST", "no")
@@ -69,7 +69,7 @@ async def test_a_script_cannot_choose_the_reason_of_its_error() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_budget_that_the_keeper_refuses_for_is_the_reason() -> None:
+async def test_a_budget_that_the_parent_refuses_for_is_the_reason() -> None:
     async def refuse(method: str, params: object) -> Reply:
         raise CallError("SDK_ROWS", "no more rows", limit=True)
 

@@ -73,12 +73,14 @@ async def _together(host: CallHandler, queries: list[Any]) -> list[Any]:
     replies: list[Any] = []
     while len(replies) < len(queries):
         rest = tuple({"query": query} for query in queries[len(replies) :])
-        replies += map(frames.from_keeper, _read(await host.answer(frames.CallFrame("semantic_search", {}, rest))))
+        replies += map(
+            frames.decode_from_parent, _read(await host.answer(frames.CallFrame("semantic_search", {}, rest)))
+        )
     return replies
 
 
 def _read(frame: bytes) -> Any:
-    return frames.from_keeper(frame[frames.HEADER.size :])
+    return frames.decode_from_parent(frame[frames.HEADER.size :])
 
 
 @given(
@@ -103,8 +105,8 @@ def test_a_batch_is_answered_and_counted_as_its_calls_one_by_one(
         first.refusals,
     )
     assert (together.settled, together.rows) == (alone.settled, alone.rows)
-    assert together.most <= 1 + execution._AHEAD
-    assert CallHandler._ahead == 0
+    assert together.most <= 1 + execution._PREFETCH
+    assert CallHandler._prefetched == 0
 
 
 def test_no_more_calls_begin_than_the_script_may_make() -> None:
@@ -117,7 +119,7 @@ def test_no_more_calls_begin_than_the_script_may_make() -> None:
 def test_several_calls_of_a_batch_are_under_way_at_once() -> None:
     store = Store(rows=100)
     asyncio.run(_together(_host(store, Limits()), [(str(n), 3, 10, 1) for n in range(9)]))
-    assert store.most == 1 + execution._AHEAD
+    assert store.most == 1 + execution._PREFETCH
 
 
 def test_the_batches_of_several_scripts_share_what_may_be_under_way_before_its_turn() -> None:
@@ -127,7 +129,7 @@ def test_the_batches_of_several_scripts_share_what_may_be_under_way_before_its_t
         await asyncio.gather(*batches)
         return store.most
 
-    assert asyncio.run(main()) == 4 + execution._AHEAD
+    assert asyncio.run(main()) == 4 + execution._PREFETCH
 
 
 def test_whoever_gives_up_on_a_batch_leaves_nothing_under_way() -> None:

@@ -1,4 +1,4 @@
-"""When the keeper stays awake for a child, and when it sleeps; what it reads of one that is dead."""
+"""When the parent spins for a child and when it sleeps; what it reads about a dead child."""
 
 from __future__ import annotations
 
@@ -19,53 +19,53 @@ def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def awake() -> Iterator[fork_server._Wakefulness]:
-    """Of a child in conversation."""
-    made = fork_server._Wakefulness()
+def policy() -> Iterator[fork_server._SpinPolicy]:
+    """The policy of a child in conversation."""
+    made = fork_server._SpinPolicy()
     made.begin()
     yield made
     made.end()
 
 
-def test_the_keeper_stays_awake_for_a_child_that_was_quick_and_not_for_a_slow_one(
-    awake: fork_server._Wakefulness,
+def test_the_parent_spins_for_a_child_that_was_quick_and_not_for_a_slow_one(
+    policy: fork_server._SpinPolicy,
 ) -> None:
-    verdicts = [awake.worth_it()]
+    verdicts = [policy.should_spin()]
     for seconds in (100e-6, 5.0, 100e-6):
-        awake.learn(seconds)
-        verdicts.append(awake.worth_it())
+        policy.record_latency(seconds)
+        verdicts.append(policy.should_spin())
     assert verdicts == [False, True, False, True]
 
 
-def test_after_a_wait_in_vain_it_sleeps_for_a_while(awake: fork_server._Wakefulness) -> None:
-    awake.learn(100e-6)
-    awake.waited_in_vain()
+def test_after_a_timeout_it_sleeps_for_a_while(policy: fork_server._SpinPolicy) -> None:
+    policy.record_latency(100e-6)
+    policy.record_timeout()
     rested = 0
-    while not awake.worth_it():
-        awake.learn(100e-6)
+    while not policy.should_spin():
+        policy.record_latency(100e-6)
         rested += 1
     assert rested == 16
 
 
 def test_on_one_processor_it_never_keeps_the_child_from_running(
-    awake: fork_server._Wakefulness, monkeypatch: pytest.MonkeyPatch
+    policy: fork_server._SpinPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fork_server, "_SEVERAL_PROCESSORS", False)
-    awake.learn(1e-6)
-    assert awake.worth_it() is False
+    policy.record_latency(1e-6)
+    assert policy.should_spin() is False
 
 
-def test_it_sleeps_while_other_children_are_in_conversation(awake: fork_server._Wakefulness) -> None:
-    awake.learn(100e-6)
-    other = fork_server._Wakefulness()
+def test_it_sleeps_while_other_children_are_in_conversation(policy: fork_server._SpinPolicy) -> None:
+    policy.record_latency(100e-6)
+    other = fork_server._SpinPolicy()
     other.begin()
-    in_company = awake.worth_it()
+    in_company = policy.should_spin()
     other.end()
-    assert (in_company, awake.worth_it()) == (False, True)
+    assert (in_company, policy.should_spin()) == (False, True)
 
 
-def test_others_get_their_turn_every_sixteenth_time(awake: fork_server._Wakefulness) -> None:
-    assert [number for number in range(1, 40) if awake.others_turn()] == [16, 32]
+def test_others_get_their_turn_every_sixteenth_time(policy: fork_server._SpinPolicy) -> None:
+    assert [number for number in range(1, 40) if policy.should_yield()] == [16, 32]
 
 
 async def _memory_of_a_dead_child(page: Path) -> int:

@@ -21,11 +21,11 @@ from sandbox.protocol.frames import (
     ResultFrame,
     Splitter,
     decode,
+    decode_from_parent,
     dump,
-    from_keeper,
-    largest,
+    longest_body,
     pack,
-    to_child,
+    pack_for_child,
 )
 from sandbox.protocol.limits import Limits
 
@@ -123,14 +123,14 @@ def test_what_no_honest_child_says_is_a_protocol_error(body: bytes) -> None:
 
 def test_a_call_is_bounded_by_request_bytes() -> None:
     body = dump({"call": "x", "params": {"q": "a" * LIMITS.request_bytes}})
-    assert len(body) <= largest(LIMITS)
+    assert len(body) <= longest_body(LIMITS)
     with pytest.raises(ProtocolError):
         decode(body, LIMITS)
 
 
 @given(DATA)
 def test_the_keepers_words_arrive_as_they_left(value: Any) -> None:
-    assert from_keeper(to_child({"ok": value})[HEADER.size :]) == {"ok": value}
+    assert decode_from_parent(pack_for_child({"ok": value})[HEADER.size :]) == {"ok": value}
 
 
 _ANYTHING = st.recursive(

@@ -94,7 +94,7 @@ def test_a_full_queue_refuses_the_client_that_fills_it_and_makes_room_for_anothe
             displaced
         ).__name__
 
-    assert asyncio.run(crowd()) == (["first", "other"], "QueueFull")
+    assert asyncio.run(crowd()) == (["first", "other"], "ScriptQueueFull")
 
 
 def test_the_time_to_come_back_grows_with_the_queue_and_the_length_of_scripts() -> None:

@@ -7,7 +7,7 @@ import pytest
 from sandbox import WallReport
 from sandbox.child import monty_sdk
 from sandbox.runners import monty
-from sandbox.runners.runner_table import tier
+from sandbox.runners.runner_table import tier_of
 from server.health import examine
 from server.reference.sdk import SDK, sdk_reference
 from server.settings import Settings, load_settings
@@ -63,7 +63,7 @@ NAMESPACES = (
 
 
 @pytest.mark.parametrize(
-    ("engine", "missing", "named"),
+    ("runner", "missing", "named"),
     [
         ("auto", (), "full"),
         ("auto", NAMESPACES, "container"),
@@ -74,15 +74,15 @@ NAMESPACES = (
         ("monty", (), "language"),
     ],
 )
-def test_a_host_has_the_tier_of_the_walls_that_stand(engine: str, missing: tuple[str, ...], named: str) -> None:
-    assert tier(engine, _reports(*missing)) == named
+def test_a_host_has_the_tier_of_the_walls_that_stand(runner: str, missing: tuple[str, ...], named: str) -> None:
+    assert tier_of(runner, _reports(*missing)) == named
 
 
 def test_a_wall_that_only_reinforces_others_does_not_count() -> None:
-    assert tier("auto", (*_reports(), WallReport("memory_group", "", stands=False, reinforces=True))) == "full"
+    assert tier_of("auto", (*_reports(), WallReport("memory_group", "", stands=False, reinforces=True))) == "full"
 
 
-@pytest.mark.skipif(monty.installed() is None, reason=f"the interpreter is missing: {monty.INSTALL}")
+@pytest.mark.skipif(monty.installed_version() is None, reason=f"the interpreter is missing: {monty.INSTALL}")
 def test_the_doctor_lists_what_the_smaller_language_lacks_and_for_which_version() -> None:
     first, *gaps, modules = [each for each in examine(load_settings()) if each.group == "smaller language"]
     assert (first.check, monty.MEASURED_FOR in first.detail) == ("monty", True)

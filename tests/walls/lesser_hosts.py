@@ -135,9 +135,9 @@ def _keep_only(kept: frozenset[int]) -> None:
 # --- what is done there ----------------------------------------------------------------------------------------
 
 
-async def _start(accepted: Sequence[str], engine: str = "auto") -> dict[str, Any]:
+async def _start(accepted: Sequence[str], runner: str = "auto") -> dict[str, Any]:
     try:
-        async with Sandbox(engine=engine, accept_missing=tuple(accepted)) as sandbox:
+        async with Sandbox(runner=runner, accept_missing=tuple(accepted)) as sandbox:
             outcome = await sandbox.run("return 1 + 1")
             return {"result": outcome.result, "missing": outcome.walls.missing, "stood": outcome.walls.stood}
     except SandboxUnavailable as error:
@@ -151,7 +151,7 @@ async def _attack(accepted: Sequence[str]) -> dict[str, Any]:
     from security import audit, suite
 
     logging.getLogger("sandbox").setLevel(logging.ERROR)  # that scripts are killed is the point
-    asked = [attack for attack in suite.attacks() if attack.family in _FAMILIES]
+    asked = [attack for attack in suite.read_attacks() if attack.family in _FAMILIES]
     report = await audit.run(asked, modes=("walls", "both"), accept_missing=tuple(accepted))
     families = sorted({trial.attack.split("/")[0] for trial in report.trials})
     told = [f"{trial.mode} {trial.attack}: {trial.violation}" for trial in report.violations()]
@@ -205,13 +205,13 @@ def _is_held(raised: Sequence[Wall], attempt: Callable[[WallResources], None]) -
 
 
 def _exit_code(raised: Sequence[Wall], attempt: Callable[[WallResources], None]) -> int:
-    ruleset = wall_table.landlock_ruleset()
-    ground = WallResources(Limits(), ruleset=ruleset, filter=seccomp.program())
+    ruleset = wall_table.create_landlock_ruleset()
+    ground = WallResources(Limits(), ruleset=ruleset, filter=seccomp.build_program())
     try:
         os.dup2(0, RPC)  # a child's own place for it is taken, too
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         for wall in raised:
-            wall.put_up(ground)
+            wall.apply(ground)
     except OSError:
         return 2
     try:

@@ -17,19 +17,23 @@ import pytest
 from sandbox import SandboxUnavailable
 from security import audit
 from security.audit import Audit, Trial
-from security.suite import Attack, parse
+from security.suite import Attack, parse_attack
 from server.commands import doctor
 from tests.patience import LIMIT, family, started, still_there, until
 
 pytestmark = pytest.mark.walls
 WINNOW = Path(sys.executable).with_name("winnow")
 
-HELD = parse("planted", "held", "# fence: rejected | walls: error\nimport os\nos.getcwd()\nprint('BREACHED')\n")
+HELD = parse_attack(
+    "planted", "held", "# fence: rejected | walls: error\nimport os\nos.getcwd()\nprint('BREACHED')\n"
+)
 # What the fence is said to stop, and lets pass.
-GETS_THROUGH = parse("planted", "gets_through", "# fence: rejected | walls: -\nprint('BREACHED')\n")
+GETS_THROUGH = parse_attack("planted", "gets_through", "# fence: rejected | walls: -\nprint('BREACHED')\n")
 # What fails without any sandbox.
-PROVES_NOTHING = parse("planted", "proves_nothing", "# fence: - | walls: error\nraise ValueError\n")
-ENDS_OTHERWISE = parse("other", "ends_otherwise", "# fence: limit | walls: -\nraise ValueError('BREACHED'[:2])\n")
+PROVES_NOTHING = parse_attack("planted", "proves_nothing", "# fence: - | walls: error\nraise ValueError\n")
+ENDS_OTHERWISE = parse_attack(
+    "other", "ends_otherwise", "# fence: limit | walls: -\nraise ValueError('BREACHED'[:2])\n"
+)
 
 
 def told(report: Audit) -> dict[tuple[str, str], str]:
@@ -138,7 +142,7 @@ def test_a_host_that_does_not_have_what_was_accepted_is_not_audited() -> None:
 
 def _surface(control: str, surface: str) -> Attack:
     program = f"def control():\n    {control}\n\ndef surface():\n    {surface}\n"
-    return parse("planted", "surface", f"# surface: held | seconds: 20\n{program}")
+    return parse_attack("planted", "surface", f"# surface: held | seconds: 20\n{program}")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +208,9 @@ def test_a_control_leaves_no_process_and_no_file_behind(tmp_path: Path, monkeypa
     """Not even one that starts another and goes away."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     source = "import os, time\nif os.fork():\n    print('BREACHED', os.getpgrp())\nelse:\n    time.sleep(3600)\n"
-    attack = parse("planted", "lingers", f"# fence: rejected | walls: error\nopen('made', 'w').close()\n{source}")
+    attack = parse_attack(
+        "planted", "lingers", f"# fence: rejected | walls: error\nopen('made', 'w').close()\n{source}"
+    )
     report = asyncio.run(audit.run([attack], modes=["control"]))
     assert report.trials == (Trial("planted/lingers", "planted", "control", "succeeded", ""),)
     assert list(tmp_path.iterdir()) == []

@@ -76,7 +76,7 @@ def test_without_its_filter_nothing_starts_whatever_is_accepted(accepted: tuple[
     assert (told["missing"], "CONFIG_SECCOMP_FILTER" in told["refused"]) == ([], True)
 
 
-@pytest.mark.skipif(monty.installed() is None, reason=f"the interpreter is missing: {monty.INSTALL}")
+@pytest.mark.skipif(monty.installed_version() is None, reason=f"the interpreter is missing: {monty.INSTALL}")
 @pytest.mark.parametrize("host", [*MISSING, "no_seccomp"])
 def test_the_smaller_language_needs_none_of_them(host: str) -> None:
     told = _on(host, "smaller")

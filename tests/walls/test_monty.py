@@ -1,4 +1,4 @@
-"""The smaller language: it holds what it promises, answers like every engine, and lacks exactly what is listed."""
+"""The smaller language: it holds what it promises, answers like every runner, and lacks exactly what is listed."""
 
 # ruff: noqa: E501 - scripts are quoted the way they are written
 
@@ -30,7 +30,7 @@ MIB = 1024 * 1024
 
 pytestmark = [
     pytest.mark.walls,
-    pytest.mark.skipif(monty.installed() is None, reason=f"the interpreter is missing: {monty.INSTALL}"),
+    pytest.mark.skipif(monty.installed_version() is None, reason=f"the interpreter is missing: {monty.INSTALL}"),
 ]
 
 ROW = {
@@ -84,7 +84,7 @@ class Bench:
 
     def __init__(self, **options: Any) -> None:
         self._loop = asyncio.Runner()
-        self.sandbox = Sandbox(engine="monty", **options)
+        self.sandbox = Sandbox(runner="monty", **options)
         self._loop.run(self.sandbox.start())
 
     def run(self, code: str, **options: Any) -> Outcome:
@@ -114,7 +114,7 @@ def test_every_wall_it_claims_is_tried_and_stands_here(small: Bench) -> None:
     assert [wall for wall in small.sandbox.walls if not wall.stands] == []
 
 
-def test_an_outcome_names_the_walls_of_this_engine(small: Bench) -> None:
+def test_an_outcome_names_the_walls_of_this_runner(small: Bench) -> None:
     assert small.run("1").walls.stood == tuple(claim.name for claim in monty.CLAIMS)
 
 
@@ -429,7 +429,7 @@ import asyncio, os, sys
 sys.path.insert(0, {root!r})
 from sandbox import Limits, Sandbox
 async def main():
-    async with Sandbox(engine="monty", limits=Limits(wall_seconds=0.5)) as sandbox:
+    async with Sandbox(runner="monty", limits=Limits(wall_seconds=0.5)) as sandbox:
         await sandbox.run("1")
         await asyncio.sleep(1.0)
         before = len(os.listdir("/proc/self/fd"))
@@ -454,7 +454,7 @@ import asyncio, sys
 sys.path.insert(0, {root!r})
 from sandbox import Sandbox
 async def main():
-    sandbox = Sandbox(engine="monty", spares=0)
+    sandbox = Sandbox(runner="monty", spares=0)
     await sandbox.start()
     asyncio.ensure_future(sandbox.run("while True: pass"))
     await asyncio.sleep(1.0)
@@ -516,9 +516,9 @@ def test_the_command_runs_a_script_in_it_over_a_real_index(store: Path) -> None:
 
 
 def test_where_it_is_not_installed_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monty, "_binary", lambda: None)
+    monkeypatch.setattr(monty, "_find_binary", lambda: None)
     with pytest.raises(SandboxUnavailable, match="winnow-mcp\\[monty\\]"):
-        asyncio.run(Sandbox(engine="monty").start())
+        asyncio.run(Sandbox(runner="monty").start())
 
 
 # --- what it lacks ---------------------------------------------------------------------------------------------
@@ -583,7 +583,7 @@ GAPS = {
     ),
     "functions as replacement in re.sub": ("import re\nprint(re.sub('a', lambda m: 'b', 'a'))",),
 }
-# These are about the SDK: the other engine is their control, in test_sandbox_language.py.
+# These are about the SDK: the other runner is their control, in test_sandbox_language.py.
 SDK_GAPS = {
     "await of SDK calls": ("await kb.search('q')",),
     "SDKError, MCPClient, pages with fields of their own": (
@@ -614,7 +614,7 @@ RUNS = {
     "assignments": "a, *b = [1, 2, 3]\nd = {'a': 1}\nd['a'] += 1\nb[0:1] = [9, 9]\nif (n := 5) > 3: print(a, b, d, n)",
 }  # fmt: skip
 _AS_MEASURED = pytest.mark.skipif(
-    monty.installed() != monty.MEASURED_FOR, reason=f"the list is for Monty {monty.MEASURED_FOR}"
+    monty.installed_version() != monty.MEASURED_FOR, reason=f"the list is for Monty {monty.MEASURED_FOR}"
 )
 
 

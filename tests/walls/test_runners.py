@@ -108,7 +108,7 @@ def test_memory_that_no_kernel_limits_is_watched(monkeypatch: pytest.MonkeyPatch
 
     async def run() -> Outcome:
         limits = replace(SMALL, wall_seconds=LIMIT)
-        async with Sandbox(engine="unwalled", limits=limits, spares=1) as sandbox:
+        async with Sandbox(runner="unwalled", limits=limits, spares=1) as sandbox:
             return await sandbox.run("return 1")
 
     monkeypatch.setattr(runner_table, "RUNNERS", {"unwalled": start})
@@ -119,7 +119,7 @@ def test_memory_that_no_kernel_limits_is_watched(monkeypatch: pytest.MonkeyPatch
 
 def test_a_child_that_does_not_start_says_why() -> None:
     async def start() -> None:
-        await child_process.born(child_process.Program("sandbox.no_such_child", (str(ROOT),), {}), SMALL)
+        await child_process.start_child(child_process.Program("sandbox.no_such_child", (str(ROOT),), {}), SMALL)
 
     with pytest.raises(SandboxUnavailable, match=r"No module named 'sandbox\.no_such_child'"):
         asyncio.run(start())

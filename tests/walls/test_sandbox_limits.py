@@ -276,7 +276,7 @@ def test_a_closed_sandbox_is_unavailable() -> None:
 
 
 def test_a_script_that_only_calls_is_ended_at_its_wall_clock_all_the_same() -> None:
-    """The keeper stays awake for quick callers, and must not forget the time over it."""
+    """The parent stays awake for quick callers, and must not forget the time over it."""
     endless = replace(SMALL, wall_seconds=1.0, sdk_calls=10**9, reply_total_bytes=1 << 40)
 
     async def answer(method: str, params: Mapping[str, Any]) -> Reply:

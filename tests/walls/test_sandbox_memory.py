@@ -11,7 +11,7 @@ import pytest
 
 from sandbox import Layers, Limits, Outcome, Sandbox
 from sandbox.protocol.limits import MIB
-from sandbox.walls.cgroups import MemoryGroup, around
+from sandbox.walls.cgroups import MemoryGroup, create_around
 
 pytestmark = pytest.mark.walls
 
@@ -21,7 +21,7 @@ _HOLDS = "import sys; sys.stdin.readline(); held = bytearray({mib} << 20); print
 @pytest.fixture
 def group() -> Iterator[MemoryGroup]:
     """A group of 48 MiB, where this host lets us have one."""
-    made = MemoryGroup.make(48 * MIB)
+    made = MemoryGroup.create(48 * MIB)
     if isinstance(made, str):
         pytest.skip(f"no memory group here: {made}")
     yield made
@@ -36,26 +36,26 @@ def _in_group(group: MemoryGroup, mib: int) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        group.take(process.pid)
+        group.add_process(process.pid)
         printed, _ = process.communicate("\n")
     return process.returncode, printed
 
 
 def test_the_kernel_kills_what_holds_more_than_its_group_may(group: MemoryGroup) -> None:
-    assert (_in_group(group, 8), group.kills()) == ((0, "held\n"), 0)
-    assert (_in_group(group, 128), group.kills()) == ((-9, ""), 1)
+    assert (_in_group(group, 8), group.count_kills()) == ((0, "held\n"), 0)
+    assert (_in_group(group, 128), group.count_kills()) == ((-9, ""), 1)
 
 
 def test_a_group_is_gone_when_it_is_removed(group: MemoryGroup) -> None:
     group.remove()
     with pytest.raises(OSError, match="No such file"):
-        group.take(1)
+        group.add_process(1)
 
 
 def test_a_process_that_is_gone_is_told_as_a_missing_group() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
-    made, told = around(process.pid, 48 * MIB)
+    made, told = create_around(process.pid, 48 * MIB)
     assert (made, told.stands, told.reinforces, bool(told.detail)) == (None, False, True, True)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import sandbox as public
 from sandbox import Limits, Sandbox, SandboxUnavailable, WallReport, probe
-from sandbox.parent.sandbox import _insist
+from sandbox.parent.sandbox import _check_walls
 from sandbox.runners.fork_server import ForkServer
 from sandbox.walls import wall_table
 from tests.patience import LIMIT, until
@@ -39,19 +39,19 @@ def test_an_outcome_names_the_walls_that_stood(bench: Any) -> None:
     assert (needed - set(outcome.walls.stood), outcome.walls.missing) == (set(), ())
 
 
-def _server(missing: tuple[str, ...] = (), breaches: tuple[str, ...] = ()) -> Any:
-    """A fork server as far as the decision sees it."""
+def _runner(missing: tuple[str, ...] = (), breaches: tuple[str, ...] = ()) -> Any:
+    """A stand-in for a runner: its walls and breaches."""
 
-    class Found:
+    class Stub:
         pass
 
-    found = Found()
-    found.breaches = breaches  # type: ignore[attr-defined]
-    found.walls = tuple(  # type: ignore[attr-defined]
+    stub = Stub()
+    stub.breaches = breaches  # type: ignore[attr-defined]
+    stub.walls = tuple(  # type: ignore[attr-defined]
         WallReport(wall.name, wall.protects, wall.name not in missing, "", wall.advice)
         for wall in wall_table.ALL_WALLS
     )
-    return found
+    return stub
 
 
 NAMESPACES = (
@@ -75,7 +75,7 @@ NAMESPACES = (
 def test_a_host_with_every_wall_or_an_exact_opt_in_is_taken(
     missing: tuple[str, ...], accepted: tuple[str, ...]
 ) -> None:
-    _insist(_server(missing), frozenset(accepted))
+    _check_walls(_runner(missing), frozenset(accepted))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_any_other_host_is_refused(
     missing: tuple[str, ...], accepted: tuple[str, ...], breaches: tuple[str, ...]
 ) -> None:
     with pytest.raises(SandboxUnavailable) as caught:
-        _insist(_server(missing, breaches), frozenset(accepted))
+        _check_walls(_runner(missing, breaches), frozenset(accepted))
     assert set(caught.value.missing) <= set(missing)
 
 
@@ -176,8 +176,8 @@ def test_the_fork_server_is_started_anew_whenever_it_dies(spares: int) -> None:
         found = []
         async with Sandbox(spares=spares) as sandbox:
             for scripts in (1, 2, 3, 4, 4, 4):
-                assert isinstance(sandbox._server, ForkServer)
-                os.kill(sandbox._server._process.pid, signal.SIGKILL)
+                assert isinstance(sandbox._runner, ForkServer)
+                os.kill(sandbox._runner._process.pid, signal.SIGKILL)
                 found += [(await sandbox.run("1 + 1")).result for _ in range(scripts)]
             assert sandbox.renewals["died"] >= 1  # a spare may outlive it for a moment, and serve
         return found

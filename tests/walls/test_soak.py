@@ -13,7 +13,7 @@ from security import soak, suite
 
 pytestmark = pytest.mark.walls
 
-ATTACKS = [attack for attack in suite.attacks() if attack.family in ("files", "network", "processes")]
+ATTACKS = [attack for attack in suite.read_attacks() if attack.family in ("files", "network", "processes")]
 START = soak.Footprint(resident_bytes=40_000_000, descriptors=20, processes=4, files=0)
 SOAK = soak.Soak(
     executions=100,

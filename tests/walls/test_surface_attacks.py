@@ -11,7 +11,7 @@ from security import audit, suite
 from security.audit import Trial
 from security.suite import Attack
 
-ATTACKS = [attack for attack in suite.attacks() if not attack.is_script]
+ATTACKS = [attack for attack in suite.read_attacks() if not attack.is_script]
 FAMILIES = {"configuration", "ingest_bombs", "rendering", "transport"}
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
 

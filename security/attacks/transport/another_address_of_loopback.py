@@ -1,18 +1,18 @@
 # surface: held
 # A server on another address of loopback than 127.0.0.1 looks at nothing, as if others were meant to reach it.
-from security.loopback_servers import careless, gets_in, product
+from security.loopback_servers import serve_unprotected, is_served, serve_product
 
 
 def breached(port, host):
     bad = (("host: evil.example",), ("host: localhost", "origin: http://evil.example"))
-    return any(gets_in(port, *lines, host=host) for lines in bad)
+    return any(is_served(port, *lines, host=host) for lines in bad)
 
 
 def control():
-    with careless() as port:
+    with serve_unprotected() as port:
         return breached(port, "127.0.0.1")
 
 
 def surface():
-    with product("127.0.0.2") as port:
+    with serve_product("127.0.0.2") as port:
         return breached(port, "127.0.0.2")

@@ -1,19 +1,19 @@
 # surface: held
 # A page of another site reaches the server by a name of its own that it lets resolve to loopback.
-from security.loopback_servers import careless, gets_in, product
+from security.loopback_servers import serve_unprotected, is_served, serve_product
 
 
 def breached(port):
     hosts = ("evil.example", f"evil.example:{port}", "EVIL.EXAMPLE.", "10.0.0.1", "[2001:db8::1]", "0.0.0.0", "[::]")
-    return any(gets_in(port, f"host: {host}") for host in hosts)
+    return any(is_served(port, f"host: {host}") for host in hosts)
 
 
 
 def control():
-    with careless() as port:
+    with serve_unprotected() as port:
         return breached(port)
 
 
 def surface():
-    with product() as port:
+    with serve_product() as port:
         return breached(port)

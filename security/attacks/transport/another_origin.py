@@ -1,6 +1,6 @@
 # surface: held
 # A page of another site sends requests to loopback; the browser says where they come from.
-from security.loopback_servers import careless, gets_in, product
+from security.loopback_servers import serve_unprotected, is_served, serve_product
 
 
 def breached(port):
@@ -9,15 +9,15 @@ def breached(port):
         *("http://127.0.0.1@evil.example", "http://localhost:80@evil.example", "http://localhost/", "localhost"),
         *("http://localhost, http://evil.example", "chrome-extension://localhost", "http://evil.localhost"),
     )
-    return any(gets_in(port, "host: localhost", f"origin: {origin}") for origin in origins)
+    return any(is_served(port, "host: localhost", f"origin: {origin}") for origin in origins)
 
 
 
 def control():
-    with careless() as port:
+    with serve_unprotected() as port:
         return breached(port)
 
 
 def surface():
-    with product() as port:
+    with serve_product() as port:
         return breached(port)

@@ -1,6 +1,6 @@
 # surface: held
 # A client chooses the token of its session, and gives it to another one in advance.
-from security.loopback_servers import COOKIE, ingested, product, searched
+from security.loopback_servers import COOKIE, make_store, serve_product, search_canary
 
 CHOSEN = (*(digit * 64 for digit in "0af"), "a" * 32, "", "../..", "proven:" + "0" * 57, "%30" * 64)
 
@@ -11,14 +11,14 @@ def control():
 
 
 def surface():
-    ingested()
-    with product() as port:
+    make_store()
+    with serve_product() as port:
         for token in CHOSEN:
-            first, cookie = searched(port, f"cookie: {COOKIE}={token}")
-            again, _ = searched(port, f"cookie: {COOKIE}={token}")
+            first, cookie = search_canary(port, f"cookie: {COOKIE}={token}")
+            again, _ = search_canary(port, f"cookie: {COOKIE}={token}")
             if first["session_id"] == again["session_id"] or token in (cookie.partition("=")[2],):
                 return True
-        _, issued = searched(port)
+        _, issued = search_canary(port)
         key = issued.partition("=")[2][:32]
-        forged = [searched(port, f"cookie: {COOKIE}={key}{code}")[0]["session_id"] for code in ("0" * 32, key)]
-        return len({*forged, searched(port, f"cookie: {issued}")[0]["session_id"]}) != 3
+        forged = [search_canary(port, f"cookie: {COOKIE}={key}{code}")[0]["session_id"] for code in ("0" * 32, key)]
+        return len({*forged, search_canary(port, f"cookie: {issued}")[0]["session_id"]}) != 3

@@ -1,6 +1,6 @@
 # surface: held
 # Completions of the 2026 protocol name the sessions and passages of other clients.
-from security.loopback_servers import called, ingested, product, searched
+from security.loopback_servers import call_method, make_store, serve_product, search_canary
 
 
 def control():
@@ -9,9 +9,9 @@ def control():
 
 
 def surface():
-    ingested()
-    with product() as port:
-        shown, cookie = searched(port)
+    make_store()
+    with serve_product() as port:
+        shown, cookie = search_canary(port)
         session_id, passage_id = shown["session_id"], shown["results"][0]["passage_id"]
         told = ""
         for lines in ((), (f"mcp-session-id: {cookie.partition('=')[2]}",)):
@@ -21,6 +21,6 @@ def surface():
                     "argument": {"name": name, "value": ""},
                     "context": {"arguments": {"session_id": session_id}},
                 }
-                answered, _ = called(port, "completion/complete", asked, *lines)
+                answered, _ = call_method(port, "completion/complete", asked, *lines)
                 told += str(answered["result"]["completion"]["values"])
         return session_id in told or passage_id in told

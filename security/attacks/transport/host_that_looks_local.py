@@ -1,6 +1,6 @@
 # surface: held
 # A name of another site is spelled so that a careless comparison takes it for loopback.
-from security.loopback_servers import careless, gets_in, product
+from security.loopback_servers import serve_unprotected, is_served, serve_product
 
 
 def breached(port):
@@ -10,15 +10,15 @@ def breached(port):
         *("127.0.0.1,evil.example", "127.0.0.1 evil.example", "[::1].evil.example", "[::1]@evil.example", "127.1"),
         *("2130706433", "0x7f000001", "0177.0.0.1", "localhost:99999", "localhost:", "[::1%25evil]", "::1"),
     )
-    return any(gets_in(port, f"host: {host}") for host in hosts)
+    return any(is_served(port, f"host: {host}") for host in hosts)
 
 
 
 def control():
-    with careless() as port:
+    with serve_unprotected() as port:
         return breached(port)
 
 
 def surface():
-    with product() as port:
+    with serve_product() as port:
         return breached(port)

@@ -1,24 +1,24 @@
 # surface: held
 # A body of many megabytes, announced or in chunks, is kept in memory before anybody looks at it.
-from security.loopback_servers import answer, careless, head, product
+from security.loopback_servers import send_raw, serve_unprotected, request_head, serve_product
 
 LINES = ("host: localhost", "content-type: application/json", "accept: application/json, text/event-stream")
 BODY = b'{"x": "' + b"a" * 6_000_000
 
 
 def breached(port):
-    sent = head("/mcp", *LINES, f"content-length: {len(BODY)}", method="POST") + BODY
+    sent = request_head("/mcp", *LINES, f"content-length: {len(BODY)}", method="POST") + BODY
     try:
-        return answer(port, sent)[0] not in (0, 413)
+        return send_raw(port, sent)[0] not in (0, 413)
     except ConnectionError:  # refused before it was sent to its end
         return False
 
 
 def control():
-    with careless() as port:
+    with serve_unprotected() as port:
         return breached(port)
 
 
 def surface():
-    with product() as port:
+    with serve_product() as port:
         return breached(port)

@@ -2,7 +2,7 @@
 # A line that cannot be read is dropped, and its client waits for an answer until its patience ends.
 import json
 
-from security.loopback_servers import lines_of
+from security.loopback_servers import exchange_lines
 
 DROPS = """
 import json, sys
@@ -24,7 +24,7 @@ LINES = (
 
 
 def breached(program=""):
-    answered = {said["id"] for said in lines_of([line.encode() for line in LINES], program=program)}
+    answered = {said["id"] for said in exchange_lines([line.encode() for line in LINES], program=program)}
     return not {1, 2, 3, 4} <= answered
 
 

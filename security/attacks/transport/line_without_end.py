@@ -2,7 +2,7 @@
 # A line of a hundred megabytes is kept in memory as a whole.
 from pathlib import Path
 
-from security.loopback_servers import piped
+from security.loopback_servers import serve_on_pipe
 
 KEEPS = "import sys\nline = sys.stdin.buffer.readline()\nprint('{}', flush=True)\nsys.stdin.buffer.read()"
 HANDSHAKE = (
@@ -20,7 +20,7 @@ def kept(process):
 
 
 def breached(program=""):
-    with piped(program) as process:
+    with serve_on_pipe(program) as process:
         if not program:
             process.stdin.write(HANDSHAKE)
             process.stdin.flush()

@@ -2,7 +2,7 @@
 # More connections than anybody needs, all idle, from one address and from several of loopback.
 import socket
 
-from security.loopback_servers import careless, product
+from security.loopback_servers import serve_unprotected, serve_product
 
 MANY = 300
 
@@ -25,10 +25,10 @@ def breached(port):
 
 
 def control():
-    with careless() as port:
+    with serve_unprotected() as port:
         return breached(port)
 
 
 def surface():
-    with product() as port:
+    with serve_product() as port:
         return breached(port)

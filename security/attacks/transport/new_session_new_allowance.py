@@ -2,7 +2,7 @@
 # A client that has used up its minute begins another session, and names another address each time.
 import time
 
-from security.loopback_servers import called, product
+from security.loopback_servers import call_method, serve_product
 
 HELP = {"name": "help", "arguments": {}}
 
@@ -14,12 +14,12 @@ def control():
 
 def surface():
     served = []
-    with product() as port:
+    with serve_product() as port:
         for number in range(130):
             forwarded = f"203.0.113.{number}"
             lines = (f"x-forwarded-for: {forwarded}", f"forwarded: for={forwarded}", f"x-real-ip: {forwarded}")
             asked = time.monotonic()
-            answered, _ = called(port, "tools/call", HELP, *lines)
+            answered, _ = call_method(port, "tools/call", HELP, *lines)
             if "RATE_LIMIT" not in str(answered):
                 served.append(asked)
     return any(later - first < 59 for first, later in zip(served, served[100:], strict=False))

@@ -1,18 +1,18 @@
 # surface: held
 # A request of the old protocol names no host at all, which no check compares with anything.
-from security.loopback_servers import careless, gets_in, product
+from security.loopback_servers import serve_unprotected, is_served, serve_product
 
 
 def breached(port):
-    return gets_in(port, version="1.0") or gets_in(port, "host:", version="1.0")
+    return is_served(port, version="1.0") or is_served(port, "host:", version="1.0")
 
 
 
 def control():
-    with careless() as port:
+    with serve_unprotected() as port:
         return breached(port)
 
 
 def surface():
-    with product() as port:
+    with serve_product() as port:
         return breached(port)

@@ -3,7 +3,7 @@
 import socket
 import time
 
-from security.loopback_servers import careless, product
+from security.loopback_servers import serve_unprotected, serve_product
 
 HALVES = (
     b"",
@@ -28,10 +28,10 @@ def breached(port, seconds):
 
 
 def control():
-    with careless() as port:
+    with serve_unprotected() as port:
         return breached(port, 3)
 
 
 def surface():
-    with product() as port:
+    with serve_product() as port:
         return breached(port, 45)

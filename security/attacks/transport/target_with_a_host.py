@@ -1,18 +1,18 @@
 # surface: held
 # The target of a request is a whole address of another site, which comes before the Host header.
-from security.loopback_servers import REFUSED, answer, careless, head, product
+from security.loopback_servers import REFUSED, send_raw, serve_unprotected, request_head, serve_product
 
 
 def breached(port):
     targets = ("http://evil.example/health", "http://evil.example/mcp", "evil.example/health")
-    return any(answer(port, head(target, "host: localhost"))[0] not in (*REFUSED, 404) for target in targets)
+    return any(send_raw(port, request_head(target, "host: localhost"))[0] not in (*REFUSED, 404) for target in targets)
 
 
 def control():
-    with careless() as port:
+    with serve_unprotected() as port:
         return breached(port)
 
 
 def surface():
-    with product() as port:
+    with serve_product() as port:
         return breached(port)

@@ -1,19 +1,19 @@
 # surface: held
 # Two Host headers: one for the check, one for whoever reads the other one.
-from security.loopback_servers import careless, gets_in, product
+from security.loopback_servers import serve_unprotected, is_served, serve_product
 
 
 def breached(port):
     pairs = (("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost", "localhost"))
-    return any(gets_in(port, f"host: {a}", f"host: {b}", version=old) for a, b in pairs for old in ("1.0", "1.1"))
+    return any(is_served(port, f"host: {a}", f"host: {b}", version=old) for a, b in pairs for old in ("1.0", "1.1"))
 
 
 
 def control():
-    with careless() as port:
+    with serve_unprotected() as port:
         return breached(port)
 
 
 def surface():
-    with product() as port:
+    with serve_product() as port:
         return breached(port)

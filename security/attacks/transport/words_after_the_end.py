@@ -1,6 +1,6 @@
 # surface: held
 # What is written after the client has closed its end is taken for a fault by some clients.
-from security.loopback_servers import piped
+from security.loopback_servers import serve_on_pipe
 
 LATE = "import sys\nsys.stdin.read()\nprint('{}', flush=True)"
 HANDSHAKE = (
@@ -11,7 +11,7 @@ CALL = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"kb_sear
 
 
 def breached(program=""):
-    with piped(program) as process:
+    with serve_on_pipe(program) as process:
         process.stdin.write(HANDSHAKE)
         process.stdin.flush()
         if not program:

@@ -32,7 +32,7 @@ Embedder = Annotated[
     ),
 ]
 
-Engine = Annotated[
+Runner = Annotated[
     str | None,
     typer.Option(
         "--sandbox",
