@@ -1,15 +1,15 @@
-"""What can go wrong, as one tree and one table. Imports nothing of ours.
+"""The errors that callers see: six codes, and a table of reasons. Imports no other module of the project.
 
-Six codes travel on the wire; ``details.reason`` carries the fine grain. A reason belongs to exactly one
-code, so a caller who knows the reason knows the code::
+The answer to a client has one of six codes; ``details.reason`` says more precisely what happened. A reason belongs
+to exactly one code::
 
-    WinnowError                        reason          -> code
-      the caller's mistake             INVALID_REQUEST -> INVALID_ARGUMENT   say what to send instead
-      the caller's reach               SCOPE_VIOLATION -> SCOPE_VIOLATION    say what is in reach
-      the weather                      INDEX_HELD      -> BACKEND_UNAVAILABLE  say when to try again
-      the clock                        TIMEOUT         -> TIMEOUT
-      the budget                       OUTPUT_BYTES    -> BUDGET_EXCEEDED    say how to ask for less
-      our own fault                    INTERNAL        -> INTERNAL_ERROR     nothing of it is shown
+    kind of error           reason, for example   code                  the message says
+    the caller's mistake    INVALID_REQUEST       INVALID_ARGUMENT      what to send instead
+    outside the scope       SCOPE_VIOLATION       SCOPE_VIOLATION       what is in scope
+    a service is missing    INDEX_HELD            BACKEND_UNAVAILABLE   when to try again
+    out of time             TIMEOUT               TIMEOUT               what to try
+    too large               OUTPUT_BYTES          BUDGET_EXCEEDED       how to ask for less
+    a bug                   INTERNAL              INTERNAL_ERROR        where the log is; no details
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 
 class ErrorCode(StrEnum):
-    """The six error codes of the wire."""
+    """The six error codes that clients see."""
 
     INVALID_ARGUMENT = "INVALID_ARGUMENT"
     SCOPE_VIOLATION = "SCOPE_VIOLATION"
@@ -61,12 +61,12 @@ REASONS: Mapping[str, ErrorCode] = MappingProxyType(
 
 
 class WinnowError(Exception):
-    """Something the caller can act on. The message says what to do next and is safe to show.
+    """An error that the caller can act on. The message says what to do next and is safe to show.
 
     ``reason`` must be a key of ``REASONS``. ``details`` holds JSON values only.
 
     >>> WinnowError("NOT_FOUND", "no chunk 'a7'; ids come from search results").code
-    <Code.INVALID_ARGUMENT: 'INVALID_ARGUMENT'>
+    <ErrorCode.INVALID_ARGUMENT: 'INVALID_ARGUMENT'>
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class WinnowError(Exception):
         self.details: Mapping[str, Any] = MappingProxyType(dict(details or {}))
 
     def envelope(self) -> dict[str, Any]:
-        """The wire form: ``{"code", "message", "details": {"reason", "retryable", ...}}``."""
+        """The form that clients receive: ``{"code", "message", "details": {"reason", "retryable", ...}}``."""
         details: dict[str, Any] = {"reason": self.reason, "retryable": self.retryable, **self.details}
         if self.retry_after_s is not None:
             details["retry_after_s"] = self.retry_after_s
@@ -95,5 +95,5 @@ class WinnowError(Exception):
 
 
 def internal_error() -> WinnowError:
-    """What a caller sees of a fault of ours: no text of the exception leaves the process."""
+    """The error for a bug of the server: no text of the exception leaves the process."""
     return WinnowError("INTERNAL", "internal error; the server's log has the details under this trace id")

@@ -1,7 +1,7 @@
-"""What ``winnow doctor`` checks. Each check looks at one thing and says what to do.
+"""The checks of ``winnow doctor``: each examines one thing and says what to do.
 
 A check is a function from settings to findings; ``CHECKS`` lists them in the order they are shown. A check that
-itself fails is a finding, never a traceback: a doctor is called when things are broken.
+fails itself becomes a finding, never a traceback: the doctor runs when things are broken.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ MENDS_VECTORS = "run: winnow reindex"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the doctor's. ``advice`` is what to do, "" where nothing is to be done.
+    """One line of the report. ``advice`` is what to do, "" if nothing.
 
-    ``essential`` findings decide the verdict; the others are worth knowing. ``evidence`` is what was tried to
-    find out, where that is more than looking.
+    ``essential`` findings decide the verdict; the others inform. ``evidence`` describes the trial that the finding
+    rests on, if there was one.
     """
 
     group: str
@@ -68,7 +68,7 @@ class Finding:
     evidence: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """The finding as JSON data."""
         return asdict(self)
 
 
@@ -76,22 +76,22 @@ Check = Callable[[Settings], Iterator[Finding]]
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Every finding of every check, in order."""
-    return [finding for check in CHECKS for finding in _guarded(check, settings)]
+    """Run every check; returns their findings in order."""
+    return [finding for check in CHECKS for finding in _run_check(check, settings)]
 
 
 def is_healthy(findings: Sequence[Finding]) -> bool:
-    """Whether everything essential is right."""
+    """Whether all essential findings are fine."""
     return all(finding.ok for finding in findings if finding.essential)
 
 
-def _guarded(check: Check, settings: Settings) -> Iterator[Finding]:
+def _run_check(check: Check, settings: Settings) -> Iterator[Finding]:
     name = check.__name__.lstrip("_")
     try:
         yield from check(settings)
-    except WinnowError as error:  # of the store, the model or a server: it says what to do
-        yield Finding(name, name, False, error.message, "the message says what to do")
-    except Exception as error:  # whatever is broken, the other checks still have something to say
+    except WinnowError as error:  # raised by the store, the model or a server
+        yield Finding(name, name, False, error.message, "do what the message says")
+    except Exception as error:  # the other checks must still run
         yield Finding(name, name, False, f"the check itself failed: {type(error).__name__}: {error}", REINSTALL)
 
 
@@ -101,51 +101,51 @@ def _guarded(check: Check, settings: Settings) -> Iterator[Finding]:
 def _versions(settings: Settings) -> Iterator[Finding]:
     yield Finding("versions", "winnow", True, f"{__version__} in {Path(__file__).parents[1]}")
     lowest, above = PYTHONS
-    named = f"{lowest[0]}.{lowest[1]} to {above[0]}.{above[1] - 1}"
-    right = lowest <= sys.version_info[:2] < above
-    advice = "" if right else f"install winnow under Python {named}"
-    yield Finding("versions", "python", right, f"{platform.python_version()} ({sys.executable})", advice)
+    versions = f"{lowest[0]}.{lowest[1]} to {above[0]}.{above[1] - 1}"
+    is_supported = lowest <= sys.version_info[:2] < above
+    advice = "" if is_supported else f"install winnow under Python {versions}"
+    yield Finding("versions", "python", is_supported, f"{platform.python_version()} ({sys.executable})", advice)
 
 
 def _dependencies(settings: Settings) -> Iterator[Finding]:
     requirements = [Requirement(text) for text in distribution(DISTRIBUTION).requires or ()]
-    direct = [each for each in requirements if each.marker is None or each.marker.evaluate({"extra": ""})]
-    wrong = [complaint for each in direct if (complaint := _complaint(each))]
-    detail = "; ".join(wrong) or f"all {len(direct)} in their ranges"
+    direct = [item for item in requirements if item.marker is None or item.marker.evaluate({"extra": ""})]
+    wrong = [problem for item in direct if (problem := _check_requirement(item))]
+    detail = "; ".join(wrong) or f"all {len(direct)} are installed in supported versions"
     yield Finding("versions", "dependencies", not wrong, detail, REINSTALL if wrong else "")
 
 
-def _complaint(requirement: Requirement) -> str:
+def _check_requirement(requirement: Requirement) -> str:
     try:
-        found = distribution(requirement.name).version
+        installed = distribution(requirement.name).version
     except PackageNotFoundError:
         return f"{requirement.name} is missing (needs {requirement.specifier})"
-    if requirement.specifier.contains(Version(found), prereleases=True):
+    if requirement.specifier.contains(Version(installed), prereleases=True):
         return ""
-    return f"{requirement.name} is {found} (needs {requirement.specifier})"
+    return f"{requirement.name} is {installed} (needs {requirement.specifier})"
 
 
 def _installation(settings: Settings) -> Iterator[Finding]:
-    """Whether our four packages are still ours: their names are ones that others use too."""
+    """Whether our four packages are the installed ones; other distributions use the same package names."""
     ours = distribution(DISTRIBUTION)
     home, owners = _home_of(ours), packages_distributions()
-    wrong = [complaint for name in PACKAGES for complaint in strangers(name, home, owners.get(name, []))]
-    wrong += overwritten(ours)
-    detail = "; ".join(wrong) or f"{', '.join(PACKAGES)} are ours, in {home}"
+    wrong = [problem for name in PACKAGES for problem in find_foreign_package(name, home, owners.get(name, []))]
+    wrong += find_changed_files(ours)
+    detail = "; ".join(wrong) or f"{', '.join(PACKAGES)} are winnow's, in {home}"
     advice = f"uninstall the other distribution, then {REINSTALL}" if wrong else ""
     yield Finding("versions", "installation", not wrong, detail, advice)
 
 
 def _home_of(ours: Distribution) -> Path:
-    """The folder that holds our packages: the checkout of an editable install, else site-packages."""
+    """The folder of our packages: the checkout of an editable install, otherwise site-packages."""
     origin = json.loads(ours.read_text("direct_url.json") or "{}")
     if origin.get("dir_info", {}).get("editable"):
         return Path(url2pathname(unquote(urlsplit(origin["url"]).path))).resolve()
     return Path(str(ours.locate_file(""))).resolve()
 
 
-def strangers(package: str, home: Path, owners: Sequence[str]) -> Iterator[str]:
-    """Why the package that is imported may not be the one in ``home``: its place, or another owner."""
+def find_foreign_package(package: str, home: Path, owners: Sequence[str]) -> Iterator[str]:
+    """Problems if the imported package is not the one in ``home``, or another distribution has it too."""
     imported = Path(importlib.import_module(package).__file__ or "").resolve()
     if imported != home / package / "__init__.py":
         yield f"{package} is imported from {imported.parent}, not from {home}"
@@ -154,9 +154,9 @@ def strangers(package: str, home: Path, owners: Sequence[str]) -> Iterator[str]:
         yield f"{package} also belongs to {', '.join(others)}"
 
 
-def overwritten(ours: Distribution) -> Iterator[str]:
-    """Files of our packages that are not as they were installed."""
-    # The record itself is read: from Python 3.12 on, ``Distribution.files`` leaves out what is missing.
+def find_changed_files(ours: Distribution) -> Iterator[str]:
+    """Files of our packages that were changed or deleted after the installation."""
+    # RECORD is read directly: from Python 3.12 on, ``Distribution.files`` omits missing files.
     for name, recorded, _ in csv.reader((ours.read_text("RECORD") or "").splitlines()):
         if name.split("/")[0] not in PACKAGES or not recorded.startswith("sha256="):
             continue
@@ -169,13 +169,14 @@ def overwritten(ours: Distribution) -> Iterator[str]:
 def _tokens(settings: Settings) -> Iterator[Finding]:
     from server.text.tokens import ENCODING, encoding_name
 
-    found = encoding_name()
-    right = found == ENCODING
-    detail = f"{found}, shipped with winnow" if right else f"{found}: counts are estimates"
-    yield Finding("versions", "tokens", right, detail, "" if right else REINSTALL)
+    name = encoding_name()
+    is_exact = name == ENCODING
+    detail = f"{name}, shipped with winnow" if is_exact else f"{name}: token counts are estimates"
+    yield Finding("versions", "tokens", is_exact, detail, "" if is_exact else REINSTALL)
 
 
-# --- what it works on -------------------------------------------------------------------------------------
+# --- the store, the model and the backends
+# -------------------------------------------------------------------------------------
 
 
 def _store(settings: Settings) -> Iterator[Finding]:
@@ -188,36 +189,46 @@ def _store(settings: Settings) -> Iterator[Finding]:
     state = "" if nearest == settings.store else " (not made yet)"
     yield Finding("store", "folder", True, f"{settings.store}{state}")
     if settings.store.is_dir() and not is_private(settings.store):
-        advice = f"others may read your documents' text there: chmod 700 {settings.store}"
-        yield Finding("store", "privacy", False, f"{settings.store} is open to others", advice, essential=False)
-    yield from _held(settings)
+        advice = f"other users can read your documents' text there; run: chmod 700 {settings.store}"
+        yield Finding(
+            "store", "privacy", False, f"{settings.store} is accessible to other users", advice, essential=False
+        )
+    yield from _holder(settings)
     yield from _projects(settings)
     free = shutil.disk_usage(nearest).free
-    roomy = free >= FREE_BYTES
-    advice = "" if roomy else f"make room, or choose another --store; {FREE_BYTES // MIB} MB is a small index"
-    yield Finding("store", "space", roomy, f"{free // MIB:,} MB free", advice, essential=False)
+    is_enough = free >= FREE_BYTES
+    advice = (
+        ""
+        if is_enough
+        else f"free some space or choose another --store; {FREE_BYTES // MIB} MB hold a small index"
+    )
+    yield Finding("store", "space", is_enough, f"{free // MIB:,} MB free", advice, essential=False)
 
 
 def _integrity(settings: Settings) -> Iterator[Finding]:
-    """Whether every file of the store is as it was written, and none is missing."""
+    """Whether the files of the store are complete and unchanged since they were written."""
     from server.backends.files.damaged_files import find_flaws, is_store_sealed, vector_folders
     from server.opening import catalogue_path
 
     if not settings.store.is_dir() or not (catalogue_path(settings).exists() or vector_folders(settings.store)):
         return
-    found = [*find_flaws(settings.store), *_without_vectors(settings)]
-    for flaw in found:
+    flaws = [*find_flaws(settings.store), *_missing_vectors(settings)]
+    for flaw in flaws:
         detail = f"{settings.store / flaw.file}: {flaw.why}"
         advice = f"{MENDS_VECTORS}, or {REPAIR}" if "/" in flaw.file else REPAIR
         yield Finding("store", "integrity", False, detail, advice)
-    if not found:
+    if not flaws:
         is_sealed = is_store_sealed(settings.store)
-        detail = "every file is as it was written" if is_sealed else "nothing to compare with: no ingest has ended"
-        advice = "" if is_sealed else "run winnow ingest again, which brings everything in line"
+        detail = (
+            "every file is as it was written"
+            if is_sealed
+            else "there are no checksums yet: no ingest has finished"
+        )
+        advice = "" if is_sealed else "run winnow ingest again; it completes the index"
         yield Finding("store", "integrity", is_sealed, detail, advice, essential=False)
 
 
-def _without_vectors(settings: Settings) -> Iterator[SealFlaw]:
+def _missing_vectors(settings: Settings) -> Iterator[SealFlaw]:
     from server.backends.catalogue import Catalogue
     from server.backends.files.seal import SealFlaw
     from server.opening import catalogue_path
@@ -230,16 +241,16 @@ def _without_vectors(settings: Settings) -> Iterator[SealFlaw]:
             yield SealFlaw(f"{folder.name}/", "it is missing")
 
 
-def _held(settings: Settings) -> Iterator[Finding]:
+def _holder(settings: Settings) -> Iterator[Finding]:
     from server.backends.files.lock import ENGINE, find_holder
 
     if shared_by := find_holder(settings.store, ENGINE):
         yield Finding("store", "holder", True, f"shared by {shared_by}", "", essential=False)
         return
-    held_by = find_holder(settings.store)
-    detail = f"held by {held_by}" if held_by else "held by nobody"
-    advice = "fine while it serves; end it before you ingest, or use another --store" if held_by else ""
-    yield Finding("store", "holder", held_by is None, detail, advice, essential=False)
+    process = find_holder(settings.store)
+    detail = f"held by {process}" if process else "not in use"
+    advice = "fine while that process serves; end it before you ingest, or use another --store" if process else ""
+    yield Finding("store", "holder", process is None, detail, advice, essential=False)
 
 
 def _projects(settings: Settings) -> Iterator[Finding]:
@@ -254,13 +265,13 @@ def _projects(settings: Settings) -> Iterator[Finding]:
         return
     catalogue = Catalogue(path)
     try:
-        told = [
-            f"{each.name} ({each.documents:,} documents, {each.chunks:,} chunks)" for each in catalogue.projects()
+        projects = [
+            f"{info.name} ({info.documents:,} documents, {info.chunks:,} chunks)" for info in catalogue.projects()
         ]
     finally:
         catalogue.close()
-    advice = "" if told else "index a folder: winnow ingest PATH"
-    yield Finding("store", "projects", bool(told), ", ".join(told) or "none yet", advice, essential=False)
+    advice = "" if projects else "index a folder: winnow ingest PATH"
+    yield Finding("store", "projects", bool(projects), ", ".join(projects) or "none yet", advice, essential=False)
 
 
 def _model(settings: Settings) -> Iterator[Finding]:
@@ -281,7 +292,7 @@ def _model(settings: Settings) -> Iterator[Finding]:
 
 
 def _engine(settings: Settings) -> Iterator[Finding]:
-    """The embedded engine, tried in a folder of its own: a point that is written is found again."""
+    """Whether the embedded vector store works: writes a point in a temporary folder and searches for it."""
     from server.backends.base import Point, SparseVector
     from server.backends.vectors.edge import EdgeStore
     from server.models import Filters
@@ -291,12 +302,12 @@ def _engine(settings: Settings) -> Iterator[Finding]:
         store = EdgeStore(Path(folder), dimension=4)
         try:
             store.upsert([Point("000000000001", word, None, {"project": "doctor"})])
-            found = [chunk for chunk, _ in store.search_sparse(word, Filters("doctor"), 1)]
+            matches = [chunk for chunk, _ in store.search_sparse(word, Filters("doctor"), 1)]
         finally:
             store.close()
-    right = found == ["000000000001"]
-    detail = "the embedded index writes and finds" if right else "the embedded index does not find what it wrote"
-    yield Finding("backends", "embedded", right, detail, "" if right else REINSTALL)
+    works = matches == ["000000000001"]
+    detail = "the embedded index works" if works else "the embedded index does not find what it wrote"
+    yield Finding("backends", "embedded", works, detail, "" if works else REINSTALL)
 
 
 def _qdrant(settings: Settings) -> Iterator[Finding]:
@@ -309,7 +320,7 @@ def _qdrant(settings: Settings) -> Iterator[Finding]:
     )
     try:
         with urllib.request.urlopen(request, timeout=REACH_SECONDS) as response:
-            names = [each["name"] for each in json.load(response)["result"]["collections"]]
+            names = [item["name"] for item in json.load(response)["result"]["collections"]]
     except urllib.error.HTTPError as error:
         advice = "set WINNOW_QDRANT_API_KEY" if error.code in (401, 403) else "check WINNOW_QDRANT_URL"
         yield Finding("backends", "qdrant", False, f"{settings.qdrant_url} answers {error.code}", advice)
@@ -326,7 +337,7 @@ def _qdrant(settings: Settings) -> Iterator[Finding]:
         yield Finding("backends", "qdrant", True, f"{settings.qdrant_url}, {len(names)} collections")
 
 
-# --- what holds scripts -----------------------------------------------------------------------------------
+# --- the sandbox -----------------------------------------------------------------------------------
 
 
 def _walls(settings: Settings) -> Iterator[Finding]:
@@ -334,41 +345,39 @@ def _walls(settings: Settings) -> Iterator[Finding]:
     from sandbox.runners.runner_table import tier_of
 
     accepted = settings.allow_weaker_sandbox
-    found = asyncio.run(probe(settings.sandbox))
-    name = tier_of(settings.sandbox, found)
-    told, advice = _TIERS[name]
-    missing = {wall.name for wall in found if not wall.stands and not wall.reinforces}
-    served = not missing or (name == "container" and missing == set(accepted))
-    advice = advice if settings.sandbox == "auto" and len(found) > 1 else "the lines below say what to do"
-    yield Finding("walls", "tier", served, f"{name}: {told}", "" if served else advice, essential=False)
-    for wall in found:
+    walls = asyncio.run(probe(settings.sandbox))
+    name = tier_of(settings.sandbox, walls)
+    description, advice = _TIERS[name]
+    missing = {wall.name for wall in walls if not wall.stands and not wall.reinforces}
+    is_offered = not missing or (name == "container" and missing == set(accepted))
+    advice = advice if settings.sandbox == "auto" and len(walls) > 1 else "see the advice in the lines below"
+    yield Finding(
+        "walls", "tier", is_offered, f"{name}: {description}", "" if is_offered else advice, essential=False
+    )
+    for wall in walls:
         needed = settings.execute_code == "on" and wall.name not in accepted and not wall.reinforces
         yield Finding("walls", wall.name, wall.stands, wall.protects, wall.advice, needed, wall.detail)
 
 
-_OPT_IN = (
-    "grant what the lines below say, or accept exactly what is missing: --allow-weaker-sandbox WALL, for each"
-)
+_OPT_IN = "follow the advice in the lines below, or accept each missing wall: --allow-weaker-sandbox WALL"
 _TIERS = {
-    "full": ("every wall of the kernel", ""),
-    "container": ("no namespaces; seccomp, Landlock and limits hold files, network and processes twice", _OPT_IN),
+    "full": ("all kernel walls are available", ""),
+    "container": ("no namespaces; seccomp, Landlock and limits block files, network and processes twice", _OPT_IN),
     "language": ("a smaller language in a process with limits", ""),
-    "none": ("too little stands to run scripts unasked", _OPT_IN),
+    "none": ("too few walls to run scripts by default", _OPT_IN),
 }
 
 
 def _smaller_language(settings: Settings) -> Iterator[Finding]:
-    """Where it is installed: what it lacks, and what to write instead."""
+    """The gaps of the smaller language, if it is installed, and what to write instead."""
     from sandbox.runners import monty
 
     version = monty.installed_version()
     if version is None:
         return
-    group, chosen = (
-        "smaller language",
-        "in force" if settings.sandbox == "monty" else "chosen with --sandbox monty",
-    )
-    detail = f"{version}, {chosen}; its gaps are listed as measured for {monty.MEASURED_FOR}"
+    group = "smaller language"
+    state = "in use" if settings.sandbox == "monty" else "use it with --sandbox monty"
+    detail = f"{version}, {state}; the gaps below were measured for {monty.MEASURED_FOR}"
     yield Finding(group, "monty", True, detail, essential=False)
     for gap, instead in monty.GAPS.items():
         yield Finding(group, "lacks", False, gap, instead, essential=False)

@@ -1,8 +1,8 @@
-"""Everything that can be set, in one frozen model; ``load`` puts it together.
+"""All settings, in one frozen model, and how they are loaded.
 
 Each setting has one name: ``--flag`` on the command line, ``WINNOW_FLAG`` in the environment, ``flag`` in a
-``winnow.toml``; the nearest source wins (``server.configuration.sources``).
-``server.configuration.topics`` has the table of them, with who may set what.
+``winnow.toml``. The nearest source wins (``server.configuration.sources``). ``server.configuration.topics``
+defines which source may set which setting.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def _home(variable: str, fallback: str) -> Path:
 
 
 def default_store() -> Path:
-    """Where the index lives unless told otherwise: the platform's data folder."""
+    """The default folder of the index, in the platform's data folder."""
     return _home("XDG_DATA_HOME", ".local/share") / "winnow"
 
 
 def default_models() -> Path:
-    """Where converted models are kept: the platform's cache folder."""
+    """The default folder of converted models, in the platform's cache folder."""
     return _home("XDG_CACHE_HOME", ".cache") / "winnow" / "models"
 
 
@@ -55,9 +55,9 @@ def _split(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     names = tuple(part.strip() for part in value.split(",") if part.strip())
-    # An empty list often means "no restriction": a slip must not turn one into the other.
+    # An empty list often means "no restriction", so a list of commas must not be read as one.
     if value.strip() and not names:
-        raise ValueError(f"names no name: {value!r}")
+        raise ValueError(f"the list contains no name: {value!r}")
     return names
 
 
@@ -78,9 +78,9 @@ def _check_embedder(name: Address) -> Address:
     return name
 
 
-_written = PlainSerializer(lambda address: address.whole, return_type=str)
-# They show themselves without user, password and query.
-ServerAddress = Annotated[Address, BeforeValidator(to_address), _written]
+_serialize_whole = PlainSerializer(lambda address: address.whole, return_type=str)
+# Displayed without user, password and query.
+ServerAddress = Annotated[Address, BeforeValidator(to_address), _serialize_whole]
 EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
 
 _TYPES = get_args(DocumentType)
@@ -99,184 +99,201 @@ Factors = Annotated[
 
 
 class Settings(BaseModel):
-    """What is in force. Frozen: a change is a new object. Made of nothing, it has the defaults alone."""
+    """All settings. Frozen: a change makes a new object. ``Settings()`` has the default values."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    store: Path = Field(default_factory=default_store, description="folder that holds index and catalogue")
-    models: Path = Field(default_factory=default_models, description="folder that holds converted models")
+    store: Path = Field(default_factory=default_store, description="folder of the index and the catalogue")
+    models: Path = Field(default_factory=default_models, description="folder of converted models")
     project: str = Field(
         default="default",
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$",
-        description="project that is searched",
+        description="project to search",
     )
-    projects: Names = Field(default=(), max_length=1000, description="projects in reach; empty: only `project`")
+    projects: Names = Field(
+        default=(), max_length=1000, description="projects that may be searched; empty: only `project`"
+    )
     doc_tags: Labels = Field(
-        default=(), max_length=1000, description="only documents with one of these doc tags; empty: any"
+        default=(), max_length=1000, description="search only documents with one of these doc tags; empty: all"
     )
     environment: Environment | Literal[""] = Field(
-        default="", description="only documents of this environment: dev, prod or scratch; empty: any"
+        default="", description="search only documents of this environment: dev, prod or scratch; empty: all"
     )
     repositories: Labels = Field(
-        default=(), max_length=1000, description="only documents of one of these repositories; empty: any"
+        default=(), max_length=1000, description="search only documents of these repositories; empty: all"
     )
-    embedding: Literal["auto", "off"] = Field(default="auto", description="off: lexical search only")
+    embedding: Literal["auto", "off"] = Field(
+        default="auto", description="off: lexical search only, without an embedding model"
+    )
     embedder: EmbedderName = Field(
         default=Address("minilm"),
-        description="the embedding model: minilm, fastembed:MODEL, onnx:FOLDER, or openai:URL#MODEL, "
-        "an endpoint to which texts are sent",
+        description="embedding model: minilm, fastembed:MODEL, onnx:FOLDER, or openai:URL#MODEL, "
+        "an endpoint that receives your texts",
     )
-    embedder_key: SecretStr | None = Field(default=None, description="key of that endpoint")
-    fusion: Literal["convex", "rrf"] = Field(default="convex", description="how the legs are joined")
-    boost_vendor: Factor = Field(default=1.0, description="factor for documents of a vendor that the query names")
+    embedder_key: SecretStr | None = Field(default=None, description="API key of the embedding endpoint")
+    fusion: Literal["convex", "rrf"] = Field(
+        default="convex", description="how semantic and lexical results are combined"
+    )
+    boost_vendor: Factor = Field(
+        default=1.0, description="factor for documents of a vendor that the query mentions"
+    )
     boost_types: Factors = Field(default=(), description="factors by document type: code=0.8,markdown=1.2")
     boost_recency: Factor = Field(
-        default=1.0, description="factor for a document of today; its distance from 1 halves with age"
+        default=1.0, description="factor for a document of today; its effect halves with age"
     )
-    boost_recency_days: float = Field(default=365.0, ge=1, le=36_500, description="after so many days it is half")
+    boost_recency_days: float = Field(
+        default=365.0, ge=1, le=36_500, description="age in days at which that effect is half"
+    )
     boost_entity: Factor = Field(
-        default=1.0, description="factor for documents whose title or heading the query names"
+        default=1.0, description="factor for documents whose title or heading the query mentions"
     )
-    boost_topic: Factor = Field(default=1.0, description="factor for documents with a tag that the query names")
+    boost_topic: Factor = Field(default=1.0, description="factor for documents with a tag that the query mentions")
     reranker: Path | None = Field(
         default=None,
-        description="a folder with a cross-encoder (model.onnx, tokenizer.json) that reads the best results again",
+        description="folder of a cross-encoder (model.onnx, tokenizer.json) that reranks the best results",
     )
-    rerank_top: int = Field(default=24, ge=1, le=100, description="how many of the best results it reads")
+    rerank_top: int = Field(default=24, ge=1, le=100, description="how many results the cross-encoder reranks")
     mmr: float = Field(
-        default=1.0, ge=0, le=1, description="below 1: results unlike those before them come first, the more so"
+        default=1.0,
+        ge=0,
+        le=1,
+        description="diversity: below 1, results that resemble earlier ones move down; 0 is the strongest",
     )
     index_memory_mb: int = Field(
         default=4096,
         ge=256,
         le=1024 * 1024,
-        description="memory that writing the embedded index may take; less: smaller parts, built more often",
+        description="memory for writing the embedded index; less memory means smaller parts, built more often",
     )
     qdrant_url: ServerAddress | None = Field(
-        default=None, description="a Qdrant server instead of the embedded index"
+        default=None, description="Qdrant server to use instead of the embedded index"
     )
-    qdrant_api_key: SecretStr | None = Field(default=None, description="key of that server")
+    qdrant_api_key: SecretStr | None = Field(default=None, description="API key of the Qdrant server")
     qdrant_shards: int = Field(
-        default=1, ge=1, le=256, description="parts that a new collection on that server is cut into"
+        default=1, ge=1, le=256, description="shards of a new collection on the Qdrant server"
     )
     qdrant_replicas: int = Field(
-        default=1, ge=1, le=32, description="copies of each part that a new collection on that server has"
+        default=1, ge=1, le=32, description="replicas of each shard of a new collection on the Qdrant server"
     )
     qdrant_on_disk: bool = Field(
         default=True,
-        description="whole vectors of a new collection stay on that server's disk; off: in its memory",
+        description="keep the full vectors of a new collection on the Qdrant server's disk; off: in its memory",
     )
     graph: Literal["auto", "off"] = Field(
-        default="auto", description="auto: ingests draw a knowledge graph and searches use it; off: neither"
+        default="auto", description="auto: ingests build a knowledge graph and searches use it; off: no graph"
     )
     neo4j_url: ServerAddress | None = Field(
-        default=None, description="a Neo4j server (bolt:// or neo4j://) for the graph instead of the embedded one"
+        default=None, description="Neo4j server (bolt:// or neo4j://) to use instead of the embedded graph"
     )
-    neo4j_user: str = Field(default="neo4j", description="user of that server")
-    neo4j_password: SecretStr | None = Field(default=None, description="password of that user")
+    neo4j_user: str = Field(default="neo4j", description="user of the Neo4j server")
+    neo4j_password: SecretStr | None = Field(default=None, description="password of the Neo4j user")
     entities: Path | None = Field(
-        default=None, description="a file of your own names, aliases and patterns (entities.toml)"
+        default=None, description="file with your own entity names, aliases and patterns (entities.toml)"
     )
     daemon: Literal["on", "off"] = Field(
         default="on",
-        description="share one engine process with the other servers of the store, where the system allows "
-        "it; off: this process works alone, and holds the store",
+        description="on: share one engine process with the other servers of the store, where the system allows "
+        "it; off: this process works alone and locks the store",
     )
     engine_idle_minutes: float = Field(
-        default=5.0, ge=0.001, le=1440, description="how long an engine stays after its last client"
+        default=5.0, ge=0.001, le=1440, description="how long an engine runs after its last client has left"
     )
 
     default_response_mode: Literal["ids_only", "metadata", "preview", "full"] = Field(
-        default="metadata", description="how much of each result semantic_search shows unless asked for more"
+        default="metadata", description="how much of each result semantic_search shows by default"
     )
     content: Literal["dense", "summary"] = Field(
         default="dense",
-        description="the text beside an answer's structure; dense: all of it, summary: its first line",
+        description="text sent beside structured content; dense: the whole answer, summary: its first line",
     )
     structured_output_enabled: bool = Field(
         default=True,
-        description="off, to roll back: answers are minified JSON text; no structuredContent, no outputSchema",
+        description="off (rollback): answers are minified JSON text, without structuredContent and outputSchema",
     )
     resource_links: Literal["on", "off"] = Field(
-        default="on", description="off: results carry the URI of a passage, but no link to it beside them"
+        default="on", description="off: results contain the URI of a passage, but no separate resource link"
     )
     tools: Literal["all", "code"] = Field(
-        default="all", description="code: list execute_code, kb_retrieve_evidence and help alone"
+        default="all", description="code: list only execute_code, kb_retrieve_evidence and help"
     )
     tool_names: Literal["underscore", "dotted"] = Field(
-        default="underscore", description="how tool names are listed: kb_search or kb.search; both can be called"
+        default="underscore",
+        description="spelling of listed tool names: kb_search or kb.search; both can be called",
     )
     kb_v2_enabled: bool = Field(
-        default=True, description="off, to roll back: no kb_* tools are listed, but the legacy tools instead"
+        default=True, description="off (rollback): list the legacy tools instead of the kb_* tools"
     )
     legacy_tools: bool = Field(
-        default=False, description="list search_sections and get_section_text beside the kb_* tools"
+        default=False, description="list search_sections and get_section_text in addition to the kb_* tools"
     )
     evidence: Literal["lexical", "dense"] = Field(
         default="dense",
-        description="how quotes are scored; lexical: by their words, dense: also by the embedding model",
+        description="how quotes are scored; lexical: by words, dense: also by the embedding model",
     )
-    scratch_mb: int = Field(default=256, ge=1, le=4096, description="memory for the passages that sessions hold")
+    scratch_mb: int = Field(default=256, ge=1, le=4096, description="memory for the passages of all sessions")
     scratch_minutes: float = Field(
-        default=30.0, ge=0.01, le=1440, description="how long a session's passage is held"
+        default=30.0, ge=0.01, le=1440, description="how long a passage stays readable in its session"
     )
     execute_code: Literal["on", "off"] = Field(
-        default="on", description="offer scripts, where every wall of the sandbox stands"
+        default="on", description="offer execute_code, if every wall of the sandbox is available"
     )
     sandbox: Literal["auto", "monty"] = Field(
         default="auto",
         description="what runs scripts; auto: CPython behind kernel walls (Linux only), monty: a smaller language",
     )
     allow_weaker_sandbox: Names = Field(
-        default=(), description="a wall whose absence is accepted; together they name exactly what is missing"
+        default=(), description="walls whose absence you accept; must list exactly the missing ones"
     )
 
     skills: Folders = Field(
-        default=(), max_length=20, description="folders with functions of yours that scripts may import"
+        default=(), max_length=20, description="folders with your own Python functions that scripts may import"
     )
     limits: Literal["standard", "strict"] = Field(
-        default="standard", description="what one script may call, read and return; strict: about a tenth"
+        default="standard",
+        description="how much one script may call, read and return; strict: about a tenth of standard",
     )
     script_calls: int | None = Field(
-        default=None, ge=1, le=10_000, description="SDK calls of one script, instead of what `limits` says"
+        default=None, ge=1, le=10_000, description="SDK calls per script; overrides `limits`"
     )
     script_rows: int | None = Field(
-        default=None, ge=1, le=100_000, description="ids and metadata rows of one script, likewise"
+        default=None, ge=1, le=100_000, description="ids and metadata rows per script; overrides `limits`"
     )
     script_previews: int | None = Field(
-        default=None, ge=1, le=10_000, description="previews and quotes of one script, likewise"
+        default=None, ge=1, le=10_000, description="previews and quotes per script; overrides `limits`"
     )
     script_documents: int | None = Field(
-        default=None, ge=1, le=10_000, description="excerpts and whole passages of one script, likewise"
+        default=None, ge=1, le=10_000, description="excerpts and whole passages per script; overrides `limits`"
     )
-    result_kb: int | None = Field(default=None, ge=1, le=64, description="size of a script's result, likewise")
+    result_kb: int | None = Field(
+        default=None, ge=1, le=64, description="size of a script's result; overrides `limits`"
+    )
     result_tokens: int | None = Field(
-        default=None, ge=100, le=20_000, description="tokens of a script's result, likewise"
+        default=None, ge=100, le=20_000, description="tokens of a script's result; overrides `limits`"
     )
-    wall_seconds: float = Field(default=30.0, ge=1, le=60, description="default time limit of one script")
-    memory_mb: int = Field(default=512, ge=64, le=4096, description="memory limit of one script")
-    workers: int = Field(default=max(2, os.cpu_count() or 2), ge=1, le=64, description="scripts at once")
-    queue: int = Field(default=50, ge=0, le=1000, description="scripts that may wait")
-    queue_seconds: float = Field(default=60.0, ge=0, le=600, description="how long a script may wait")
+    wall_seconds: float = Field(default=30.0, ge=1, le=60, description="default time limit of a script")
+    memory_mb: int = Field(default=512, ge=64, le=4096, description="memory limit of a script")
+    workers: int = Field(
+        default=max(2, os.cpu_count() or 2), ge=1, le=64, description="scripts that run at the same time"
+    )
+    queue: int = Field(default=50, ge=0, le=1000, description="scripts that may wait for a worker")
+    queue_seconds: float = Field(default=60.0, ge=0, le=600, description="how long a script may wait for a worker")
     calls_per_minute: int = Field(
-        default=100, ge=1, le=100_000, description="direct tool calls that one caller may make in a minute"
+        default=100, ge=1, le=100_000, description="direct tool calls per caller and minute"
     )
-    scripts_per_minute: int = Field(
-        default=30, ge=1, le=100_000, description="scripts that one caller may start in a minute"
-    )
+    scripts_per_minute: int = Field(default=30, ge=1, le=100_000, description="scripts per caller and minute")
     reads_per_minute: int = Field(
         default=100,
         ge=1,
         le=100_000,
-        description="resources, prompts and completions that one caller may ask for in a minute",
+        description="requests for resources, prompts and completions per caller and minute",
     )
     audit: Literal["on", "off"] = Field(
-        default="on", description="off: no line is written for each call of a tool and each script (winnow audit)"
+        default="on", description="write a line to the audit log for each tool call and each script (winnow audit)"
     )
-    audit_mb: float = Field(default=16.0, ge=0.01, le=1024, description="size of one file of that log")
-    audit_days: int = Field(default=90, ge=1, le=3650, description="how long its lines are kept")
+    audit_mb: float = Field(default=16.0, ge=0.01, le=1024, description="size of one file of the audit log")
+    audit_days: int = Field(default=90, ge=1, le=3650, description="how long lines of the audit log are kept")
     log_queries: bool = Field(
-        default=False, description="log query text, and the source of scripts, instead of their hash"
+        default=False, description="log the text of queries and the source of scripts instead of their hashes"
     )
 
     @property
@@ -286,7 +303,7 @@ class Settings(BaseModel):
 
     @property
     def audit_folder(self) -> Path:
-        """Where it is written what scripts did."""
+        """The folder of the audit log."""
         return self.store / "audit"
 
     @property
@@ -295,13 +312,13 @@ class Settings(BaseModel):
         return self.memory_mb * MIB
 
 
-# Variables that a setting is also read from.
-_ALSO: Mapping[str, str] = MappingProxyType(
+# Further environment variables of a setting.
+_OTHER_VARIABLES: Mapping[str, str] = MappingProxyType(
     {"kb_v2_enabled": "MCP_KB_V2_ENABLED", "structured_output_enabled": "MCP_STRUCTURED_OUTPUT_ENABLED"}
 )
-_MAY_NOT: Mapping[SourceRank, str] = MappingProxyType(
+_WHY_FORBIDDEN: Mapping[SourceRank, str] = MappingProxyType(
     {
-        SourceRank.USER_FILE: "only a flag, a variable or the file that WINNOW_CONFIG names may set it",
+        SourceRank.USER_FILE: "set it with a flag, a variable or the file named by WINNOW_CONFIG",
         SourceRank.FOLDER_FILE: "a file in the working folder may not set it",
     }
 )
@@ -309,7 +326,7 @@ _NO_FLAGS: Mapping[str, Any] = MappingProxyType({})
 
 
 def load_settings(**flags: Any) -> Settings:
-    """The settings in force with these flags (None: not given).
+    """The effective settings with these flags (None: not given).
 
     Raises:
         WinnowError: INVALID_REQUEST naming each setting that is wrong, and where it was set.
@@ -319,10 +336,9 @@ def load_settings(**flags: Any) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The settings in force, where each value that is no default was given, and what was ignored.
+    """The effective settings, the source of each value that is not a default, and the ignored values.
 
-    ``wider``: the projects that an outer source put in reach where a nearer one names a single project; that
-    project alone is in reach then.
+    ``wider``: the ``projects`` of an outer source that were dropped because a nearer source names one ``project``.
     """
 
     settings: Settings
@@ -331,89 +347,92 @@ class Configuration:
     wider: tuple[str, ...] = ()
 
     def source_of(self, name: str) -> str:
-        """Where a setting comes from: its flag, its variable, the path of a file, or "default"."""
+        """The source of a setting: its flag, its variable, the path of a file, or "default"."""
         return self.given[name].place if name in self.given else "default"
 
     def ignored_lines(self) -> list[str]:
-        """What was ignored and what to do about it, a line for each file or variable."""
-        places = dict.fromkeys((one.place, one.why) for one in self.ignored)
+        """One line for each file or variable with ignored values: which, why, and what to do."""
+        places = dict.fromkeys((value.place, value.why) for value in self.ignored)
         return [self._ignored_line(place, why) for place, why in places]
 
     def _ignored_line(self, place: str, why: str) -> str:
-        found = {one.name for one in self.ignored if (one.place, one.why) == (place, why)} - {""}
-        names = sorted(found & SETTERS.keys()) + (["unknown settings"] if found - SETTERS.keys() else [])
-        what = f"{', '.join(names)} ignored" if names else "ignored"
-        advice = f"put settings of your own into {user_file()}, or name a file in WINNOW_CONFIG"
-        return one_line(f"{place}: {what}: {why}; {advice}")
+        ignored = {value.name for value in self.ignored if (value.place, value.why) == (place, why)} - {""}
+        names = sorted(ignored & SETTERS.keys()) + (["unknown settings"] if ignored - SETTERS.keys() else [])
+        subject = f"{', '.join(names)} ignored" if names else "ignored"
+        advice = f"put your own settings into {user_file()}, or name a file in WINNOW_CONFIG"
+        return one_line(f"{place}: {subject}: {why}; {advice}")
 
 
 def load(flags: Mapping[str, Any] = _NO_FLAGS) -> Configuration:
     """The configuration with these flags (None: not given).
 
-    A value in the working folder's file that is wrong, or that such a file may not set, is ignored and listed: a
-    folder may be somebody else's. Any other wrong value is an error.
+    Invalid or forbidden values in the working folder's file are ignored and listed, because the folder may come
+    from somebody else. Any other invalid value is an error.
 
     Raises:
         WinnowError: INVALID_REQUEST naming each setting that is wrong, and where it was set.
     """
-    read, unreadable = sources(Settings.model_fields, flags, _ALSO)
-    given, forbidden = _allowed(read)
+    all_sources, unreadable = sources(Settings.model_fields, flags, _OTHER_VARIABLES)
+    given, forbidden = _select_values(all_sources)
     given, wider = _narrow(given)
     settings, refused = _validate(given)
-    _check_keys(settings, given, read)
-    given = {name: one for name, one in given.items() if one not in refused}
-    left_out = [IgnoredValue(one.name, one.place, why) for one, why in refused.items()]
-    return Configuration(settings, given, (*unreadable, *forbidden, *left_out), wider)
+    _check_keys(settings, given, all_sources)
+    given = {name: value for name, value in given.items() if value not in refused}
+    invalid = [IgnoredValue(value.name, value.place, why) for value, why in refused.items()]
+    return Configuration(settings, given, (*unreadable, *forbidden, *invalid), wider)
 
 
-def _allowed(read: Sequence[Source]) -> tuple[dict[str, SourcedValue], list[IgnoredValue]]:
-    """Every value by the nearest source that gives it, and what sources gave that they may not."""
+def _select_values(all_sources: Sequence[Source]) -> tuple[dict[str, SourcedValue], list[IgnoredValue]]:
+    """Each setting's value from the nearest source that has one, and the values that a source may not set."""
     given: dict[str, SourcedValue] = {}
     ignored: list[IgnoredValue] = []
-    for one in (one for source in read for one in source):
-        setter = SETTERS.get(one.name, Setter.USER)
-        if one.rank > setter.value:
-            ignored.append(IgnoredValue(one.name, one.place, _MAY_NOT[one.rank]))
+    for value in (value for source in all_sources for value in source):
+        setter = SETTERS.get(value.name, Setter.USER)
+        if value.rank > setter.value:
+            ignored.append(IgnoredValue(value.name, value.place, _WHY_FORBIDDEN[value.rank]))
         else:
-            given.setdefault(one.name, one)
+            given.setdefault(value.name, value)
     return given, ignored
 
 
 def _validate(given: Mapping[str, SourcedValue]) -> tuple[Settings, dict[SourcedValue, str]]:
-    """The settings, and the wrong values of the working folder's file, each with what is wrong."""
+    """The settings, and the invalid values of the working folder's file with the reason."""
     try:
-        return Settings.model_validate({name: one.value for name, one in given.items()}), {}
+        return Settings.model_validate({name: value.value for name, value in given.items()}), {}
     except ValidationError as error:
         wrong = {str(item["loc"][0]): _lower(item["msg"]) for item in error.errors(include_url=False)}
     refused = {given[name]: why for name, why in wrong.items() if given[name].rank is SourceRank.FOLDER_FILE}
     if not refused:
         complaints = "; ".join(f"{name}: {why} (from {given[name].place})" for name, why in wrong.items())
         raise WinnowError("INVALID_REQUEST", f"settings: {complaints}")
-    settings, more = _validate({name: one for name, one in given.items() if one not in refused})
+    settings, more = _validate({name: value for name, value in given.items() if value not in refused})
     return settings, refused | more
 
 
 def _narrow(given: dict[str, SourcedValue]) -> tuple[dict[str, SourcedValue], tuple[str, ...]]:
-    """Without ``projects`` where a nearer source names one ``project``: naming one never widens its reach."""
-    one, several = given.get("project"), given.get("projects")
-    if one is None or several is None or one.rank >= several.rank:
+    """Drop ``projects`` if a nearer source names one ``project``: then only that one may be searched."""
+    project, projects = given.get("project"), given.get("projects")
+    if project is None or projects is None or project.rank >= projects.rank:
         return given, ()
-    return {name: each for name, each in given.items() if name != "projects"}, tuple(_split(several.value))
+    return {name: value for name, value in given.items() if name != "projects"}, tuple(_split(projects.value))
 
 
-def _check_keys(settings: Settings, given: Mapping[str, SourcedValue], read: Sequence[Source]) -> None:
-    """Raises ``WinnowError`` where a key would go to another server than the one that it was given with."""
+def _check_keys(settings: Settings, given: Mapping[str, SourcedValue], all_sources: Sequence[Source]) -> None:
+    """Raise ``WinnowError`` if a key would be sent to another server than the one it was given with."""
     for name, address_name in KEYS.items():
         key, address = given.get(name), getattr(settings, address_name)
         if key is None or address is None or not address.is_remote:
             continue
-        beside = (one for source in read if key in source for one in source if one.name == address_name)
-        for one in beside:
-            if to_address(one.value).server != address.server:
+        same_source = (
+            value for source in all_sources if key in source for value in source if value.name == address_name
+        )
+        for value in same_source:
+            if to_address(value.value).server != address.server:
                 raise WinnowError(
                     "INVALID_REQUEST",
-                    f"settings: {name} (from {key.place}) was given with {to_address(one.value)}, and is not sent "
-                    f"to {address} (from {given[address_name].place}); give its key in the same place",
+                    f"settings: {name} (from {key.place}) was given with {to_address(value.value)}, and is not "
+                    f"sent to {address} (from {given[address_name].place}); set the key in the same place as "
+                    "the address",
                 )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from server import health
-from server.health import Finding, examine, is_healthy, overwritten, strangers
+from server.health import Finding, examine, find_changed_files, find_foreign_package, is_healthy
 from server.settings import Settings, load_settings
 
 WINNOW = Path(sys.executable).with_name("winnow")
@@ -91,19 +91,19 @@ def test_a_file_that_another_distribution_has_overwritten_is_named(
     installed: Callable[[], Distribution], tmp_path: Path
 ) -> None:
     """`server` is a name that others use too."""
-    assert list(overwritten(installed())) == []
+    assert list(find_changed_files(installed())) == []
     (tmp_path / "server/__init__.py").write_text("theirs\n", "utf-8")
-    assert list(overwritten(installed())) == ["server/__init__.py is not what was installed"]
+    assert list(find_changed_files(installed())) == ["server/__init__.py is not what was installed"]
     (tmp_path / "server/__init__.py").unlink()
-    assert list(overwritten(installed())) == ["server/__init__.py is missing"]
+    assert list(find_changed_files(installed())) == ["server/__init__.py is missing"]
 
 
 def test_a_package_that_is_imported_from_elsewhere_or_owned_twice_is_named() -> None:
     """Both ways in which a name can be lost."""
     home = Path(health.__file__).resolve().parents[1]
-    assert list(strangers("server", home, ["winnow-mcp"])) == []
-    assert list(strangers("server", home, ["winnow-mcp", "other"])) == ["server also belongs to other"]
-    elsewhere = list(strangers("server", Path("/elsewhere"), ["winnow-mcp"]))
+    assert list(find_foreign_package("server", home, ["winnow-mcp"])) == []
+    assert list(find_foreign_package("server", home, ["winnow-mcp", "other"])) == ["server also belongs to other"]
+    elsewhere = list(find_foreign_package("server", Path("/elsewhere"), ["winnow-mcp"]))
     assert elsewhere == [f"server is imported from {home / 'server'}, not from /elsewhere"]
 
 
