@@ -17,7 +17,7 @@ def percentiles(values: Sequence[float]) -> dict[str, float]:
     }
 
 
-async def timed_ms(action: Callable[[], Awaitable[object]]) -> float:
+async def time_ms(action: Callable[[], Awaitable[object]]) -> float:
     """How long it takes, in milliseconds."""
     started = time.perf_counter()
     await action()

@@ -16,7 +16,7 @@ import psutil
 
 from sandbox import Limits, Reply, Sandbox
 from server.bench import workloads
-from server.bench.figures import percentiles, timed_ms
+from server.bench.figures import percentiles, time_ms
 
 AT_ONCE = 8
 _LIMITS = Limits(sdk_calls=10 * workloads.CALLS, wall_seconds=60.0, cpu_seconds=60, result_bytes=1024 * 1024)
@@ -48,7 +48,7 @@ return (time.perf_counter() - started) / len(pages) * 1e6
 """
 
 
-async def _answer(method: str, params: Mapping[str, Any]) -> Reply:
+async def _answer_search(method: str, params: Mapping[str, Any]) -> Reply:
     """A host that does nothing but hand over three small rows."""
     return Reply(dict(workloads.PAGE), rows=3, tokens=60)
 
@@ -61,45 +61,48 @@ async def measure(runs: int) -> dict[str, Any]:
     """
     async with Sandbox(limits=_LIMITS) as warm:
         return {
-            "warm_ms": await _repeat(runs, lambda: _one_plus_one(warm)),
-            "cold_ms": await _repeat(max(5, runs // 10), _cold),
-            "plain_python_ms": await _repeat(max(5, runs // 5), _fresh_python),
-            **await _calls(warm, max(5, runs // 20)),
-            "throughput": await _throughput(5 * runs),
-            "idle_child_bytes": await _idle_child_bytes(),
-            "cpu": {name: await _compare(warm, body, max(5, runs // 20)) for name, body in workloads.CPU.items()},
+            "warm_ms": await _time_repeatedly(runs, lambda: _run_trivial(warm)),
+            "cold_ms": await _time_repeatedly(max(5, runs // 10), _run_cold),
+            "plain_python_ms": await _time_repeatedly(max(5, runs // 5), _run_plain_interpreter),
+            **await _measure_calls(warm, max(5, runs // 20)),
+            "throughput": await _measure_throughput(5 * runs),
+            "idle_child_bytes": await _measure_idle_child(),
+            "cpu": {
+                name: await _compare_with_python(warm, body, max(5, runs // 20))
+                for name, body in workloads.CPU.items()
+            },
         }
 
 
-async def _one_plus_one(sandbox: Sandbox) -> None:
+async def _run_trivial(sandbox: Sandbox) -> None:
     outcome = await sandbox.run("1 + 1")
     assert outcome.result == 2, outcome
 
 
-async def _cold() -> None:
+async def _run_cold() -> None:
     """From nothing: fork server, self-tests of every wall, one script, and the end of it all."""
     async with Sandbox(spares=0) as sandbox:
-        await _one_plus_one(sandbox)
+        await _run_trivial(sandbox)
 
 
-async def _fresh_python() -> None:
+async def _run_plain_interpreter() -> None:
     """What a bare interpreter takes, without any isolation."""
     await asyncio.to_thread(subprocess.run, [sys.executable, "-I", "-S", "-c", "1 + 1"], check=True)
 
 
-async def _repeat(runs: int, action: Callable[[], Awaitable[None]]) -> dict[str, float]:
+async def _time_repeatedly(runs: int, action: Callable[[], Awaitable[None]]) -> dict[str, float]:
     await action()
     times = []
     for _ in range(runs):
-        times.append(await timed_ms(action))
+        times.append(await time_ms(action))
         await asyncio.sleep(_PAUSE_SECONDS)
     return percentiles(times)
 
 
-async def _calls(sandbox: Sandbox, runs: int) -> dict[str, Any]:
+async def _measure_calls(sandbox: Sandbox, runs: int) -> dict[str, Any]:
     """One SDK call after another, within one script; medians of the medians of several scripts."""
-    outcomes = [await sandbox.run(_CALL_LOOP, call=_answer) for _ in range(runs)]
-    many = [await sandbox.run(_MANY, call=_answer) for _ in range(runs)]
+    outcomes = [await sandbox.run(_CALL_LOOP, call=_answer_search) for _ in range(runs)]
+    many = [await sandbox.run(_MANY, call=_answer_search) for _ in range(runs)]
     assert all(outcome.status == "ok" for outcome in (*outcomes, *many)), (outcomes[0].error, many[0].error)
     calls = [percentiles(outcome.result[0]) for outcome in outcomes]
     rows = [median(outcome.result[1]) for outcome in outcomes]
@@ -112,33 +115,33 @@ async def _calls(sandbox: Sandbox, runs: int) -> dict[str, Any]:
     }
 
 
-async def _throughput(executions: int) -> dict[str, float]:
+async def _measure_throughput(executions: int) -> dict[str, float]:
     """Trivial scripts, several at once, one after another on each worker."""
     async with Sandbox(limits=_LIMITS, workers=AT_ONCE, spares=AT_ONCE) as sandbox:
 
         async def worker() -> None:
             for _ in range(executions // AT_ONCE):
-                await _one_plus_one(sandbox)
+                await _run_trivial(sandbox)
 
-        await _one_plus_one(sandbox)
+        await _run_trivial(sandbox)
         started = time.perf_counter()
         await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
         seconds = time.perf_counter() - started
     return {"at_once": AT_ONCE, "executions_per_s": round(executions // AT_ONCE * AT_ONCE / seconds, 1)}
 
 
-async def _idle_child_bytes() -> int | None:
+async def _measure_idle_child() -> int | None:
     """Memory that a child waiting for its script shares with nobody; None where the system does not tell."""
     async with Sandbox(limits=replace(_LIMITS), spares=4) as sandbox:
-        await _one_plus_one(sandbox)
+        await _run_trivial(sandbox)
         await asyncio.sleep(0.2)  # until all have come, and are warm
         try:
-            return int(median(child.memory_full_info().uss for child in _leaves()))
+            return int(median(child.memory_full_info().uss for child in _leaf_processes()))
         except (psutil.Error, OSError, ValueError):
             return None
 
 
-def _leaves() -> list[psutil.Process]:
+def _leaf_processes() -> list[psutil.Process]:
     """The processes furthest down from this one: not the fork server, but its children."""
     below = psutil.Process().children(recursive=True)
     parents = {process.ppid() for process in below}
@@ -147,7 +150,7 @@ def _leaves() -> list[psutil.Process]:
     return [process for process in below if process.pid not in parents and depth[process.pid] == deepest]
 
 
-async def _compare(sandbox: Sandbox, body: str, runs: int) -> dict[str, float]:
+async def _compare_with_python(sandbox: Sandbox, body: str, runs: int) -> dict[str, float]:
     """The same source in the sandbox and in ``python -I -S``, taking turns."""
     source = _TIMED.format(body=body)
     whole, inside, outside = [], [], []
@@ -158,7 +161,7 @@ async def _compare(sandbox: Sandbox, body: str, runs: int) -> dict[str, float]:
         assert outcome.status == "ok", outcome
         seconds, value = outcome.result
         inside.append(seconds * 1000)
-        seconds, plain_value = await asyncio.to_thread(_plain_python, source)
+        seconds, plain_value = await asyncio.to_thread(_run_plain_python, source)
         assert value == plain_value
         outside.append(seconds * 1000)
     return {
@@ -169,7 +172,7 @@ async def _compare(sandbox: Sandbox, body: str, runs: int) -> dict[str, float]:
     }
 
 
-def _plain_python(source: str) -> Any:
+def _run_plain_python(source: str) -> Any:
     program = "import json, sys\nnames = {}\nexec(sys.stdin.read(), names)\nprint(json.dumps(names['result']))"
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", program], input=source, capture_output=True, text=True, check=True

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from server.backends.base import Embedder, Vector
-from server.bench.figures import percentiles, timed_ms
+from server.bench.figures import percentiles, time_ms
 from server.errors import WinnowError
 from server.knowledge import Answer, Caller, KnowledgeBase
 from server.models import Filters
@@ -68,7 +68,7 @@ class Stopwatch:
         self._processor.setdefault(name, []).append((time.process_time() - processor) * 1000)
 
 
-def fresh(caller: Caller) -> Caller:
+def with_empty_caches(caller: Caller) -> Caller:
     """The same caller with empty caches."""
     return replace(caller, run=secrets.token_hex(8))
 
@@ -83,10 +83,10 @@ async def measure(
     """
     caller = kb.caller("bench")
     for question in asked[:WARMUP]:
-        await kb.call(_OPERATION, {"query": question}, fresh(caller))
+        await kb.call(_OPERATION, {"query": question}, with_empty_caches(caller))
     watch = Stopwatch()
     for number, question in enumerate(asked, 1):
-        anew = fresh(caller)
+        anew = with_empty_caches(caller)
         arguments = {"query": question, "response_mode": "metadata"}
         ask = partial(kb.call, _OPERATION, arguments, anew)
         await watch.awaited("cold", ask)
@@ -97,23 +97,25 @@ async def measure(
     return {
         "questions": len(asked),
         "ms": watch.figures(),
-        **_stages(backends, project, asked, progress),
-        "at_once": await _at_once(kb, caller, asked),
+        **_measure_stages(backends, project, asked, progress),
+        "at_once": await _measure_clients(kb, caller, asked),
     }
 
 
-def _stages(backends: Backends, project: str, asked: Sequence[str], progress: OnProgress) -> dict[str, Any]:
+def _measure_stages(
+    backends: Backends, project: str, asked: Sequence[str], progress: OnProgress
+) -> dict[str, Any]:
     watch, whole, store = Stopwatch(), Filters(project), backends.store
     embedder, recall = backends.embedder.ready(), []
     for number, question in enumerate(asked, 1):
         words = query_vector(question)
         near = dict(watch.timed("lexical", partial(store.search_sparse, words, whole, DEPTH)))
         if embedder:
-            vector = watch.timed("embedding", partial(_vector, embedder, question))
+            vector = watch.timed("embedding", partial(_embed, embedder, question))
             far = dict(watch.timed("dense", partial(store.search_dense, vector, whole, DEPTH)))
             exact = watch.timed("dense_exact", partial(store.search_dense, vector, whole, TOP, exact=True))
             recall.append(len({id for id, _ in exact} & {*itertools.islice(far, TOP)}) / max(len(exact), 1))
-            watch.timed("filling", partial(_filled, backends, question, vector, far, near))
+            watch.timed("filling", partial(_score_missing, backends, question, vector, far, near))
         found = watch.timed("ranking", partial(backends.retriever.search, question, whole, DEPTH))
         watch.timed(
             "passages", partial(backends.catalogue.passages, [hit.chunk_id for hit in found.hits], project)
@@ -125,12 +127,12 @@ def _stages(backends: Backends, project: str, asked: Sequence[str], progress: On
     }
 
 
-def _vector(embedder: Embedder, question: str) -> Vector:
+def _embed(embedder: Embedder, question: str) -> Vector:
     vector: Vector = embedder.embed([question])[0]
     return vector
 
 
-def _filled(
+def _score_missing(
     backends: Backends, question: str, vector: Vector, far: dict[str, float], near: dict[str, float]
 ) -> None:
     """The scores that a leg did not return, as fusion asks for them."""
@@ -138,7 +140,7 @@ def _filled(
     backends.store.score_sparse(query_vector(question), [id for id in far if id not in near])
 
 
-async def _at_once(kb: KnowledgeBase, caller: Caller, asked: Sequence[str]) -> dict[str, Any]:
+async def _measure_clients(kb: KnowledgeBase, caller: Caller, asked: Sequence[str]) -> dict[str, Any]:
     """Several clients, none of whom knows what the others asked; errors are counted, not raised."""
     times: list[float] = []
     errors = 0
@@ -147,7 +149,9 @@ async def _at_once(kb: KnowledgeBase, caller: Caller, asked: Sequence[str]) -> d
         nonlocal errors
         for question in asked[number::CLIENTS]:
             try:
-                times.append(await timed_ms(partial(kb.call, _OPERATION, {"query": question}, fresh(caller))))
+                times.append(
+                    await time_ms(partial(kb.call, _OPERATION, {"query": question}, with_empty_caches(caller)))
+                )
             except WinnowError:
                 errors += 1
 
@@ -167,7 +171,7 @@ async def replay(kb: KnowledgeBase, log: Path) -> dict[str, Any]:
     """
     caller = kb.caller("replay")
     answers: list[Answer] = []
-    for arguments in _logged(log, answers):
+    for arguments in _read_log(log, answers):
         answers.append(await kb.call(_OPERATION, arguments, caller))
     hits = sum(answer.cache_hit for answer in answers)
     caches = (await kb.counters()).caches
@@ -179,7 +183,7 @@ async def replay(kb: KnowledgeBase, log: Path) -> dict[str, Any]:
     }
 
 
-def _logged(log: Path, answers: Sequence[Answer]) -> Iterator[dict[str, Any]]:
+def _read_log(log: Path, answers: Sequence[Answer]) -> Iterator[dict[str, Any]]:
     """The arguments of each call.
 
     ``"pick": n`` stands for the first n ids of the answer before, ``"more": true`` for its cursor; a call for more

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from server.backends.files.store_folder import map_os_errors
-from server.commands.terminal.output import Json, Store, command, errors_shown, print_json, tell
+from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.runtime.audit import Kind, read, since_of
 from server.settings import Settings, load_settings
@@ -39,31 +39,35 @@ def audit(
     as_json: Json = False,
 ) -> None:
     """Show what scripts did and what was asked directly: verdicts, rows, tokens; no query text."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store)
-        start = None if since is None else _moment(since)
-        name = None if tool is None else _plain(tool)
-        executions = list(_lines(settings, start, "executions")) if name in (None, "execute_code") else []
-        calls = [one for one in _lines(settings, start, "calls") if name in (None, _plain(str(one.get("tool"))))]
-        summary = {**_summary(executions), "calls": _summary_of_calls(calls)}
+        start = None if since is None else _parse_since(since)
+        name = None if tool is None else _normalize_tool(tool)
+        executions = list(_read_records(settings, start, "executions")) if name in (None, "execute_code") else []
+        calls = [
+            one
+            for one in _read_records(settings, start, "calls")
+            if name in (None, _normalize_tool(str(one.get("tool"))))
+        ]
+        summary = {**_summarize(executions), "calls": _summarize_calls(calls)}
         if as_json:
             print_json({"summary": summary, "executions": executions[-last:], "calls": calls[-last:]})
             return
         if name in (None, "execute_code"):
-            tell(*_table(executions[-last:]), "", _told(summary), "")
-        tell(*_table(calls[-last:], _CALL_COLUMNS), "", _told_of_calls(summary["calls"]))
+            print_lines(*_format_table(executions[-last:]), "", _format_summary(summary), "")
+        print_lines(*_format_table(calls[-last:], _CALL_COLUMNS), "", _format_call_summary(summary["calls"]))
 
 
-def _lines(settings: Settings, since: datetime | None, kind: Kind) -> Iterator[dict[str, Any]]:
+def _read_records(settings: Settings, since: datetime | None, kind: Kind) -> Iterator[dict[str, Any]]:
     with map_os_errors(settings.store):
         yield from read(settings.audit_folder, since, kind)
 
 
-def _plain(name: str) -> str:
+def _normalize_tool(name: str) -> str:
     return name.replace(".", "_")
 
 
-def _moment(since: str) -> datetime:
+def _parse_since(since: str) -> datetime:
     try:
         return since_of(since, datetime.now(UTC))
     except ValueError:
@@ -76,89 +80,89 @@ def _moment(since: str) -> datetime:
 _SUMMED = ("sdk_calls", "rows", "tokens_kept_out", "tokens_returned")
 
 
-def _summary(records: Sequence[Record]) -> dict[str, Any]:
+def _summarize(records: Sequence[Record]) -> dict[str, Any]:
     sums = {name: sum(int(record.get(name, 0)) for record in records) for name in _SUMMED}
-    return {"executions": len(records), "verdicts": _verdicts(records), **sums}
+    return {"executions": len(records), "verdicts": _count_verdicts(records), **sums}
 
 
-def _summary_of_calls(records: Sequence[Record]) -> dict[str, Any]:
+def _summarize_calls(records: Sequence[Record]) -> dict[str, Any]:
     return {
         "count": len(records),
-        "verdicts": _verdicts(records),
+        "verdicts": _count_verdicts(records),
         "tools": dict(sorted(Counter(str(record.get("tool")) for record in records).items())),
         "rows": sum(int(record.get("rows", 0)) for record in records),
         "tokens": sum(int(record.get("tokens", 0)) for record in records),
     }
 
 
-def _verdicts(records: Sequence[Record]) -> dict[str, int]:
+def _count_verdicts(records: Sequence[Record]) -> dict[str, int]:
     return dict(sorted(Counter(str(record.get("verdict")) for record in records).items()))
 
 
-def _told(summary: Record) -> str:
+def _format_summary(summary: Record) -> str:
     return (
-        f"{summary['executions']:,} executions ({_counted(summary['verdicts'])}); "
+        f"{summary['executions']:,} executions ({_format_counts(summary['verdicts'])}); "
         f"{summary['tokens_kept_out']:,} tokens kept out, {summary['tokens_returned']:,} returned"
     )
 
 
-def _told_of_calls(summary: Record) -> str:
+def _format_call_summary(summary: Record) -> str:
     return (
-        f"{summary['count']:,} calls ({_counted(summary['verdicts'])}); {summary['rows']:,} rows, "
+        f"{summary['count']:,} calls ({_format_counts(summary['verdicts'])}); {summary['rows']:,} rows, "
         f"{summary['tokens']:,} tokens"
     )
 
 
-def _counted(verdicts: Mapping[str, int]) -> str:
+def _format_counts(verdicts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {one_line(name, _CELL_CHARS)}" for name, count in verdicts.items()) or "none"
 
 
 # --- tables -------------------------------------------------------------------------------------------------
 
 
-def _number(name: str) -> Callable[[Record], str]:
+def _number_cell(name: str) -> Callable[[Record], str]:
     return lambda record: f"{int(record.get(name, 0)):,}"
 
 
-def _text(name: str, most: int = _CELL_CHARS) -> Callable[[Record], str]:
+def _text_cell(name: str, most: int = _CELL_CHARS) -> Callable[[Record], str]:
     return lambda record: str(record.get(name, ""))[:most]
 
 
-def _verdict(record: Record) -> str:
+def _verdict_cell(record: Record) -> str:
     return " ".join(filter(None, (str(record.get("verdict")), str(record.get("error", "")))))
 
 
 Columns = Mapping[str, Callable[[Record], str]]
 
-_COLUMNS: Columns = {
-    "time": _text("time", 19),
-    "verdict": _verdict,
-    "ms": _number("wall_ms"),
-    "calls": _number("sdk_calls"),
-    "rows": _number("rows"),
-    "kept out": _number("tokens_kept_out"),
-    "returned": _number("tokens_returned"),
-    "source": _text("source_sha256", _HASH_CHARS),
-    "client": _text("client"),
+_EXECUTION_COLUMNS: Columns = {
+    "time": _text_cell("time", 19),
+    "verdict": _verdict_cell,
+    "ms": _number_cell("wall_ms"),
+    "calls": _number_cell("sdk_calls"),
+    "rows": _number_cell("rows"),
+    "kept out": _number_cell("tokens_kept_out"),
+    "returned": _number_cell("tokens_returned"),
+    "source": _text_cell("source_sha256", _HASH_CHARS),
+    "client": _text_cell("client"),
 }
 _CALL_COLUMNS: Columns = {
-    "time": _text("time", 19),
-    "tool": _text("tool"),
-    "verdict": _verdict,
-    "ms": _number("ms"),
-    "rows": _number("rows"),
-    "tokens": _number("tokens"),
-    "arguments": _text("arguments", _HASH_CHARS),
-    "client": _text("client"),
-    "trace": _text("trace_id"),
+    "time": _text_cell("time", 19),
+    "tool": _text_cell("tool"),
+    "verdict": _verdict_cell,
+    "ms": _number_cell("ms"),
+    "rows": _number_cell("rows"),
+    "tokens": _number_cell("tokens"),
+    "arguments": _text_cell("arguments", _HASH_CHARS),
+    "client": _text_cell("client"),
+    "trace": _text_cell("trace_id"),
 }
 
 
-def _table(records: Sequence[Record], columns: Columns = _COLUMNS) -> list[str]:
-    rows = [tuple(columns), *(_row(record, columns) for record in records)]
+def _format_table(records: Sequence[Record], columns: Columns = _EXECUTION_COLUMNS) -> list[str]:
+    rows = [tuple(columns), *(_format_row(record, columns) for record in records)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _row(record: Record, columns: Columns = _COLUMNS) -> tuple[str, ...]:
+def _format_row(record: Record, columns: Columns = _EXECUTION_COLUMNS) -> tuple[str, ...]:
     return tuple(one_line(cell(record), _CELL_CHARS) for cell in columns.values())

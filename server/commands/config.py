@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from server.commands.terminal.output import Json, command, complain, errors_shown, print_json, tell
+from server.commands.terminal.output import Json, command, print_json, print_lines, print_to_stderr, report_errors
 from server.configuration.topics import TOPICS
 from server.runtime.logs import masked
 from server.settings import Configuration, Settings, load
@@ -21,33 +21,33 @@ def config(as_json: Json = False) -> None:
     A value that its place may not set is ignored, and listed: a winnow.toml in the working folder may set only
     what can do no harm.
     """
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         configuration = load()
-        rows = {name: _row(configuration, name) for settings in TOPICS.values() for name in settings}
+        rows = {name: _build_row(configuration, name) for settings in TOPICS.values() for name in settings}
         if as_json:
             print_json(rows)
         else:
-            tell(*_lines(rows))
-        complain(*(f"winnow: {line}" for line in configuration.ignored_lines()))
+            print_lines(*_format_rows(rows))
+        print_to_stderr(*(f"winnow: {line}" for line in configuration.ignored_lines()))
 
 
-def _row(configuration: Configuration, name: str) -> dict[str, Any]:
+def _build_row(configuration: Configuration, name: str) -> dict[str, Any]:
     return {
-        "value": _shown(getattr(configuration.settings, name)),
+        "value": _printable_value(getattr(configuration.settings, name)),
         "source": configuration.source_of(name),
         "help": Settings.model_fields[name].description or "",
         "ignored": [{"place": one.place, "why": one.why} for one in configuration.ignored if one.name == name],
     }
 
 
-def _lines(rows: dict[str, Any]) -> list[str]:
+def _format_rows(rows: dict[str, Any]) -> list[str]:
     width = max(map(len, rows))
     return [f"{name:<{width}}  {row['value']!s:<40}  {row['source']}" for name, row in rows.items()]
 
 
-def _shown(value: Any) -> Any:
+def _printable_value(value: Any) -> Any:
     if isinstance(value, SecretStr):
         return masked(value.get_secret_value())
     if isinstance(value, tuple):
-        return [_shown(one) for one in value]
+        return [_printable_value(one) for one in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

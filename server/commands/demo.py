@@ -12,21 +12,21 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from server.commands.ingest import progress_shown
+from server.commands.ingest import show_progress
 from server.commands.terminal.output import (
     FAILED,
     UNAVAILABLE,
     Json,
     Store,
     command,
-    errors_shown,
     print_json,
-    tell,
+    print_lines,
+    report_errors,
 )
 from server.commands.terminal.screen import Screen
-from server.demo.client import Arm, connected, direct, offers_scripts, scripted, wait_for_model
-from server.demo.stdlib import ModuleDocs, corpus
-from server.demo.task import QUESTION, SCRIPT, Answer, truth
+from server.demo.client import Arm, connect_server, offers_scripts, run_direct, run_scripted, wait_for_model
+from server.demo.stdlib import ModuleDocs, read_corpus
+from server.demo.task import QUESTION, SCRIPT, Answer, expected_answer
 from server.ingest.pipeline import IngestReport, RawDocument
 from server.settings import Settings, load_settings
 
@@ -44,7 +44,7 @@ The same over a folder of yours:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """What was indexed, what is true, and what each arm made of it. ``scripted`` is None where none can run."""
+    """What was indexed, the true answer, and each arm's result; ``scripted`` is None where no script can run."""
 
     indexed: IngestReport
     truth: Answer
@@ -81,31 +81,31 @@ class Demonstration:
 )
 def demo(store: Store = None, as_json: Json = False) -> None:
     """Index this Python's documentation, then answer one question from it in two ways."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store or load_settings().store / "demo", project=PROJECT)
         console = Screen(highlight=False, stderr=as_json)
-        found = _demonstrate(settings, console)
+        found = _run_demo(settings, console)
         if as_json:
             print_json(found.to_json())
         else:
-            _show(found, console)
+            _print_result(found, console)
         raise typer.Exit(found.exit_code)
 
 
-def _demonstrate(settings: Settings, console: Screen) -> Demonstration:
-    documentation = list(corpus())
+def _run_demo(settings: Settings, console: Screen) -> Demonstration:
+    documentation = list(read_corpus())
     entries = sum(len(module.entries) for module in documentation)
     console.print(
         f"The documentation of Python {platform.python_version()}: {len(documentation)} modules, "
         f"{entries:,} classes and functions.\nIndexed in {settings.store}, project {PROJECT}."
     )
-    report = _index(settings, documentation)
-    console.print(_indexed(report))
+    report = _index_documentation(settings, documentation)
+    console.print(_describe_report(report))
     console.print(f"\n[bold]Question[/bold]  {escape(QUESTION)}\n")
-    return asyncio.run(_both_ways(settings, report, truth(documentation)))
+    return asyncio.run(_run_both_arms(settings, report, expected_answer(documentation)))
 
 
-def _index(settings: Settings, documentation: Sequence[ModuleDocs]) -> IngestReport:
+def _index_documentation(settings: Settings, documentation: Sequence[ModuleDocs]) -> IngestReport:
     # Engine and model runtime take seconds to import: people see the first lines before that.
     from server.ingest.pipeline import ingest_documents
     from server.ingest.target import target_of
@@ -118,26 +118,26 @@ def _index(settings: Settings, documentation: Sequence[ModuleDocs]) -> IngestRep
             RawDocument(uri=f"{module.name}.md", type="markdown", title=module.name, text=module.markdown())
             for module in documentation
         )
-        with progress_shown() as progress:
+        with show_progress() as progress:
             return ingest_documents(target, SOURCE, documents, total=len(documentation), progress=progress)
     finally:
         backends.close()
 
 
-def _indexed(report: IngestReport) -> str:
+def _describe_report(report: IngestReport) -> str:
     if not report.chunks:
         return f"Nothing changed since the last run: {report.unchanged} documents ({report.seconds:.1f} s)."
     rate = report.chunks / max(report.seconds, 0.001)
     return f"{report.chunks:,} chunks in {report.seconds:.1f} s ({rate:.0f}/s)."
 
 
-async def _both_ways(settings: Settings, report: IngestReport, answer: Answer) -> Demonstration:
-    async with connected(settings.store, PROJECT, log=settings.store / "serve.log") as client:
+async def _run_both_arms(settings: Settings, report: IngestReport, answer: Answer) -> Demonstration:
+    async with connect_server(settings.store, PROJECT, log=settings.store / "serve.log") as client:
         if settings.embedding != "off":
             await wait_for_model(client)
         has_scripts = await offers_scripts(client)
-        by_script = await scripted(client) if has_scripts else None
-        by_hand = await direct(client)
+        by_script = await run_scripted(client) if has_scripts else None
+        by_hand = await run_direct(client)
     return Demonstration(report, answer, by_hand, by_script, () if has_scripts else await _missing_walls())
 
 
@@ -147,10 +147,10 @@ async def _missing_walls() -> list[str]:
     return [f"{wall.name}: {wall.detail}; {wall.advice}" for wall in await probe() if not wall.stands]
 
 
-def _show(found: Demonstration, console: Screen) -> None:
-    console.print(_answers(found))
+def _print_result(found: Demonstration, console: Screen) -> None:
+    console.print(_answer_table(found))
     console.print()
-    console.print(_figures(found))
+    console.print(_figure_table(found))
     console.print(
         "Counted is what the model writes and reads. What it would pick from the texts is picked by one rule."
     )
@@ -159,27 +159,27 @@ def _show(found: Demonstration, console: Screen) -> None:
         for line in found.missing or ("execute_code is switched off (setting execute_code)",):
             console.print(f"  {escape(line)}", soft_wrap=True)
     else:
-        _show_script(found.direct, found.scripted, console)
+        _print_script(found.direct, found.scripted, console)
     if found.exit_code == FAILED:
         console.print("\n[red bold]An answer is wrong[/red bold]: it differs from what the docstrings say.")
-    tell("", *ON_YOUR_OWN.splitlines())
+    print_lines("", *ON_YOUR_OWN.splitlines())
 
 
-def _answers(found: Demonstration) -> Table:
+def _answer_table(found: Demonstration) -> Table:
     """One row for every function that was answered; where an answer is wrong, also what would be right."""
     columns = {"direct searches": found.direct.answer}
     if found.scripted is not None:
         columns["one script"] = found.scripted.answer
     if found.exit_code == FAILED:
         columns["docstrings"] = found.truth
-    table = _table("function", *columns)
+    table = _new_table("function", *columns)
     for name in sorted({name for answer in columns.values() for name in answer}):
         table.add_row(name, *(", ".join(answer.get(name, ["-"])) for answer in columns.values()))
     return table
 
 
-def _figures(found: Demonstration) -> Table:
-    table = _table("", "calls", "tokens in the model's context", "seconds", "answer")
+def _figure_table(found: Demonstration) -> Table:
+    table = _new_table("", "calls", "tokens in the model's context", "seconds", "answer")
     for name, arm in (("direct searches", found.direct), ("one script", found.scripted)):
         if arm is not None:
             verdict = "right" if arm.answer == found.truth else "WRONG"
@@ -187,16 +187,16 @@ def _figures(found: Demonstration) -> Table:
     return table
 
 
-def _table(*columns: str) -> Table:
+def _new_table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
 
 
-def _show_script(direct: Arm, scripted: Arm, console: Screen) -> None:
+def _print_script(direct: Arm, scripted: Arm, console: Screen) -> None:
     console.print("\n[bold]The script[/bold]")
-    tell(*SCRIPT.splitlines())
+    print_lines(*SCRIPT.splitlines())
     usage, walls, error = (scripted.details.get(part, {}) for part in ("usage", "walls", "error"))
     if error:
         console.print(f"[red]It did not end well[/red]: {escape(error['type'])}: {escape(error['message'])}")

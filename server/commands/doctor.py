@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from server.commands.terminal.output import FAILED, Json, Store, command, errors_shown, print_json
+from server.commands.terminal.output import FAILED, Json, Store, command, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.health import Finding, examine, is_healthy
@@ -62,15 +62,15 @@ def doctor(
     succeed, and against the fence, the walls and both, where it must not. With --soak, run thousands of scripts
     and see that nothing stays behind. docs/operations.md shows the JSON of both.
     """
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store)
         if audit:
             from security.suite import read_attacks
 
-            asked = _of_families(list(read_attacks()), family or [])
-            raise typer.Exit(audited(asked, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
+            asked = _select_families(list(read_attacks()), family or [])
+            raise typer.Exit(run_audit(asked, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
         if soak:
-            raise typer.Exit(soaked(soak, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
+            raise typer.Exit(run_soak(soak, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
         if family:
             raise WinnowError("INVALID_REQUEST", "--family chooses what to audit: add --audit")
         findings = examine(settings)
@@ -78,11 +78,11 @@ def doctor(
         if as_json:
             print_json({"ok": healthy, "checks": [finding.to_json() for finding in findings]})
         else:
-            _show(findings, healthy=healthy)
+            _print_findings(findings, healthy=healthy)
         raise typer.Exit(0 if healthy else FAILED)
 
 
-def _show(findings: Sequence[Finding], *, healthy: bool) -> None:
+def _print_findings(findings: Sequence[Finding], *, healthy: bool) -> None:
     console = Screen(highlight=False)
     for group, members in groupby(findings, key=lambda finding: finding.group):
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -90,7 +90,7 @@ def _show(findings: Sequence[Finding], *, healthy: bool) -> None:
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         for finding in members:
-            table.add_row(_mark(finding), escape(finding.check), escape(_told(finding)))
+            table.add_row(_format_mark(finding), escape(finding.check), escape(_describe(finding)))
             if finding.advice:
                 table.add_row("", "", f"[bold]→ {escape(finding.advice)}[/bold]")
         console.print(f"[bold]{group}[/bold]", table, "", sep="\n")
@@ -99,11 +99,11 @@ def _show(findings: Sequence[Finding], *, healthy: bool) -> None:
     )
 
 
-def _told(finding: Finding) -> str:
+def _describe(finding: Finding) -> str:
     return f"{finding.detail}: {finding.evidence}" if finding.evidence and not finding.ok else finding.detail
 
 
-def _mark(finding: Finding) -> str:
+def _format_mark(finding: Finding) -> str:
     if finding.ok:
         return "[green]ok[/green]"
     return "[red]NO[/red]" if finding.essential else "[yellow]--[/yellow]"
@@ -112,26 +112,26 @@ def _mark(finding: Finding) -> str:
 # --- the audit ---------------------------------------------------------------------------------------------
 
 
-def _of_families(attacks: Sequence[Attack], names: Sequence[str]) -> list[Attack]:
+def _select_families(attacks: Sequence[Attack], names: Sequence[str]) -> list[Attack]:
     known = sorted({attack.family for attack in attacks})
     if unknown := sorted(set(names) - set(known)):
         raise WinnowError("INVALID_REQUEST", f"no family {unknown[0]!r}; there are {', '.join(known)}")
     return [attack for attack in attacks if not names or attack.family in names]
 
 
-def _progress(*, as_json: bool) -> Progress:
+def _progress_bar(*, as_json: bool) -> Progress:
     """For people who watch, and gone when it is done."""
     watched = Screen(stderr=True)
     return Progress(console=watched, transient=True, disable=as_json or not watched.is_terminal)
 
 
 @contextmanager
-def _trying(what: str, total: int, *, as_json: bool) -> Iterator[Callable[[], None]]:
+def _report_steps(what: str, total: int, *, as_json: bool) -> Iterator[Callable[[], None]]:
     """Show how far trying the sandbox has come; gives what to call at each step."""
     from sandbox import SandboxUnavailable
 
     logging.getLogger("sandbox").setLevel(logging.ERROR)  # that scripts are killed is what we want to see here
-    with _progress(as_json=as_json) as progress:
+    with _progress_bar(as_json=as_json) as progress:
         task = progress.add_task(what, total=total)
         try:
             yield lambda: progress.advance(task)
@@ -139,36 +139,36 @@ def _trying(what: str, total: int, *, as_json: bool) -> Iterator[Callable[[], No
             raise WinnowError("SANDBOX_UNAVAILABLE", f"{error}; winnow doctor shows every wall") from None
 
 
-def audited(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_json: bool) -> int:
+def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_json: bool) -> int:
     """Run the attacks, print what became of them, and return the exit code."""
     from security.audit import claimed_modes, run
 
     trials = sum(len(claimed_modes(attack)) for attack in attacks)
-    with _trying("attacking", trials, as_json=as_json) as advance:
+    with _report_steps("attacking", trials, as_json=as_json) as advance:
         report = asyncio.run(run(attacks, accept_missing=accept_missing, on_trial=lambda _: advance()))
     if as_json:
         print_json(report.to_json())
     else:
-        _show_audit(report)
+        _print_audit(report)
     return FAILED if report.violations() else 0
 
 
-def soaked(executions: int, *, accept_missing: tuple[str, ...], as_json: bool) -> int:
+def run_soak(executions: int, *, accept_missing: tuple[str, ...], as_json: bool) -> int:
     """Run so many scripts, print what became of them, and return the exit code."""
     from security import soak
     from security.suite import read_attacks
 
     scripts = [attack for attack in read_attacks() if attack.is_script]
-    with _trying("soaking", executions, as_json=as_json) as advance:
+    with _report_steps("soaking", executions, as_json=as_json) as advance:
         report = asyncio.run(soak.run(scripts, executions, accept_missing=accept_missing, on_execution=advance))
     if as_json:
         print_json(report.to_json())
     else:
-        _show_soak(report)
+        _print_soak(report)
     return 0 if report.ok else FAILED
 
 
-def _show_soak(report: Soak) -> None:
+def _print_soak(report: Soak) -> None:
     console = Screen(highlight=False)
     console.print(
         f"{report.executions:,} scripts, {report.attacks:,} of them attacks, {report.at_once} at once, "
@@ -189,16 +189,16 @@ def _show_soak(report: Soak) -> None:
     console.print("Nothing stayed behind." if report.ok else "Not everything is as it was.")
 
 
-def _show_audit(report: Audit) -> None:
+def _print_audit(report: Audit) -> None:
     console = Screen(highlight=False)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_footer=True)
     families = report.families()
     table.add_column("family", f"{len(families)} families", no_wrap=True)
     table.add_column("attacks", str(sum(family.attacks for family in families)), justify="right")
     for mode, column in report.totals().items():
-        table.add_column(mode, _cell(column), justify="right")
+        table.add_column(mode, _format_cell(column), justify="right")
     for family in families:
-        table.add_row(family.name, str(family.attacks), *map(_cell, family.columns.values()))
+        table.add_row(family.name, str(family.attacks), *map(_format_cell, family.columns.values()))
     console.print(table, "", sep="\n")
     for trial in report.violations():
         what = f"[red]violation[/red] {trial.mode} {trial.attack}: {escape(trial.violation)}"
@@ -211,7 +211,7 @@ def _show_audit(report: Audit) -> None:
     )
 
 
-def _cell(column: Column) -> str:
+def _format_cell(column: Column) -> str:
     if not column.claimed:
         return "-"
     text = f"{column.held}/{column.claimed}"

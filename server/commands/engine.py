@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from server.commands.terminal.output import Json, Store, command, errors_shown, print_json, tell
+from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.settings import load_settings
 
@@ -20,36 +20,36 @@ app = command(
 
 # An engine in the middle of something ends it, or gives it up, within half of this.
 _END_SECONDS = 15.0
-_GLANCE_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 
 
 @app.command(epilog="Examples: winnow engine status | winnow engine status --store notes --json")
 def status(store: Store = None, as_json: Json = False) -> None:
     """Show who shares the store: process, memory, clients. Starts nothing."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         folder = load_settings(store=store).store
-        found = asked(folder, "status")
+        found = ask_engine(folder, "status")
     if as_json:
         print_json({"running": found is not None, "store": str(folder), **(found or {})})
         return
-    tell(*_lines(folder, found))
+    print_lines(*_format_status(folder, found))
 
 
 @app.command(epilog="Examples: winnow engine stop | winnow engine stop --store notes")
 def stop(store: Store = None, as_json: Json = False) -> None:
     """End the engine, and its ingest where it can go on; the next call of a server starts another one."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         folder = load_settings(store=store).store
-        found = asked(folder, "stop")
+        found = ask_engine(folder, "stop")
         if found is not None:
             _wait_for_end(folder, found["pid"])
     if as_json:
         print_json({"stopped": found is not None, "store": str(folder), **(found or {})})
         return
-    tell(f"process {found['pid']} has ended" if found else f"no engine runs for {folder}")
+    print_lines(f"process {found['pid']} has ended" if found else f"no engine runs for {folder}")
 
 
-def beside(store: Path, does: str) -> tuple[str, ...]:
+def engine_warnings(store: Path, does: str) -> tuple[str, ...]:
     """What an engine that runs does with an index that was changed for another one, if there is one."""
     from server.backends.files.lock import ENGINE, find_holder
 
@@ -57,7 +57,7 @@ def beside(store: Path, does: str) -> tuple[str, ...]:
     return (f"{there} {does}",) if there else ()
 
 
-def asked(store: Path, what: str) -> Mapping[str, Any] | None:
+def ask_engine(store: Path, what: str) -> Mapping[str, Any] | None:
     """What the engine of a store answers to "status" or "stop"; None where none runs."""
     from server.engine import endpoint
     from server.engine.client import query_engine
@@ -72,10 +72,10 @@ def _wait_for_end(store: Path, pid: int) -> None:
     while (there := find_holder(store, ENGINE)) is not None and there.pid == pid:
         if time.monotonic() > until:
             raise WinnowError("TIMEOUT", f"process {pid} was told to end and has not yet; look again in a moment")
-        time.sleep(_GLANCE_SECONDS)
+        time.sleep(_POLL_SECONDS)
 
 
-def _lines(store: Path, found: Mapping[str, Any] | None) -> list[str]:
+def _format_status(store: Path, found: Mapping[str, Any] | None) -> list[str]:
     if found is None:
         return [f"no engine runs for {store}; a server starts one with its first call (setting daemon = on)"]
     lines = [
@@ -87,10 +87,10 @@ def _lines(store: Path, found: Mapping[str, Any] | None) -> list[str]:
         f"  process {one['pid']}: project {one['project']}, {one['calls']:,} calls in {one['seconds']:.0f} s"
         for one in found["clients"]
     ]
-    return lines + wait_lines(found.get("waits", {}))
+    return lines + format_waits(found.get("waits", {}))
 
 
-def wait_lines(waits: Mapping[str, Any]) -> list[str]:
+def format_waits(waits: Mapping[str, Any]) -> list[str]:
     """How long reads waited for writers, for people."""
     return [
         f"  waits at {name}: {one['reads']:,} reads; of the latest 95 of 100 at most {one['p95_ms']} ms, "

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from server.commands.terminal.output import (
-    Allowed,
     Json,
+    LimitsOption,
     Project,
     Runner,
     Store,
     command,
-    errors_shown,
     print_json,
-    tell,
+    print_lines,
+    report_errors,
 )
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
@@ -61,13 +61,13 @@ def exec_(
         typer.Option("--memory-mb", metavar="N", help="memory it may use, 64 to 4096", show_default=False),
     ] = None,
     sandbox: Runner = None,
-    limits: Allowed = None,
+    limits: LimitsOption = None,
     store: Store = None,
     project: Project = None,
     as_json: Json = False,
 ) -> None:
     """Run a retrieval script in the sandbox; --json prints exactly the outcome."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(
             store=store,
             project=project,
@@ -77,12 +77,12 @@ def exec_(
             limits=limits,
             execute_code="on",
         )
-        outcome = asyncio.run(_run(settings, _read(file)))
-        _show(outcome, as_json=as_json)
+        outcome = asyncio.run(_run_script(settings, _read_script(file)))
+        _print_outcome(outcome, as_json=as_json)
         raise typer.Exit(_EXIT_CODES[outcome.status])
 
 
-async def _run(settings: Settings, code: str) -> Outcome:
+async def _run_script(settings: Settings, code: str) -> Outcome:
     from server.app import running
 
     async with running(settings, wait_for_model=True) as application:
@@ -90,7 +90,7 @@ async def _run(settings: Settings, code: str) -> Outcome:
         return await application.scripts.run(code)
 
 
-def _read(file: str) -> str:
+def _read_script(file: str) -> str:
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         return data.decode("utf-8")
@@ -100,10 +100,10 @@ def _read(file: str) -> str:
         raise WinnowError("INVALID_REQUEST", f"{file} is not UTF-8 text") from None
 
 
-def _show(outcome: Outcome, *, as_json: bool) -> None:
+def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:
     if as_json:
         print_json(outcome.to_json())
         return
     from server.tools.execute_code import render, to_payload
 
-    tell(*render(to_payload(outcome)).split("\n"))
+    print_lines(*render(to_payload(outcome)).split("\n"))

@@ -20,10 +20,10 @@ from server.commands.terminal.output import (
     Project,
     Store,
     command,
-    complain,
-    errors_shown,
     print_json,
-    tell,
+    print_lines,
+    print_to_stderr,
+    report_errors,
 )
 from server.errors import WinnowError
 from server.models import Environment
@@ -88,19 +88,19 @@ def ingest(
     as_json: Json = False,
 ) -> None:
     """Put files and folders into the index."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project, embedder=embedder)
         stated = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
         if force_labels:
-            stated = _forced(stated)
+            stated = _add_forced(stated)
         try:
             mended = _repair(settings) if repair else ()
             report = _ingest(settings, paths, stated)
             report = replace(report, warnings=mended + report.warnings)
         except KeyboardInterrupt:
-            complain("", "stopped; what was reported done is kept, run the same command again to go on")
+            print_to_stderr("", "stopped; what was reported done is kept, run the same command again to go on")
             raise typer.Exit(INTERRUPTED) from None
-        _show(report, settings, as_json=as_json)
+        _print_report(report, settings, as_json=as_json)
     if report.failures and not report.documents + report.unchanged:
         raise typer.Exit(FAILED)
 
@@ -110,7 +110,7 @@ def _repair(settings: Settings) -> tuple[str, ...]:
     from server.backends.catalogue import Catalogue
     from server.backends.files.damaged_files import is_intact, rename_damaged
     from server.backends.files.lock import ENGINE, HOLDER, StoreLock, find_holder
-    from server.commands.reindex import reindexed
+    from server.commands.reindex import run_reindex
     from server.opening import catalogue_path
 
     if there := find_holder(settings.store, ENGINE):
@@ -127,7 +127,7 @@ def _repair(settings: Settings) -> tuple[str, ...]:
             folder = settings.store / catalogue.binding.vectors
             is_whole = settings.qdrant_url is not None or is_intact(folder) or not catalogue.chunk_count()
         if not is_whole:
-            done = reindexed(settings)
+            done = run_reindex(settings)
             told.append(f"the vectors of {done.report.chunks:,} chunks were made anew")
     finally:
         lock.release()
@@ -141,22 +141,22 @@ def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) ->
     from server.ingest.target import target_of
     from server.opening import open_backends
 
-    labels = {name: _label(name, text) for name, text in stated.items()}
+    labels = {name: _check_label(name, text) for name, text in stated.items()}
     if has_engine(settings):
-        return asyncio.run(_through_engine(settings, paths, labels))
+        return asyncio.run(_ingest_in_engine(settings, paths, labels))
     backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
     try:
         embedder = backends.embedder.ready()
         warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
         target = target_of(settings, backends, embedder)
-        with progress_shown() as on_progress:
+        with show_progress() as on_progress:
             report = ingest_paths(target, paths, labels=labels_of(labels), progress=on_progress)
             return replace(report, warnings=warnings + report.warnings)
     finally:
         backends.close()
 
 
-async def _through_engine(settings: Settings, paths: list[Path], labels: Mapping[str, str]) -> IngestReport:
+async def _ingest_in_engine(settings: Settings, paths: list[Path], labels: Mapping[str, str]) -> IngestReport:
     """The engine that has the store does the work: it has the model, and its clients see each batch at once."""
     from server.engine.client import EngineKnowledge
     from server.ingest.file_discovery import check_paths
@@ -165,7 +165,7 @@ async def _through_engine(settings: Settings, paths: list[Path], labels: Mapping
     check_paths(paths)
     kb = EngineKnowledge(settings, waits_for_model=False)
     try:
-        with progress_shown() as on_progress:
+        with show_progress() as on_progress:
             told = await kb.ingest(paths, labels, lambda facts: on_progress(Progress(**facts)))
     finally:
         await kb.aclose()
@@ -174,7 +174,7 @@ async def _through_engine(settings: Settings, paths: list[Path], labels: Mapping
     return IngestReport(**{**told, "failures": failures, "warnings": tuple(told["warnings"]), "graph": graph})
 
 
-def _forced(stated: Mapping[str, str]) -> dict[str, str]:
+def _add_forced(stated: Mapping[str, str]) -> dict[str, str]:
     if not any(label.strip() for label in stated.values()):
         raise WinnowError(
             "INVALID_REQUEST", "--force-labels needs --doc-tag, --environment or --repository, which it forces"
@@ -182,7 +182,7 @@ def _forced(stated: Mapping[str, str]) -> dict[str, str]:
     return {**stated, "forced": "yes"}
 
 
-def _label(name: str, text: str) -> str:
+def _check_label(name: str, text: str) -> str:
     from server.ingest.documents import clean_text
 
     label = clean_text(text).strip()
@@ -193,17 +193,17 @@ def _label(name: str, text: str) -> str:
 
 
 @contextmanager
-def progress_shown(what: str = "indexing") -> Iterator[Callable[[Progress], None]]:
+def show_progress(what: str = "indexing") -> Iterator[Callable[[Progress], None]]:
     """Somewhere to report progress to: a bar on a terminal, else a line every few seconds. On stderr."""
     if sys.stderr.isatty():
-        with _bar(what) as on_progress:
+        with _show_bar(what) as on_progress:
             yield on_progress
     else:
-        yield _lines(what)
+        yield _print_steps(what)
 
 
 @contextmanager
-def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
+def _show_bar(what: str) -> Iterator[Callable[[Progress], None]]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bar
 
@@ -220,12 +220,12 @@ def _bar(what: str) -> Iterator[Callable[[Progress], None]]:
 
         def show(progress: Progress) -> None:
             total = None if progress.fraction is None else 1.0
-            bar.update(task, total=total, completed=progress.fraction or 0.0, pace=_pace(progress))
+            bar.update(task, total=total, completed=progress.fraction or 0.0, pace=_format_pace(progress))
 
         yield show
 
 
-def _lines(what: str) -> Callable[[Progress], None]:
+def _print_steps(what: str) -> Callable[[Progress], None]:
     last = time.monotonic()
 
     def show(progress: Progress) -> None:
@@ -233,60 +233,62 @@ def _lines(what: str) -> Callable[[Progress], None]:
         if time.monotonic() - last >= _PLAIN_EVERY_SECONDS:
             last = time.monotonic()
             part = "" if progress.fraction is None else f" {progress.fraction:.0%}"
-            complain(f"{what}{part}: {_pace(progress)}")
+            print_to_stderr(f"{what}{part}: {_format_pace(progress)}")
 
     return show
 
 
-def _pace(progress: Progress) -> str:
+def _format_pace(progress: Progress) -> str:
     of = f" of {progress.documents_total:,}" if progress.documents_total else ""
     counts = f"{progress.documents:,}{of} documents, {progress.chunks:,} chunks"
-    left = "" if progress.seconds_left is None else f", {_duration(progress.seconds_left)} left"
+    left = "" if progress.seconds_left is None else f", {_format_duration(progress.seconds_left)} left"
     return f"{counts}, {progress.chunks_per_second:.0f} chunks/s{left}"
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _show(report: IngestReport, settings: Settings, *, as_json: bool) -> None:
+def _print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> None:
     if as_json:
-        print_json(_as_json(report, settings))
+        print_json(_to_json(report, settings))
         return
     rate = f" ({report.chunks / report.seconds:.0f} chunks/s)" if report.chunks and report.seconds else ""
-    tell(
+    print_lines(
         f"{report.project}: {report.documents:,} documents written, {report.unchanged:,} unchanged, "
         f"{report.deleted:,} deleted; {report.chunks:,} chunks in {report.seconds:.1f} s{rate}"
     )
     if report.skipped:
-        tell(f"{report.skipped:,} files of unknown kinds were passed over")
+        print_lines(f"{report.skipped:,} files of unknown kinds were passed over")
     for failure in report.failures[:_FAILURES_SHOWN]:
-        tell(f"not read: {one_line(failure.name)}: {one_line(failure.reason)}")
+        print_lines(f"not read: {one_line(failure.name)}: {one_line(failure.reason)}")
     if len(report.failures) > _FAILURES_SHOWN:
-        tell(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all")
+        print_lines(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all")
     if report.graph:
-        tell(*graph_lines(report.graph))
-    tell(*report.warnings)
+        print_lines(*format_graph_report(report.graph))
+    print_lines(*report.warnings)
 
 
-def graph_lines(graph: GraphReport) -> Iterator[str]:
+def format_graph_report(graph: GraphReport) -> Iterator[str]:
     """What became of the graph, and what is in it now."""
     yield (
         f"graph: {graph.documents:,} documents drawn, {graph.deleted:,} deleted in {graph.seconds:.1f} s; "
         f"{sum(graph.nodes.values()):,} nodes, {sum(graph.edges.values()):,} edges"
     )
-    yield from count_lines(graph.nodes, graph.entities, graph.edges)
+    yield from format_graph_counts(graph.nodes, graph.entities, graph.edges)
 
 
-def count_lines(nodes: Mapping[str, int], entities: Mapping[str, int], edges: Mapping[str, int]) -> Iterator[str]:
+def format_graph_counts(
+    nodes: Mapping[str, int], entities: Mapping[str, int], edges: Mapping[str, int]
+) -> Iterator[str]:
     """What a graph consists of, one line a kind of thing."""
     for name, counts in (("nodes", nodes), ("entities", entities), ("edges", edges)):
         most = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
         yield f"  {name}: {', '.join(f'{kind} {count:,}' for kind, count in most) or 'none'}"
 
 
-def _as_json(report: IngestReport, settings: Settings) -> dict[str, Any]:
+def _to_json(report: IngestReport, settings: Settings) -> dict[str, Any]:
     facts = asdict(report)
     facts["seconds"] = round(report.seconds, 3)
     facts["chunks_per_second"] = round(report.chunks / report.seconds, 1) if report.seconds else 0.0

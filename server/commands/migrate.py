@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from server.backends.catalogue import Catalogue
 from server.backends.files.seal import find_flaws
 from server.backends.files.store_folder import require_index
 from server.backends.sqlite import damage_error, seal_databases
 from server.backends.vectors import migration
-from server.commands.engine import beside
-from server.commands.terminal.output import Json, Store, command, errors_shown, print_json, tell
-from server.commands.terminal.screen import Screen
+from server.commands.engine import engine_warnings
+from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.progress import show_steps
 from server.configuration.addresses import Address, show_address
 from server.errors import WinnowError
 from server.opening import catalogue_path, open_vectors
@@ -43,24 +41,24 @@ def migrate(
     To a folder everything goes: documents, graph, vectors. To a server only vectors go: the folder keeps the rest.
     Cut off, it goes on where it was; run again after an ingest, it brings the target in line.
     """
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store)
-        target = _target(settings, to)
-        with _shown() as step:
-            moved = _move(settings, target, step)
-    warnings = beside(settings.store, _GOES_ON)
+        target = _resolve_target(settings, to)
+        with show_steps() as step:
+            moved = _copy_index(settings, target, step)
+    warnings = engine_warnings(settings.store, _GOES_ON)
     if as_json:
         print_json({"to": show_address(to), **asdict(moved), "warnings": warnings})
     else:
-        tell(
+        print_lines(
             f"{moved.points:,} points in {show_address(to)}, {moved.streamed:,} of them by this run; "
             f"{moved.identical} of {moved.compared} rankings equal, the rest but for ties.",
-            f"Use it with: {_use(target)}",
+            f"Use it with: {_serve_command(target)}",
             *warnings,
         )
 
 
-def _target(source: Settings, to: str) -> Settings:
+def _resolve_target(source: Settings, to: str) -> Settings:
     """The settings of the store that is moved to.
 
     Raises:
@@ -73,7 +71,7 @@ def _target(source: Settings, to: str) -> Settings:
         target = source.model_copy(update={"qdrant_url": Address(to), "qdrant_api_key": key})
     else:
         target = source.model_copy(update={"store": Path(to).expanduser(), "qdrant_url": None})
-    if _place(target) == _place(source):
+    if _location_of(target) == _location_of(source):
         raise WinnowError(
             "INVALID_REQUEST", f"--to {show_address(to)} is where the index is; give another folder or URL"
         )
@@ -84,11 +82,11 @@ def _target(source: Settings, to: str) -> Settings:
     return target
 
 
-def _place(settings: Settings) -> tuple[Path, str]:
+def _location_of(settings: Settings) -> tuple[Path, str]:
     return settings.store.resolve(), settings.qdrant_url.whole if settings.qdrant_url else ""
 
 
-def _move(source: Settings, target: Settings, step: migration.OnStep) -> migration.MoveReport:
+def _copy_index(source: Settings, target: Settings, step: migration.OnStep) -> migration.MoveReport:
     migration.check_finished(source.store, str(source.qdrant_url or ""))
     for flaw in find_flaws(source.store):
         raise damage_error(source.store / flaw.file, flaw.why)
@@ -97,7 +95,7 @@ def _move(source: Settings, target: Settings, step: migration.OnStep) -> migrati
         catalogue.only_writer(),
         closing(open_vectors(source, catalogue)) as vectors,
     ):
-        mark = migration.begin(target.store, str(target.qdrant_url or ""), _state(catalogue))
+        mark = migration.begin(target.store, str(target.qdrant_url or ""), _state_of(catalogue))
         if target.store.resolve() != source.store.resolve():
             migration.copy_files(source.store, target.store, step)
             seal_databases(target.store)
@@ -107,21 +105,13 @@ def _move(source: Settings, target: Settings, step: migration.OnStep) -> migrati
     return moved
 
 
-def _state(catalogue: Catalogue) -> str:
+def _state_of(catalogue: Catalogue) -> str:
     generations = [f"{info.name}@{info.generation}" for info in catalogue.projects()]
     return " ".join([catalogue.identity, *generations])
 
 
-def _use(target: Settings) -> str:
+def _serve_command(target: Settings) -> str:
     where = f"--store {target.store}"
     return (
         f"winnow serve {where} --qdrant-url {target.qdrant_url}" if target.qdrant_url else f"winnow serve {where}"
     )
-
-
-@contextmanager
-def _shown() -> Iterator[migration.OnStep]:
-    """A bar on stderr for the step that is being done."""
-    with Progress(console=Screen(stderr=True), transient=True) as bar:
-        task = bar.add_task("")
-        yield lambda name, done, of: bar.update(task, description=name, completed=done, total=max(of, 1))

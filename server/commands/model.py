@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.commands.terminal.output import Embedder, Json, command, complain, errors_shown, print_json, tell
+from server.commands.terminal.output import (
+    Embedder,
+    Json,
+    command,
+    print_json,
+    print_lines,
+    print_to_stderr,
+    report_errors,
+)
 from server.settings import Settings, load_settings
 
 app = command(
@@ -18,8 +26,8 @@ app = command(
 @app.command()
 def show(embedder: Embedder = None, as_json: Json = False) -> None:
     """Show which model is in use and where it lies."""
-    with errors_shown(as_json=as_json):
-        _show(load_settings(embedder=embedder), as_json=as_json)
+    with report_errors(as_json=as_json):
+        _print_facts(load_settings(embedder=embedder), as_json=as_json)
 
 
 @app.command()
@@ -31,22 +39,22 @@ def install(embedder: Embedder = None, as_json: Json = False) -> None:
     """
     from server.backends.models.embedders import install_model
 
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(embedder=embedder)
-        install_model(settings, complain)
-        _show(settings, as_json=as_json)
+        install_model(settings, print_to_stderr)
+        _print_facts(settings, as_json=as_json)
 
 
-def _show(settings: Settings, *, as_json: bool) -> None:
-    facts = _facts(settings)
+def _print_facts(settings: Settings, *, as_json: bool) -> None:
+    facts = _collect_facts(settings)
     if as_json:
         print_json(facts)
         return
     width = max(map(len, facts))
-    tell(*(f"{name:<{width}}  {value}" for name, value in facts.items()))
+    print_lines(*(f"{name:<{width}}  {value}" for name, value in facts.items()))
 
 
-def _facts(settings: Settings) -> dict[str, Any]:
+def _collect_facts(settings: Settings) -> dict[str, Any]:
     from server.backends.models.embedders import LazyEmbedder
 
     source = LazyEmbedder(settings)
@@ -55,10 +63,10 @@ def _facts(settings: Settings) -> dict[str, Any]:
     if model is not None:
         languages = sorted(model.languages) if model.languages is not None else None
         facts |= {"fingerprint": model.fingerprint, "dimension": model.dimension, "languages": languages}
-    return facts | (_minilm(settings) if settings.embedder.whole == "minilm" else {})
+    return facts | (_minilm_facts(settings) if settings.embedder.whole == "minilm" else {})
 
 
-def _minilm(settings: Settings) -> dict[str, Any]:
+def _minilm_facts(settings: Settings) -> dict[str, Any]:
     from server.backends.models.minilm import FINGERPRINT, WINDOW, model_folder
     from server.backends.models.weights import DIMENSION, NAME
 

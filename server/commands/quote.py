@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from server.commands.terminal.asking import asked
-from server.commands.terminal.output import Json, Project, Store, command, errors_shown
+from server.commands.terminal.operation import run_operation
+from server.commands.terminal.output import Json, Project, Store, command, report_errors
 from server.settings import load_settings
 from server.text.framing import framed
 
@@ -30,13 +30,13 @@ def quote(
     as_json: Json = False,
 ) -> None:
     """Quote the sentences that answer a question, with where they stand: kb_retrieve_evidence on the shell."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project, evidence=evidence)
         arguments = {"question": question, "max_quotes": quotes, "top_k": passages}
-        asked(settings, "kb.retrieve_evidence", arguments, _lines, as_json=as_json)
+        run_operation(settings, "kb.retrieve_evidence", arguments, _format_answer, as_json=as_json)
 
 
-def _lines(payload: dict[str, Any]) -> list[str]:
+def _format_answer(payload: dict[str, Any]) -> list[str]:
     """For people: what is said and where. The ids are for agents, whose session they belong to."""
     looked = payload["diagnostics"]
     lines = [f"{len(payload['quotes'])} quotes from {looked['passages']} passages ({looked['search_mode']})"]

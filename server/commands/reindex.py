@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from server.commands.engine import beside
-from server.commands.ingest import INTERRUPTED, progress_shown
+from server.commands.engine import engine_warnings
+from server.commands.ingest import INTERRUPTED, show_progress
 from server.commands.terminal.output import (
     Embedder,
     Json,
     Store,
     command,
-    complain,
-    errors_shown,
     print_json,
-    tell,
+    print_lines,
+    print_to_stderr,
+    report_errors,
 )
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
@@ -63,14 +63,14 @@ class ReindexReport:
 @app.command(epilog=_EPILOG)
 def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = False) -> None:
     """Embed everything in the store anew."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store, embedder=embedder)
         try:
-            done = reindexed(settings)
+            done = run_reindex(settings)
         except KeyboardInterrupt:
-            complain("", "stopped; the former index is as it was, run the same command again to go on")
+            print_to_stderr("", "stopped; the former index is as it was, run the same command again to go on")
             raise typer.Exit(INTERRUPTED) from None
-    warnings = beside(settings.store, _TAKES)
+    warnings = engine_warnings(settings.store, _TAKES)
     facts = asdict(done.report) | {
         "fingerprint": done.fingerprint,
         "dimension": done.dimension,
@@ -80,14 +80,14 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
         print_json(facts | {"seconds": round(done.report.seconds, 3)})
         return
     model = done.fingerprint or "words alone"
-    tell(
+    print_lines(
         f"{done.report.chunks:,} chunks embedded with {model} in {done.report.seconds:.1f} s"
         f"{f', {done.report.kept:,} were there' if done.report.kept else ''}",
         *warnings,
     )
 
 
-def reindexed(settings: Settings) -> ReindexReport:
+def run_reindex(settings: Settings) -> ReindexReport:
     """Embed every chunk of the store anew. Raises ``WinnowError`` where there is no store, or no model for it."""
     from server.backends.catalogue import Catalogue
     from server.backends.files.store_folder import require_index
@@ -105,7 +105,7 @@ def reindexed(settings: Settings) -> ReindexReport:
             raise WinnowError("MODEL_UNAVAILABLE", source.why)
         fingerprint = model.fingerprint if model else ""
         dimension = model.dimension if model else catalogue.binding.dimension
-        with catalogue.only_writer(), progress_shown("embedding") as on_progress:
+        with catalogue.only_writer(), show_progress("embedding") as on_progress:
             binding = plan_reindex(settings.store, catalogue, fingerprint, dimension)
             made = open_store(settings, catalogue.identity, binding, is_unlocked=True)
             try:

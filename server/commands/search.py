@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from server.commands.terminal.asking import asked
-from server.commands.terminal.output import Embedder, Json, Project, Store, command, errors_shown
+from server.commands.terminal.operation import run_operation
+from server.commands.terminal.output import Embedder, Json, Project, Store, command, report_errors
 from server.errors import WinnowError
 from server.settings import load_settings
 
@@ -34,11 +34,13 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search the index with the same operation that agents call."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project, embedder=embedder)
         if explain:
-            _check_explained(vendor, min_score)
-            asked(settings, "kb.search", _explained(query, top_k), _explanation, as_json=as_json)
+            _check_explain_options(vendor, min_score)
+            run_operation(
+                settings, "kb.search", _explain_arguments(query, top_k), _format_explanation, as_json=as_json
+            )
             return
         arguments = {
             "query": query,
@@ -49,44 +51,45 @@ def search(
         }
         from server.tools.semantic_search import render_results
 
-        asked(settings, "semantic_search", arguments, render_results, as_json=as_json)
+        run_operation(settings, "semantic_search", arguments, render_results, as_json=as_json)
 
 
-def _explained(query: str, top_k: int) -> dict[str, Any]:
+def _explain_arguments(query: str, top_k: int) -> dict[str, Any]:
     """The arguments of the search that is explained: results of one document are not left out."""
     options = {"include_scores": True, "include_debug": True, "max_per_doc": top_k}
     return {"query": query, "top_k": top_k, "page_size": top_k, "options": options}
 
 
-def _check_explained(vendor: str | None, min_score: float) -> None:
+def _check_explain_options(vendor: str | None, min_score: float) -> None:
     if vendor or min_score:
         instead = f"say vendor:{vendor} in the query" if vendor else "every score is shown"
         raise WinnowError("INVALID_REQUEST", f"--explain goes without --vendor and --min-score; {instead}")
 
 
-def _explanation(payload: dict[str, Any]) -> list[str]:
-    how = payload["debug"]
+def _format_explanation(payload: dict[str, Any]) -> list[str]:
+    debug = payload["debug"]
     return [
-        f"{len(payload['results'])} results ({how['search_mode']}, {how['fusion']}), {_likely(how['relevance'])}",
+        f"{len(payload['results'])} results ({debug['search_mode']}, {debug['fusion']}), "
+        f"{_format_relevance(debug['relevance'])}",
         "",
-        *_stage_lines(how["stages_ms"]),
+        *_format_stages(debug["stages_ms"]),
         "",
-        *(line for row in payload["results"] for line in _parts(row)),
+        *(line for row in payload["results"] for line in _format_row(row)),
     ]
 
 
-def _likely(relevance: float | None) -> str:
+def _format_relevance(relevance: float | None) -> str:
     return "relevance unknown" if relevance is None else f"relevant with a probability of {relevance:.3f}"
 
 
-def _stage_lines(stages: dict[str, float]) -> Iterator[str]:
+def _format_stages(stages: dict[str, float]) -> Iterator[str]:
     yield f"{'stage':<10}{'ms':>10}"
     for name, taken in stages.items():
         yield f"{name:<10}{taken:>10.3f}"
     yield f"{'all':<10}{sum(stages.values()):>10.3f}"
 
 
-def _parts(row: dict[str, Any]) -> Iterator[str]:
+def _format_row(row: dict[str, Any]) -> Iterator[str]:
     scores = ", ".join(f"{name} {score:.4f}" for name, score in row["scores"].items())
     yield f"{row['rank']}. [{row['section_id']}] {row['title']} | {row['debug']['file']}"
     yield f"   {scores}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from server.commands.terminal.flags import GroupedCommand, with_settings
-from server.commands.terminal.output import command, errors_shown
+from server.commands.terminal.output import command, report_errors
 from server.errors import WinnowError
 from server.settings import Configuration, Settings, load
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = command()
 
-_LEAVE_ON = (signal.SIGINT, signal.SIGTERM)
+_EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @app.command(
@@ -42,13 +42,13 @@ def serve(
     ] = None,
 ) -> None:
     """Serve MCP clients; stdio unless --http is given."""
-    with errors_shown(as_json=False):
+    with report_errors(as_json=False):
         configuration = load(flags)
-        _check_reach(configuration)
+        _check_projects(configuration)
         asyncio.run(_serve(configuration.settings, http))
 
 
-def _check_reach(configuration: Configuration) -> None:
+def _check_projects(configuration: Configuration) -> None:
     """Raises ``WinnowError`` where a flag or variable names a project that the operator's file leaves out."""
     project = configuration.settings.project
     if configuration.wider and project not in configuration.wider:
@@ -60,7 +60,7 @@ def _check_reach(configuration: Configuration) -> None:
 
 
 async def _serve(settings: Settings, http: str | None) -> None:
-    with _collector_paused():
+    with _pause_garbage_collector():
         from server.app import running
         from server.runtime.logs import set_up_logs
         from server.transports.dispatch import Dispatcher
@@ -84,7 +84,7 @@ async def _serve(settings: Settings, http: str | None) -> None:
         if listeners is None:
             from server.transports.stdio import serve_stdio
 
-            _leave_on_signals(application, watch)
+            _exit_on_signals(application, watch)
             await serve_stdio(server)
         else:
             from server.transports.http import serve_http
@@ -92,7 +92,7 @@ async def _serve(settings: Settings, http: str | None) -> None:
             await serve_http(server, listeners, health=application.health)
 
 
-def _leave_on_signals(application: Application, watch: StatisticsSocket) -> None:
+def _exit_on_signals(application: Application, watch: StatisticsSocket) -> None:
     """Close and exit on Ctrl-C or SIGTERM: the thread that waits for stdin cannot be woken to end the loop."""
     loop = asyncio.get_running_loop()
 
@@ -105,16 +105,16 @@ def _leave_on_signals(application: Application, watch: StatisticsSocket) -> None
 
     def on_signal(number: int) -> None:
         leaving.append(loop.create_task(leave(number)))
-        for handled in _LEAVE_ON:
+        for handled in _EXIT_SIGNALS:
             loop.remove_signal_handler(handled)
 
     leaving: list[asyncio.Task[NoReturn]] = []  # the loop itself keeps tasks by weak references only
-    for number in _LEAVE_ON:
+    for number in _EXIT_SIGNALS:
         loop.add_signal_handler(number, on_signal, number)
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def _pause_garbage_collector() -> Iterator[None]:
     """Imports make objects that live for ever; looking for garbage among them takes a tenth of the start."""
     gc.disable()
     try:

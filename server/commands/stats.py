@@ -15,8 +15,8 @@ import typer
 from server.backends.catalogue import Catalogue
 from server.backends.files.lock import find_holder
 from server.backends.files.store_folder import require_index
-from server.commands.engine import asked, wait_lines
-from server.commands.terminal.output import Json, Store, command, errors_shown, print_json, tell
+from server.commands.engine import ask_engine, format_waits
+from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.opening import catalogue_path
 from server.settings import MIB, Settings, load_settings
@@ -43,45 +43,45 @@ def stats(
 
     The store may be in use meanwhile: only its catalogue is read.
     """
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store)
-        figures = _figures(settings)
+        figures = _collect_figures(settings)
         figures["servers"] = ask_servers(settings.store)
-        figures["server"] = _health(http) if http else None
+        figures["server"] = _fetch_health(http) if http else None
     if as_json:
         print_json(figures)
     else:
-        _show(figures)
+        _print_figures(figures)
 
 
-def _figures(settings: Settings) -> dict[str, Any]:
+def _collect_figures(settings: Settings) -> dict[str, Any]:
     path = catalogue_path(settings)
     require_index(settings.store)
     with closing(Catalogue(path)) as catalogue:
         projects = [asdict(info) for info in catalogue.projects()]
     held_by = find_holder(settings.store)
     parts = {
-        "catalogue": _bytes(*settings.store.glob(f"{path.name}*")),
-        "vectors": _bytes(*settings.store.glob("vectors*")),
-        "graph": _bytes(*settings.store.glob("graph.sqlite3*"), *settings.store.glob("ledger.sqlite3*")),
+        "catalogue": _disk_bytes(*settings.store.glob(f"{path.name}*")),
+        "vectors": _disk_bytes(*settings.store.glob("vectors*")),
+        "graph": _disk_bytes(*settings.store.glob("graph.sqlite3*"), *settings.store.glob("ledger.sqlite3*")),
     }
     return {
         "store": str(settings.store),
         "vectors_on": str(settings.qdrant_url or "disk"),
         "held_by": str(held_by) if held_by else None,
-        "engine": asked(settings.store, "status"),
+        "engine": ask_engine(settings.store, "status"),
         "projects": projects,
         "disk_bytes": {**parts, "total": sum(parts.values())},
     }
 
 
-def _bytes(*paths: Path) -> int:
+def _disk_bytes(*paths: Path) -> int:
     """What the files take on disk; files of the engine have holes."""
     files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*"))]
     return sum(file.stat().st_blocks * _BLOCK_BYTES for file in files if file.is_file())
 
 
-def _health(address: str) -> dict[str, Any]:
+def _fetch_health(address: str) -> dict[str, Any]:
     try:
         with urllib.request.urlopen(f"http://{address}/health", timeout=_SECONDS) as answer:
             found: dict[str, Any] = json.load(answer)
@@ -92,24 +92,24 @@ def _health(address: str) -> dict[str, Any]:
     return found
 
 
-def _show(figures: dict[str, Any]) -> None:
+def _print_figures(figures: dict[str, Any]) -> None:
     parts = ", ".join(f"{name} {size / MIB:,.1f} MiB" for name, size in figures["disk_bytes"].items())
     lines = [f"{figures['store']}: {parts}"]
     if figures["held_by"]:
         lines.append(f"held by {figures['held_by']}")
-    lines += wait_lines((figures["engine"] or {}).get("waits", {}))
+    lines += format_waits((figures["engine"] or {}).get("waits", {}))
     lines += [
         f"{one['name']}: {one['documents']:,} documents, {one['chunks']:,} chunks, "
         f"generation {one['generation']}, vectors of {one['embedding'] or 'no single model'}"
         for one in figures["projects"]
     ]
     for server in figures["servers"]:
-        lines += _server_lines(server)
-    lines += _cache_lines(figures["server"] or {})
-    tell(*lines)
+        lines += _format_server(server)
+    lines += _format_caches(figures["server"] or {})
+    print_lines(*lines)
 
 
-def _server_lines(server: dict[str, Any]) -> list[str]:
+def _format_server(server: dict[str, Any]) -> list[str]:
     counted, queue = summarize_metrics(server), server["queue"]
     verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in counted["verdicts"].items()) or "none"
     given, kept_out = f"{counted['tokens']:,}", f"{counted['tokens_kept_out']:,}"
@@ -118,11 +118,11 @@ def _server_lines(server: dict[str, Any]) -> list[str]:
         f"{server['uptime_seconds']:,} s: {counted['calls']:,} calls ({verdicts})",
         f"  tokens: {given} given, {kept_out} kept out by {counted['scripts']:,} scripts",
         f"  queue: {queue['running']} run, {queue['waiting']} wait; {counted['queue_seconds']:.1f} s waited",
-        *(f"  {line}" for line in _cache_lines(server)),
+        *(f"  {line}" for line in _format_caches(server)),
     ]
 
 
-def _cache_lines(server: dict[str, Any]) -> list[str]:
+def _format_caches(server: dict[str, Any]) -> list[str]:
     lines = []
     for name, counts in server.get("caches", {}).items():
         asked = counts["hits"] + counts["misses"]

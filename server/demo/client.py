@@ -17,13 +17,13 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, TextContent
 
-from server.demo.task import SCRIPT, SEARCHES, TOP_K, Answer, read
+from server.demo.task import SCRIPT, SEARCHES, TOP_K, Answer, extract_answer
 from server.errors import WinnowError
 from server.text.tokens import count_tokens
 
 MODEL_SECONDS = 30.0  # a model that is not loaded by then is not coming
 # Settings, folders, and where this very code is imported from.
-_HANDED_ON = ("WINNOW_", "XDG_", "PYTHONPATH")
+_INHERITED = ("WINNOW_", "XDG_", "PYTHONPATH")
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Arm:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-def console_script() -> Path:
+def find_console_script() -> Path:
     """The ``winnow`` command of this installation: beside this interpreter, or the one that is running."""
     beside = Path(sys.executable).parent / ("winnow.exe" if os.name == "nt" else "winnow")
     running = Path(sys.argv[0]).absolute()
@@ -52,13 +52,13 @@ def console_script() -> Path:
     raise WinnowError("NOT_FOUND", f"no winnow command beside {sys.executable}; reinstall: pip install winnow-mcp")
 
 
-def handed_on() -> dict[str, str]:
+def inherited_environment() -> dict[str, str]:
     """What of this process's environment a server is started with."""
-    return {name: value for name, value in os.environ.items() if name.startswith(_HANDED_ON)}
+    return {name: value for name, value in os.environ.items() if name.startswith(_INHERITED)}
 
 
 @asynccontextmanager
-async def connected(
+async def connect_server(
     store: Path, project: str, log: Path, options: Sequence[str] = ("--no-daemon",)
 ) -> AsyncIterator[Client]:
     """A client of a ``winnow serve`` child over this store; the child's log goes to a file.
@@ -66,9 +66,9 @@ async def connected(
     ``options`` of the child: a demonstration leaves nothing behind, so no engine either.
     """
     server = StdioServerParameters(
-        command=str(console_script()),
+        command=str(find_console_script()),
         args=["serve", "--store", str(store), "--project", project, *options],
-        env=handed_on(),
+        env=inherited_environment(),
     )
     with log.open("w", encoding="utf-8") as errors:
         async with Client(stdio_client(server, errlog=errors)) as client:
@@ -90,7 +90,7 @@ async def wait_for_model(client: Client) -> None:
         await asyncio.sleep(0.5)
 
 
-async def direct(client: Client) -> Arm:
+async def run_direct(client: Client) -> Arm:
     """Every search at full text, page after page: an agent that has no place to run a script."""
     arm, rows = Arm(), []
     started = time.perf_counter()
@@ -104,11 +104,11 @@ async def direct(client: Client) -> Arm:
                 break
             cursor = {"cursor": page["next_cursor"]}
     arm.seconds = time.perf_counter() - started
-    arm.answer = read(rows)
+    arm.answer = extract_answer(rows)
     return arm
 
 
-async def scripted(client: Client) -> Arm:
+async def run_scripted(client: Client) -> Arm:
     """The same searches in one script; the text stays in the sandbox."""
     arm = Arm()
     started = time.perf_counter()

@@ -85,23 +85,23 @@ class ModuleDocs:
 
     def markdown(self) -> str:
         """The module as a document: ``# module``, ``## class``, ``### method(signature)``."""
-        parts = [f"# {self.name}", _as_text(self.doc)]
+        parts = [f"# {self.name}", _escape_structure(self.doc)]
         for entry in self.entries:
-            parts += [f"{'#' * entry.depth} {entry.heading}", *entry.usage, _as_text(entry.doc)]
+            parts += [f"{'#' * entry.depth} {entry.heading}", *entry.usage, _escape_structure(entry.doc)]
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def corpus() -> Iterator[ModuleDocs]:
+def read_corpus() -> Iterator[ModuleDocs]:
     """Every public module that documents itself, by name."""
-    sources = _sources()
+    sources = _find_sources()
     for name in sorted({*filter(_is_public, sources), *COMPILED}):
-        docs = _from_source(name, sources) if name in sources else _from_import(name)
+        docs = _document_source(name, sources) if name in sources else _document_import(name)
         if docs.doc or docs.entries:
             yield docs
 
 
 @cache
-def _sources() -> Mapping[str, Path]:
+def _find_sources() -> Mapping[str, Path]:
     """Dotted name -> file, for every module of the library that comes as source."""
     root = Path(sysconfig.get_path("stdlib"))
     tops = sorted(sys.stdlib_module_names - LEFT_OUT)
@@ -120,7 +120,7 @@ def _is_public(name: str) -> bool:
     return not any(part.startswith("_") for part in name.split("."))
 
 
-def _as_text(doc: str) -> str:
+def _escape_structure(doc: str) -> str:
     return _STRUCTURE.sub("    ", doc).strip("\n")
 
 
@@ -129,51 +129,51 @@ def _as_text(doc: str) -> str:
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _from_source(name: str, sources: Mapping[str, Path]) -> ModuleDocs:
-    tree = _parse(sources[name])
+def _document_source(name: str, sources: Mapping[str, Path]) -> ModuleDocs:
+    tree = _parse_file(sources[name])
     found: dict[str, Definition] = {}
-    for definition in _definitions(tree, name, sources):
+    for definition in _find_definitions(tree, name, sources):
         found.setdefault(definition.name, definition)
-    entries = (entry for definition in found.values() for entry in _entries(definition, name, depth=2))
+    entries = (entry for definition in found.values() for entry in _iter_entries(definition, name, depth=2))
     return ModuleDocs(name, ast.get_docstring(tree) or "", tuple(entries))
 
 
-def _parse(path: Path) -> ast.Module:
+def _parse_file(path: Path) -> ast.Module:
     return ast.parse(path.read_bytes(), filename=path.name)
 
 
-def _definitions(tree: ast.Module, module: str, sources: Mapping[str, Path]) -> Iterator[Definition]:
+def _find_definitions(tree: ast.Module, module: str, sources: Mapping[str, Path]) -> Iterator[Definition]:
     """What a module defines, and what it takes from a private module."""
-    for statement in _top_level(tree.body):
+    for statement in _iter_top_level(tree.body):
         if isinstance(statement, Definition):
             yield statement
         elif isinstance(statement, ast.ImportFrom):
-            yield from _handed_on(statement, module, sources)
+            yield from _reexported(statement, module, sources)
 
 
-def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def _iter_top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements that run on import, also those under ``if`` and ``try``."""
     for statement in body:
         yield statement
         if isinstance(statement, ast.If | ast.Try):
-            yield from _top_level(statement.body)
-            yield from _top_level(statement.orelse)
+            yield from _iter_top_level(statement.body)
+            yield from _iter_top_level(statement.orelse)
         if isinstance(statement, ast.Try):
             for handler in statement.handlers:
-                yield from _top_level(handler.body)
+                yield from _iter_top_level(handler.body)
 
 
-def _handed_on(statement: ast.ImportFrom, module: str, sources: Mapping[str, Path]) -> Iterator[Definition]:
-    origin = _origin(statement, module, sources)
+def _reexported(statement: ast.ImportFrom, module: str, sources: Mapping[str, Path]) -> Iterator[Definition]:
+    origin = _origin_of(statement, module, sources)
     if origin not in sources or _is_public(origin):
         return
     wanted = {alias.name for alias in statement.names}
-    for candidate in _top_level(_parse(sources[origin]).body):
+    for candidate in _iter_top_level(_parse_file(sources[origin]).body):
         if isinstance(candidate, Definition) and (candidate.name in wanted or "*" in wanted):
             yield candidate
 
 
-def _origin(statement: ast.ImportFrom, module: str, sources: Mapping[str, Path]) -> str:
+def _origin_of(statement: ast.ImportFrom, module: str, sources: Mapping[str, Path]) -> str:
     """The absolute name of the module that is imported from."""
     if not statement.level:
         return statement.module or ""
@@ -182,7 +182,7 @@ def _origin(statement: ast.ImportFrom, module: str, sources: Mapping[str, Path])
     return ".".join([*package, *([statement.module] if statement.module else [])])
 
 
-def _entries(definition: Definition, owner: str, depth: int) -> Iterator[DocEntry]:
+def _iter_entries(definition: Definition, owner: str, depth: int) -> Iterator[DocEntry]:
     """A definition and, for a class, what is inside. Private and undocumented names are passed over."""
     name = f"{owner}.{definition.name}"
     if definition.name.startswith("_"):
@@ -190,23 +190,23 @@ def _entries(definition: Definition, owner: str, depth: int) -> Iterator[DocEntr
     doc = ast.get_docstring(definition) or ""
     if not isinstance(definition, ast.ClassDef):
         if doc:
-            yield DocEntry(name, "function", _signature(definition, is_method=depth > 2), doc, depth)
+            yield DocEntry(name, "function", _signature_of(definition, is_method=depth > 2), doc, depth)
         return
     members: dict[str, Definition] = {}
     for member in definition.body:
         if isinstance(member, Definition):
             members.setdefault(member.name, member)
-    inner = [entry for member in members.values() for entry in _entries(member, name, min(depth + 1, 6))]
+    inner = [entry for member in members.values() for entry in _iter_entries(member, name, min(depth + 1, 6))]
     if doc or inner:
-        yield DocEntry(name, "class", _constructor(members.get("__init__")), doc, depth)
+        yield DocEntry(name, "class", _constructor_signature(members.get("__init__")), doc, depth)
     yield from inner
 
 
-def _constructor(init: Definition | None) -> str:
-    return "" if init is None or isinstance(init, ast.ClassDef) else _signature(init, is_method=True)
+def _constructor_signature(init: Definition | None) -> str:
+    return "" if init is None or isinstance(init, ast.ClassDef) else _signature_of(init, is_method=True)
 
 
-def _signature(function: ast.FunctionDef | ast.AsyncFunctionDef, *, is_method: bool) -> str:
+def _signature_of(function: ast.FunctionDef | ast.AsyncFunctionDef, *, is_method: bool) -> str:
     text = ast.unparse(function.args)
     return f"({re.sub(r'^(self|cls)(, (/, )?|$)', '', text) if is_method else text})"
 
@@ -214,12 +214,12 @@ def _signature(function: ast.FunctionDef | ast.AsyncFunctionDef, *, is_method: b
 # --- from an import ---------------------------------------------------------------------------------------
 
 
-def _from_import(name: str) -> ModuleDocs:
+def _document_import(name: str) -> ModuleDocs:
     module = importlib.import_module(name)
-    return ModuleDocs(name, inspect.getdoc(module) or "", tuple(_inspected(module, name, depth=2)))
+    return ModuleDocs(name, inspect.getdoc(module) or "", tuple(_inspect_members(module, name, depth=2)))
 
 
-def _inspected(owner: object, owner_name: str, depth: int) -> Iterator[DocEntry]:
+def _inspect_members(owner: object, owner_name: str, depth: int) -> Iterator[DocEntry]:
     for called, value in vars(owner).items():
         doc = inspect.getdoc(value)
         name = f"{owner_name}.{called}"
@@ -227,11 +227,11 @@ def _inspected(owner: object, owner_name: str, depth: int) -> Iterator[DocEntry]
             continue
         if inspect.isclass(value) and value.__name__ == called:  # not `IOError`, another name of `OSError`
             yield DocEntry(name, "class", "", doc, depth)
-            yield from _inspected(value, name, depth + 1)
+            yield from _inspect_members(value, name, depth + 1)
         elif inspect.isroutine(value):
-            yield DocEntry(name, "function", _text_signature(value), doc, depth)
+            yield DocEntry(name, "function", _text_signature_of(value), doc, depth)
 
 
-def _text_signature(routine: object) -> str:
+def _text_signature_of(routine: object) -> str:
     signature = getattr(routine, "__text_signature__", None) or "(...)"
     return re.sub(r"\$(self|module|type)(, (/, )?(?=.)|, /)?", "", signature)

@@ -55,19 +55,19 @@ _TIMEOUT = re.compile(r"\btimeout\b")
 _EXPIRY = re.compile(r"(?<!not raise )\b(?:TimeoutError|TimeoutExpired|Empty|Full)\b")
 
 
-def read(rows: Iterable[Mapping[str, Any]]) -> Answer:
+def extract_answer(rows: Iterable[Mapping[str, Any]]) -> Answer:
     """The answer that is in these ``full`` rows: what a reader with all of them before him would pick."""
     headed = ((row["metadata"]["section"].rpartition(" > ")[2].partition("("), row["content"]) for row in rows)
-    return _answer((name, text) for (name, _, arguments), text in headed if _TIMEOUT.search(arguments))
+    return _collect_exceptions((name, text) for (name, _, arguments), text in headed if _TIMEOUT.search(arguments))
 
 
-def truth(documentation: Iterable[ModuleDocs]) -> Answer:
+def expected_answer(documentation: Iterable[ModuleDocs]) -> Answer:
     """The answer that is in the docstrings themselves, with no search and no index in between."""
     entries = (entry for module in documentation for entry in module.entries if entry.kind == "function")
-    return _answer((entry.name, entry.doc) for entry in entries if _TIMEOUT.search(entry.signature))
+    return _collect_exceptions((entry.name, entry.doc) for entry in entries if _TIMEOUT.search(entry.signature))
 
 
-def _answer(texts: Iterable[tuple[str, str]]) -> Answer:
+def _collect_exceptions(texts: Iterable[tuple[str, str]]) -> Answer:
     answer: dict[str, set[str]] = {}
     for name, text in texts:
         named = _EXPIRY.findall(text)

@@ -26,10 +26,11 @@ import typer
 from rich.table import Table
 
 from server.bench.figures import percentiles
-from server.commands.bench.standing import OnProgress, Opened, bar_shown, with_questions
-from server.commands.terminal.output import Json, Project, Store, errors_shown, print_json
+from server.commands.bench.open_index import OpenIndex, measure_with_questions
+from server.commands.terminal.output import Json, Project, Store, print_json, report_errors
+from server.commands.terminal.progress import OnStep, show_steps
 from server.commands.terminal.screen import Screen
-from server.demo.client import connected
+from server.demo.client import connect_server
 from server.engine.client import query_engine
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
@@ -128,7 +129,7 @@ def run(
     Thirty searches at two levels, asked one by one, with asyncio.gather and with search_many; and three with a
     filter. Every round starts a server.
     """
-    with errors_shown(as_json=as_json), bar_shown() as progress:
+    with report_errors(as_json=as_json), show_steps() as progress:
         figures = asyncio.run(_measure_all(load_settings(store=store, project=project), rounds, progress))
     if as_json:
         print_json(figures)
@@ -136,8 +137,8 @@ def run(
         show_figures(figures)
 
 
-async def _measure_all(settings: Settings, rounds: int, progress: OnProgress) -> dict[str, Any]:
-    found = await with_questions(settings, count_questions(rounds), _describe_index)
+async def _measure_all(settings: Settings, rounds: int, progress: OnStep) -> dict[str, Any]:
+    found = await measure_with_questions(settings, count_questions(rounds), _describe_index)
     asked, has_model = found.pop("asked"), found["model"] == "ready"
     if len(asked) < count_questions(_FEWEST):
         raise WinnowError(
@@ -153,19 +154,19 @@ async def _measure_all(settings: Settings, rounds: int, progress: OnProgress) ->
     return {**found, **figures}
 
 
-async def _describe_index(opened: Opened) -> dict[str, Any]:
+async def _describe_index(opened: OpenIndex) -> dict[str, Any]:
     return {"chunks": opened.chunks, "model": opened.backends.embedder.state, "asked": list(opened.asked)}
 
 
 async def _measure_over_stdio(
-    settings: Settings, options: Sequence[str], *, asked: Sequence[str], has_model: bool, progress: OnProgress
+    settings: Settings, options: Sequence[str], *, asked: Sequence[str], has_model: bool, progress: OnStep
 ) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="winnow-bench-") as scratch:
         log = Path(scratch) / "server.log"
 
         @asynccontextmanager
         async def connect() -> AsyncIterator[Client]:
-            async with connected(settings.store, settings.project, log, options) as client:
+            async with connect_server(settings.store, settings.project, log, options) as client:
                 yield client
 
         return await measure(connect, settings.store, asked, progress, has_model=has_model)
@@ -175,7 +176,7 @@ async def measure(
     connect: Connect,
     store: Path,
     asked: Sequence[str],
-    progress: OnProgress,
+    progress: OnStep,
     *,
     searches: int = SEARCHES,
     has_model: bool = True,

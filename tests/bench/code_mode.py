@@ -23,13 +23,13 @@ import typer
 from server.bench.tokens.arms import play
 from server.bench.tokens.collection import TaskCollection
 from server.bench.tokens.counting import compact, envelope
-from server.bench.tokens.gold import Expected, lacking_in_result
-from server.bench.tokens.measuring import Asked, asked
+from server.bench.tokens.gold import Expected, find_missing_in_result
+from server.bench.tokens.measuring import ResolvedTask, resolve_task
 from server.bench.tokens.report import markdown_table
 from server.bench.tokens.task import BenchmarkTask
 from server.commands.bench.tokens import choose_tasks, default_indexes, index_collection
-from server.commands.terminal.output import Json, errors_shown, print_json, tell
-from server.demo.client import connected, console_script, handed_on, wait_for_model
+from server.commands.terminal.output import Json, print_json, print_lines, report_errors
+from server.demo.client import connect_server, find_console_script, inherited_environment, wait_for_model
 from server.settings import load_settings
 from server.text.tokens import count_tokens
 from tests.bench.command_line import command_line
@@ -102,7 +102,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Scripts of winnow bench tokens, and the same scripts in FastMCP's CodeMode."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         figures = _measure_collections(peers, folder, store or default_indexes())
     if write:
         write.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ def run(
     if as_json:
         print_json(figures)
     else:
-        tell(*describe(figures))
+        print_lines(*describe(figures))
 
 
 def _measure_collections(python: str, folder: Path | None, indexes: Path) -> dict[str, Any]:
@@ -140,7 +140,7 @@ async def measure(
     Where ``python`` cannot do it, ``missing`` says why.
     """
     ported = {name: text for name, text in scripts().items() if name in {task.id for task in tasks}}
-    questions = {task.id: asked(task, collection) for task in tasks if task.id in ported}
+    questions = {task.id: resolve_task(task, collection) for task in tasks if task.id in ported}
     if not questions:
         return {}
     found = run_program(python, _PROGRAM, _build_job(collection, store, ported, by_model=by_model), _SECONDS)
@@ -165,9 +165,9 @@ def _build_job(
     collection: TaskCollection, store: Path, ported: Mapping[str, str], *, by_model: bool
 ) -> dict[str, Any]:
     return {
-        "command": str(console_script()),
+        "command": str(find_console_script()),
         "arguments": ["serve", "--store", str(store), "--project", collection.project, "--no-daemon"],
-        "environment": {**handed_on(), "PATH": os.environ.get("PATH", "")},
+        "environment": {**inherited_environment(), "PATH": os.environ.get("PATH", "")},
         "log": str(store / "serve.log"),
         "scripts": dict(ported),
         "runs": RUNS,
@@ -182,7 +182,7 @@ def _build_row(script: str, done: Mapping[str, Any], gold: Expected) -> dict[str
     return {
         "tokens": envelope() + written + count_tokens(done["text"]),
         "seconds": round(done["seconds"], 3),
-        "answered": not lacking_in_result(gold, _parse(done["text"])),
+        "answered": not find_missing_in_result(gold, _parse(done["text"])),
     }
 
 
@@ -194,10 +194,10 @@ def _parse(text: str) -> Any:
 
 
 async def _run_here(
-    collection: TaskCollection, store: Path, questions: Mapping[str, Asked], *, by_model: bool
+    collection: TaskCollection, store: Path, questions: Mapping[str, ResolvedTask], *, by_model: bool
 ) -> dict[str, dict[str, Any]]:
     rows = {}
-    async with connected(store, collection.project, log=store / "serve.log") as client:
+    async with connect_server(store, collection.project, log=store / "serve.log") as client:
         if by_model:
             await wait_for_model(client)
         for name, one in questions.items():
@@ -205,7 +205,7 @@ async def _run_here(
             rows[name] = {
                 "tokens": runs[-1].cost.of("text"),
                 "seconds": round(median(run.seconds for run in runs), 3),
-                "answered": not lacking_in_result(one.expected, runs[-1].result),
+                "answered": not find_missing_in_result(one.expected, runs[-1].result),
             }
     return rows
 

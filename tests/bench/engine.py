@@ -28,8 +28,8 @@ from rich.table import Table
 from server.app import knowledge_base
 from server.bench.figures import percentiles
 from server.bench.questions import WARMUP, pick_questions
-from server.commands.bench.standing import OnProgress, bar_shown
-from server.commands.terminal.output import Json, Project, Store, errors_shown, print_json
+from server.commands.terminal.output import Json, Project, Store, print_json, report_errors
+from server.commands.terminal.progress import OnStep, show_steps
 from server.commands.terminal.screen import Screen
 from server.engine.client import EngineKnowledge, query_engine
 from server.errors import WinnowError
@@ -62,9 +62,9 @@ def run(
 
     Works in two copies of the store, in a temporary folder; the store itself is only read.
     """
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project)
-        with tempfile.TemporaryDirectory(prefix="winnow-bench-") as scratch, bar_shown() as progress:
+        with tempfile.TemporaryDirectory(prefix="winnow-bench-") as scratch, show_steps() as progress:
             job = Job(servers, calls, chunks, kills)
             figures = asyncio.run(measure(settings, job, _pick_questions(settings), Path(scratch), progress))
     if as_json:
@@ -94,9 +94,7 @@ class _Call:
     is_fresh: bool = False
 
 
-async def measure(
-    settings: Settings, job: Job, questions: Sequence[str], scratch: Path, progress: OnProgress
-) -> Any:
+async def measure(settings: Settings, job: Job, questions: Sequence[str], scratch: Path, progress: OnStep) -> Any:
     """All figures, over copies of the store of ``settings`` in ``scratch``, with some dozens of ``questions``.
 
     Raises ``WinnowError`` where a store or an engine does not open.
@@ -143,7 +141,7 @@ async def _measure_overhead(
     alone: Settings,
     job: Job,
     questions: Sequence[str],
-    progress: OnProgress,
+    progress: OnStep,
 ) -> dict[str, Any]:
     inside = knowledge_base(alone, wait_for_model=True)
     try:

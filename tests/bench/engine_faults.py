@@ -15,7 +15,7 @@ from typing import Any
 
 from server.backends.catalogue import Catalogue
 from server.bench.figures import percentiles
-from server.commands.bench.standing import OnProgress
+from server.commands.terminal.progress import OnStep
 from server.engine.client import EngineKnowledge, query_engine
 from server.errors import WinnowError
 from server.opening import catalogue_path, open_backends
@@ -48,7 +48,7 @@ class Scene:
     job: Job
     questions: Sequence[str]
     scratch: Path
-    progress: OnProgress
+    progress: OnStep
 
     async def write_pages(self, mark: str) -> Path:
         """A folder of new documents with about ``job.chunks`` chunks."""

@@ -22,7 +22,7 @@ from rich.table import Table
 
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.bench.figures import percentiles
-from server.commands.terminal.output import Json, errors_shown, print_json
+from server.commands.terminal.output import Json, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.graph.base import GraphStore
@@ -64,7 +64,7 @@ def run(
 
     A Neo4j server gets the graph under a name of its own, which is deleted at the end.
     """
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(**({"neo4j_url": neo4j_url} if neo4j_url else {}))
         figures = _measure_stores(settings, nodes, edges, questions)
     if as_json:

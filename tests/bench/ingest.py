@@ -29,9 +29,9 @@ from server.backends.base import (
 )
 from server.backends.models import minilm, weights
 from server.backends.models.embedders import load_embedder
-from server.commands.terminal.output import Json, errors_shown, print_json
+from server.commands.terminal.output import Json, print_json, report_errors
 from server.commands.terminal.screen import Screen
-from server.demo.stdlib import corpus
+from server.demo.stdlib import read_corpus
 from server.errors import WinnowError
 from server.ids import document_id
 from server.ingest.chunking import chunk, indexed_text
@@ -77,7 +77,7 @@ def run(
     Others are mcp-server-qdrant, chromadb and lancedb, as far as PYTHON has them: given the same chunks and the
     same model, as they use it (float32) and as it is here (int8).
     """
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         figures = measure(load_settings(graph="off", embedder="minilm"), folder, chunks, rounds, peers)
     if as_json:
         print_json(figures)
@@ -155,7 +155,7 @@ def _open_place(settings: Settings, store: Path) -> Iterator[Place]:
 
 def _read_documents(folder: Path | None) -> Iterator[RawDocument]:
     if folder is None:
-        for module in corpus():
+        for module in read_corpus():
             yield RawDocument(uri=f"{module.name}.md", type="markdown", title=module.name, text=module.markdown())
         return
     if not folder.exists():

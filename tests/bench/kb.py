@@ -16,10 +16,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from server.bench.figures import percentiles, timed_ms
+from server.bench.figures import percentiles, time_ms
 from server.bench.questions import WARMUP
-from server.commands.bench.standing import Opened, with_questions
-from server.commands.terminal.output import Json, Project, Store, errors_shown, print_json
+from server.commands.bench.open_index import OpenIndex, measure_with_questions
+from server.commands.terminal.output import Json, Project, Store, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.knowledge import Caller, KnowledgeBase
 from server.settings import load_settings
@@ -40,15 +40,17 @@ def run(
     as_json: Json = False,
 ) -> None:
     """The kb tools over an existing index, step by step, with headings of the index as questions."""
-    with errors_shown(as_json=as_json):
-        figures = asyncio.run(with_questions(load_settings(store=store, project=project), questions, _measure))
+    with report_errors(as_json=as_json):
+        figures = asyncio.run(
+            measure_with_questions(load_settings(store=store, project=project), questions, _measure)
+        )
     if as_json:
         print_json(figures)
     else:
         show_figures(figures)
 
 
-async def _measure(opened: Opened) -> dict[str, Any]:
+async def _measure(opened: OpenIndex) -> dict[str, Any]:
     figures = await measure(
         opened.base, opened.asked, lambda done: opened.progress("asking", done, len(opened.asked))
     )
@@ -83,7 +85,7 @@ async def _time_steps(kb: KnowledgeBase, caller: Caller, question: str, times: d
         async def run_operation() -> None:
             payload.update((await kb.call(operation, arguments, called_by)).payload)
 
-        times.setdefault(name, []).append(await timed_ms(run_operation))
+        times.setdefault(name, []).append(await time_ms(run_operation))
         return payload
 
     answer = await call("kb.search", "kb.search", {"query": question})

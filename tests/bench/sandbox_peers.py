@@ -20,7 +20,7 @@ from rich.table import Table
 from sandbox import SandboxUnavailable
 from server.bench import sandbox, workloads
 from server.commands.bench.sandbox import show_figures
-from server.commands.terminal.output import Json, errors_shown, print_json
+from server.commands.terminal.output import Json, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from tests.bench.command_line import command_line
@@ -125,7 +125,7 @@ def run(
 
     Others are pydantic-monty, FastMCP's code mode and smolagents.
     """
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         try:
             figures = asyncio.run(sandbox.measure(runs))
         except SandboxUnavailable as error:

@@ -22,8 +22,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from server.commands.bench.standing import bar_shown
-from server.commands.terminal.output import Json, errors_shown, print_json
+from server.commands.terminal.output import Json, print_json, report_errors
+from server.commands.terminal.progress import show_steps
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.settings import MIB
@@ -51,7 +51,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """An index of any size, drawn from real text and vectors: ingest, memory, disk, search, recall, restart."""
-    with errors_shown(as_json=as_json), bar_shown() as progress:
+    with report_errors(as_json=as_json), show_steps() as progress:
         figures = measure(Job(chunks, store, str(source or ""), sample, questions), progress)
     if as_json:
         print_json(figures)

@@ -23,8 +23,8 @@ import numpy as np
 import psutil
 
 from server.backends.base import CatalogueChanges, Embedder, Vector
-from server.bench.search import DEPTH, TOP, Stopwatch, fresh
-from server.demo.stdlib import corpus
+from server.bench.search import DEPTH, TOP, Stopwatch, with_empty_caches
+from server.demo.stdlib import read_corpus
 from server.errors import WinnowError
 from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument, UnreadableFile, clean_document
@@ -220,7 +220,7 @@ def _passages(source: str) -> Iterator[Passage]:
 
 def _documents(source: str) -> Iterator[RawDocument]:
     if not source:
-        for module in corpus():
+        for module in read_corpus():
             yield RawDocument(f"{module.name}.md", "markdown", module.name, module.markdown())
         return
     for root in resolve_roots([Path(source)], []):
@@ -271,7 +271,7 @@ async def _measure_searches(
 async def _search(base: KnowledgeBase, question: str, tags: tuple[str, ...]) -> None:
     """One search as a client makes it, with empty caches."""
     arguments = {"query": question, "filters": {"tags": list(tags)}} if tags else {"query": question}
-    await base.call("semantic_search", arguments, fresh(base.caller("bench")))
+    await base.call("semantic_search", arguments, with_empty_caches(base.caller("bench")))
 
 
 def _measure_stages(

@@ -23,9 +23,9 @@ import numpy as np
 import typer
 
 from server.backends.base import Embedder
+from server.commands.bench.open_index import OpenIndex, measure_with_questions
 from server.commands.bench.search import measure_search, show_figures
-from server.commands.bench.standing import Opened, with_questions
-from server.commands.terminal.output import Json, Project, Store, errors_shown, print_json
+from server.commands.terminal.output import Json, Project, Store, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.opening import Backends
@@ -159,9 +159,11 @@ def run(
 
     Others are qdrant-client on a folder, chromadb, lancedb, bm25s and numpy.
     """
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project)
-        figures = asyncio.run(with_questions(settings, questions, partial(_measure, peers=peers, chunks=chunks)))
+        figures = asyncio.run(
+            measure_with_questions(settings, questions, partial(_measure, peers=peers, chunks=chunks))
+        )
     if as_json:
         print_json(figures)
     else:
@@ -169,7 +171,7 @@ def run(
         show_peers(figures["peers"])
 
 
-async def _measure(opened: Opened, *, peers: str, chunks: int) -> dict[str, Any]:
+async def _measure(opened: OpenIndex, *, peers: str, chunks: int) -> dict[str, Any]:
     model = opened.backends.embedder.ready()
     if model is None:
         raise WinnowError("MODEL_UNAVAILABLE", opened.backends.embedder.why)

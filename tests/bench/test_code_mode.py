@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import replace
 from typing import Any
 
-from server.bench.tokens.gold import Expected, told_beforehand
+from server.bench.tokens.gold import Expected, find_leaks
 from server.bench.tokens.task import Step, load
 from tests.bench import code_mode
 
@@ -19,7 +19,7 @@ def test_every_script_for_code_mode_belongs_to_a_task_and_says_nothing_of_its_go
     for name, script in code_mode.scripts().items():
         ast.parse(f"async def main():\n{textwrap.indent(script, '    ')}")
         ported = replace(tasks[name], steps={"code": (Step("execute", {"code": script}),)})
-        assert told_beforehand(ported, ported.question, Expected(ported.gold.strings)) == []
+        assert find_leaks(ported, ported.question, Expected(ported.gold.strings)) == []
 
 
 def test_code_mode_is_compared_on_what_both_answer_and_a_failure_has_its_reason() -> None:

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from server.app import running
-from server.commands.audit import _moment, _summary, _table, app
+from server.commands.audit import _format_table, _parse_since, _summarize, app
 from server.errors import WinnowError
 from server.runtime.audit import AuditLog, fingerprint, read, since_of
 from server.settings import Settings, load_settings
@@ -71,8 +71,8 @@ def test_each_script_leaves_one_line_without_its_words(store: Path, tmp_path: Pa
 
     records = list(read(settings.audit_folder))[-4:]
     assert records == [first, failed, large, rejected]
-    assert _summary(records)["verdicts"] == endings
-    assert "limit ResultTooLarge" in "\n".join(_table(records))
+    assert _summarize(records)["verdicts"] == endings
+    assert "limit ResultTooLarge" in "\n".join(_format_table(records))
     kept = load_settings(store=tmp_path / "other", project="handbook", log_queries=True)
     assert kept.audit_folder == tmp_path / "other" / "audit"
 
@@ -145,7 +145,7 @@ def test_a_moment_is_a_span_or_a_date() -> None:
     assert since_of("12h", now) == datetime(2026, 3, 3, 12, tzinfo=UTC)
     assert since_of("2026-03-01T10:00:00+02:00", now) == datetime(2026, 3, 1, 8, tzinfo=UTC)
     with pytest.raises(WinnowError, match="7d, 12h"):
-        _moment("yesterday")
+        _parse_since("yesterday")
 
 
 def test_the_same_arguments_have_the_same_fingerprint_in_any_order() -> None:

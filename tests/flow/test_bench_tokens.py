@@ -13,7 +13,7 @@ import typer
 
 from server.bench.tokens import report
 from server.bench.tokens.collection import TaskCollection
-from server.bench.tokens.measuring import Trial, asked, figures, measure
+from server.bench.tokens.measuring import Trial, figures, measure, resolve_task
 from server.bench.tokens.task import load
 from server.commands.bench.tokens import index_collection, run
 from server.errors import WinnowError
@@ -130,7 +130,7 @@ def test_the_figures_are_shown_with_what_each_arm_was_told(
     told = figures([trial.measured for trial in found.values()], definitions)
     assert told["overall"]["answer_rate_code"] == 1.0
     assert definitions["execute_code"] > 100
-    assert "NOT answered" in report.told(found["hop"])
+    assert "NOT answered" in report.describe_trial(found["hop"])
     assert json.dumps(told)
 
 
@@ -140,7 +140,7 @@ def test_a_transcript_that_knows_the_answer_is_refused(tmp_path: Path) -> None:
     )
     tasks = {task.id: task for task in load(tmp_path)}
     with pytest.raises(WinnowError, match="'needle': a transcript already says forty jobs"):
-        asked(tasks["needle"], TaskCollection("k8s_docs", tmp_path))
+        resolve_task(tasks["needle"], TaskCollection("k8s_docs", tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.commands.graph import app
-from server.commands.graph.drawing import page, svg
+from server.commands.graph.drawing import render_page, render_svg
 from server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
 from server.commands.ingest import app as ingest
 from server.graph.import_export import NODES, read_graphs, write_graphs
@@ -215,5 +215,5 @@ def test_a_drawing_is_well_formed_whatever_things_are_called(title: str) -> None
     id = chunk_id("p", "a", (), "", 0)
     rows = tuple(NeighbourRow(Node(id, label, "type", title, anchor=title), title, 1.0, 1) for label in LABELS)
     portrait = Portrait(Node(id, "Entity", "term", title), (RelationGroup("MENTIONS", "in", "in", rows, 9),), ())
-    assert ElementTree.fromstring(svg(portrait)).tag == f"{SVG}svg"
-    assert page(portrait).count("<script") == 0
+    assert ElementTree.fromstring(render_svg(portrait)).tag == f"{SVG}svg"
+    assert render_page(portrait).count("<script") == 0

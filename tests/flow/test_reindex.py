@@ -42,7 +42,7 @@ def shown(what):
     yield show
 
 reindex.progress_shown = shown
-reindex.reindexed(load_settings(store=sys.argv[1], embedder=sys.argv[2]))
+reindex.run_reindex(load_settings(store=sys.argv[1], embedder=sys.argv[2]))
 """
 
 

@@ -9,14 +9,14 @@ import sys
 
 import pytest
 
-from server.demo.stdlib import ModuleDocs, corpus
-from server.demo.task import QUESTION, SCRIPT, SEARCHES, read, truth
+from server.demo.stdlib import ModuleDocs, read_corpus
+from server.demo.task import QUESTION, SCRIPT, SEARCHES, expected_answer, extract_answer
 
 
 @pytest.fixture(scope="module")
 def documentation() -> list[ModuleDocs]:
     """The running Python's documentation."""
-    return list(corpus())
+    return list(read_corpus())
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_names_from_private_modules_stand_where_users_find_them(texts: dict[str,
 
 def test_nothing_is_run_to_be_read() -> None:
     """No web page is opened, no poem printed, no window drawn."""
-    code = "import sys; from server.demo.stdlib import corpus; n = len(list(corpus())); "
+    code = "import sys; from server.demo.stdlib import read_corpus; n = len(list(read_corpus())); "
     code += "print(sorted({'antigravity', 'this', 'turtle', 'tkinter', 'idlelib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
@@ -61,7 +61,7 @@ def test_every_heading_is_one_of_ours(documentation: list[ModuleDocs]) -> None:
 
 def test_the_truth_knows_the_trap(documentation: list[ModuleDocs]) -> None:
     """``asyncio.wait`` names TimeoutError only to say that it does not raise it."""
-    answer = truth(documentation)
+    answer = expected_answer(documentation)
     assert "TimeoutError" in next(
         e.doc for m in documentation for e in m.entries if e.name == "asyncio.tasks.wait"
     )
@@ -83,7 +83,7 @@ def test_reading_everything_gives_the_truth(documentation: list[ModuleDocs]) -> 
         for module in documentation
         for entry in module.entries
     ]
-    assert read(rows) == truth(documentation)
+    assert extract_answer(rows) == expected_answer(documentation)
 
 
 def test_the_script_asks_what_the_direct_way_asks() -> None:

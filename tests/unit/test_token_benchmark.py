@@ -19,15 +19,24 @@ from server.bench.tokens.collection import COLLECTIONS, find_collections
 from server.bench.tokens.counting import CLIENTS, Cost, compact, cost_of, envelope
 from server.bench.tokens.gold import (
     Expected,
-    holds,
-    lacking,
-    lacking_in_result,
+    contains_name,
+    find_leaks,
+    find_missing,
+    find_missing_in_result,
     names_of,
-    parts,
-    told_beforehand,
+    split_text,
 )
 from server.bench.tokens.measuring import figures
-from server.bench.tokens.statistics import MEASURED, Measured, Run, bootstrap, compared, losses, overall, reduction
+from server.bench.tokens.statistics import (
+    MEASURED,
+    MeasuredTask,
+    Run,
+    bootstrap,
+    compare_arms,
+    losses,
+    overall,
+    reduction,
+)
 from server.bench.tokens.task import ARMS, CLASSES, BenchmarkTask, Oracle, load
 from server.errors import WinnowError
 from server.text.tokens import count_tokens
@@ -75,7 +84,7 @@ def test_every_script_passes_the_policy_and_nothing_in_it_is_certain_to_fail(tas
 
 @pytest.mark.parametrize("task", [task for task in TASKS if task.gold.strings], ids=lambda task: task.id)
 def test_no_transcript_and_no_script_says_of_the_gold_what_the_question_does_not(task: BenchmarkTask) -> None:
-    assert told_beforehand(task, task.question, Expected(task.gold.strings)) == []
+    assert find_leaks(task, task.question, Expected(task.gold.strings)) == []
 
 
 # --- how they are read ------------------------------------------------------------------------------------------
@@ -174,23 +183,23 @@ def test_a_collection_is_found_below_the_folder_or_as_the_folder_and_the_generat
 def test_a_name_stands_in_a_text_as_words_of_its_own_whatever_case_and_white_space(
     text: str, name: str, expected: bool
 ) -> None:
-    assert holds(text, name) is expected
+    assert contains_name(text, name) is expected
 
 
 @given(
     st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1), min_size=1), st.text(" \n\t", min_size=1)
 )
 def test_whatever_is_said_with_other_white_space_is_found(words: list[str], space: str) -> None:
-    assert lacking(Expected((" ".join(words),)), f"before {space.join(words)} after") == []
+    assert find_missing(Expected((" ".join(words),)), f"before {space.join(words)} after") == []
 
 
 def test_a_script_counts_where_a_reader_of_texts_would_and_names_no_others_where_that_is_asked() -> None:
     counted = Expected(("a", "b", "c"), count=True)
-    assert (lacking_in_result(counted, {"n": 3}), lacking_in_result(counted, 33)) == ([], ["3"])
+    assert (find_missing_in_result(counted, {"n": 3}), find_missing_in_result(counted, 33)) == ([], ["3"])
     exact = Expected(("a.b", "c"), exact=True)
-    assert lacking_in_result(exact, ["A.b", "c"]) == []
-    assert lacking_in_result(exact, "a.b, c") == []
-    assert lacking_in_result(exact, ["a.b", "d"]) == ["c", "not d"]
+    assert find_missing_in_result(exact, ["A.b", "c"]) == []
+    assert find_missing_in_result(exact, "a.b, c") == []
+    assert find_missing_in_result(exact, ["a.b", "d"]) == ["c", "not d"]
 
 
 def test_an_oracle_finds_names_in_files_sections_and_lines() -> None:
@@ -207,7 +216,7 @@ def test_an_oracle_finds_names_in_files_sections_and_lines() -> None:
     ]
     assert names_of(Oracle("*.md", r"^#+ (\w+)", "section", having=("beta",)), sources) == ["Two"]
     assert names_of(Oracle("*.md", r"^stage: (\w+)", "line"), sources) == ["alpha", "beta"]
-    assert len(parts(sources["guide_a.md"], "section")) == 3
+    assert len(split_text(sources["guide_a.md"], "section")) == 3
 
 
 # --- what a call costs --------------------------------------------------------------------------------------
@@ -233,11 +242,11 @@ def test_an_error_without_structure_costs_both_clients_its_text() -> None:
 # --- what the tasks say together ----------------------------------------------------------------------------
 
 
-def _measured(id: str, **tokens: int | None) -> Measured:
+def _measured(id: str, **tokens: int | None) -> MeasuredTask:
     """A task of which each arm read so many tokens, wrote none, in no call; None: it did not answer."""
     costs = {arm: tokens.get(arm) for arm in MEASURED}
     runs = {arm: Run(Cost(0, 0, read or 0, 2 * (read or 0)), read is not None) for arm, read in costs.items()}
-    return Measured(id, "needle", "stdlib", runs)
+    return MeasuredTask(id, "needle", "stdlib", runs)
 
 
 def test_reductions_are_over_the_tasks_that_both_answer() -> None:
@@ -248,9 +257,9 @@ def test_reductions_are_over_the_tasks_that_both_answer() -> None:
         _measured("c", full=100, evidence=5),
         _measured("d", code=7),
     ]
-    against = compared(tasks, "code", "full", "text")
+    against = compare_arms(tasks, "code", "full", "text")
     assert (against["tasks"], against["reduction"], against["median_reduction"]) == (2, 0.8, 0.8)
-    assert compared(tasks, "code", "best_direct", "text")["reduction"] == pytest.approx(1 - 40 / 60, abs=1e-4)
+    assert compare_arms(tasks, "code", "best_direct", "text")["reduction"] == pytest.approx(1 - 40 / 60, abs=1e-4)
     assert losses(tasks, "text") == [
         {"id": "b", "class": "needle", "code": 30, "best_direct": 20, "arm": "metadata_full"}
     ]
@@ -259,8 +268,8 @@ def test_reductions_are_over_the_tasks_that_both_answer() -> None:
 
 
 def test_where_nothing_can_be_compared_there_is_no_figure() -> None:
-    assert compared([_measured("a", full=1)], "code", "full", "text")["reduction"] is None
-    assert compared([], "code", "full", "text")["tasks"] == 0
+    assert compare_arms([_measured("a", full=1)], "code", "full", "text")["reduction"] is None
+    assert compare_arms([], "code", "full", "text")["tasks"] == 0
 
 
 @settings(max_examples=25)

@@ -11,9 +11,9 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.tree import Tree
 
-from server.commands.audit import _row, _table
-from server.commands.ingest import _show as shown_ingest
-from server.commands.terminal.output import complain, print_json, tell
+from server.commands.audit import _format_row, _format_table
+from server.commands.ingest import _print_report as shown_ingest
+from server.commands.terminal.output import print_json, print_lines, print_to_stderr
 from server.commands.terminal.screen import Screen
 from server.ingest.pipeline import IngestFailure, IngestReport
 from server.settings import Settings
@@ -82,8 +82,8 @@ def test_the_walk_finds_each_way_past_them(source: str) -> None:
 
 
 def test_each_line_that_is_told_is_one_printable_line(capsys: pytest.CaptureFixture[str]) -> None:
-    tell(f"not read: {HOSTILE}", "  indented  as   it was")
-    complain(HOSTILE)
+    print_lines(f"not read: {HOSTILE}", "  indented  as   it was")
+    print_to_stderr(HOSTILE)
     out, err = capsys.readouterr()
     assert out.split("\n") == [f"not read: {SEEN}", "  indented  as   it was", ""]
     assert err.split("\n") == [SEEN, ""]
@@ -119,7 +119,7 @@ def test_an_ingest_reports_each_file_on_one_line(capsys: pytest.CaptureFixture[s
 
 def test_the_audit_shows_an_execution_on_one_line() -> None:
     record = {"time": HOSTILE, "verdict": HOSTILE, "error": HOSTILE * 50, "client": HOSTILE, "wall_ms": 1.0}
-    assert [printable(cell) == cell and "\n" not in cell and len(cell) <= 60 for cell in _row(record)] == [
+    assert [printable(cell) == cell and "\n" not in cell and len(cell) <= 60 for cell in _format_row(record)] == [
         True
     ] * 9
-    assert len(_table([record, record])) == 3
+    assert len(_format_table([record, record])) == 3

@@ -101,12 +101,12 @@ def test_the_document_for_programs_has_the_shape_that_is_promised(report: Audit)
 def test_the_exit_code_says_whether_anything_was_violated(
     attacks: list[Attack], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert doctor.audited(attacks, accept_missing=(), as_json=True) == code
+    assert doctor.run_audit(attacks, accept_missing=(), as_json=True) == code
     assert (json.loads(capsys.readouterr().out)["violations"] == []) == (code == 0)
 
 
 def test_people_see_the_table_and_every_violation(capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor.audited([HELD, GETS_THROUGH], accept_missing=(), as_json=False) == 1
+    assert doctor.run_audit([HELD, GETS_THROUGH], accept_missing=(), as_json=False) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["family", "attacks", "control", "fence", "walls", "both"]
     assert lines[1].split() == ["planted", "2", "2/2", "1/2", "1/1", "1/2"]

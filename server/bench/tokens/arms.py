@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from mcp.types import CallToolResult
 
 from server.bench.tokens.counting import Cost, cost_of, text_of
-from server.bench.tokens.task import Read, Step, filled
+from server.bench.tokens.task import Read, Step, fill_placeholders
 
 _MOST_READS = 50  # pages of what was chosen to be read; a listing is bounded by its own step
 
@@ -25,7 +25,7 @@ class ToolCaller(Protocol):
 
 
 @dataclass(slots=True)
-class Played:
+class PlayedTranscript:
     """What came of a transcript: its cost, all it was told, and what stopped it, if anything."""
 
     cost: Cost = field(default_factory=Cost)
@@ -50,28 +50,28 @@ class _Stopped(Exception):
     """The transcript cannot go on; the argument says why."""
 
 
-async def play(client: ToolCaller, steps: Sequence[Step], question: str) -> Played:
+async def play(client: ToolCaller, steps: Sequence[Step], question: str) -> PlayedTranscript:
     """Make the calls of a transcript one after the other. An answer that is an error ends it."""
-    played = Played()
+    played = PlayedTranscript()
     kept = {"question": json.dumps(question, ensure_ascii=False) if _is_script(steps) else question}
     started = time.perf_counter()
     try:
         for step in steps:
-            await _play(client, step, kept, played)
+            await _play_step(client, step, kept, played)
     except _Stopped as stop:
         played.trouble = str(stop)
     played.seconds = time.perf_counter() - started
     return played
 
 
-async def _play(client: ToolCaller, step: Step, kept: dict[str, str], played: Played) -> None:
+async def _play_step(client: ToolCaller, step: Step, kept: dict[str, str], played: PlayedTranscript) -> None:
     before = len(played.told)
-    rows = await _pages(client, step.tool, filled(step.arguments, kept), step.pages, played)
+    rows = await _read_pages(client, step.tool, fill_placeholders(step.arguments, kept), step.pages, played)
     if step.read is not None:
         chosen = [row["id"] for row in rows if _is_chosen(row, step.read)][: step.read.first]
         if chosen:
             arguments = {"filter_ids": chosen, "top_k": len(chosen), "response_mode": "full"}
-            await _pages(client, "semantic_search", arguments, _MOST_READS, played)
+            await _read_pages(client, "semantic_search", arguments, _MOST_READS, played)
     told = "\n".join(played.told[before:])
     for name, pattern in step.keep.items():
         match = re.search(pattern, told, re.MULTILINE)
@@ -80,8 +80,8 @@ async def _play(client: ToolCaller, step: Step, kept: dict[str, str], played: Pl
         kept[name] = match[match.lastindex or 0].strip()
 
 
-async def _pages(
-    client: ToolCaller, tool: str, arguments: dict[str, Any], most: int, played: Played
+async def _read_pages(
+    client: ToolCaller, tool: str, arguments: dict[str, Any], most: int, played: PlayedTranscript
 ) -> list[Mapping[str, Any]]:
     rows: list[Mapping[str, Any]] = []
     cursor: dict[str, str] = {}
@@ -94,7 +94,9 @@ async def _pages(
     return rows
 
 
-async def _call(client: ToolCaller, tool: str, arguments: dict[str, Any], played: Played) -> Mapping[str, Any]:
+async def _call(
+    client: ToolCaller, tool: str, arguments: dict[str, Any], played: PlayedTranscript
+) -> Mapping[str, Any]:
     reply = await client.call_tool(tool, arguments)
     text = text_of(reply)
     played.cost += cost_of(tool, arguments, reply)

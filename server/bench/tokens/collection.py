@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from server.demo.stdlib import corpus
+from server.demo.stdlib import read_corpus
 from server.errors import WinnowError
 from server.ingest.documents import RawDocument
 
@@ -70,7 +70,7 @@ class TaskCollection:
     def sources(self) -> Mapping[str, str]:
         """File, as rows name it -> its whole text, as it was before anything was indexed."""
         if self.folder is None:
-            return {f"{module.name}.md": module.markdown() for module in corpus()}
+            return {f"{module.name}.md": module.markdown() for module in read_corpus()}
         if COLLECTIONS[self.name].kind == "judged":
             return {
                 f"{_CORPUS}#{record['_id']}": f"{record['title']}\n{record['text']}"

@@ -13,23 +13,30 @@ from mcp import Client
 
 from server import __version__
 from server.bench.tokens import statistics
-from server.bench.tokens.arms import Played, play
+from server.bench.tokens.arms import PlayedTranscript, play
 from server.bench.tokens.collection import TaskCollection
 from server.bench.tokens.counting import CLIENTS, Cost, definition_tokens
 from server.bench.tokens.counting import Client as ClientKind
-from server.bench.tokens.gold import Expected, expected, lacking, lacking_in_result, leaves, told_beforehand
-from server.bench.tokens.statistics import MEASURED, Measured, Run
+from server.bench.tokens.gold import (
+    Expected,
+    find_expected,
+    find_leaks,
+    find_missing,
+    find_missing_in_result,
+    iter_texts,
+)
+from server.bench.tokens.statistics import MEASURED, MeasuredTask, Run
 from server.bench.tokens.task import ARMS, BenchmarkTask
-from server.demo.client import connected, offers_scripts, wait_for_model
+from server.demo.client import connect_server, offers_scripts, wait_for_model
 from server.errors import WinnowError
 from server.settings import Settings
 from server.text.tokens import count_tokens, encoding_name
 from server.transports.limits import calls_per_minute
 
 # A transcript has fewer calls than what is left of a minute's then, waiting for the model included.
-_ALLOWED = calls_per_minute(Settings())
-_ENOUGH_CALLS = _ALLOWED["direct"] // 3
-_ENOUGH_SCRIPTS = _ALLOWED["script"] - 2
+_CALLS_PER_MINUTE = calls_per_minute(Settings())
+_MAX_CALLS = _CALLS_PER_MINUTE["direct"] // 3
+_MAX_SCRIPTS = _CALLS_PER_MINUTE["script"] - 2
 OnProgress = Callable[[str, int, int], None]
 
 
@@ -37,12 +44,12 @@ OnProgress = Callable[[str, int, int], None]
 class Trial:
     """A measured task, and what each arm was told, for those who look."""
 
-    measured: Measured
+    measured: MeasuredTask
     told: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ResolvedTask:
     """A task as its collection has it: the question in words, the gold found."""
 
     task: BenchmarkTask
@@ -50,17 +57,17 @@ class Asked:
     expected: Expected
 
 
-def asked(task: BenchmarkTask, collection: TaskCollection) -> Asked:
+def resolve_task(task: BenchmarkTask, collection: TaskCollection) -> ResolvedTask:
     """Look question and gold up.
 
     Raises ``WinnowError("INVALID_REQUEST")`` where a transcript has of the gold what the question does not say:
     its author knew the answer.
     """
     question = task.question or collection.question(task.query)
-    gold = expected(task, collection)
-    if told := told_beforehand(task, question, gold):
+    gold = find_expected(task, collection)
+    if told := find_leaks(task, question, gold):
         raise WinnowError("INVALID_REQUEST", f"task {task.id!r}: a transcript already says {', '.join(told)}")
-    return Asked(task, question, gold)
+    return ResolvedTask(task, question, gold)
 
 
 async def measure(
@@ -72,13 +79,13 @@ async def measure(
     by_model: bool,
 ) -> tuple[list[Trial], dict[str, int]]:
     """Every task of one collection, over the index in ``store``; and tokens of each tool's definition."""
-    questions = [asked(task, collection) for task in tasks]
+    questions = [resolve_task(task, collection) for task in tasks]
     trials = []
     async with AsyncExitStack() as opened:
         servers = _Servers(store, collection.project, by_model, opened)
         tools = (await (await servers.client()).list_tools()).tools
         for number, question in enumerate(questions, start=1):
-            trials.append(await _trial(servers, question, collection))
+            trials.append(await _measure_task(servers, question, collection))
             progress(collection.name, number, len(questions))
     return trials, {tool.name: definition_tokens(tool) for tool in tools}
 
@@ -97,10 +104,10 @@ class _Servers:
 
     async def client(self) -> Client:
         """A server with calls left for one more transcript."""
-        if self._client is None or self.calls > _ENOUGH_CALLS or self.scripts > _ENOUGH_SCRIPTS:
+        if self._client is None or self.calls > _MAX_CALLS or self.scripts > _MAX_SCRIPTS:
             await self.opened.aclose()
             log = self.store / "serve.log"
-            self._client = await self.opened.enter_async_context(connected(self.store, self.project, log))
+            self._client = await self.opened.enter_async_context(connect_server(self.store, self.project, log))
             if not await offers_scripts(self._client):
                 raise WinnowError("SANDBOX_UNAVAILABLE", "scripts cannot run here; run `winnow doctor`")
             if self.by_model:
@@ -108,7 +115,7 @@ class _Servers:
             self.calls = self.scripts = 0
         return self._client
 
-    async def play(self, question: Asked, arm: str) -> Played:
+    async def play(self, question: ResolvedTask, arm: str) -> PlayedTranscript:
         """One transcript."""
         played = await play(await self.client(), question.task.steps[arm], question.question)
         self.calls += played.cost.calls
@@ -116,35 +123,37 @@ class _Servers:
         return played
 
 
-async def _trial(servers: _Servers, question: Asked, collection: TaskCollection) -> Trial:
+async def _measure_task(servers: _Servers, question: ResolvedTask, collection: TaskCollection) -> Trial:
     task = question.task
     played = {arm: await servers.play(question, arm) for arm in ARMS}
-    runs = {arm: _run(arm, one, question.expected) for arm, one in played.items()}
-    runs["documents"] = _documents(played["full"], question.expected, collection)
-    measured = Measured(task.id, task.kind, task.collection, {arm: runs[arm] for arm in MEASURED})
+    runs = {arm: _run_of(arm, one, question.expected) for arm, one in played.items()}
+    runs["documents"] = _document_run(played["full"], question.expected, collection)
+    measured = MeasuredTask(task.id, task.kind, task.collection, {arm: runs[arm] for arm in MEASURED})
     return Trial(measured, {arm: one.told for arm, one in played.items()})
 
 
-def _run(arm: str, played: Played, gold: Expected) -> Run:
+def _run_of(arm: str, played: PlayedTranscript, gold: Expected) -> Run:
     if arm == "code":
-        missing = lacking_in_result(gold, played.result)
+        missing = find_missing_in_result(gold, played.result)
     else:
-        missing = lacking(gold, "\n".join(text for answer in played.structured for text in leaves(answer)))
+        missing = find_missing(
+            gold, "\n".join(text for answer in played.structured for text in iter_texts(answer))
+        )
     answered = not missing and not played.trouble
     return Run(played.cost, answered, round(played.seconds, 3), tuple(missing), played.trouble)
 
 
-def _documents(full: Played, gold: Expected, collection: TaskCollection) -> Run:
+def _document_run(full: PlayedTranscript, gold: Expected, collection: TaskCollection) -> Run:
     """The same calls as ``full``, answered with the whole document of each hit, once in each answer."""
     texts = [collection.sources[file] for files in full.files() for file in files]
     read = sum(map(count_tokens, texts))
-    missing = lacking(gold, "\n".join(texts))
+    missing = find_missing(gold, "\n".join(texts))
     cost: Cost = replace(full.cost, text=read, structured=read)
     return Run(cost, not missing and not full.trouble, 0.0, tuple(missing), full.trouble)
 
 
 def figures(
-    tasks: Sequence[Measured], definitions: Mapping[str, int], client: ClientKind = "text"
+    tasks: Sequence[MeasuredTask], definitions: Mapping[str, int], client: ClientKind = "text"
 ) -> dict[str, Any]:
     """Everything that the tasks say, for programs. The figures at the top are those of one kind of client."""
     return {
@@ -154,17 +163,17 @@ def figures(
         "unsolved": statistics.unsolved(tasks),
         "comparisons": statistics.comparisons(tasks, client),
         "by_collection": statistics.by_collection(tasks, client),
-        "by_client": {kind: _by_client(tasks, kind) for kind in CLIENTS},
-        "definitions": _definitions(tasks, definitions, client),
+        "by_client": {kind: _figures_by_client(tasks, kind) for kind in CLIENTS},
+        "definitions": _definition_figures(tasks, definitions, client),
         "client": client,
         "version": __version__,
         "python": platform.python_version(),
         "tokenizer": encoding_name(),
-        "tasks": [_row(task) for task in tasks],
+        "tasks": [_row_of(task) for task in tasks],
     }
 
 
-def _by_client(tasks: Sequence[Measured], client: ClientKind) -> dict[str, Any]:
+def _figures_by_client(tasks: Sequence[MeasuredTask], client: ClientKind) -> dict[str, Any]:
     return {
         "overall": statistics.overall(tasks, client),
         "summary": statistics.summary(tasks, client),
@@ -172,7 +181,9 @@ def _by_client(tasks: Sequence[Measured], client: ClientKind) -> dict[str, Any]:
     }
 
 
-def _definitions(tasks: Sequence[Measured], definitions: Mapping[str, int], client: ClientKind) -> dict[str, Any]:
+def _definition_figures(
+    tasks: Sequence[MeasuredTask], definitions: Mapping[str, int], client: ClientKind
+) -> dict[str, Any]:
     """What the tools' definitions take, and the reduction if every task paid for those that its arm uses."""
     by_arm = {arm: definitions.get(tool, 0) for arm, (tool, _) in ARMS.items()}
     by_arm["documents"] = by_arm["full"]
@@ -194,7 +205,7 @@ def _definitions(tasks: Sequence[Measured], definitions: Mapping[str, int], clie
     }
 
 
-def _row(task: Measured) -> dict[str, Any]:
+def _row_of(task: MeasuredTask) -> dict[str, Any]:
     arms = {
         arm: {
             "answered": run.answered,

@@ -42,7 +42,7 @@ _PAIR_NAMES: Mapping[str, str] = MappingProxyType(
 _CLIENT_NAMES: Mapping[str, str] = MappingProxyType({"text": "text only", "structured": "structure only"})
 
 
-def told(trial: Trial) -> str:
+def describe_trial(trial: Trial) -> str:
     """What each arm of a task was told, word for word, and what it cost."""
     task = trial.measured
     lines = [f"=== {task.id} ({task.kind}, {task.collection})"]
@@ -62,17 +62,17 @@ def told(trial: Trial) -> str:
 def text(figures: Mapping[str, Any], clients: Sequence[str]) -> str:
     """Everything for a terminal: what was lost and not answered, then classes, shares, and clients."""
     parts = [
-        *_head(figures),
+        *_head_lines(figures),
         "",
         *_table(("arm", "class", "answered", "median", "mean", "p95"), _summary_rows(figures)),
         "",
         *_table(
-            ("share of tokens, on tasks that both answer", "class", "tasks", "share", "95 %"), _shares(figures)
+            ("share of tokens, on tasks that both answer", "class", "tasks", "share", "95 %"), _share_rows(figures)
         ),
         "",
         *_table(("client", "reduction", "of the cheapest", "losses"), _client_rows(figures, clients)),
         "",
-        *_notes(figures),
+        *_note_lines(figures),
     ]
     return "\n".join(parts) + "\n"
 
@@ -93,15 +93,15 @@ def markdown(figures: Mapping[str, Any]) -> str:
         "",
         "![Median tokens of an answer, by class and way](tokens.svg)",
         "",
-        *_verdict(figures["overall"]),
+        *_overall_lines(figures["overall"]),
         "",
         "## Where a script loses",
         "",
-        *_lost(figures),
+        *_loss_lines(figures),
         "",
         "## Not answered",
         "",
-        *_unsolved(figures),
+        *_unsolved_lines(figures),
         "",
         "## Tokens by class",
         "",
@@ -113,7 +113,7 @@ def markdown(figures: Mapping[str, Any]) -> str:
         "",
         "Of the tokens of the other, summed over the tasks that both answer.",
         "",
-        *markdown_table(("", "class", "tasks", "share", "95 %", "median task"), _shares(figures, median=True)),
+        *markdown_table(("", "class", "tasks", "share", "95 %", "median task"), _share_rows(figures, median=True)),
         "",
         "## By collection",
         "",
@@ -133,7 +133,7 @@ def markdown(figures: Mapping[str, Any]) -> str:
         "",
         "## Definitions of tools",
         "",
-        *_notes(figures),
+        *_note_lines(figures),
         "",
         "## Every task",
         "",
@@ -144,7 +144,7 @@ def markdown(figures: Mapping[str, Any]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _verdict(overall: Mapping[str, Any]) -> Iterator[str]:
+def _overall_lines(overall: Mapping[str, Any]) -> Iterator[str]:
     told = {name: _percent(value) for name, value in overall.items()}
     yield "Summed over the tasks that both answer, a script takes"
     yield f"{told['reduction_vs_full']} less than full search (95 %: {told['reduction_ci_low']} to"
@@ -154,13 +154,13 @@ def _verdict(overall: Mapping[str, Any]) -> Iterator[str]:
     yield f"{told['answer_rate_code']} of the tasks, full search {told['answer_rate_full']}."
 
 
-def _head(figures: Mapping[str, Any]) -> Iterator[str]:
+def _head_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"skipped: {count} tasks of {name}" for name, count in figures.get("skipped", {}).items())
-    yield from _lost(figures)
-    yield from _unsolved(figures)
+    yield from _loss_lines(figures)
+    yield from _unsolved_lines(figures)
 
 
-def _lost(figures: Mapping[str, Any]) -> Iterator[str]:
+def _loss_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     losses = figures["losses"]
     if not losses:
         yield "On no task does a script cost more than the cheapest tool that answers it."
@@ -172,7 +172,7 @@ def _lost(figures: Mapping[str, Any]) -> Iterator[str]:
         yield f"* {loss['id']}: {loss['code']:,} tokens, {ARM_NAMES[loss['arm']]} {loss['best_direct']:,}"
 
 
-def _unsolved(figures: Mapping[str, Any]) -> Iterator[str]:
+def _unsolved_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     for arm, tasks in figures["unsolved"].items():
         yield f"* {ARM_NAMES[arm]}: {', '.join(tasks) or 'all are answered'}"
 
@@ -185,7 +185,7 @@ def _summary_rows(figures: Mapping[str, Any], *, class_first: bool = False) -> I
             yield (*(names if class_first else names[::-1]), f"{row['answered']} of {row['tasks']}", *numbers)
 
 
-def _shares(figures: Mapping[str, Any], *, median: bool = False) -> Iterator[tuple[str, ...]]:
+def _share_rows(figures: Mapping[str, Any], *, median: bool = False) -> Iterator[tuple[str, ...]]:
     for pair, name in _PAIR_NAMES.items():
         for kind, pairs in figures["comparisons"].items():
             row = pairs[pair]
@@ -211,7 +211,7 @@ def _client_rows(figures: Mapping[str, Any], clients: Sequence[str]) -> Iterator
         yield (_CLIENT_NAMES[client], *map(_percent, reductions), str(row["losses"]))
 
 
-def _notes(figures: Mapping[str, Any]) -> Iterator[str]:
+def _note_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     definitions = figures["definitions"]
     names = ", ".join(
         f"{ARM_NAMES[arm]} {count:,}" for arm, count in definitions["by_arm"].items() if arm != "documents"

@@ -43,7 +43,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredTask:
     """A task with its arms, by name."""
 
     id: str
@@ -60,16 +60,16 @@ class Measured:
         return run.cost.of(client) if run.answered else None
 
 
-def summary(tasks: Sequence[Measured], client: Client) -> dict[str, dict[str, dict[str, float]]]:
+def summary(tasks: Sequence[MeasuredTask], client: Client) -> dict[str, dict[str, dict[str, float]]]:
     """By class and arm: tasks, how many it answered, and the tokens of those."""
     return {
-        kind: {arm: _summary([task for task in tasks if task.kind == kind], arm, client) for arm in MEASURED}
+        kind: {arm: _summarize_arm([task for task in tasks if task.kind == kind], arm, client) for arm in MEASURED}
         for kind in CLASSES
         if any(task.kind == kind for task in tasks)
     }
 
 
-def _summary(tasks: Sequence[Measured], arm: str, client: Client) -> dict[str, float]:
+def _summarize_arm(tasks: Sequence[MeasuredTask], arm: str, client: Client) -> dict[str, float]:
     spent = [tokens for task in tasks if (tokens := task.tokens(arm, client)) is not None]
     figures = {
         "tokens_median": float(np.median(spent)) if spent else 0.0,
@@ -79,42 +79,42 @@ def _summary(tasks: Sequence[Measured], arm: str, client: Client) -> dict[str, f
     return {"tasks": len(tasks), "answered": len(spent), **figures}
 
 
-def overall(tasks: Sequence[Measured], client: Client) -> dict[str, Any]:
+def overall(tasks: Sequence[MeasuredTask], client: Client) -> dict[str, Any]:
     """The figures over all tasks."""
-    against = compared(tasks, "code", "full", client)
+    against = compare_arms(tasks, "code", "full", client)
     return {
         "reduction_vs_full": against["reduction"],
         "reduction_ci_low": against["ci_low"],
         "reduction_ci_high": against["ci_high"],
         "median_reduction_vs_full": against["median_reduction"],
-        "reduction_vs_best_direct": compared(tasks, "code", "best_direct", client)["reduction"],
-        "reduction_vs_documents": compared(tasks, "code", "documents", client)["reduction"],
+        "reduction_vs_best_direct": compare_arms(tasks, "code", "best_direct", client)["reduction"],
+        "reduction_vs_documents": compare_arms(tasks, "code", "documents", client)["reduction"],
         **{f"answer_rate_{arm}": answer_rate(tasks, arm) for arm in MEASURED},
     }
 
 
-def comparisons(tasks: Sequence[Measured], client: Client) -> dict[str, dict[str, dict[str, Any]]]:
+def comparisons(tasks: Sequence[MeasuredTask], client: Client) -> dict[str, dict[str, dict[str, Any]]]:
     """By class, and for all together: each pair of arms."""
     groups = {kind: [task for task in tasks if task.kind == kind] for kind in CLASSES} | {"all": [*tasks]}
     return {
-        kind: {f"{one}_vs_{other}": compared(group, one, other, client) for one, other in _PAIRS}
+        kind: {f"{one}_vs_{other}": compare_arms(group, one, other, client) for one, other in _PAIRS}
         for kind, group in groups.items()
         if group
     }
 
 
-def by_collection(tasks: Sequence[Measured], client: Client) -> dict[str, dict[str, dict[str, Any]]]:
+def by_collection(tasks: Sequence[MeasuredTask], client: Client) -> dict[str, dict[str, dict[str, Any]]]:
     """By class and collection, a script against full search and against the cheapest tool that answers."""
-    groups: dict[str, list[Measured]] = {}
+    groups: dict[str, list[MeasuredTask]] = {}
     for task in tasks:
         groups.setdefault(f"{task.kind} {task.collection}", []).append(task)
     return {
-        name: {f"code_vs_{other}": compared(group, "code", other, client) for other in ("full", "best_direct")}
+        name: {f"code_vs_{other}": compare_arms(group, "code", other, client) for other in ("full", "best_direct")}
         for name, group in groups.items()
     }
 
 
-def compared(tasks: Sequence[Measured], arm: str, other: str, client: Client) -> dict[str, Any]:
+def compare_arms(tasks: Sequence[MeasuredTask], arm: str, other: str, client: Client) -> dict[str, Any]:
     """How much less ``arm`` takes than ``other`` on the tasks that both solve; None where there are none."""
     both = [(task.tokens(arm, client), task.tokens(other, client)) for task in tasks]
     pairs = np.array([pair for pair in both if None not in pair], dtype=float).reshape(-1, 2)
@@ -123,10 +123,10 @@ def compared(tasks: Sequence[Measured], arm: str, other: str, client: Client) ->
     low, high = bootstrap(pairs)
     return {
         "tasks": len(pairs),
-        "reduction": _rounded(reduction(pairs)),
-        "ci_low": _rounded(low),
-        "ci_high": _rounded(high),
-        "median_reduction": _rounded(1 - float(np.median(pairs[:, 0] / pairs[:, 1]))),
+        "reduction": _round(reduction(pairs)),
+        "ci_low": _round(low),
+        "ci_high": _round(high),
+        "median_reduction": _round(1 - float(np.median(pairs[:, 0] / pairs[:, 1]))),
     }
 
 
@@ -144,12 +144,12 @@ def bootstrap(pairs: NDArray[np.float64]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def answer_rate(tasks: Sequence[Measured], arm: str) -> float:
+def answer_rate(tasks: Sequence[MeasuredTask], arm: str) -> float:
     """The share of tasks that an arm answered."""
-    return _rounded(sum(task.runs[arm].answered for task in tasks) / len(tasks)) if tasks else 0.0
+    return _round(sum(task.runs[arm].answered for task in tasks) / len(tasks)) if tasks else 0.0
 
 
-def losses(tasks: Sequence[Measured], client: Client) -> list[dict[str, Any]]:
+def losses(tasks: Sequence[MeasuredTask], client: Client) -> list[dict[str, Any]]:
     """The tasks that a script costs more than the cheapest tool that answers them, the worst first."""
     lost = []
     for task in tasks:
@@ -160,10 +160,10 @@ def losses(tasks: Sequence[Measured], client: Client) -> list[dict[str, Any]]:
     return sorted(lost, key=lambda loss: loss["best_direct"] / loss["code"])
 
 
-def unsolved(tasks: Sequence[Measured]) -> dict[str, list[str]]:
+def unsolved(tasks: Sequence[MeasuredTask]) -> dict[str, list[str]]:
     """By arm, the tasks that it did not answer."""
     return {arm: [task.id for task in tasks if not task.runs[arm].answered] for arm in MEASURED}
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return round(value, 4)

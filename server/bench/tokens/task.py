@@ -205,18 +205,18 @@ def _arms(table: Mapping[str, Any], templates: Mapping[str, Any]) -> Mapping[str
     template = templates[name] if name is not None else {}
     _only(template, frozenset(ARMS), "template")
     words = {**table.get("words", {}), **({"asks": json.dumps(asks, ensure_ascii=False)} if asks else {})}
-    arms = filled({**asked, **template, **{key: table[key] for key in ARMS if key in table}}, words)
+    arms = fill_placeholders({**asked, **template, **{key: table[key] for key in ARMS if key in table}}, words)
     _needs(arms, set(ARMS), "task")
     return arms  # type: ignore[no-any-return]
 
 
-def filled(value: Any, words: Mapping[str, str]) -> Any:
+def fill_placeholders(value: Any, words: Mapping[str, str]) -> Any:
     """Plain data with words in the places that are named after them. Other braces stay."""
     if isinstance(value, str):
         return _PLACEHOLDER.sub(lambda match: words.get(match[1], match[0]), value)
     if isinstance(value, Mapping):
-        return {name: filled(inner, words) for name, inner in value.items()}
-    return [filled(inner, words) for inner in value] if isinstance(value, list | tuple) else value
+        return {name: fill_placeholders(inner, words) for name, inner in value.items()}
+    return [fill_placeholders(inner, words) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _gold(table: Mapping[str, Any]) -> Gold:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from sandbox import SandboxUnavailable
 from server.bench import sandbox as subject
-from server.commands.terminal.output import Json, errors_shown, print_json
+from server.commands.terminal.output import Json, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 
@@ -24,7 +24,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Starting a script, calling the SDK from it, and computing in it, against plain Python."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         try:
             figures = asyncio.run(subject.measure(runs))
         except SandboxUnavailable as error:

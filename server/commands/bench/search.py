@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from server.commands.bench.standing import Opened, with_questions
-from server.commands.terminal.output import Json, Project, Store, errors_shown, print_json, tell
+from server.commands.bench.open_index import OpenIndex, measure_with_questions
+from server.commands.terminal.output import Json, Project, Store, print_json, print_lines, report_errors
 from server.commands.terminal.screen import Screen
 from server.settings import load_settings
 
@@ -34,19 +34,19 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Search over an existing index: cold, from the caches, by stage, and with eight clients at once."""
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project)
         measure = partial(_replay, log=log) if log else measure_search
-        figures = asyncio.run(with_questions(settings, questions if not log else 0, measure))
+        figures = asyncio.run(measure_with_questions(settings, questions if not log else 0, measure))
     if as_json:
         print_json(figures)
     elif log:
-        tell(f"{figures['hits']} of {figures['calls']} calls from the caches ({figures['hit_rate']:.0%})")
+        print_lines(f"{figures['hits']} of {figures['calls']} calls from the caches ({figures['hit_rate']:.0%})")
     else:
         show_figures(figures)
 
 
-async def measure_search(opened: Opened) -> dict[str, Any]:
+async def measure_search(opened: OpenIndex) -> dict[str, Any]:
     """All figures of an open index."""
     from server.bench.search import measure
 
@@ -54,7 +54,7 @@ async def measure_search(opened: Opened) -> dict[str, Any]:
     return {"chunks": opened.chunks, "model": opened.backends.embedder.state, **figures}
 
 
-async def _replay(opened: Opened, *, log: Path) -> dict[str, Any]:
+async def _replay(opened: OpenIndex, *, log: Path) -> dict[str, Any]:
     from server.bench.search import replay
 
     return await replay(opened.base, log)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.progress import Progress
 
-from server.commands.ingest import progress_shown
-from server.commands.terminal.output import Json, errors_shown, print_json, tell
+from server.commands.ingest import show_progress
+from server.commands.terminal.output import Json, print_json, print_lines, report_errors
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.settings import Settings, default_models, load_settings
@@ -68,7 +68,7 @@ def run(
     """
     from server.bench.tokens import chart, measuring, report
 
-    with errors_shown(as_json=as_json):
+    with report_errors(as_json=as_json):
         tasks, collections, skipped = choose_tasks(folder, only or [])
         trials, definitions = _measure_tasks(tasks, collections, store or default_indexes())
         figures = measuring.figures([trial.measured for trial in trials], definitions, _first_client(client))
@@ -79,9 +79,9 @@ def run(
         print_json(figures)
         return
     for trial in trials if only else ():
-        tell(*report.told(trial).splitlines())
+        print_lines(*report.describe_trial(trial).splitlines())
     clients = ("text", "structured") if client == "both" else (client,)
-    tell(*report.text(figures, clients).splitlines())
+    print_lines(*report.text(figures, clients).splitlines())
 
 
 def default_indexes() -> Path:
@@ -135,7 +135,7 @@ def _measure_tasks(
         index_collection(collection, settings)
         with Progress(console=Screen(stderr=True), transient=True) as bar:
             measuring = measure(
-                collection, settings.store, mine, _show_on(bar), by_model=settings.embedding != "off"
+                collection, settings.store, mine, _progress_on(bar), by_model=settings.embedding != "off"
             )
             done, definitions = asyncio.run(measuring)
         trials += done
@@ -143,7 +143,7 @@ def _measure_tasks(
     return sorted(trials, key=lambda trial: order[trial.measured.id]), definitions
 
 
-def _show_on(bar: Progress) -> Callable[[str, int, int], None]:
+def _progress_on(bar: Progress) -> Callable[[str, int, int], None]:
     task = bar.add_task("")
     return lambda name, done, of: bar.update(task, description=f"asking {name}", completed=done, total=of)
 
@@ -157,7 +157,7 @@ def index_collection(collection: TaskCollection, settings: Settings) -> None:
     backends = open_backends(settings, wait_for_model=True)
     try:
         target = target_of(settings, backends, backends.embedder.wait())
-        with progress_shown(f"indexing {collection.name}") as progress:
+        with show_progress(f"indexing {collection.name}") as progress:
             if collection.folder is None:
                 documents = list(collection.documents())
                 report = ingest_documents(target, "python", documents, total=len(documents), progress=progress)

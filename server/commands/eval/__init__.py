@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from server.commands.terminal.output import FAILED, Json, Store, command, errors_shown, print_json, tell
+from server.commands.terminal.output import FAILED, Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 
@@ -95,19 +95,19 @@ def evaluate(
 ) -> None:
     """Measure how well a collection is ranked or quoted, or how many golden questions are answered."""
     given = {"--mode": mode, "--evidence": evidence, "--set": only, "--at-least": at_least}
-    with errors_shown(as_json=as_json):
-        kind = _kind(golden=golden, quotes=quotes, given=given)
-        with _settings(store, fusion=fusion, evidence=evidence) as settings:
-            figures = _measured(kind, folder, settings, mode or "all", only)
+    with report_errors(as_json=as_json):
+        kind = _choose_kind(golden=golden, quotes=quotes, given=given)
+        with _eval_settings(store, fusion=fusion, evidence=evidence) as settings:
+            figures = _measure(kind, folder, settings, mode or "all", only)
     if as_json:
         print_json(figures)
     else:
-        tell(*_LINES[kind](figures))
+        print_lines(*_FORMATS[kind](figures))
     if kind == "golden" and figures["all"]["answered"] < (_AT_LEAST if at_least is None else at_least):
         raise typer.Exit(FAILED)
 
 
-def _kind(*, golden: bool, quotes: bool, given: Mapping[str, Any]) -> Kind:
+def _choose_kind(*, golden: bool, quotes: bool, given: Mapping[str, Any]) -> Kind:
     if golden and quotes:
         raise WinnowError(
             "INVALID_REQUEST", "--quotes is for collections, --golden for questions; give one of them"
@@ -120,31 +120,33 @@ def _kind(*, golden: bool, quotes: bool, given: Mapping[str, Any]) -> Kind:
 
 
 @contextmanager
-def _settings(store: str | None, **chosen: str | None) -> Iterator[Settings]:
+def _eval_settings(store: str | None, **chosen: str | None) -> Iterator[Settings]:
     """The settings over the store that was asked for, or over a throw-away one; nothing confines a search."""
     with tempfile.TemporaryDirectory(prefix="winnow-eval-") as scratch:
         unconfined = {"projects": (), "doc_tags": (), "environment": "", "repositories": ()}
         yield load_settings(store=store or scratch, project=_PROJECT, **unconfined, **chosen)
 
 
-def _measured(kind: Kind, folder: Path | None, settings: Settings, mode: str, only: str | None) -> dict[str, Any]:
+def _measure(kind: Kind, folder: Path | None, settings: Settings, mode: str, only: str | None) -> dict[str, Any]:
     from server.commands.eval import measurements  # brings engines and model runtimes along
 
     if kind == "golden":
-        return measurements.golden(folder or _GOLDEN, settings, only)
+        return measurements.measure_golden(folder or _GOLDEN, settings, only)
     if folder is None:
         raise WinnowError("INVALID_REQUEST", "give the folder of a collection, or --golden; see --help")
     return (
-        measurements.quotes(folder, settings) if kind == "quotes" else measurements.ranking(folder, settings, mode)
+        measurements.measure_quotes(folder, settings)
+        if kind == "quotes"
+        else measurements.measure_ranking(folder, settings, mode)
     )
 
 
 # --- for people -------------------------------------------------------------------------------------------
 
 
-def _ranking_lines(figures: dict[str, Any]) -> Iterator[str]:
+def _format_ranking(figures: dict[str, Any]) -> Iterator[str]:
     names = list(next(iter(figures["legs"].values())))
-    yield from (_collection_line(figures), "")
+    yield from (_format_collection(figures), "")
     yield f"{'':<14}{''.join(f'{name:>12}' for name in names)}"
     for leg, row in figures["legs"].items():
         yield f"{leg:<14}{''.join(f'{row[name]:>12.4f}' for name in names)}"
@@ -152,8 +154,8 @@ def _ranking_lines(figures: dict[str, Any]) -> Iterator[str]:
     yield f"\na query takes {latency['p50']} ms (p50), {latency['p95']} ms (p95)"
 
 
-def _quotes_lines(figures: dict[str, Any]) -> Iterator[str]:
-    yield from (f"{_collection_line(figures)}, quotes scored {figures['evidence']}", "")
+def _format_quotes(figures: dict[str, Any]) -> Iterator[str]:
+    yield from (f"{_format_collection(figures)}, quotes scored {figures['evidence']}", "")
     yield f"{'':<14}{'recall':>10}{'all gold':>10}{'tokens p50':>12}{'p95':>8}"
     for name, shown in (("quotes", "quotes"), ("full_chunks", "5 full chunks")):
         row, tokens = figures[name], figures[name]["tokens"]
@@ -161,14 +163,14 @@ def _quotes_lines(figures: dict[str, Any]) -> Iterator[str]:
         yield f"{shown:<14}{numbers}{tokens['p50']:>12,}{tokens['p95']:>8,}"
 
 
-def _collection_line(figures: dict[str, Any]) -> str:
+def _format_collection(figures: dict[str, Any]) -> str:
     return (
         f"{figures['collection']}: {figures['documents']:,} documents, {figures['chunks']:,} chunks, "
         f"{figures['queries']:,} queries"
     )
 
 
-def _golden_lines(figures: dict[str, Any]) -> Iterator[str]:
+def _format_golden(figures: dict[str, Any]) -> Iterator[str]:
     shares, tokens = f"{'answered':>10}{'document':>10}{'on top':>8}", f"{'tokens p50':>12}{'p95':>8}{'max':>8}"
     yield f"{'':<16}{'questions':>10}{shares}{tokens}"
     for name, row in {**figures["sets"], "all": figures["all"]}.items():
@@ -179,14 +181,14 @@ def _golden_lines(figures: dict[str, Any]) -> Iterator[str]:
         yield from ("", f"{name}, not answered by the quotes of one call:") if row["failed"] else ()
         for failed in row["failed"]:
             then = "a second call shows it" if failed["calls"] else "nor does a second call show it"
-            yield f"  {failed['id']}: {_LACKED[failed['lacked']]}; {then}"
+            yield f"  {failed['id']}: {_MISSING[failed['lacked']]}; {then}"
 
 
-_LACKED = {
+_MISSING = {
     "document": "the document was not among the passages",
     "chunk": "the document was, the passage was not",
     "quote": "the passage was, the words were not quoted",
 }
-_LINES: Mapping[Kind, Callable[[dict[str, Any]], Iterator[str]]] = MappingProxyType(
-    {"ranking": _ranking_lines, "quotes": _quotes_lines, "golden": _golden_lines}
+_FORMATS: Mapping[Kind, Callable[[dict[str, Any]], Iterator[str]]] = MappingProxyType(
+    {"ranking": _format_ranking, "quotes": _format_quotes, "golden": _format_golden}
 )

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from server.app import knowledge_base
-from server.commands.ingest import progress_shown
-from server.commands.terminal.output import complain
-from server.demo.stdlib import corpus
+from server.commands.ingest import show_progress
+from server.commands.terminal.output import print_to_stderr
+from server.demo.stdlib import read_corpus
 from server.errors import WinnowError
 from server.ingest.documents import RawDocument, UnreadableFile
 from server.ingest.pipeline import IngestReport, Progress, Target, ingest_documents, ingest_paths
@@ -75,7 +75,7 @@ Ingest = Callable[[Target, Callable[[Progress], None]], IngestReport]
 
 
 @contextmanager
-def _indexed(
+def _open_indexed(
     settings: Settings, name: str, ingest: Ingest, instead: str
 ) -> Iterator[tuple[Backends, dict[str, int]]]:
     """The index once ``ingest`` has filled it. ``instead``: what to measure without a model, "" where all can."""
@@ -84,7 +84,7 @@ def _indexed(
         if instead and settings.embedding != "off" and backends.embedder.wait() is None:
             raise WinnowError("MODEL_UNAVAILABLE", f"{backends.embedder.why}; or measure {instead}")
         target = target_of(settings, backends, backends.embedder.ready())
-        with progress_shown(f"indexing {name}") as on_progress:
+        with show_progress(f"indexing {name}") as on_progress:
             report = ingest(target, on_progress)
         if report.failures:
             first = report.failures[0]
@@ -95,20 +95,20 @@ def _indexed(
         backends.close()
 
 
-def _of_collection(collection: EvaluationCollection) -> Ingest:
+def _ingest_collection(collection: EvaluationCollection) -> Ingest:
     return lambda target, on_progress: ingest_paths(target, [collection.corpus], progress=on_progress)
 
 
 # --- rankings ---------------------------------------------------------------------------------------------
 
 
-def ranking(folder: Path, settings: Settings, mode: str) -> dict[str, Any]:
+def measure_ranking(folder: Path, settings: Settings, mode: str) -> dict[str, Any]:
     """How each leg ranks the documents of a collection, and how long a query takes."""
     collection = read_collection(folder)
     instead = "" if mode == "lexical" else "with --mode lexical"
-    with _indexed(settings, collection.name, _of_collection(collection), instead) as (backends, counts):
+    with _open_indexed(settings, collection.name, _ingest_collection(collection), instead) as (backends, counts):
         legs = [leg for leg in _LEGS[mode] if backends.graph or _MODES[leg][1] == "none"]
-        ranker = _Ranker(backends, settings.project, _documents(backends, settings.project))
+        ranker = _Ranker(backends, settings.project, _records_by_chunk(backends, settings.project))
         depth = DEEPEST * _CHUNKS_PER_DOCUMENT_MARGIN * -(-counts["chunks"] // counts["documents"])
         return {
             "collection": collection.name,
@@ -150,16 +150,16 @@ class _Ranker:
         return search(text, Filters(self.project), limit, mode=mode, walk=walk, fusion=fusion).hits
 
 
-def _documents(backends: Backends, project: str) -> dict[str, str]:
+def _records_by_chunk(backends: Backends, project: str) -> dict[str, str]:
     """Chunk id to the ``_id`` of its record."""
     found = {}
     for document in backends.catalogue.documents(project):
         for chunk in backends.catalogue.chunks(document.id, project):
-            found[chunk.id] = _record(document.uri)
+            found[chunk.id] = _record_id(document.uri)
     return found
 
 
-def _record(uri: str) -> str:
+def _record_id(uri: str) -> str:
     """The ``_id`` of a collection's record, from its uri."""
     return uri.partition("#")[2]
 
@@ -167,13 +167,13 @@ def _record(uri: str) -> str:
 # --- quotes -----------------------------------------------------------------------------------------------
 
 
-def quotes(folder: Path, settings: Settings) -> dict[str, Any]:
+def measure_quotes(folder: Path, settings: Settings) -> dict[str, Any]:
     """How many of the judged documents one evidence call quotes, against the best chunks in full."""
     collection = read_collection(folder)
-    with _indexed(settings, collection.name, _of_collection(collection), _WITHOUT_MODEL) as (_, counts):
+    with _open_indexed(settings, collection.name, _ingest_collection(collection), _WITHOUT_MODEL) as (_, counts):
         pass
-    _say(f"{collection.name}: {len(collection.queries):,} queries")
-    quoted, full = asyncio.run(_retrieved(settings, collection))
+    print_to_stderr(f"{collection.name}: {len(collection.queries):,} queries")
+    quoted, full = asyncio.run(_retrieve(settings, collection))
     return {
         "collection": collection.name,
         **counts,
@@ -184,16 +184,16 @@ def quotes(folder: Path, settings: Settings) -> dict[str, Any]:
     }
 
 
-async def _retrieved(
+async def _retrieve(
     settings: Settings, collection: EvaluationCollection
 ) -> tuple[dict[str, Retrieved], dict[str, Retrieved]]:
     quoted, full = {}, {}
-    async with _answering(settings) as kb:
+    async with _open_knowledge_base(settings) as kb:
         for query, text in collection.queries.items():
             caller = kb.caller(f"query {query}")
             answer = await kb.call("kb.retrieve_evidence", {"question": text}, caller)
-            seen = _seen(kb.passages.session(caller.connection), answer)
-            quoted[query] = Retrieved(frozenset(map(_record, seen.documents)), seen.tokens)
+            seen = _shown_answer(kb.passages.session(caller.connection), answer)
+            quoted[query] = Retrieved(frozenset(map(_record_id, seen.documents)), seen.tokens)
             full[query] = await _full_chunks(kb, text, caller)
     return quoted, full
 
@@ -201,23 +201,23 @@ async def _retrieved(
 async def _full_chunks(kb: KnowledgeBase, query: str, caller: Caller) -> Retrieved:
     arguments = {"query": query, "top_k": _FULL_CHUNKS, "response_mode": "full"}
     rows = (await kb.call("semantic_search", arguments, caller)).payload["results"]
-    return Retrieved(frozenset(_record(row["metadata"]["file"]) for row in rows), size_of(rows).tokens)
+    return Retrieved(frozenset(_record_id(row["metadata"]["file"]) for row in rows), size_of(rows).tokens)
 
 
 # --- golden questions -------------------------------------------------------------------------------------
 
 
-def golden(folder: Path, settings: Settings, only: str | None) -> dict[str, Any]:
+def measure_golden(folder: Path, settings: Settings, only: str | None) -> dict[str, Any]:
     """How many golden questions are answered by the quotes of one call, set by set and together."""
     sets: dict[str, Any] = {}
     outcomes: list[QuestionOutcome] = []
     for one in read_golden(folder, only):
         # A store of its own: how rare a word is depends on all that a store holds.
         own = settings.model_copy(update={"store": settings.store / one.name})
-        with _indexed(own, one.name, _of_set(one), _WITHOUT_MODEL) as (backends, counts):
+        with _open_indexed(own, one.name, _ingest_set(one), _WITHOUT_MODEL) as (backends, counts):
             model = backends.catalogue.embedding(own.project)
-        _say(f"{one.name}: {len(one.questions)} questions")
-        asked, noted = asyncio.run(_asked(own, one.questions))
+        print_to_stderr(f"{one.name}: {len(one.questions)} questions")
+        asked, noted = asyncio.run(_ask_all(own, one.questions))
         sets[one.name] = {**counts, "model": model, **figures(asked), **noted, **shortfall(asked)}
         outcomes += asked
     return {
@@ -228,7 +228,7 @@ def golden(folder: Path, settings: Settings, only: str | None) -> dict[str, Any]
     }
 
 
-def _of_set(golden: GoldenSet) -> Ingest:
+def _ingest_set(golden: GoldenSet) -> Ingest:
     def ingest(target: Target, on_progress: Callable[[Progress], None]) -> IngestReport:
         return ingest_documents(target, golden.name, documents_of(golden), progress=on_progress)
 
@@ -238,7 +238,7 @@ def _of_set(golden: GoldenSet) -> Ingest:
 def documents_of(golden: GoldenSet) -> Iterator[RawDocument]:
     """What is indexed before the questions of a set are asked. Raises ``UnreadableFile``."""
     if golden.root is None:
-        for module in corpus():
+        for module in read_corpus():
             yield RawDocument(f"{module.name}.md", "markdown", module.name, module.markdown())
         return
     for path in golden.files:
@@ -248,11 +248,11 @@ def documents_of(golden: GoldenSet) -> Iterator[RawDocument]:
             yield document
 
 
-async def _asked(
+async def _ask_all(
     settings: Settings, questions: Sequence[Question]
 ) -> tuple[list[QuestionOutcome], dict[str, Any]]:
     """Every question in a session of its own; and what the answers noted, all together."""
-    async with _answering(settings) as kb:
+    async with _open_knowledge_base(settings) as kb:
         outcomes = [await _ask(kb, question) for question in questions]
         noted = kb.metrics.snapshot()
         for name in ("answers", "calls", "scripts", "queue_waits"):  # of tools and scripts, and none was called
@@ -261,7 +261,7 @@ async def _asked(
 
 
 @asynccontextmanager
-async def _answering(settings: Settings) -> AsyncIterator[KnowledgeBase]:
+async def _open_knowledge_base(settings: Settings) -> AsyncIterator[KnowledgeBase]:
     """A knowledge base in this process: what sessions hold is looked at from inside."""
     kb = knowledge_base(settings, wait_for_model=True)
     try:
@@ -275,8 +275,8 @@ async def _ask(kb: KnowledgeBase, question: Question) -> QuestionOutcome:
     caller = kb.caller(f"golden {question.id}")
     session = kb.passages.session(caller.connection)
     answer = await kb.call("kb.retrieve_evidence", {"question": question.question}, caller)
-    first = _seen(session, answer)
-    miss = miss_of(question, first, _searched(session))
+    first = _shown_answer(session, answer)
+    miss = miss_of(question, first, _searched_passages(session))
     if miss is None:
         return QuestionOutcome(question, first, 1, first.bytes, None)
     more = await _second_call(kb, caller, question, answer)
@@ -296,11 +296,13 @@ async def _second_call(
     if cursor is None:
         return None
     arguments = {"question": question.question, "cursor": cursor}
-    seen = _seen(kb.passages.session(caller.connection), await kb.call("kb.retrieve_evidence", arguments, caller))
+    seen = _shown_answer(
+        kb.passages.session(caller.connection), await kb.call("kb.retrieve_evidence", arguments, caller)
+    )
     return seen if question.is_answered(seen.texts) else None
 
 
-def _seen(session: Session, answer: Answer) -> ShownAnswer:
+def _shown_answer(session: Session, answer: Answer) -> ShownAnswer:
     rows, size = answer.payload["quotes"], size_of(answer.payload)
     kept = [session.get(row["passage_id"]) for row in rows]
     return ShownAnswer(
@@ -312,11 +314,7 @@ def _seen(session: Session, answer: Answer) -> ShownAnswer:
     )
 
 
-def _searched(session: Session) -> list[tuple[str, str]]:
+def _searched_passages(session: Session) -> list[tuple[str, str]]:
     """The passages that quotes were looked for in: a session that has asked once holds no other."""
     kept = [session.get(passage_id) for passage_id in session.ids()]
     return [(one.passage.document.uri, one.passage.chunk.text) for one in kept if one is not None]
-
-
-def _say(line: str) -> None:
-    complain(line)

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from server.commands.terminal.output import Json, Project, Store, command, complain, errors_shown, print_json, tell
+from server.commands.terminal.output import (
+    Json,
+    Project,
+    Store,
+    command,
+    print_json,
+    print_lines,
+    print_to_stderr,
+    report_errors,
+)
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 from server.text.printable import one_line
@@ -30,12 +39,12 @@ app = command(
     "winnow graph stats --json | winnow graph export graph.jsonl | winnow graph rebuild",
 )
 
-_AT_ONCE = 200  # documents in one change of the store
+_BATCH = 200  # documents in one change of the store
 _PIPED_COLUMNS = 160  # where nobody says how wide a line may be
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _OpenGraph:
     """The graph of a project and the catalogue that it follows."""
 
     settings: Settings
@@ -66,27 +75,26 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what is around a thing: the strongest of each kind of relation."""
-    with errors_shown(as_json=as_json), _opened(store, project) as opened:
-        from server.commands.graph.drawing import page
-        from server.commands.graph.drawing import svg as drawn
-        from server.commands.graph.portrait import PortraitQuery, portrait
+    with report_errors(as_json=as_json), _open_graph(store, project) as opened:
+        from server.commands.graph.drawing import render_page, render_svg
+        from server.commands.graph.portrait import PortraitQuery, build_portrait
         from server.opening import scopes
 
-        scope = scopes(opened.catalogue)(_confined(opened.settings))
-        found = portrait(PortraitQuery(opened.graph, opened.project, scope, rows), name, hops)
-        for path, draw in ((svg, drawn), (html, page)):
+        scope = scopes(opened.catalogue)(_filters_of(opened.settings))
+        found = build_portrait(PortraitQuery(opened.graph, opened.project, scope, rows), name, hops)
+        for path, draw in ((svg, render_svg), (html, render_page)):
             if path is not None:
-                _write(path, draw(found))
+                _write_drawing(path, draw(found))
     if as_json:
         print_json(asdict(found))
     elif svg is None and html is None:
-        _print(_tree(found))
+        _print_tree(_build_tree(found))
 
 
 @app.command(epilog="Examples: winnow graph stats | winnow graph stats --project notes --json")
 def stats(store: Store = None, project: Project = None, as_json: Json = False) -> None:
     """Count nodes, entities and edges by type."""
-    with errors_shown(as_json=as_json), _opened(store, project) as opened:
+    with report_errors(as_json=as_json), _open_graph(store, project) as opened:
         counts = opened.graph.counts(opened.project)
         figures = {
             "project": opened.project,
@@ -99,11 +107,11 @@ def stats(store: Store = None, project: Project = None, as_json: Json = False) -
     if as_json:
         print_json(figures)
         return
-    from server.commands.ingest import count_lines
+    from server.commands.ingest import format_graph_counts
 
-    tell(
+    print_lines(
         f"{figures['project']}: the graph of {figures['documents']:,} documents",
-        *count_lines(counts.labels, counts.entity_types, counts.edge_types),
+        *format_graph_counts(counts.labels, counts.entity_types, counts.edge_types),
     )
 
 
@@ -122,14 +130,14 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write the graph to files."""
-    with errors_shown(as_json=as_json), _opened(store, project) as opened:
+    with report_errors(as_json=as_json), _open_graph(store, project) as opened:
         from server.graph.import_export import write_graphs
 
         try:
             written = write_graphs(path, opened.graph.export(opened.project), format)
         except OSError as error:
             raise WinnowError("INVALID_REQUEST", f"{path} cannot be written: {error.strerror}") from None
-    _tell({"path": str(path), "format": format, **asdict(written)}, "written to", as_json=as_json)
+    _print_figures({"path": str(path), "format": format, **asdict(written)}, "written to", as_json=as_json)
 
 
 @app.command(
@@ -144,19 +152,19 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Put a graph from files in the place of the project's."""
-    with errors_shown(as_json=as_json), _opened(store, project, is_new=True) as opened:
+    with report_errors(as_json=as_json), _open_graph(store, project, is_new=True) as opened:
         from server.graph.import_export import read_graphs
 
         with opened.catalogue.only_writer():
-            figures = _imported(opened, list(read_graphs(path)))
-    _tell({"path": str(path), **figures}, "read from", as_json=as_json)
+            figures = _replace_graph(opened, list(read_graphs(path)))
+    _print_figures({"path": str(path), **figures}, "read from", as_json=as_json)
 
 
 @app.command(epilog="Examples: winnow graph rebuild | winnow graph rebuild --project notes --json")
 def rebuild(store: Store = None, project: Project = None, as_json: Json = False) -> None:
     """Draw the graph of every document again, from the catalogue; no file is read, nothing is embedded."""
-    with errors_shown(as_json=as_json), _opened(store, project) as opened:
-        from server.commands.ingest import graph_lines
+    with report_errors(as_json=as_json), _open_graph(store, project) as opened:
+        from server.commands.ingest import format_graph_report
         from server.ingest.graph_update import GraphUpdate
         from server.ingest.target import graph_target_of
 
@@ -169,11 +177,11 @@ def rebuild(store: Store = None, project: Project = None, as_json: Json = False)
     if as_json:
         print_json({"project": opened.project, **asdict(report), "seconds": round(report.seconds, 3)})
         return
-    tell(*graph_lines(report), *report.warnings)
+    print_lines(*format_graph_report(report), *report.warnings)
 
 
 @contextmanager
-def _opened(store: str | None, project: str | None, *, is_new: bool = False) -> Iterator[_Opened]:
+def _open_graph(store: str | None, project: str | None, *, is_new: bool = False) -> Iterator[_OpenGraph]:
     """The graph, beside a server that may be running; ``is_new``: there need not be anything yet."""
     from server.backends.catalogue import Catalogue
     from server.backends.files.store_folder import require_index
@@ -187,13 +195,13 @@ def _opened(store: str | None, project: str | None, *, is_new: bool = False) -> 
         raise WinnowError("GRAPH_UNAVAILABLE", "the graph is switched off (setting graph); set it to auto")
     catalogue = Catalogue(catalogue_path(settings))
     try:
-        yield _Opened(settings, catalogue, graph)
+        yield _OpenGraph(settings, catalogue, graph)
     finally:
         catalogue.close()
         graph.close()
 
 
-def _confined(settings: Settings) -> Any:
+def _filters_of(settings: Settings) -> Any:
     from server.models import Filters
 
     return Filters(
@@ -204,7 +212,7 @@ def _confined(settings: Settings) -> Any:
     )
 
 
-def _imported(opened: _Opened, graphs: list[Any]) -> dict[str, int]:
+def _replace_graph(opened: _OpenGraph, graphs: list[Any]) -> dict[str, int]:
     """Put them in the place of what was there, if all of them can be; how much that is."""
     from server.graph.records import validate_graph
 
@@ -212,8 +220,8 @@ def _imported(opened: _Opened, graphs: list[Any]) -> dict[str, int]:
         validate_graph(graph)
     gone = opened.graph.documents(opened.project) - {graph.document_id for graph in graphs}
     opened.graph.apply(opened.project, deleted=sorted(gone))
-    for start in range(0, len(graphs), _AT_ONCE):
-        opened.graph.apply(opened.project, graphs[start : start + _AT_ONCE])
+    for start in range(0, len(graphs), _BATCH):
+        opened.graph.apply(opened.project, graphs[start : start + _BATCH])
     opened.graph.derive(opened.project)
     counts = opened.graph.counts(opened.project)
     return {
@@ -226,32 +234,32 @@ def _imported(opened: _Opened, graphs: list[Any]) -> dict[str, int]:
 # --- for people -------------------------------------------------------------------------------------------
 
 
-def _tell(figures: dict[str, Any], how: str, *, as_json: bool) -> None:
+def _print_figures(figures: dict[str, Any], how: str, *, as_json: bool) -> None:
     if as_json:
         print_json(figures)
         return
-    tell(
+    print_lines(
         f"{figures['documents']:,} documents, {figures['nodes']:,} nodes, {figures['edges']:,} edges "
         f"{how} {figures['path']}"
     )
 
 
-def _write(path: Path, text: str) -> None:
+def _write_drawing(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise WinnowError("INVALID_REQUEST", f"{path} cannot be written: {error.strerror}") from None
-    complain(f"drawn to {path}")
+    print_to_stderr(f"drawn to {path}")
 
 
-def _print(tree: Tree) -> None:
+def _print_tree(tree: Tree) -> None:
     from server.commands.terminal.screen import Screen
 
     width = None if sys.stdout.isatty() else _PIPED_COLUMNS
     Screen(highlight=False, emoji=False, width=width).print(tree)
 
 
-def _tree(found: Portrait) -> Tree:
+def _build_tree(found: Portrait) -> Tree:
     from rich.text import Text
     from rich.tree import Tree
 
@@ -269,14 +277,14 @@ def _add_group(tree: Tree, group: RelationGroup) -> None:
 
     branch = tree.add(Text.assemble((group.phrase, "italic"), f" ({group.total:,})"))
     for row in group.rows:
-        leaf = branch.add(Text(_line(row, group)))
+        leaf = branch.add(Text(_format_row(row, group)))
         for inner in row.groups:
             _add_group(leaf, inner)
     if group.total > len(group.rows):
         branch.add(Text(f"… and {group.total - len(group.rows):,} more", style="dim"))
 
 
-def _line(row: NeighbourRow, group: RelationGroup) -> str:
+def _format_row(row: NeighbourRow, group: RelationGroup) -> str:
     facts = [row.node.type if row.node.label == "Entity" else row.node.label.lower()]
     if row.where:
         facts.append(row.where)

@@ -46,36 +46,36 @@ class _Spoke:
     is_left: bool
 
 
-def svg(portrait: Portrait) -> str:
+def render_svg(portrait: Portrait) -> str:
     """The portrait as an SVG document: the thing in the middle, what is around it in a ring, kind by kind."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">'
-        f"<title>{_text(portrait.node.title)}</title><style>{_STYLE}</style>"
-        f"{''.join(_parts(portrait))}</svg>\n"
+        f"<title>{_escape(portrait.node.title)}</title><style>{_STYLE}</style>"
+        f"{''.join(_render_parts(portrait))}</svg>\n"
     )
 
 
-def page(portrait: Portrait) -> str:
+def render_page(portrait: Portrait) -> str:
     """The same on a page of HTML, with everything that it shows as text below it."""
-    lists = "".join(_list(group) for group in portrait.groups)
-    return _PAGE.format(title=_text(portrait.node.title), svg=svg(portrait), lists=lists)
+    lists = "".join(_render_list(group) for group in portrait.groups)
+    return _PAGE.format(title=_escape(portrait.node.title), svg=render_svg(portrait), lists=lists)
 
 
-def _parts(portrait: Portrait) -> Iterator[str]:
+def _render_parts(portrait: Portrait) -> Iterator[str]:
     middle_x, middle_y = _WIDTH / 2, _HEIGHT / 2
-    spokes = list(_spokes(portrait))
+    spokes = list(_lay_out(portrait))
     for one in spokes:
         yield f'<line x1="{middle_x:.0f}" y1="{middle_y:.0f}" x2="{one.x:.0f}" y2="{one.y:.0f}"/>'
     labelled: set[tuple[str, str]] = set()
     for one in spokes:
-        yield from _spoke(one, is_first=(one.group.type, one.group.direction) not in labelled)
+        yield from _render_spoke(one, is_first=(one.group.type, one.group.direction) not in labelled)
         labelled.add((one.group.type, one.group.direction))
     yield f'<circle cx="{middle_x:.0f}" cy="{middle_y:.0f}" r="13" fill="{_COLOURS[portrait.node.label]}"/>'
-    title = _clipped(portrait.node.title)
+    title = _shorten(portrait.node.title)
     yield f'<text class="centre" x="{middle_x:.0f}" y="{middle_y - 22:.0f}" text-anchor="middle">{title}</text>'
 
 
-def _spokes(portrait: Portrait) -> Iterator[_Spoke]:
+def _lay_out(portrait: Portrait) -> Iterator[_Spoke]:
     rows = [(group, row) for group in portrait.groups for row in group.rows]
     for at, (group, row) in enumerate(rows):
         angle = 2 * pi * (at + 0.5) / len(rows) - pi / 2
@@ -83,31 +83,31 @@ def _spokes(portrait: Portrait) -> Iterator[_Spoke]:
         yield _Spoke(group, row, x, y, is_left=cos(angle) < 0)
 
 
-def _spoke(one: _Spoke, *, is_first: bool) -> Iterator[str]:
+def _render_spoke(one: _Spoke, *, is_first: bool) -> Iterator[str]:
     anchor, side = ("end", -11) if one.is_left else ("start", 11)
     at = f'x="{one.x + side:.0f}" text-anchor="{anchor}"'
-    yield f"<g><title>{_text(_told(one.row))}</title>"
+    yield f"<g><title>{_escape(_describe(one.row))}</title>"
     yield f'<circle cx="{one.x:.0f}" cy="{one.y:.0f}" r="6" fill="{_COLOURS[one.row.node.label]}"/>'
-    yield f'<text {at} y="{one.y + 4:.0f}">{_clipped(one.row.node.title)}</text></g>'
+    yield f'<text {at} y="{one.y + 4:.0f}">{_shorten(one.row.node.title)}</text></g>'
     if is_first:
-        yield f'<text class="kind" {at} y="{one.y - 12:.0f}">{_text(one.group.phrase)}</text>'
+        yield f'<text class="kind" {at} y="{one.y - 12:.0f}">{_escape(one.group.phrase)}</text>'
 
 
-def _list(group: RelationGroup) -> str:
-    items = "".join(f"<li>{_text(_told(row))}</li>" for row in group.rows)
+def _render_list(group: RelationGroup) -> str:
+    items = "".join(f"<li>{_escape(_describe(row))}</li>" for row in group.rows)
     rest = group.total - len(group.rows)
     more = f"<p>… and {rest:,} more</p>" if rest > 0 else ""
-    return f"<h2>{_text(group.phrase)} ({group.total:,})</h2><ul>{items}</ul>{more}"
+    return f"<h2>{_escape(group.phrase)} ({group.total:,})</h2><ul>{items}</ul>{more}"
 
 
-def _told(row: NeighbourRow) -> str:
+def _describe(row: NeighbourRow) -> str:
     where = f", {row.where}" if row.where else ""
     return f"{row.node.title} ({row.node.type}{where})"
 
 
-def _clipped(title: str) -> str:
-    return _text(shorten(title, _TITLE_CHARS))
+def _shorten(title: str) -> str:
+    return _escape(shorten(title, _TITLE_CHARS))
 
 
-def _text(text: str) -> str:
+def _escape(text: str) -> str:
     return escape(text, quote=True)

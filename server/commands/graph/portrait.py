@@ -17,7 +17,7 @@ from server.graph.records import EdgeType, Node
 # Relations to passages that are counted by document; the strongest come first.
 _MOST_COUNTED = 2_000
 _OTHERS = 5
-_HOW = get_args(MatchKind)
+_MATCH_KINDS = get_args(MatchKind)
 
 # Relation and direction -> how it reads from the thing that is looked at, in the order in which they are told:
 # what it is, what it is to others, where it stands.
@@ -97,34 +97,34 @@ class PortraitQuery:
     rows: int
 
 
-def portrait(looking: PortraitQuery, name: str, hops: int) -> Portrait:
+def build_portrait(query: PortraitQuery, name: str, hops: int) -> Portrait:
     """What is around the thing of this name (or id), up to ``hops`` (1 or 2) away.
 
     Raises ``WinnowError("NOT_FOUND")`` where nothing has the name.
     """
-    matches = looking.graph.find(looking.project, name, scope=looking.scope)
+    matches = query.graph.find(query.project, name, scope=query.scope)
     # A page often has the name of what it is about, which is more to look at than the page.
-    matches.sort(key=lambda match: (_HOW.index(match.how), match.node.label != "Entity"))
-    by_id = looking.graph.nodes(looking.project, [name], looking.scope)
+    matches.sort(key=lambda match: (_MATCH_KINDS.index(match.how), match.node.label != "Entity"))
+    by_id = query.graph.nodes(query.project, [name], query.scope)
     found = [*by_id.values(), *(match.node for match in matches)]
     if not found:
         raise WinnowError(
             "NOT_FOUND",
-            f"nothing in the graph of project {looking.project!r} is called {name[:80]!r}; "
+            f"nothing in the graph of project {query.project!r} is called {name[:80]!r}; "
             "winnow graph stats shows what there is, winnow search finds by meaning",
         )
     node, *others = found
-    return Portrait(node, _groups(looking, node, hops, frozenset({node.id})), tuple(others[:_OTHERS]))
+    return Portrait(node, _build_groups(query, node, hops, frozenset({node.id})), tuple(others[:_OTHERS]))
 
 
-def _groups(looking: PortraitQuery, node: Node, hops: int, seen: frozenset[str]) -> tuple[RelationGroup, ...]:
-    degrees = _both_ways(looking.graph.degrees(looking.project, node.id, looking.scope))
-    degrees.sort(key=lambda one: _ORDER.index((one[0], _read_as(one[1]))))
-    groups = [_group(looking, node, *one, hops, seen) for one in degrees]
+def _build_groups(query: PortraitQuery, node: Node, hops: int, seen: frozenset[str]) -> tuple[RelationGroup, ...]:
+    degrees = _merge_directions(query.graph.degrees(query.project, node.id, query.scope))
+    degrees.sort(key=lambda one: _ORDER.index((one[0], _phrase_direction(one[1]))))
+    groups = [_build_group(query, node, *one, hops, seen) for one in degrees]
     return tuple(group for group in groups if group.rows)
 
 
-def _both_ways(degrees: list[Degree]) -> list[tuple[EdgeType, Literal["out", "in", "both"], int]]:
+def _merge_directions(degrees: list[Degree]) -> list[tuple[EdgeType, Literal["out", "in", "both"], int]]:
     """Relations by direction; what has none, being named together, as one."""
     found: dict[tuple[str, str], int] = {}
     for one in degrees:
@@ -133,8 +133,8 @@ def _both_ways(degrees: list[Degree]) -> list[tuple[EdgeType, Literal["out", "in
     return [(type, direction, count) for (type, direction), count in found.items()]  # type: ignore[misc]
 
 
-def _group(
-    looking: PortraitQuery,
+def _build_group(
+    query: PortraitQuery,
     node: Node,
     type: EdgeType,
     direction: Literal["out", "in", "both"],
@@ -142,45 +142,48 @@ def _group(
     hops: int,
     seen: frozenset[str],
 ) -> RelationGroup:
-    phrase = PHRASES[type, _read_as(direction)]
-    around = list(_neighbours(looking, node, type, direction))
-    rows = _rows(looking, [one for one in around if one.node.id not in seen])
+    phrase = PHRASES[type, _phrase_direction(direction)]
+    around = list(_read_neighbours(query, node, type, direction))
+    rows = _build_rows(query, [one for one in around if one.node.id not in seen])
     total = len(rows) if len(around) == count else count
-    shown = rows[: looking.rows]
+    shown = rows[: query.rows]
     if hops > 1:
         known = seen | {row.node.id for row in shown}
-        nearer = replace(looking, rows=max(looking.rows // 2, 1))
-        shown = [replace(row, groups=_told(_groups(nearer, row.node, hops - 1, known))) for row in shown]
+        nearer = replace(query, rows=max(query.rows // 2, 1))
+        shown = [
+            replace(row, groups=_without_structure(_build_groups(nearer, row.node, hops - 1, known)))
+            for row in shown
+        ]
     return RelationGroup(type, direction, phrase, tuple(shown), total)
 
 
-def _told(groups: tuple[RelationGroup, ...]) -> tuple[RelationGroup, ...]:
+def _without_structure(groups: tuple[RelationGroup, ...]) -> tuple[RelationGroup, ...]:
     return tuple(group for group in groups if group.type not in _STRUCTURE)
 
 
-def _read_as(direction: Literal["out", "in", "both"]) -> Literal["out", "in"]:
+def _phrase_direction(direction: Literal["out", "in", "both"]) -> Literal["out", "in"]:
     return "in" if direction == "in" else "out"
 
 
-def _neighbours(
-    looking: PortraitQuery, node: Node, type: EdgeType, direction: Literal["out", "in", "both"]
+def _read_neighbours(
+    query: PortraitQuery, node: Node, type: EdgeType, direction: Literal["out", "in", "both"]
 ) -> Iterator[Neighbour]:
     for offset in range(0, _MOST_COUNTED, MAX_NODES):
-        page = looking.graph.neighbours(
-            looking.project, [node.id], direction, frozenset({type}), looking.scope, MAX_NODES, offset
+        page = query.graph.neighbours(
+            query.project, [node.id], direction, frozenset({type}), query.scope, MAX_NODES, offset
         )
         yield from page.rows
         if offset + len(page.rows) >= page.total:
             break
 
 
-def _rows(looking: PortraitQuery, around: list[Neighbour]) -> list[NeighbourRow]:
+def _build_rows(query: PortraitQuery, around: list[Neighbour]) -> list[NeighbourRow]:
     """A row each, passages joined by document, the most and strongest first."""
     homes = sorted({one.node.document_id for one in around if one.node.document_id})
     documents = {
         id: home
         for at in range(0, len(homes), MAX_NODES)
-        for id, home in looking.graph.nodes(looking.project, homes[at : at + MAX_NODES], looking.scope).items()
+        for id, home in query.graph.nodes(query.project, homes[at : at + MAX_NODES], query.scope).items()
     }
     rows: dict[str, NeighbourRow] = {}
     for one in around:
@@ -194,9 +197,9 @@ def _rows(looking: PortraitQuery, around: list[Neighbour]) -> list[NeighbourRow]
             rows[node.id] = replace(former, passages=former.passages + passages, weight=weight)
         else:
             rows[node.id] = NeighbourRow(node, where, one.edge.weight, passages)
-    return sorted(rows.values(), key=_strongest)
+    return sorted(rows.values(), key=_sort_key)
 
 
-def _strongest(row: NeighbourRow) -> tuple[float, float, str, str]:
+def _sort_key(row: NeighbourRow) -> tuple[float, float, str, str]:
     by_passages = row.passages if row.node.label != "Entity" else 0
     return -by_passages, -row.weight, row.node.title, row.node.id

@@ -25,9 +25,9 @@ from server.settings import Settings
 SWITCHES = frozenset({"execute_code", "daemon"})
 # Settings of several values that are given as a flag each.
 REPEATED: Mapping[str, str] = MappingProxyType({"allow_weaker_sandbox": "WALL"})
-_NAMED: Mapping[str, str] = MappingProxyType({"embedder": "MODEL", **REPEATED})
+_METAVARS_BY_NAME: Mapping[str, str] = MappingProxyType({"embedder": "MODEL", **REPEATED})
 # What stands for the value in help; the name of the setting where there is none here.
-_METAVARS: Mapping[type, str] = MappingProxyType(
+_METAVARS_BY_TYPE: Mapping[type, str] = MappingProxyType(
     {Path: "PATH", int: "N", float: "X", tuple: "A,B", Address: "URL"}
 )
 # Settings with a shorter flag beside the usual one.
@@ -42,7 +42,7 @@ def with_settings(function: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(function)
     def command(**arguments: Any) -> None:
-        flags = {name: _setting(name, arguments.pop(name)) for names in TOPICS.values() for name in names}
+        flags = {name: _setting_value(name, arguments.pop(name)) for names in TOPICS.values() for name in names}
         function(**arguments, flags=flags)
 
     parameters = [one for one in own.values() if one.name != "flags"]
@@ -71,7 +71,7 @@ def _parameter(name: str) -> inspect.Parameter:
     option = typer.Option(
         *_spellings(name),
         metavar=None if _is_switch(name) else values_of(name),
-        help=_help(name),
+        help=_help_text(name),
         show_default=False,
         rich_help_panel=next(topic for topic, names in TOPICS.items() if name in names),
     )
@@ -87,7 +87,7 @@ def _spellings(name: str) -> Iterator[str]:
         yield SHORTER[name]
 
 
-def _setting(name: str, given: Any) -> Any:
+def _setting_value(name: str, given: Any) -> Any:
     """What the flag says, as the setting takes it; None where it was not given."""
     if given is None or given == []:
         return None
@@ -100,7 +100,7 @@ def _is_switch(name: str) -> bool:
     return name in SWITCHES or Settings.model_fields[name].annotation is bool
 
 
-def _help(name: str) -> str:
+def _help_text(name: str) -> str:
     field = Settings.model_fields[name]
     beside = [bounds_of(name), f"default: {default}" if (default := default_of(name)) else ""]
     words = " ".join([str(field.description), *(f"({each})" for each in beside if each)])
@@ -128,20 +128,20 @@ def default_of(name: str) -> str:
 
 def values_of(name: str) -> str:
     """What stands for the value of a setting: its words, or one for its kind."""
-    if name in _NAMED:
-        return _NAMED[name]
-    kind = _solid(Settings.model_fields[name].annotation)
+    if name in _METAVARS_BY_NAME:
+        return _METAVARS_BY_NAME[name]
+    kind = _without_none(Settings.model_fields[name].annotation)
     if get_origin(kind) is Literal:
         return "|".join(str(word) for word in get_args(kind) if word)
-    return _METAVARS.get(get_origin(kind) or kind, name.rpartition("_")[2].upper())
+    return _METAVARS_BY_TYPE.get(get_origin(kind) or kind, name.rpartition("_")[2].upper())
 
 
-def _solid(kind: Any) -> Any:
+def _without_none(kind: Any) -> Any:
     """The type without None, and of alternatives that are words one literal."""
     if get_origin(kind) is Annotated:
-        return _solid(get_args(kind)[0])
+        return _without_none(get_args(kind)[0])
     if get_origin(kind) not in (Union, UnionType):
         return kind
-    options = [_solid(one) for one in get_args(kind) if one is not type(None)]
+    options = [_without_none(one) for one in get_args(kind) if one is not type(None)]
     words = [word for one in options if get_origin(one) is Literal for word in get_args(one)]
     return Literal[tuple(words)] if words else options[0]

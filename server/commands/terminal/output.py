@@ -42,7 +42,7 @@ Runner = Annotated[
     ),
 ]
 
-Allowed = Annotated[
+LimitsOption = Annotated[
     str | None,
     typer.Option(
         "--limits",
@@ -72,34 +72,34 @@ def print_json(value: Any) -> None:
     sys.stdout.write(visible_json(json.dumps(value, ensure_ascii=False, indent=2)) + "\n")
 
 
-def tell(*lines: str) -> None:
+def print_lines(*lines: str) -> None:
     """Each of ``lines`` as one printable line on stdout."""
-    sys.stdout.writelines(map(_line, lines))
+    sys.stdout.writelines(map(_format_line, lines))
 
 
-def complain(*lines: str) -> None:
+def print_to_stderr(*lines: str) -> None:
     """Each of ``lines`` as one printable line on stderr: errors, warnings, progress."""
-    sys.stderr.writelines(map(_line, lines))
+    sys.stderr.writelines(map(_format_line, lines))
     sys.stderr.flush()
 
 
-def _line(text: str) -> str:
+def _format_line(text: str) -> str:
     return _BREAKS.sub(" ", printable(text)) + "\n"
 
 
-def fail(error: WinnowError, *, as_json: bool) -> NoReturn:
+def exit_with_error(error: WinnowError, *, as_json: bool) -> NoReturn:
     """Print the error where its reader looks for it, and exit with its code."""
     if as_json:
         print_json({"error": error.envelope()})
     else:
-        complain(f"winnow: {error.message}")
+        print_to_stderr(f"winnow: {error.message}")
     raise typer.Exit(_EXIT_CODES.get(error.code, FAILED))
 
 
 @contextmanager
-def errors_shown(*, as_json: bool) -> Iterator[None]:
+def report_errors(*, as_json: bool) -> Iterator[None]:
     """Turn a WinnowError into its message and exit code; anything else is a bug and keeps its traceback."""
     try:
         yield
     except WinnowError as error:
-        fail(error, as_json=as_json)
+        exit_with_error(error, as_json=as_json)

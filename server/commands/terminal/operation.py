@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from server.commands.terminal.output import complain, print_json, tell
+from server.commands.terminal.output import print_json, print_lines, print_to_stderr
 from server.settings import Settings
 from server.text.framing import told
 
 
-def asked(
+def run_operation(
     settings: Settings,
     operation: str,
     arguments: Mapping[str, Any],
@@ -24,8 +24,8 @@ def asked(
     if as_json:
         print_json({**payload, "warnings": list(warnings)})
         return
-    tell(*told(lines(payload), payload))
-    complain(*(f"warning: {warning}" for warning in warnings))
+    print_lines(*told(lines(payload), payload))
+    print_to_stderr(*(f"warning: {warning}" for warning in warnings))
 
 
 async def _answer(
