@@ -1,17 +1,17 @@
-"""The graph follows the catalogue: after an ingest it says what the documents say as they are now.
+"""Updates the knowledge graph from the catalogue after an ingest.
 
-Theory of operation. What a document contributes depends on the others (a name needs two who say it, a link needs
-its page), so graphs are drawn at the end of a run, when all of them are known::
+Theory of operation. What a document contributes depends on the others (a name needs two documents that use it, a
+link needs its page), so graphs are built at the end of a run, when all documents are known::
 
     while documents are read         mine each one; this runs beside the embedding
-    compare catalogue and ledger     documents that are new, changed or gone since the graph was last brought up
-    enter them in the ledger         which says what other documents the change concerns
-    graphs of all these -> store     killed here: some are new, and the ledger does not know
+    compare catalogue and facts      documents that are new, changed or gone since the last update
+    enter them in the ledger         which returns the other documents that the change concerns
+    graphs of all these -> store     killed here: some are new, and the facts on disk are old
     derived edges -> store           killed here: the same
-    ledger -> disk                   one transaction; from here on it is done
+    facts -> disk                    one transaction; from here on it is done
 
-Whatever a killed run left, the ledger on disk still tells what changed since the graph was whole, so the next run
-draws the same graphs again. A graph is a function of the documents: doing it twice has the same result.
+Whatever a killed run left, the facts on disk still show what changed since the last complete update, so the next
+run builds the same graphs again. A graph is a function of the documents: building it twice has the same result.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from server.graph.extraction.resolution import DocumentFacts, Ledger, facts_of, 
 from server.graph.records import DocumentGraph
 from server.models import Chunk, Document
 
-# Grows when another graph would be drawn from the same documents: all are drawn again.
+# Increased when the same documents make another graph: all graphs are built again.
 GRAPH_VERSION = 1
-# Documents in one change of the store, and nodes and edges after which it is made with fewer.
-_AT_ONCE, _PARTS_AT_ONCE = 200, 50_000
-# Names and places that are kept from reading to drawing, about 100 MB; documents beyond are mined again.
-_KEPT = 300_000
-_FAST = 1
+# Limits of one change of the store: documents, and their nodes and edges together.
+_BATCH_DOCUMENTS, _BATCH_PARTS = 200, 50_000
+# Names and places that are kept in memory until the update, about 100 MB; other documents are mined again.
+_MAX_KEPT = 300_000
+_COMPRESSION = 1
 
 
 class FactStore(Protocol):
@@ -64,7 +64,7 @@ class GraphTarget:
 
 @dataclass(frozen=True, slots=True)
 class GraphReport:
-    """What became of the graph: ``documents`` were drawn, ``deleted`` went.
+    """The result of an update: graphs of ``documents`` were written, those of ``deleted`` removed.
 
     ``nodes`` counts the whole project's nodes by label, ``entities`` by type, ``edges`` by type.
     """
@@ -80,46 +80,47 @@ class GraphReport:
 
 @dataclass(slots=True)
 class GraphUpdate:
-    """One ingest's way with the graph of one project."""
+    """The update of one project's graph by one ingest."""
 
     project: str
     catalogue: DocumentStore
-    graphing: GraphTarget
+    target: GraphTarget
     _kept: dict[str, tuple[str, DocumentExtraction]] = field(default_factory=dict)
     _size: int = 0
 
-    def mine(self, document: Document, text: str, chunks: Sequence[Chunk]) -> None:
-        """Take from a document what can be taken before the others are known."""
-        if self._size < _KEPT:
-            mined = extract_document(document, text, chunks, self.graphing.gazetteer)
+    def extract(self, document: Document, text: str, chunks: Sequence[Chunk]) -> None:
+        """Mine a document and keep the result in memory for ``update``."""
+        if self._size < _MAX_KEPT:
+            mined = extract_document(document, text, chunks, self.target.gazetteer)
             size = len(mined.mentions) + len(mined.references) + len(mined.nodes)
-            if self._size + size <= _KEPT:
+            if self._size + size <= _MAX_KEPT:
                 self._size += size
                 self._kept[document.id] = self._stamp(document.content_hash), mined
 
-    def forget(self) -> None:
-        """Have ``update`` draw every document again."""
-        self.graphing.facts.apply(self.project, {}, list(self.graphing.facts.stamps(self.project)))
+    def reset(self) -> None:
+        """Have ``update`` build the graphs of all documents again."""
+        self.target.facts.apply(self.project, {}, list(self.target.facts.stamps(self.project)))
 
     def update(self) -> GraphReport | None:
-        """Make the graph agree with the catalogue; None where it did already. Raises what the store raises."""
+        """Bring the graph in line with the catalogue; None where it was. Raises what the store raises."""
         began = time.monotonic()
-        store, fact_store = self.graphing.store, self.graphing.facts
-        now = {one.id: self._stamp(one.content_hash) for one in self.catalogue.indexed_documents(self.project)}
-        before, held = fact_store.stamps(self.project), store.documents(self.project)
+        store, fact_store = self.target.store, self.target.facts
+        indexed = self.catalogue.indexed_documents(self.project)
+        now = {document.id: self._stamp(document.content_hash) for document in indexed}
+        before, stored = fact_store.stamps(self.project), store.documents(self.project)
         changed = [id for id, stamp in now.items() if before.get(id) != stamp]
-        gone = sorted((before.keys() | held) - now.keys())
-        missing = now.keys() - held
+        gone = sorted((before.keys() | stored) - now.keys())
+        missing = now.keys() - stored
         if not (changed or gone or missing):
             return None
-        reader = _Reader(self.project, self.catalogue, self.graphing.gazetteer, now, self._kept)
-        ledger = _entered_before(fact_store.facts(self.project))
+        reader = _Reader(self.project, self.catalogue, self.target.gazetteer, now, self._kept)
+        ledger = _load_ledger(fact_store.facts(self.project))
         if ledger is None:
-            self.forget()
+            self.reset()
             return self.update()
-        concerned = set(missing).union(changed, _entered(ledger, gone, changed, reader))
-        self._draw(sorted(concerned), gone, ledger, reader)
-        written = {id: (now[id], _encoded(ledger.facts[id])) for id in changed}
+        concerned = set(missing).union(changed, _update_ledger(ledger, gone, changed, reader))
+        self._write(sorted(concerned), gone, ledger, reader)
+        written = {id: (now[id], _encode(ledger.facts[id])) for id in changed}
         fact_store.apply(self.project, written, gone)
         counts = store.counts(self.project)
         return GraphReport(
@@ -132,27 +133,28 @@ class GraphUpdate:
             tuple(reader.warnings),
         )
 
-    def _draw(self, documents: Sequence[str], gone: Sequence[str], ledger: Ledger, reader: _Reader) -> None:
-        store = self.graphing.store
+    def _write(self, documents: Sequence[str], gone: Sequence[str], ledger: Ledger, reader: _Reader) -> None:
+        store = self.target.store
         if gone:
             store.apply(self.project, deleted=gone)
-        some: list[DocumentGraph] = []
+        batch: list[DocumentGraph] = []
         for id in documents:
-            some.append(resolve_graph(reader.mined(id), ledger))
-            if len(some) == _AT_ONCE or sum(len(one.nodes) + len(one.edges) for one in some) >= _PARTS_AT_ONCE:
-                store.apply(self.project, some)
-                some = []
-        if some:
-            store.apply(self.project, some)
+            batch.append(resolve_graph(reader.extraction(id), ledger))
+            parts = sum(len(graph.nodes) + len(graph.edges) for graph in batch)
+            if len(batch) == _BATCH_DOCUMENTS or parts >= _BATCH_PARTS:
+                store.apply(self.project, batch)
+                batch = []
+        if batch:
+            store.apply(self.project, batch)
         store.derive(self.project)
 
     def _stamp(self, content_hash: str) -> str:
-        return f"{GRAPH_VERSION}:{self.graphing.digest}:{content_hash}"
+        return f"{GRAPH_VERSION}:{self.target.digest}:{content_hash}"
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Documents mined: those that were kept from reading, the others from the catalogue."""
+    """Extractions of documents: those kept in memory from the ingest, others made again from the catalogue."""
 
     project: str
     catalogue: DocumentStore
@@ -162,8 +164,8 @@ class _Reader:
     warnings: dict[str, None] = field(default_factory=dict)
     _documents: dict[str, Document] = field(default_factory=dict)
 
-    def mined(self, id: str) -> DocumentExtraction:
-        """What the document says, as the catalogue has it now."""
+    def extraction(self, id: str) -> DocumentExtraction:
+        """The extraction of the document as the catalogue has it now."""
         stamp, mined = self.kept.get(id, ("", None))
         if mined is None or stamp != self.stamps[id]:
             document, text = self._document(id), self.catalogue.text(id, self.project) or ""
@@ -173,37 +175,37 @@ class _Reader:
 
     def _document(self, id: str) -> Document:
         if not self._documents:
-            self._documents = {one.id: one for one in self.catalogue.documents(self.project)}
+            self._documents = {document.id: document for document in self.catalogue.documents(self.project)}
         return self._documents[id]
 
 
-def _entered_before(rows: Iterator[bytes]) -> Ledger | None:
-    """The ledger as it is on the disk; None where a row of it cannot be read, so that all is drawn again."""
+def _load_ledger(rows: Iterator[bytes]) -> Ledger | None:
+    """The ledger from the facts on disk; None where a row cannot be decoded, so that all is built again."""
     ledger = Ledger()
     try:
         for facts in rows:
-            ledger.put(_decoded(facts))
+            ledger.put(_decode(facts))
     except (zlib.error, ValueError, TypeError):
         return None
     return ledger
 
 
-def _entered(ledger: Ledger, gone: Sequence[str], changed: Sequence[str], reader: _Reader) -> set[str]:
-    """Bring the ledger up to date; the documents that are concerned, which are all still there."""
+def _update_ledger(ledger: Ledger, gone: Sequence[str], changed: Sequence[str], reader: _Reader) -> set[str]:
+    """Enter the changes in the ledger; returns the ids of all documents whose graphs they concern."""
     answers: set[str] = set()
     for id in gone:
         answers |= ledger.remove(id)
     for id in changed:
-        answers |= ledger.put(facts_of(reader.mined(id)))
+        answers |= ledger.put(facts_of(reader.extraction(id)))
     return set(ledger.dependents(answers))
 
 
-def _encoded(facts: DocumentFacts) -> bytes:
+def _encode(facts: DocumentFacts) -> bytes:
     page = facts.page
     row = [page.id, page.uri, page.name, page.keys, page.anchors, sorted(facts.votes), sorted(facts.dependencies)]
-    return zlib.compress(json.dumps(row, separators=(",", ":")).encode(), _FAST)
+    return zlib.compress(json.dumps(row, separators=(",", ":")).encode(), _COMPRESSION)
 
 
-def _decoded(data: bytes) -> DocumentFacts:
-    id, uri, name, keys, anchors, votes, wants = json.loads(zlib.decompress(data))
-    return DocumentFacts(PageIdentity(id, uri, name, tuple(keys), anchors), frozenset(votes), frozenset(wants))
+def _decode(data: bytes) -> DocumentFacts:
+    id, uri, name, keys, anchors, votes, dependencies = json.loads(zlib.decompress(data))
+    return DocumentFacts(PageIdentity(id, uri, name, tuple(keys), anchors), frozenset(votes), frozenset(dependencies))

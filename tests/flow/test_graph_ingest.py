@@ -217,7 +217,7 @@ def test_an_index_without_a_graph_gets_one_from_the_catalogue(target: Target, do
 def test_more_documents_than_are_kept_are_taken_from_the_catalogue(
     target: Target, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.ingest.graph_update._KEPT", 1)
+    monkeypatch.setattr("server.ingest.graph_update._MAX_KEPT", 1)
     drawn(target, docs)
     monkeypatch.undo()
     assert graph(target) == fresh(target, tmp_path)
@@ -228,7 +228,7 @@ def test_a_rebuild_draws_all_of_it_again_and_ends_the_same(target: Target, docs:
     before = graph(target)
     assert target.graph
     run = GraphUpdate(target.project, target.catalogue, target.graph)
-    run.forget()
+    run.reset()
     report = run.update()
     assert report
     assert (report.documents, graph(target)) == (4, before)

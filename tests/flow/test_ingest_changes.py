@@ -103,7 +103,7 @@ def test_one_bad_file_is_named_with_its_reason_and_stops_nothing(target: Target,
     assert [(failure.name, failure.reason.split(":")[0]) for failure in report.failures] == [
         ("bad.md", "binary, not text"),
         ("c.jsonl:2", "not JSON"),
-        ("c.jsonl#1", "the same name twice in one collection"),
+        ("c.jsonl#1", "the same name twice in one collection; only the first document is kept"),
     ]
 
 

@@ -198,7 +198,7 @@ def test_the_command_names_each_failed_file_in_one_line(folder: Path, tmp_path: 
     assert ran.exit_code == 0
     lines = [line for line in ran.stdout.splitlines() if line.startswith("not read: ")]
     assert lines == [
-        "not read: c.jsonl#two lines: the same name twice in one collection",
+        "not read: c.jsonl#two lines: the same name twice in one collection; only the first document is kept",
         "not read: divs.html: nested too deeply",
     ]
 
@@ -258,7 +258,7 @@ def test_documents_without_passages_fill_a_batch_by_their_text(target: Target) -
 def test_graphs_of_large_documents_are_written_a_few_at_a_time(
     target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.ingest.graph_update._PARTS_AT_ONCE", 100)
+    monkeypatch.setattr("server.ingest.graph_update._BATCH_PARTS", 100)
     sizes: list[int] = []
 
     class Noting(SqliteGraph):

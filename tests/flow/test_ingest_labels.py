@@ -136,7 +136,7 @@ def test_an_environment_that_no_scope_can_name_is_kept_and_told(
     (warning,) = ingest_paths(target, [docs], labels=DefaultLabels(environment="prod")).warnings
     assert warning == (
         "documents whose environment is none of dev, prod and scratch: 1 (first: 'half.md', 'production'); "
-        "no scope can name it, so every scope with an environment leaves them out"
+        "no scope can name it, so every scope with an environment leaves them out; correct it in the documents"
     )
     assert in_catalogue(target)["half.md"] == ("", "production", "")
     assert "half.md" not in in_index(backends, environment="prod")

@@ -170,7 +170,7 @@ def rebuild(store: Store = None, project: Project = None, as_json: Json = False)
 
         run = GraphUpdate(opened.project, opened.catalogue, graph_target_of(opened.settings, opened.graph))
         with opened.catalogue.only_writer():
-            run.forget()
+            run.reset()
             report = run.update()
         if report is None:
             raise WinnowError("INVALID_PROJECT", f"project {opened.project!r} has no documents to draw")

@@ -69,7 +69,7 @@ class ParserProcess:
         self._end()
 
     @contextlib.contextmanager
-    def ended_by_errors(self) -> Iterator[None]:
+    def closing_on_error(self) -> Iterator[None]:
         """Around what another thread reads for: an exception closes, so that nothing waits for a document."""
         try:
             yield
