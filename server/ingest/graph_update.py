@@ -208,4 +208,5 @@ def _encode(facts: DocumentFacts) -> bytes:
 
 def _decode(data: bytes) -> DocumentFacts:
     id, uri, name, keys, anchors, votes, dependencies = json.loads(zlib.decompress(data))
-    return DocumentFacts(PageIdentity(id, uri, name, tuple(keys), anchors), frozenset(votes), frozenset(dependencies))
+    page = PageIdentity(id, uri, name, tuple(keys), anchors)
+    return DocumentFacts(page, frozenset(votes), frozenset(dependencies))
