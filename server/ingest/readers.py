@@ -19,8 +19,8 @@ from typing import Any
 
 from server.ingest.bounded_files import read_lines, read_whole
 from server.ingest.documents import RawDocument, UnreadableFile, apply_facts
-from server.ingest.frontmatter import FrontMatterRefused, NotFrontMatter, split_front_matter
-from server.ingest.markup import html_to_markdown, rst_to_markdown
+from server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatter, split_front_matter
+from server.ingest.parsing.markup import html_to_markdown, rst_to_markdown
 from server.models import DocumentType
 
 # A megabyte of text is a book. More than sixteen in one file is data or a mistake; collections are read line

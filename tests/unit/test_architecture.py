@@ -133,10 +133,10 @@ VENDORS: Mapping[str, str] = {
     "py3langid": "server.text.languages",
     "semantic_text_splitter": "server.ingest.chunking",
     "markdown_it": "server.ingest.chunking",
-    "selectolax": "server.ingest.markup",
-    "docutils": "server.ingest.markup",
+    "selectolax": "server.ingest.parsing.markup",
+    "docutils": "server.ingest.parsing.markup",
     "tzdata": "sandbox.modules.time_zones",
-    "yaml": "server.ingest.frontmatter",
+    "yaml": "server.ingest.parsing.front_matter",
     "ir_measures": "server.retrieval.evaluation",
 }
 

@@ -1,1 +1,1 @@
-"""Parsing of markup in a child process with limits."""
+"""Parsers of markup and front matter, and the child process with limits that parses markup."""
