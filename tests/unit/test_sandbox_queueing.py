@@ -1,87 +1,98 @@
-"""Places for scripts: bounded, in turn, fair between clients."""
+"""The queue for scripts: bounded, in turn, fair between clients. No test depends on how fast the machine is."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.parent.queue import ScriptQueue, ScriptQueueFull
+from tests.patience import LIMIT
 
-_MOMENT = 0.0
+
+def _queue(places: int, room: int) -> ScriptQueue:
+    return ScriptQueue(places, room, patience=LIMIT)
 
 
-async def _served(order: Sequence[str], places: int = 1) -> list[str]:
-    """In which order clients get their places when all come at once, each holding one for a turn of the loop."""
-    queue, got = ScriptQueue(places, room=1000, patience=5), []
+async def _turn() -> None:
+    """Let every task that is ready run once."""
+    await asyncio.sleep(0)
 
-    async def run(client: str) -> None:
+
+async def _until(condition: Callable[[], object]) -> None:
+    """Let other tasks run until the condition holds."""
+    async with asyncio.timeout(LIMIT):
+        while not condition():
+            await _turn()
+
+
+async def _serve_all(order: Sequence[str]) -> list[tuple[str, int]]:
+    """Clients and the numbers of their scripts in the order in which they got the one place; all came at once."""
+    queue, served, all_wait = _queue(1, room=1000), list[tuple[str, int]](), asyncio.Event()
+
+    async def run(client: str, number: int) -> None:
         await queue.enter(client)
-        got.append(client)
-        await asyncio.sleep(_MOMENT)
+        served.append((client, number))
+        await all_wait.wait()
         queue.leave(client, 0.0)
 
-    await asyncio.gather(*(run(client) for client in order))
+    tasks = [asyncio.ensure_future(run(client, number)) for number, client in enumerate(order)]
+    await _until(lambda: queue.waiting == len(order) - 1)
+    all_wait.set()
+    await asyncio.gather(*tasks)
     assert (queue.running, queue.waiting) == (0, 0)
-    return got
+    return served
+
+
+def _clients_served(order: str) -> str:
+    return "".join(client for client, _ in asyncio.run(_serve_all(order)))
 
 
 def test_one_client_is_served_in_the_order_it_came() -> None:
-    async def numbered() -> list[int]:
-        queue, got = ScriptQueue(1, room=10, patience=5), []
-
-        async def run(number: int) -> None:
-            await queue.enter("a")
-            got.append(number)
-            await asyncio.sleep(_MOMENT)
-            queue.leave("a", 0.0)
-
-        await asyncio.gather(*(run(number) for number in range(5)))
-        return got
-
-    assert asyncio.run(numbered()) == [0, 1, 2, 3, 4]
+    assert [number for _, number in asyncio.run(_serve_all("aaaaa"))] == [0, 1, 2, 3, 4]
 
 
 def test_a_client_with_one_script_waits_for_one_script_of_a_client_with_many() -> None:
-    assert asyncio.run(_served("aaaaaab")) == ["a", "b", "a", "a", "a", "a", "a"]
+    assert _clients_served("aaaaaab") == "abaaaaa"
 
 
 def test_clients_take_turns() -> None:
-    assert "".join(asyncio.run(_served("aaaabbbbcc"))) == "abcabcabab"
+    assert _clients_served("aaaabbbbcc") == "abcabcabab"
 
 
 def test_a_free_place_goes_to_the_client_that_holds_fewest() -> None:
     async def holds() -> list[str]:
-        queue = ScriptQueue(2, room=10, patience=5)
+        queue = _queue(2, room=10)
         await queue.enter("a")
         await queue.enter("a")
-        got: list[str] = []
+        served: list[str] = []
 
         async def run(client: str) -> None:
             await queue.enter(client)
-            got.append(client)
+            served.append(client)
 
-        waiting = [asyncio.ensure_future(run(client)) for client in "aab"]
-        await asyncio.sleep(_MOMENT)
+        tasks = [asyncio.ensure_future(run(client)) for client in "aab"]
+        await _until(lambda: queue.waiting == 3)
         queue.leave("a", 0.0)
-        await asyncio.sleep(_MOMENT)
-        for task in waiting:
+        await _until(lambda: served)
+        assert (queue.running, queue.waiting) == (2, 2)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-        return got
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return served
 
     assert asyncio.run(holds()) == ["b"]
 
 
 def test_a_full_queue_refuses_the_client_that_fills_it_and_makes_room_for_another() -> None:
-    async def crowd() -> tuple[list[str], str]:
-        queue = ScriptQueue(1, room=2, patience=5)
+    async def crowd() -> tuple[list[str], type[object]]:
+        queue = _queue(1, room=2)
         await queue.enter("a")
         first, second = (asyncio.ensure_future(queue.enter("a")) for _ in range(2))
-        await asyncio.sleep(_MOMENT)
+        await _until(lambda: queue.waiting == 2)
         with pytest.raises(ScriptQueueFull):
             await queue.enter("a")
         other = asyncio.ensure_future(queue.enter("b"))
@@ -90,35 +101,35 @@ def test_a_full_queue_refuses_the_client_that_fills_it_and_makes_room_for_anothe
         await other
         queue.leave("b", 1.0)
         await first
-        return [name for name, task in (("first", first), ("other", other)) if task.done()], type(
-            displaced
-        ).__name__
+        done = [name for name, task in (("first", first), ("other", other)) if task.done()]
+        return done, type(displaced)
 
-    assert asyncio.run(crowd()) == (["first", "other"], "ScriptQueueFull")
+    assert asyncio.run(crowd()) == (["first", "other"], ScriptQueueFull)
 
 
 def test_the_time_to_come_back_grows_with_the_queue_and_the_length_of_scripts() -> None:
-    async def told(seconds: float, waiting: int) -> int:
-        queue = ScriptQueue(2, room=waiting, patience=5)
+    async def retry_after(seconds: float, waiting: int) -> int:
+        queue = _queue(2, room=waiting)
         await queue.enter("a")
         queue.leave("a", seconds)
         await queue.enter("a")
         await queue.enter("a")
-        waits = [asyncio.ensure_future(queue.enter("a")) for _ in range(waiting)]
-        await asyncio.sleep(_MOMENT)
+        tasks = [asyncio.ensure_future(queue.enter("a")) for _ in range(waiting)]
+        await _until(lambda: queue.waiting == waiting)
         with pytest.raises(ScriptQueueFull) as full:
             await queue.enter("a")
-        for wait in waits:
-            wait.cancel()
-        await asyncio.gather(*waits, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         return full.value.retry_after_s
 
-    assert [asyncio.run(told(*case)) for case in ((0.001, 3), (2.0, 3), (2.0, 9), (30.0, 9))] == [1, 4, 10, 60]
+    cases = ((0.001, 3), (2.0, 3), (2.0, 9), (30.0, 9))
+    assert [asyncio.run(retry_after(*case)) for case in cases] == [1, 4, 10, 60]
 
 
 def test_patience_ends() -> None:
     async def wait() -> tuple[int, int]:
-        queue = ScriptQueue(1, room=2, patience=0.01)
+        queue = ScriptQueue(1, room=2, patience=0.01)  # however late it ends, no place comes free
         await queue.enter("a")
         with pytest.raises(ScriptQueueFull):
             await queue.enter("b")
@@ -134,25 +145,25 @@ def test_patience_ends() -> None:
     st.integers(min_value=0, max_value=8),
 )
 def test_no_place_is_ever_lost_or_given_twice(crowd: list[tuple[str, bool]], places: int, room: int) -> None:
-    """Whoever is cancelled, refused or served: never more run than there are places, and all come back."""
+    """With scripts cancelled, refused and served: never more run than there are places, and all are released."""
 
     async def run() -> tuple[int, int, int]:
-        queue, most = ScriptQueue(places, room, patience=5), 0
+        queue, most = _queue(places, room), 0
 
-        async def one(client: str) -> None:
+        async def run_script(client: str) -> None:
             nonlocal most
             await queue.enter(client)
             most = max(most, queue.running)
             try:
-                await asyncio.sleep(_MOMENT)
+                await _turn()
             finally:
                 queue.leave(client, 0.0)
 
         tasks = []
-        for client, cancelled in crowd:
-            tasks.append(asyncio.ensure_future(one(client)))
-            if cancelled:
-                await asyncio.sleep(_MOMENT)
+        for client, is_cancelled in crowd:
+            tasks.append(asyncio.ensure_future(run_script(client)))
+            if is_cancelled:
+                await _turn()
                 tasks[len(tasks) // 2].cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         return most, queue.running, queue.waiting
