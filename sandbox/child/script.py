@@ -154,7 +154,7 @@ def _fenced(job: Job, console: Console) -> Any:
     shelf = None if told is None else skills.ImportedSkills(told, builtin_names)
     builtin_names["__import__"] = facades.Importer(stage, shelf)
     compiled = compiler.compile_script(source, precheck.check, skills=None if shelf is None else shelf.names)
-    names.update(facades.globals_of_scripts(), __name__="__main__", __builtins__=builtin_names)
+    names.update(facades.script_sdk(), __name__="__main__", __builtins__=builtin_names)
     if "async" in source:  # a script without it has no coroutines
         unawaited.begin(script_source.FILE_NAME, asyncio_module.FILES)
     exec(compiled.code, names)

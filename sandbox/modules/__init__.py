@@ -1,1 +1,1 @@
-"""The modules that scripts import: facades of the standard library, and our own replacements of parts of it."""
+"""The modules that scripts import: façades of the standard library, and our own versions of parts of it."""

@@ -10,7 +10,7 @@ from .asyncio_loop import Future
 
 
 class Semaphore:
-    """At most so many at once."""
+    """A counter that limits how many tasks enter at once."""
 
     def __init__(self, value: int = 1) -> None:
         if value < 0:
@@ -19,11 +19,11 @@ class Semaphore:
         self._waiters: deque[Future] = deque()
 
     def locked(self) -> bool:
-        """Whether the next to come must wait."""
+        """Whether acquire() would wait."""
         return self._value == 0
 
     async def acquire(self) -> bool:
-        """Enter, or wait."""
+        """Enter; wait while it is full."""
         while self._value == 0:
             waiter = Future()
             self._waiters.append(waiter)
@@ -32,7 +32,7 @@ class Semaphore:
         return True
 
     def release(self) -> None:
-        """Leave."""
+        """Leave, and wake a waiting task."""
         self._value += 1
         while self._waiters:
             waiter = self._waiters.popleft()
@@ -48,45 +48,45 @@ class Semaphore:
 
 
 class BoundedSemaphore(Semaphore):
-    """A semaphore that is not left more often than entered."""
+    """A semaphore that raises ValueError when it is released too often."""
 
     def __init__(self, value: int = 1) -> None:
         super().__init__(value)
         self._bound = value
 
     def release(self) -> None:
-        """Leave."""
+        """Leave, and wake a waiting task."""
         if self._value >= self._bound:
             raise ValueError("BoundedSemaphore released too many times")
         super().release()
 
 
 class Lock(Semaphore):
-    """One at a time."""
+    """A lock: one task at a time."""
 
     def __init__(self) -> None:
         super().__init__(1)
 
     def release(self) -> None:
-        """Leave."""
+        """Leave, and wake a waiting task."""
         if self._value:
             raise RuntimeError("Lock is not acquired.")
         super().release()
 
 
 class Event:
-    """Something that others wait for."""
+    """A flag that tasks can wait for."""
 
     def __init__(self) -> None:
         self._set = False
         self._waiters: list[Future] = []
 
     def is_set(self) -> bool:
-        """Whether it happened."""
+        """Whether the flag is set."""
         return self._set
 
     def set(self) -> None:
-        """It happened."""
+        """Set the flag and wake the waiting tasks."""
         self._set = True
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
@@ -94,11 +94,11 @@ class Event:
                 waiter.set_result(True)
 
     def clear(self) -> None:
-        """It did not."""
+        """Clear the flag."""
         self._set = False
 
     async def wait(self) -> bool:
-        """Until it happens."""
+        """Wait until the flag is set."""
         if not self._set:
             waiter = Future()
             self._waiters.append(waiter)
@@ -107,22 +107,22 @@ class Event:
 
 
 class Condition:
-    """A lock, and waiting until somebody says that something changed."""
+    """A lock with notifications between the tasks that use it."""
 
     def __init__(self, lock: Lock | None = None) -> None:
         self._lock = lock or Lock()
         self._waiters: list[Future] = []
 
     def locked(self) -> bool:
-        """Whether somebody holds it."""
+        """Whether the lock is held."""
         return self._lock.locked()
 
     async def acquire(self) -> bool:
-        """Take the lock."""
+        """Acquire the lock."""
         return await self._lock.acquire()
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         self._lock.release()
 
     async def __aenter__(self) -> None:
@@ -132,7 +132,7 @@ class Condition:
         self.release()
 
     async def wait(self) -> bool:
-        """Give the lock back until notified."""
+        """Release the lock until notified."""
         waiter = Future()
         self._waiters.append(waiter)
         self.release()
@@ -143,13 +143,13 @@ class Condition:
         return True
 
     async def wait_for(self, predicate: Callable[[], Any]) -> Any:
-        """Wait until this holds."""
+        """Wait until the predicate holds."""
         while not (result := predicate()):
             await self.wait()
         return result
 
     def notify(self, n: int = 1) -> None:
-        """Wake so many of those who wait."""
+        """Wake up to ``n`` waiting tasks."""
         if not self.locked():
             raise RuntimeError("cannot notify on un-acquired lock")
         woken, self._waiters = self._waiters[:n], self._waiters[n:]
@@ -158,5 +158,5 @@ class Condition:
                 waiter.set_result(True)
 
     def notify_all(self) -> None:
-        """Wake all."""
+        """Wake all waiting tasks."""
         self.notify(len(self._waiters))

@@ -21,20 +21,20 @@ class CancelledError(BaseException):
 
 
 class InvalidStateError(Exception):
-    """The future is not done, or is done already."""
+    """The future is not done yet, or done already."""
 
 
 class NotRunning(RuntimeError):
-    """No loop runs here. Uncaught, it is told as a call that was never awaited."""
+    """There is no running loop. Uncaught, it is reported as a call that was never awaited."""
 
 
-# To the script it is what CPython raises.
+# Scripts see the class that CPython raises.
 NotRunning.__name__ = NotRunning.__qualname__ = "RuntimeError"
 NotRunning.__module__ = "builtins"
 
 
 class _Loop:
-    """What is ready, and what will be."""
+    """The callbacks that are ready, and those that are due later."""
 
     def __init__(self) -> None:
         self.ready: deque[Callable[[], None]] = deque()
@@ -43,11 +43,11 @@ class _Loop:
         self._order = itertools.count()
         self.current: Task | None = None
 
-    def at(self, when: float, callback: Callable[[], None]) -> None:
+    def call_at(self, when: float, callback: Callable[[], None]) -> None:
         heapq.heappush(self._timers, (when, next(self._order), callback))
 
     def run_until(self, future: Future) -> Any:
-        """Round by round, as CPython: what is ready when the future is done still has its turn."""
+        """Run in rounds, as CPython does: callbacks that are ready when the future is done still run."""
         stops: list[Future] = []
         future.add_done_callback(stops.append)
         while not stops:
@@ -57,7 +57,7 @@ class _Loop:
         return future.result()
 
     def _wait(self) -> None:
-        """Until something is ready; and make ready what is due."""
+        """Sleep until a callback is ready, and move those that are due to the ready ones."""
         if not self.ready:
             if not self._timers:
                 raise RuntimeError("every task waits for another one; nothing can go on")
@@ -76,13 +76,13 @@ def running_loop() -> _Loop:
 
 
 class Future:
-    """A value that will be there."""
+    """A value that will be available later."""
 
     __slots__ = ("_callbacks", "_error", "_retrieved", "_state", "_value")
 
     def __init__(self) -> None:
         self._state = "pending"
-        self._retrieved = False  # whether anybody looked at how it ended
+        self._retrieved = False  # whether its result or exception was read
         self._value: Any = None
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Future], Any]] = []
@@ -96,7 +96,7 @@ class Future:
         return self._state == "cancelled"
 
     def result(self) -> Any:
-        """The value; raises what went wrong."""
+        """The value; raises the exception if it failed."""
         self._retrieved = True
         if self._state == "pending":
             raise InvalidStateError("Result is not set.")
@@ -107,7 +107,7 @@ class Future:
         return self._value
 
     def exception(self) -> BaseException | None:
-        """What went wrong, or None."""
+        """The exception that it failed with, or None."""
         self._retrieved = True
         if self._state == "pending":
             raise InvalidStateError("Exception is not set.")
@@ -116,22 +116,22 @@ class Future:
         return self._error
 
     def set_result(self, value: Any) -> None:
-        """It is there."""
+        """Finish with a value."""
         self._finish("done", value, None)
 
     def set_exception(self, error: Any) -> None:
-        """It went wrong."""
+        """Finish with an exception."""
         self._finish("done", None, error() if isinstance(error, type) else error)
 
     def cancel(self, msg: Any = None) -> bool:
-        """Nobody wants it any more."""
+        """Finish as cancelled; False if it is done already."""
         if self.done():
             return False
         self._finish("cancelled", None, None)
         return True
 
     def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
-        """Call this with the future when it is done."""
+        """Call this function with the future when it is done."""
         if self.done():
             running_loop().ready.append(lambda: callback(self))
         else:
@@ -153,7 +153,7 @@ class Future:
 
 
 class Task(Future):
-    """A coroutine that takes its turns."""
+    """A coroutine that the loop runs step by step."""
 
     __slots__ = ("_cancelling", "_coroutine", "_name", "_waits_for")
     _names = itertools.count(1)
@@ -169,7 +169,7 @@ class Task(Future):
         loop.ready.append(self._step)
 
     def leave(self) -> None:
-        """The loop ends."""
+        """Cancel the task at the end of its loop, and record what was lost."""
         if not self.done():
             if not self._cancelling:
                 unawaited.record_unfinished_task(self._coroutine, started=self._coroutine.cr_suspended)
@@ -191,7 +191,7 @@ class Task(Future):
         self._name = str(name)
 
     def cancel(self, msg: Any = None) -> bool:
-        """Throw CancelledError into it at its next turn."""
+        """Raise CancelledError in it at its next step."""
         if self.done():
             return False
         self._cancelling = True
@@ -233,7 +233,7 @@ class Task(Future):
 
 
 def iscoroutine(value: object) -> bool:
-    """Whether this is what calling an async function gives."""
+    """Whether this is a coroutine: the result of calling an async function."""
     return isinstance(value, types.CoroutineType)
 
 
@@ -247,7 +247,7 @@ async def _await_value(awaitable: Any) -> Any:
 
 
 def ensure_future(awaitable: Any) -> Future:
-    """A future of anything that can be awaited."""
+    """A future for anything that can be awaited."""
     if isinstance(awaitable, Future):
         return awaitable
     if iscoroutine(awaitable):
@@ -258,16 +258,16 @@ def ensure_future(awaitable: Any) -> Future:
 
 
 def create_task(coroutine: Any, *, name: str | None = None, context: Any = None) -> Task:
-    """Let a coroutine take its turns from now on."""
+    """Run a coroutine as a task."""
     if iscoroutine(coroutine):
         return Task(coroutine, name)
-    if hasattr(coroutine, "__await__"):  # an SDK call: its answer is there already
+    if hasattr(coroutine, "__await__"):  # an SDK call, whose answer is available already
         return Task(_await_value(coroutine), name)
     raise TypeError(f"a coroutine was expected, got {coroutine!r}")
 
 
 def current_task() -> Task | None:
-    """The task whose turn it is."""
+    """The task that runs now."""
     return running_loop().current
 
 
@@ -282,7 +282,7 @@ def isfuture(value: object) -> bool:
 
 
 class EventLoop:
-    """What ``asyncio.get_event_loop()`` gives, for scripts in the older style."""
+    """The result of ``asyncio.get_event_loop()``, for scripts in the older style."""
 
     __slots__ = ()
 
@@ -295,7 +295,7 @@ class EventLoop:
         return create_task(coroutine, name=name)
 
     def create_future(self) -> Future:
-        """A future that somebody else finishes."""
+        """A new future."""
         return Future()
 
     def time(self) -> float:
@@ -303,19 +303,19 @@ class EventLoop:
         return time.monotonic()
 
     def is_running(self) -> bool:
-        """Whether this is asked from within it."""
+        """Whether a loop is running."""
         return bool(_running_loops)
 
     def is_closed(self) -> bool:
-        """Never: it costs nothing."""
+        """False: loops are never closed."""
         return False
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing."""
 
 
 def get_event_loop() -> EventLoop:
-    """The loop; there is one kind of it."""
+    """An event loop; all are alike."""
     return EventLoop()
 
 
@@ -323,17 +323,17 @@ new_event_loop = get_event_loop
 
 
 def set_event_loop(loop: Any) -> None:
-    """Every loop is the same."""
+    """Do nothing: all loops are alike."""
 
 
 def get_running_loop() -> EventLoop:
-    """The loop, from within it."""
+    """The running loop; RuntimeError if there is none."""
     running_loop()
     return EventLoop()
 
 
 def run(main: Any, *, debug: Any = None) -> Any:
-    """Run a coroutine to its end and give what it returns."""
+    """Run a coroutine to its end and return its result."""
     loop = _Loop()
     _running_loops.append(loop)
     try:
@@ -344,7 +344,7 @@ def run(main: Any, *, debug: Any = None) -> Any:
 
 
 def _cancel_unfinished_tasks(loop: _Loop) -> None:
-    """As CPython does: what is not done when the loop ends is cancelled, and may clean up."""
+    """Cancel the tasks that are not done when the loop ends, as CPython does, and let them clean up."""
     rest = list(loop.tasks)
     for task in rest:
         task.leave()
@@ -353,25 +353,25 @@ def _cancel_unfinished_tasks(loop: _Loop) -> None:
 
 
 async def sleep(delay: float, result: Any = None) -> Any:
-    """Let others take their turns, for that many seconds at least."""
+    """Let other tasks run, for at least that many seconds."""
     future = Future()
     if delay <= 0:
         await _Turn()
         return result
-    running_loop().at(time.monotonic() + delay, lambda: None if future.done() else future.set_result(None))
+    running_loop().call_at(time.monotonic() + delay, lambda: None if future.done() else future.set_result(None))
     await future
     return result
 
 
 class _Turn:
-    """Awaiting it gives way once."""
+    """An awaitable that lets the other tasks run once."""
 
     def __await__(self) -> Generator[None, None, None]:
         yield
 
 
 def gather(*awaitables: Any, return_exceptions: bool = False) -> Future:
-    """Run several at once; a list of what they return, in the order given."""
+    """Run several at once; a list of their results, in the order given."""
     children = [ensure_future(awaitable) for awaitable in awaitables]
     outer = _Gathering(children)
     left = len(children)
@@ -401,7 +401,7 @@ def gather(*awaitables: Any, return_exceptions: bool = False) -> Future:
 
 
 class _Gathering(Future):
-    """Cancelling it cancels those it waits for."""
+    """The future of gather(): cancelling it cancels its children."""
 
     __slots__ = ("_children",)
 
@@ -410,7 +410,7 @@ class _Gathering(Future):
         self._children = children
 
     def cancel(self, msg: Any = None) -> bool:
-        """Cancel all."""
+        """Cancel all children."""
         return not self.done() and bool([child for child in self._children if child.cancel()])
 
 

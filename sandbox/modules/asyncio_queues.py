@@ -18,7 +18,7 @@ class QueueFull(Exception):
 
 
 class Queue:
-    """First in, first out, between tasks."""
+    """A first-in, first-out queue."""
 
     def __init__(self, maxsize: int = 0) -> None:
         self.maxsize = maxsize
@@ -36,19 +36,19 @@ class Queue:
         return self._items.popleft()
 
     def qsize(self) -> int:
-        """How many are in it."""
+        """The number of items."""
         return len(self._items)
 
     def empty(self) -> bool:
-        """Whether none are in it."""
+        """Whether it has no items."""
         return not self._items
 
     def full(self) -> bool:
-        """Whether no more fit."""
+        """Whether it holds ``maxsize`` items."""
         return 0 < self.maxsize <= len(self._items)
 
     def put_nowait(self, item: Any) -> None:
-        """Put one in, or QueueFull."""
+        """Add an item; QueueFull if there is no room."""
         if self.full():
             raise QueueFull
         self._add(item)
@@ -56,7 +56,7 @@ class Queue:
         self._changed()
 
     def get_nowait(self) -> Any:
-        """Take one out, or QueueEmpty."""
+        """Take an item; QueueEmpty if there is none."""
         if not self._items:
             raise QueueEmpty
         item = self._take()
@@ -64,26 +64,26 @@ class Queue:
         return item
 
     async def put(self, item: Any) -> None:
-        """Put one in; wait while it is full."""
+        """Add an item; wait while the queue is full."""
         while self.full():
             await self._until_change()
         self.put_nowait(item)
 
     async def get(self) -> Any:
-        """Take one out; wait while it is empty."""
+        """Take an item; wait while the queue is empty."""
         while not self._items:
             await self._until_change()
         return self.get_nowait()
 
     def task_done(self) -> None:
-        """What was taken out is done with."""
+        """Mark a taken item as processed."""
         if self._unfinished <= 0:
             raise ValueError("task_done() called too many times")
         self._unfinished -= 1
         self._changed()
 
     async def join(self) -> None:
-        """Until all that was put in is done with."""
+        """Wait until every added item was processed."""
         while self._unfinished:
             await self._until_change()
 
@@ -100,7 +100,7 @@ class Queue:
 
 
 class LifoQueue(Queue):
-    """Last in, first out."""
+    """A last-in, first-out queue."""
 
     def _store(self) -> Any:
         return []
@@ -110,7 +110,7 @@ class LifoQueue(Queue):
 
 
 class PriorityQueue(Queue):
-    """The least comes out first."""
+    """A queue that returns the least item first."""
 
     def _store(self) -> Any:
         return []

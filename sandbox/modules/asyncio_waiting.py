@@ -15,7 +15,7 @@ FIRST_COMPLETED, FIRST_EXCEPTION, ALL_COMPLETED = "FIRST_COMPLETED", "FIRST_EXCE
 async def wait(
     futures: Iterable[Any], *, timeout: float | None = None, return_when: str = ALL_COMPLETED
 ) -> tuple[set[Future], set[Future]]:
-    """Wait for several; the set of those done, and of those pending."""
+    """Wait for several; return the sets of those done and those pending."""
     several = [ensure_future(future) for future in futures]
     deadline = None if timeout is None else time.monotonic() + timeout
     while not _is_wait_over(several, return_when) and (deadline is None or time.monotonic() < deadline):
@@ -24,7 +24,7 @@ async def wait(
             if not future.done():
                 future.add_done_callback(lambda _, change=change: change.done() or change.set_result(None))  # type: ignore[misc]
         if deadline is not None:
-            running_loop().at(deadline, lambda change=change: change.done() or change.set_result(None))  # type: ignore[misc]
+            running_loop().call_at(deadline, lambda change=change: change.done() or change.set_result(None))  # type: ignore[misc]
         await change
     done = {future for future in several if future.done()}
     return done, set(several) - done
@@ -40,7 +40,7 @@ def _is_wait_over(futures: list[Future], return_when: str) -> bool:
 
 
 async def wait_for(awaitable: Any, timeout: float | None) -> Any:
-    """Wait, but not longer than that; raises TimeoutError."""
+    """Wait for at most that many seconds; raises TimeoutError."""
     future = ensure_future(awaitable)
     if timeout is None:
         return await future
@@ -52,7 +52,7 @@ async def wait_for(awaitable: Any, timeout: float | None) -> Any:
 
 
 def as_completed(awaitables: Iterable[Any], *, timeout: float | None = None) -> Iterator[Awaitable[Any]]:
-    """Awaitables of the results, in the order in which they come."""
+    """Awaitables of the results, in the order in which they finish."""
     futures = [ensure_future(awaitable) for awaitable in awaitables]
     arrived: Queue = Queue()
     for future in futures:
@@ -66,7 +66,7 @@ def as_completed(awaitables: Iterable[Any], *, timeout: float | None = None) -> 
 
 
 async def to_thread(function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Any:
-    """There is one thread: the function is simply called."""
+    """Call the function; there is only one thread."""
     return function(*arguments, **keywords)
 
 
@@ -89,7 +89,7 @@ def shield(awaitable: Any) -> Future:
 
 
 class timeout:
-    """``async with timeout(seconds):`` cancels what is in it and raises TimeoutError."""
+    """``async with timeout(seconds):`` cancels its body and raises TimeoutError."""
 
     def __init__(self, delay: float | None) -> None:
         self._delay = delay
@@ -99,7 +99,7 @@ class timeout:
     async def __aenter__(self) -> timeout:
         task = running_loop().current
         if self._delay is not None and task is not None:
-            running_loop().at(time.monotonic() + self._delay, lambda: self._expire(task))
+            running_loop().call_at(time.monotonic() + self._delay, lambda: self._expire(task))
         return self
 
     def _expire(self, task: Task) -> None:
@@ -108,7 +108,7 @@ class timeout:
             task.cancel()
 
     def expired(self) -> bool:
-        """Whether the time ran out."""
+        """Whether the time has run out."""
         return self._expired
 
     async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> None:
@@ -142,7 +142,7 @@ class TaskGroup:
             if any(task.done() and not task.cancelled() and task.exception() for task in self._tasks):
                 self._cancel()
         failed = [task.exception() for task in self._tasks if not task.cancelled()]
-        errors = [found for found in failed if isinstance(found, Exception)]
+        errors = [each for each in failed if isinstance(each, Exception)]
         if isinstance(error, Exception):
             errors.insert(0, error)
         if errors:

@@ -1,13 +1,13 @@
-"""``copy.copy`` and ``copy.deepcopy`` while scripts run, for scripts and for the standard library alike.
+"""``copy.copy`` and ``copy.deepcopy`` while scripts run, for scripts and for the standard library.
 
-The standard library's own ask an object how it is to be rebuilt, and do what it answers: which function is called,
-with what, on which object which attributes are set. Here the answer comes from the class alone, and from ours:
+The standard library's versions ask the object how to rebuild it and follow the answer: which function to call with
+which arguments, and which attributes to set on which object. Here only the class decides, and only our own code:
 
-* What a class of ours holds is known from a table; what a script's holds is its instance's dict and its slots.
-* Attributes are set on a new object of exactly the same class, and only there.
-* The memo is private. A script's ``__deepcopy__`` gets a dict that is asked about the script's own objects only.
-* A bound method stays bound to what it is bound to, or to a copy of exactly the same class.
-* An attribute that belongs to a class of ours keeps the class of its value.
+* The contents of trusted classes are known from a table; those of a script's class are its dict and its slots.
+* Attributes are set only on a new object of exactly the same class.
+* The memo is private. A ``__deepcopy__`` of a script gets a dict that is used for the script's own objects only.
+* A bound method stays bound to its object, or to a copy of exactly the same class.
+* An attribute that belongs to a trusted class keeps the class of its value.
 """
 
 from __future__ import annotations
@@ -57,59 +57,59 @@ _ATOMIC_BASES: tuple[type, ...] = (
 )  # fmt: skip
 
 _STATELESS = frozenset({dict, list, set, frozenset, bytearray, collections.OrderedDict, collections.deque})
-# Put into an instance's dict by the library itself.
+# Dunders that the library itself puts into an instance's dict.
 _COPIED_DUNDERS = frozenset({"__orig_class__", "__notes__"})
 _NOTHING = object()
 
-Copied = Callable[[Any], Any]  # of a part: the part itself, or its deep copy
-Begun = Callable[[Any], Any]  # told of the new object before it is filled: it may contain itself
+CopyPart = Callable[[Any], Any]  # returns a part itself, or its deep copy
+OnCreated = Callable[[Any], Any]  # called with the new object before it is filled: it may contain itself
 
 
-class _Run:
-    """One deep copy, with everything that it has met."""
+class _DeepCopy:
+    """One deep copy, and the copies made so far."""
 
-    __slots__ = ("_done", "_kept", "shown")
+    __slots__ = ("_copies", "_originals", "memo")
 
-    def __init__(self, shown: dict[Any, Any]) -> None:
-        self.shown = shown  # the memo that a script's methods see
-        self._done: dict[int, Any] = {}
-        self._kept: list[Any] = []  # or the number of an object might become another one's
+    def __init__(self, memo: dict[Any, Any]) -> None:
+        self.memo = memo  # the memo that a script's methods get
+        self._copies: dict[int, Any] = {}
+        self._originals: list[Any] = []  # kept alive: another object could get the same id
 
-    def copied(self, x: Any) -> Any:
+    def copy(self, x: Any) -> Any:
         """The deep copy of one object."""
         cls = type(x)
         if cls in _ATOMIC:
             return x
-        known = self._done.get(id(x), _NOTHING)
+        known = self._copies.get(id(x), _NOTHING)
         if known is not _NOTHING:
             return known
         if cls is list:
-            made: list[Any] = self._remembered(x, [])
-            made += map(self.copied, x)
+            made: list[Any] = self._remember(x, [])
+            made += map(self.copy, x)
             return made
         if cls is dict:
-            pairs: dict[Any, Any] = self._remembered(x, {})
+            pairs: dict[Any, Any] = self._remember(x, {})
             for key, value in list(x.items()):
-                pairs[self.copied(key)] = self.copied(value)
+                pairs[self.copy(key)] = self.copy(value)
             return pairs
         if cls not in TRUSTED:
-            shown = self.shown.get(identity(x), _NOTHING)
-            if shown is not _NOTHING:
-                return shown
-            if _is_scripts(cls, "__deepcopy__"):
-                return self._remembered(x, cls.__deepcopy__(x, self.shown))
-        return self._remembered(x, _rebuilt(x, cls, self.copied, lambda y: self._remembered(x, y)))
+            known = self.memo.get(identity(x), _NOTHING)
+            if known is not _NOTHING:
+                return known
+            if _is_script_method(cls, "__deepcopy__"):
+                return self._remember(x, cls.__deepcopy__(x, self.memo))
+        return self._remember(x, _rebuild(x, cls, self.copy, lambda y: self._remember(x, y)))
 
-    def _remembered(self, x: Any, y: Any) -> Any:
-        """The copy of ``x`` from now on; another one, if that was there first."""
-        if id(x) in self._done:
-            return self._done[id(x)]
-        self._kept.append(x)
-        self._done[id(x)] = y
+    def _remember(self, x: Any, y: Any) -> Any:
+        """Record ``y`` as the copy of ``x``, and return it; an earlier copy stays."""
+        if id(x) in self._copies:
+            return self._copies[id(x)]
+        self._originals.append(x)
+        self._copies[id(x)] = y
         return y
 
 
-_active: list[_Run] = []
+_active: list[_DeepCopy] = []
 
 
 def copy(x: Any) -> Any:
@@ -117,184 +117,186 @@ def copy(x: Any) -> Any:
     cls = type(x)
     if cls in _ATOMIC or cls in (tuple, frozenset):
         return x
-    if cls not in TRUSTED and _is_scripts(cls, "__copy__"):
+    if cls not in TRUSTED and _is_script_method(cls, "__copy__"):
         return cls.__copy__(x)
-    return _rebuilt(x, cls, _itself, _itself)
+    return _rebuild(x, cls, _unchanged, _unchanged)
 
 
 def deepcopy(x: Any, memo: Any = None) -> Any:
-    """A deep copy. ``memo``: the dict that a ``__deepcopy__`` was given, or one of the script's own."""
+    """A deep copy. ``memo``: the dict that a ``__deepcopy__`` got, or one of the script's own."""
     if memo is not None and type(memo) is not dict:
         raise TypeError(f"the memo of deepcopy() is a dict, not {type(memo).__name__!r}")
     for run in _active:
-        if run.shown is memo:
-            return run.copied(x)
-    run = _Run({} if memo is None else memo)
+        if run.memo is memo:
+            return run.copy(x)
+    run = _DeepCopy({} if memo is None else memo)
     _active.append(run)
     try:
-        return run.copied(x)
+        return run.copy(x)
     finally:
         _active.remove(run)
 
 
-def _itself(x: Any) -> Any:
+def _unchanged(x: Any) -> Any:
     return x
 
 
-def _is_scripts(cls: type, name: str) -> bool:
-    """Whether the first class that has this name is the script's."""
+def _is_script_method(cls: type, name: str) -> bool:
+    """Whether the script made the first class that has this name."""
     owner = next((each for each in cls.__mro__ if name in type.__getattribute__(each, "__dict__")), None)
     return owner is not None and owner not in TRUSTED
 
 
-def _rebuilt(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
-    """A new object of the same class, with the same parts or their copies."""
+def _rebuild(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
+    """A new object of the same class, with the same parts or copies of them."""
     if isinstance(cls, enum.EnumMeta) or issubclass(cls, _ATOMIC_BASES):
         return x
     for base in cls.__mro__:
-        rebuild = _LAYOUTS.get(base)
+        rebuild = _COPIERS.get(base)
         if rebuild is not None:
-            return rebuild(x, cls, copied, begun)
-    raise _no_copy(cls)
+            return rebuild(x, cls, copy_part, on_created)
+    raise _copy_error(cls)
 
 
-def _no_copy(cls: type) -> TypeError:
+def _copy_error(cls: type) -> TypeError:
     return TypeError(f"cannot copy {cls.__name__!r} object")
 
 
-# --- layouts: how an object is made anew, by the first base of its class that has one -------------------------
+# --- copiers, chosen by the first base of the object's class that has one --------------------------------------
 
 
-def _plain(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
-    """All that it is, is its dict and its slots."""
+def _copy_plain(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
+    """Copy an object that consists of its dict and its slots."""
     new: Any = cls.__new__
-    if is_script_function(new):  # a class may have one object only, and says so there
-        return _with_state(x, begun(_same_class(new(cls), cls)), copied)
+    if is_script_function(new):  # for example, a class with a single instance
+        return _copy_state(x, on_created(_require_class(new(cls), cls)), copy_part)
     try:
         made: Any = object.__new__(cls)
     except TypeError:
-        raise _no_copy(cls) from None  # a base of it is written in C, and what that holds is not known
+        raise _copy_error(cls) from None  # a base is written in C, and its contents are not known
     if cls in TRUSTED and not (is_offered(cls) and not cls.__module__.startswith(_HERE)):
         if _has_state(x):
-            raise _no_copy(cls)
+            raise _copy_error(cls)
         return x
-    return _with_state(x, begun(made), copied)
+    return _copy_state(x, on_created(made), copy_part)
 
 
-def _same_class(made: Any, cls: type) -> Any:
+def _require_class(made: Any, cls: type) -> Any:
     if type(made) is not cls:
         raise Refused(f"the copy of {cls.__name__!r} would be of another class", "return an object of this class")
     return made
 
 
-def _of_arguments(base: Any, arguments: Callable[[Any], tuple[Any, ...]]) -> Callable[..., Any]:
-    """Immutable: made of its arguments, which are immutable as well."""
+def _copier_by_arguments(base: Any, arguments: Callable[[Any], tuple[Any, ...]]) -> Callable[..., Any]:
+    """A copier for immutable objects: create one from the same arguments, which are immutable as well."""
 
-    def rebuild(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
-        return _with_state(x, begun(base.__new__(cls, *arguments(x))), copied)
+    def rebuild(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
+        return _copy_state(x, on_created(base.__new__(cls, *arguments(x))), copy_part)
 
     return rebuild
 
 
-def _of_tuple(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
-    parts = [copied(each) for each in tuple.__iter__(x)]
+def _copy_tuple(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
+    parts = [copy_part(each) for each in tuple.__iter__(x)]
     if cls is tuple:
-        return begun(x if all(map(operator.is_, parts, x)) else tuple(parts))
-    return _with_state(x, begun(tuple.__new__(cls, parts)), copied)
+        return on_created(x if all(map(operator.is_, parts, x)) else tuple(parts))
+    return _copy_state(x, on_created(tuple.__new__(cls, parts)), copy_part)
 
 
-def _of_bytearray(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
-    made = begun(bytearray.__new__(cls))
+def _copy_bytearray(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
+    made = on_created(bytearray.__new__(cls))
     bytearray.extend(made, bytearray.copy(x))
-    return _with_state(x, made, copied)
+    return _copy_state(x, made, copy_part)
 
 
-def _of_frozenset(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
-    return _with_state(x, begun(frozenset.__new__(cls, [copied(each) for each in frozenset.__iter__(x)])), copied)
+def _copy_frozenset(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
+    return _copy_state(
+        x, on_created(frozenset.__new__(cls, [copy_part(each) for each in frozenset.__iter__(x)])), copy_part
+    )
 
 
-def _of_container(
+def _copier_of_container(
     base: Any, parts: Callable[[Any], list[Any]], put: Callable[[Any, Any], Any], prepare: Any = None
 ) -> Callable[..., Any]:
-    """Made empty, then filled by the base's own method: a script's may do anything."""
+    """A copier that fills an empty object with the base's own method, because a script may override it."""
 
-    def rebuild(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
-        made = begun(base.__new__(cls))
+    def rebuild(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
+        made = on_created(base.__new__(cls))
         if prepare is not None:
             prepare(x, made)
-        _with_state(x, made, copied)
+        _copy_state(x, made, copy_part)
         for part in parts(x):
-            put(made, copied(part))
+            put(made, copy_part(part))
         return made
 
     return rebuild
 
 
-def _of_mapping(base: Any, prepare: Any = None) -> Callable[..., Any]:
-    def rebuild(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
-        made = begun(base.__new__(cls))
+def _copier_of_mapping(base: Any, prepare: Any = None) -> Callable[..., Any]:
+    def rebuild(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
+        made = on_created(base.__new__(cls))
         if prepare is not None:
             prepare(x, made)
-        _with_state(x, made, copied)
+        _copy_state(x, made, copy_part)
         for key, value in list(base.items(x)):
-            base.__setitem__(made, copied(key), copied(value))
+            base.__setitem__(made, copy_part(key), copy_part(value))
         return made
 
     return rebuild
 
 
-def _of_method(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
+def _copy_method(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
     owner = x.__self__
     if type(owner) in TRUSTED:
         return x
-    other = copied(owner)
+    other = copy_part(owner)
     return types.MethodType(x.__func__, other) if type(other) is type(owner) else x
 
 
-def _of_partial(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
+def _copy_partial(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
     function, given, keywords = (_partial_parts[name].__get__(x) for name in ("func", "args", "keywords"))
-    keywords = {name: copied(value) for name, value in keywords.items()}
-    callee = _kept(functools.partial, function, copied(function))
-    made: Any = functools.partial.__new__(cls, callee, *map(copied, given), **keywords)
-    return _with_state(x, begun(made), copied)
+    keywords = {name: copy_part(value) for name, value in keywords.items()}
+    callee = _check_same_class(functools.partial, function, copy_part(function))
+    made: Any = functools.partial.__new__(cls, callee, *map(copy_part, given), **keywords)
+    return _copy_state(x, on_created(made), copy_part)
 
 
 _partial_parts: Mapping[str, Any] = vars(functools.partial)
 
 
-def _of_exception(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
-    """Made of its arguments once more, as `raise` made it."""
+def _copy_exception(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
+    """Create it again from its arguments."""
     ours = [vars(each) for each in cls.__mro__ if each in TRUSTED]
     reduce = next(space["__reduce__"] for space in ours if "__reduce__" in space)
     _, arguments, *rest = reduce(x)
-    made: Any = begun(_same_class(cls(*map(copied, arguments)), cls))
+    made: Any = on_created(_require_class(cls(*map(copy_part, arguments)), cls))
     state = rest[0] if rest and type(rest[0]) is dict else {}
     _check_names(x, state)
-    BaseException.__setstate__(made, {name: copied(value) for name, value in list(state.items())})
+    BaseException.__setstate__(made, {name: copy_part(value) for name, value in list(state.items())})
     return made
 
 
-def _of_random(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
-    made = begun(random.Random.__new__(cls))
+def _copy_random(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
+    made = on_created(random.Random.__new__(cls))
     random.Random.setstate(made, random.Random.getstate(x))
-    return _with_state(x, made, copied)
+    return _copy_state(x, made, copy_part)
 
 
-def _of_stream(base: Any) -> Callable[..., Any]:
-    def rebuild(x: Any, cls: type, copied: Copied, begun: Begun) -> Any:
-        made = begun(base.__new__(cls))
+def _copier_of_stream(base: Any) -> Callable[..., Any]:
+    def rebuild(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
+        made = on_created(base.__new__(cls))
         base.__init__(made, base.getvalue(x))
         base.seek(made, base.tell(x))
-        return _with_state(x, made, copied)
+        return _copy_state(x, made, copy_part)
 
     return rebuild
 
 
-def _same_factory(x: Any, made: Any) -> None:
+def _set_same_factory(x: Any, made: Any) -> None:
     _default_factory.__set__(made, _default_factory.__get__(x))
 
 
-def _same_length(x: Any, made: Any) -> None:
+def _set_same_length(x: Any, made: Any) -> None:
     collections.deque.__init__(made, (), _maxlen.__get__(x))
 
 
@@ -302,8 +304,8 @@ _default_factory: Any = vars(collections.defaultdict)["default_factory"]
 _maxlen: Any = vars(collections.deque)["maxlen"]
 
 
-def _reduced(base: Any) -> Callable[[Any], tuple[Any, ...]]:
-    """The arguments that a class written in C makes its objects of. The class is asked, not the object."""
+def _reduce_arguments(base: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """The constructor arguments of a class written in C, as the class gives them, not the object."""
     if "__reduce_ex__" in vars(base):
         return lambda x: tuple(base.__reduce_ex__(x, 4)[1])
     return lambda x: tuple(base.__reduce__(x)[1])
@@ -313,56 +315,59 @@ def _new_arguments(base: Any) -> Callable[[Any], tuple[Any, ...]]:
     return lambda x: tuple(base.__getnewargs__(x))
 
 
-_LAYOUTS: Mapping[type, Callable[[Any, type, Copied, Begun], Any]] = {
-    dict: _of_mapping(dict),
-    collections.OrderedDict: _of_mapping(collections.OrderedDict),
-    collections.defaultdict: _of_mapping(collections.defaultdict, _same_factory),
-    list: _of_container(list, lambda x: list(list.__iter__(x)), list.append),
-    set: _of_container(set, lambda x: list(set.__iter__(x)), set.add),
-    collections.deque: _of_container(
-        collections.deque, lambda x: list(collections.deque.__iter__(x)), collections.deque.append, _same_length
+_COPIERS: Mapping[type, Callable[[Any, type, CopyPart, OnCreated], Any]] = {
+    dict: _copier_of_mapping(dict),
+    collections.OrderedDict: _copier_of_mapping(collections.OrderedDict),
+    collections.defaultdict: _copier_of_mapping(collections.defaultdict, _set_same_factory),
+    list: _copier_of_container(list, lambda x: list(list.__iter__(x)), list.append),
+    set: _copier_of_container(set, lambda x: list(set.__iter__(x)), set.add),
+    collections.deque: _copier_of_container(
+        collections.deque,
+        lambda x: list(collections.deque.__iter__(x)),
+        collections.deque.append,
+        _set_same_length,
     ),
-    bytearray: _of_bytearray,
-    tuple: _of_tuple,
-    frozenset: _of_frozenset,
-    **{base: _of_arguments(base, _new_arguments(base)) for base in (str, bytes, int, float, complex)},
+    bytearray: _copy_bytearray,
+    tuple: _copy_tuple,
+    frozenset: _copy_frozenset,
+    **{base: _copier_by_arguments(base, _new_arguments(base)) for base in (str, bytes, int, float, complex)},
     **{
-        base: _of_arguments(base, _reduced(base))
+        base: _copier_by_arguments(base, _reduce_arguments(base))
         for base in (datetime.date, datetime.datetime, datetime.time, datetime.timedelta, decimal.Decimal)
     },
-    datetime.tzinfo: _of_arguments(datetime.tzinfo, lambda x: ()),
-    types.SimpleNamespace: _of_arguments(types.SimpleNamespace, lambda x: ()),
-    types.MethodType: _of_method,
-    functools.partial: _of_partial,
-    BaseException: _of_exception,
-    random.Random: _of_random,
-    io.StringIO: _of_stream(io.StringIO),
-    io.BytesIO: _of_stream(io.BytesIO),
-    object: _plain,
+    datetime.tzinfo: _copier_by_arguments(datetime.tzinfo, lambda x: ()),
+    types.SimpleNamespace: _copier_by_arguments(types.SimpleNamespace, lambda x: ()),
+    types.MethodType: _copy_method,
+    functools.partial: _copy_partial,
+    BaseException: _copy_exception,
+    random.Random: _copy_random,
+    io.StringIO: _copier_of_stream(io.StringIO),
+    io.BytesIO: _copier_of_stream(io.BytesIO),
+    object: _copy_plain,
 }
 
 
 # --- state -----------------------------------------------------------------------------------------------------
 
 
-def _with_state(x: Any, made: Any, copied: Copied) -> Any:
-    """The attributes of ``x`` on an object of the same class that was just made."""
+def _copy_state(x: Any, made: Any, copy_part: CopyPart) -> Any:
+    """Copy the attributes of ``x`` to a new object of the same class."""
     if type(x) in _STATELESS:
         return made
     own = _own_dict(x)
     if own:
         _check_names(x, own)
-        state = {name: _kept(type(x), value, copied(value)) for name, value in list(own.items())}
+        state = {name: _check_same_class(type(x), value, copy_part(value)) for name, value in list(own.items())}
         _own_dict(made).update(state)
     for owner, slot in _slots(type(x)):
         value = _slot_value(slot, x)
         if value is not _NOTHING:
-            slot.__set__(made, _kept(owner, value, copied(value)))
+            slot.__set__(made, _check_same_class(owner, value, copy_part(value)))
     return made
 
 
-def _kept(owner: type, value: Any, other: Any) -> Any:
-    """What our own code reads is of the class that it put there."""
+def _check_same_class(owner: type, value: Any, other: Any) -> Any:
+    """Check that a part which trusted code reads keeps its class."""
     if owner in TRUSTED and owner not in OPEN_TYPES and type(other) is not type(value):
         raise Refused(f"the copy of a part of {owner.__name__!r} would be of another class")
     return other
@@ -377,14 +382,14 @@ def _check_names(x: Any, state: Mapping[Any, Any]) -> None:
 
 def _own_dict(x: Any) -> dict[Any, Any]:
     try:
-        found = object.__getattribute__(x, "__dict__")
+        namespace = object.__getattribute__(x, "__dict__")
     except AttributeError:
         return {}
-    return found if type(found) is dict else {}
+    return namespace if type(namespace) is dict else {}
 
 
 def _slots(cls: type) -> list[tuple[type, Any]]:
-    """The slots of the classes that were written in Python, each with the class that has it."""
+    """The slots of an object of this class, each with the class that defines it."""
     spaces = ((owner, type.__getattribute__(owner, "__dict__")) for owner in cls.__mro__)
     return [
         (owner, member)
@@ -407,6 +412,6 @@ def _has_state(x: Any) -> bool:
 
 
 def install() -> None:
-    """Put these in the place of the standard library's own, which much of it calls."""
+    """Replace the standard library's functions, which much of the library calls."""
     module: Any = _copy_module
     module.copy, module.deepcopy = copy, deepcopy

@@ -1,9 +1,9 @@
-"""The modules a script imports: frozen façades with the names of menu.py, never the modules themselves.
+"""The modules that a script imports: frozen façades with the names of allow_list.py, never the real modules.
 
-A module object is a way out: ``json.decoder``, ``enum.sys``, ``statistics.random`` lead to ``sys`` and from there
-to everything. A façade holds the names on the menu and nothing else. Where a function of the standard library
-takes attribute names or source text from its caller, or compiles code made of names, a version of our own stands
-in its place.
+A module object is an escape: ``json.decoder``, ``enum.sys`` and ``statistics.random`` lead to ``sys``, and from
+there to everything. A façade holds only the names on the allow-list. A function of the standard library that takes
+attribute names or source text from its caller, or that compiles code made of names, is replaced by a version of
+our own.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _HERE = f"{__package__}."
 
 
 class Facade:
-    """Stands for a module. Its members belong to its class, which takes no new ones, and it has no dict: there is
-    nothing to write into, for any code. No ``__name__``: ``from x import y`` would look ``x.y`` up in sys.modules.
+    """A stand-in for a module. Its members belong to its class, which is immutable, and it has no dict, so that no
+    code can write to it. It has no ``__name__``, or ``from x import y`` would look ``x.y`` up in sys.modules.
     """
 
     __slots__ = ()
@@ -60,24 +60,26 @@ class Facade:
 
 
 def make_facade(title: str, members: Mapping[str, Any]) -> Facade:
-    """The façade of one module."""
+    """Make the façade of one module."""
     for name, member in members.items():
         if type(member) is types.FunctionType and member.__module__.startswith(_HERE):
-            member.__name__ = member.__qualname__ = name  # what CPython's messages call it
+            member.__name__ = member.__qualname__ = name  # the name in CPython's messages
     own = {"__slots__": (), "__module__": "builtins", "_title": title, "_offered": dict(members)}
-    cls: type[Facade] = type("module", (Facade,), {**{name: _as_it_is(members[name]) for name in members}, **own})
+    cls: type[Facade] = type(
+        "module", (Facade,), {**{name: _prevent_binding(members[name]) for name in members}, **own}
+    )
     trust.TRUSTED.add(cls)
     freeze(cls)
     return cls()
 
 
-def offered_by(module: Facade) -> Mapping[str, Any]:
-    """What a façade holds."""
+def members_of(module: Facade) -> Mapping[str, Any]:
+    """The members of a façade."""
     return module._offered
 
 
-def _as_it_is(member: Any) -> Any:
-    """Not as a method of the façade."""
+def _prevent_binding(member: Any) -> Any:
+    """Wrap a member so that it does not become a method of the façade."""
     return staticmethod(member) if hasattr(type(member), "__get__") else member
 
 
@@ -85,7 +87,7 @@ def _as_it_is(member: Any) -> Any:
 
 
 def _wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:
-    """functools.wraps, without attribute names to choose from."""
+    """functools.wraps, without a choice of attribute names."""
 
     def decorate(wrapper: Any) -> Any:
         if not trust.is_script_function(wrapper):
@@ -103,14 +105,14 @@ def _wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[
 
 
 def _origin(alias: Any) -> Any:
-    """typing.get_origin: what an alias stands for may be a class that scripts have no name for, as ``type``."""
+    """typing.get_origin: the class may be one that scripts cannot name, such as ``type``."""
     found = typing.get_origin(alias)
     return stand_ins.public_class(found) if isinstance(found, type) else found
 
 
-def _forget_types() -> None:
-    """Aliases are cached by what they were made of: looked up there, an object of a script's is asked whether it
-    equals what the library put in before.
+def _clear_typing_caches() -> None:
+    """Empty typing's caches of aliases: a lookup there would pass arguments of the library to an ``__eq__`` of the
+    script.
     """
     for clear in vars(typing)["_cleanups"]:
         clear()
@@ -129,7 +131,7 @@ def _enum(real: type, **more: Any) -> Any:
 _SDK = {name: getattr(client_sdk, name) for name in ALLOWED["winnow"]}
 _ENUMS = {name: _enum(getattr(enum, name)) for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")}
 
-# What is not the module's own object of that name.
+# Members that differ from the real module's.
 _OWN: Mapping[str, Mapping[str, Any]] = {
     "winnow": _SDK,
     "client_sdk": _SDK,
@@ -143,8 +145,8 @@ _OWN: Mapping[str, Mapping[str, Any]] = {
     "typing": {"Match": re.Match, "Pattern": re.Pattern, "get_origin": _origin, **generated_classes.OWN["typing"]},
     "zoneinfo": time_zones.OWN,
 }
-# What is made anew for each script, because it knows where the script's words go.
-_SPEAKING: Mapping[str, Callable[[OutputStreams], Mapping[str, Any]]] = {
+# Modules that are built for each script, because they write to its output.
+_PER_SCRIPT: Mapping[str, Callable[[OutputStreams], Mapping[str, Any]]] = {
     "contextlib": output.contextlib_module,
     "logging": logging_module.logging_module,
     "pprint": output.pprint_module,
@@ -157,15 +159,15 @@ _FACADES: dict[str, Facade] = {}
 
 
 def build() -> None:
-    """In the fork server: import everything on the menu and make the façades."""
+    """Import every allowed module and make the façades. Runs in the fork server."""
     time_zones.load()
     classes.refuse_bases(asyncio_loop.Future, asyncio_loop.EventLoop, output.Stream, SingleDispatch, struct.Struct)
-    _forget_types()
-    silence = OutputStreams(None)
+    _clear_typing_caches()
+    silent = OutputStreams(None)
     for module in sorted(ALLOWED, key=lambda name: -name.count(".")):
-        spoken = _SPEAKING[module](silence) if module in _SPEAKING else {}
-        _FACADES[module] = make_facade(module, _members(module, {**_OWN.get(module, {}), **spoken}))
-    stand_ins.offer_classes(_classes_by_name())
+        printing = _PER_SCRIPT[module](silent) if module in _PER_SCRIPT else {}
+        _FACADES[module] = make_facade(module, _members(module, {**_OWN.get(module, {}), **printing}))
+    stand_ins.offer_classes(_offered_classes())
     random.seed()
 
 
@@ -175,14 +177,14 @@ def _members(module: str, own: Mapping[str, Any]) -> dict[str, Any]:
     if len(members) < len(ALLOWED[module] | inner.keys()):
         real = importlib.import_module(module)
         for name in ALLOWED[module] - members.keys():
-            if hasattr(real, name):  # some are of later Pythons
+            if hasattr(real, name):  # some exist in later Pythons only
                 members[name] = getattr(real, name)
     return members
 
 
-def _classes_by_name() -> Iterable[type]:
-    """The classes that a script can name anyway."""
-    offered = itertools.chain(*(offered_by(module).values() for module in _FACADES.values()))
+def _offered_classes() -> Iterable[type]:
+    """The classes that a script can name."""
+    offered = itertools.chain(*(members_of(module).values() for module in _FACADES.values()))
     for value in (*offered, *script_builtins.get_builtins().values()):
         if isinstance(value, type) and value is not types.ModuleType:
             yield value
@@ -203,32 +205,32 @@ _NOTHING = make_facade("nothing", {})
 class Importer:
     """The import statement of one script."""
 
-    def __init__(self, stage: OutputStreams, skills: SkillProvider | None = None) -> None:
-        self._stage = stage
+    def __init__(self, streams: OutputStreams, skills: SkillProvider | None = None) -> None:
+        self._streams = streams
         self._skills = skills
-        self._speaking: dict[str, Facade] = {}
+        self._per_script: dict[str, Facade] = {}
 
     def _facade(self, name: str) -> Facade | None:
-        if name not in _SPEAKING:
+        if name not in _PER_SCRIPT:
             return _FACADES.get(name)
-        if name not in self._speaking:
-            silent = offered_by(_FACADES[name])
-            self._speaking[name] = make_facade(name, {**silent, **_SPEAKING[name](self._stage)})
-        return self._speaking[name]
+        if name not in self._per_script:
+            real = members_of(_FACADES[name])
+            self._per_script[name] = make_facade(name, {**real, **_PER_SCRIPT[name](self._streams)})
+        return self._per_script[name]
 
     def __call__(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Facade:
-        """What ``import name`` binds, or ``from name import ...`` reads from."""
+        """The façade that ``import name`` binds, or that ``from name import ...`` reads from."""
         skills = self._skills if name == "skills" else None
         facade = self._facade(name) if skills is None else make_facade(name, skills.functions(fromlist or ()))
         if type(fromlist) is list and name in sys.modules:
-            # The interpreter's own C code, which takes the module from sys.modules whatever it gets here. An
-            # import statement passes a tuple or None, and nothing else can call this.
+            # This is the interpreter's own C code, which takes the module from sys.modules and ignores the result.
+            # An import statement passes a tuple or None, and nothing else can call this.
             return _NOTHING
         if facade is None or level:
             raise import_errors.unknown_module(name)
-        offered = offered_by(facade)
+        offered = members_of(facade)
         for member in fromlist or ():
             if member not in offered:
                 raise import_errors.unknown_import(name, member, offered)
@@ -236,12 +238,12 @@ class Importer:
 
 
 class SkillProvider(Protocol):
-    """Where functions of skills come from."""
+    """The source of skill functions."""
 
     def functions(self, wanted: tuple[str, ...]) -> Mapping[str, Any]:
-        """These, or all."""
+        """The functions of these names; all of them if none is named."""
 
 
-def globals_of_scripts() -> dict[str, Any]:
-    """What is there without an import: the SDK."""
+def script_sdk() -> dict[str, Any]:
+    """The global names that scripts have without an import: the SDK."""
     return dict(_SDK)

@@ -1,8 +1,8 @@
-"""What the standard library generates from names: dataclasses, named tuples, typed dicts.
+"""Guarded versions of what the standard library generates from names: dataclasses, named tuples, typed dicts.
 
-It writes source text with these names in it, or sets attributes that they name, long after anybody has looked at
-them. So each name is looked at here, in `check_generated`, and once more in the class's own fields whenever they
-are used: not in what an object says its fields are.
+The library writes these names into source text, or sets attributes of these names, without a check. So each name
+is checked here, in `check_generated`, and again whenever the fields are used: in the class's own fields, never in
+those that an object claims to have.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIELDS = "__dataclass_fields__"
 
 
 def check_generated(name: Any) -> str:
-    """A name that may stand in generated code, or Refused."""
+    """The name, if it may appear in generated code; raises Refused if not."""
     if type(name) is not str or not names.is_generated(name):
         raise Refused(f"{name!r} is no name for a field", "use a plain name without double underscores")
     return name
@@ -36,7 +36,7 @@ def check_generated(name: Any) -> str:
 
 
 def dataclass(cls: Any = None, /, **options: Any) -> Any:
-    """dataclasses.dataclass, on classes of a class statement: it compiles source made of their fields' names."""
+    """dataclasses.dataclass, for the script's own classes: it compiles source text made of the field names."""
     if cls is None:
         return lambda decorated: dataclass(decorated, **options)
     if not isinstance(cls, type) or cls in trust.TRUSTED:
@@ -45,13 +45,13 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
     inherited = [name for base in cls.__mro__ for name in _checked(vars(base).get(_FIELDS, {}))]
     fields = [check_generated(name) for name in own + inherited]
     if not all(names.is_plain(name) for name in fields):
-        options["match_args"] = False  # patterns read attributes past every guard
+        options["match_args"] = False  # patterns read attributes without a guard
     _describe(cls)
     return dataclasses.dataclass(cls, **options)
 
 
 def _describe(cls: type) -> None:
-    """The docstring that it would write itself is the signature; a text that reads as one is evaluated for it."""
+    """Set a docstring: dataclass would generate one from the signature, which may evaluate text."""
     written = vars(cls).get("__doc__")
     if type(written) is not str or not written:
         cls.__doc__ = f"{cls.__name__}({', '.join(map(str, _annotated(cls)))})"
@@ -66,15 +66,15 @@ def _annotated(cls: type) -> Iterable[Any]:
 
 
 def _checked(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields that a class has, each still as it was made."""
+    """The fields of a class, each checked to be unchanged."""
     for name, field in fields.items():
         if type(field) is not dataclasses.Field or check_generated(field.name) != name:
-            raise Refused(f"the field {name!r} is not what it was")
+            raise Refused(f"the field {name!r} has been changed")
     return fields
 
 
 def _fields_of(cls: type) -> Mapping[str, Any] | None:
-    """Of a class, never of an object: one may have others in its dict."""
+    """The fields of a class; an object may have other ones in its dict."""
     spaces = (type.__getattribute__(base, "__dict__") for base in cls.__mro__)
     found = next((space[_FIELDS] for space in spaces if _FIELDS in space), None)
     return None if found is None else _checked(found)
@@ -120,30 +120,30 @@ def replace(obj: Any, /, **changes: Any) -> Any:
 def asdict(obj: Any, *, dict_factory: Callable[[Any], Any] = dict) -> Any:
     """dataclasses.asdict."""
     _instance_fields(obj, "asdict")
-    return _apart(obj, dict_factory)
+    return _take_apart(obj, dict_factory)
 
 
 def astuple(obj: Any, *, tuple_factory: Callable[[Any], Any] = tuple) -> Any:
     """dataclasses.astuple."""
     _instance_fields(obj, "astuple")
-    return _apart(obj, lambda pairs: tuple_factory([value for _, value in pairs]))
+    return _take_apart(obj, lambda pairs: tuple_factory([value for _, value in pairs]))
 
 
-def _apart(value: Any, combine: Callable[[Any], Any]) -> Any:
-    """A value with the dataclass instances in it taken apart, and copies of the rest."""
+def _take_apart(value: Any, combine: Callable[[Any], Any]) -> Any:
+    """The value with dataclass instances in it replaced by their fields, and copies of the rest."""
     cls = type(value)
     if _fields_of(cls) is not None:
         pairs = [(field.name, attributes.read_by_name(value, field.name)) for field in fields(cls)]
-        return combine([(name, _apart(part, combine)) for name, part in pairs])
+        return combine([(name, _take_apart(part, combine)) for name, part in pairs])
     if cls in (list, tuple) or (cls not in trust.TRUSTED and issubclass(cls, (list, tuple))):
-        parts = [_apart(part, combine) for part in value]
+        parts = [_take_apart(part, combine) for part in value]
         return cls(*parts) if hasattr(cls, "_fields") else cls(parts)
     if cls is collections.defaultdict:
         made: Any = collections.defaultdict(value.default_factory)
-        made.update((_apart(key, combine), _apart(part, combine)) for key, part in value.items())
+        made.update((_take_apart(key, combine), _take_apart(part, combine)) for key, part in value.items())
         return made
     if cls in (dict, collections.OrderedDict) or (cls not in trust.TRUSTED and issubclass(cls, dict)):
-        return cls([(_apart(key, combine), _apart(part, combine)) for key, part in value.items()])
+        return cls([(_take_apart(key, combine), _take_apart(part, combine)) for key, part in value.items()])
     return deepcopy(value)
 
 
@@ -155,37 +155,39 @@ _make_typed_dict: Any = typing.TypedDict
 
 
 def namedtuple(typename: Any, field_names: Any, **options: Any) -> Any:
-    """collections.namedtuple: it evaluates source made of its names, so they are copied to exact strings first."""
+    """collections.namedtuple: it evaluates source made of the names, so they become exact strings first."""
     if isinstance(field_names, str):
-        field_names = _exact(field_names).replace(",", " ").split()
+        field_names = _exact_string(field_names).replace(",", " ").split()
     options["module"] = "__main__"
-    made = _make_namedtuple(_exact(typename), [_exact(name) for name in field_names], **options)
-    classes.remove_unsafe_match_args(made)
-    return made
+    cls = _make_namedtuple(_exact_string(typename), [_exact_string(name) for name in field_names], **options)
+    classes.remove_unsafe_match_args(cls)
+    return cls
 
 
 def typed_tuple(typename: Any, fields: Any = None, /, **more: Any) -> Any:
     """typing.NamedTuple, called as a function."""
     given = more.items() if fields is None else fields
-    made = _make_typed_tuple(_exact(typename), [(check_generated(_exact(name)), kind) for name, kind in given])
-    classes.remove_unsafe_match_args(made)
-    return _of_script(made)
+    cls = _make_typed_tuple(
+        _exact_string(typename), [(check_generated(_exact_string(name)), kind) for name, kind in given]
+    )
+    classes.remove_unsafe_match_args(cls)
+    return _set_module(cls)
 
 
 def typed_dict(typename: Any, fields: Any = None, /, *, total: Any = True, **more: Any) -> Any:
-    """typing.TypedDict, called as a function. Its keys are no attributes, but a dataclass could be made of it."""
+    """typing.TypedDict, called as a function. Its keys are checked, as a dataclass can be made of the class."""
     given = more if fields is None else dict(fields)
-    keys = {_exact(name): kind for name, kind in given.items()}
-    return _of_script(_make_typed_dict(_exact(typename), keys, total=total))
+    keys = {_exact_string(name): kind for name, kind in given.items()}
+    return _set_module(_make_typed_dict(_exact_string(typename), keys, total=total))
 
 
-def _of_script(made: type) -> type:
-    """The library takes the module that calls it, which is this one."""
-    made.__module__ = "__main__"
-    return made
+def _set_module(cls: type) -> type:
+    """Set the module to the script's; the library takes that of its caller, which is this one."""
+    cls.__module__ = "__main__"
+    return cls
 
 
-def _exact(text: Any) -> str:
+def _exact_string(text: Any) -> str:
     if not isinstance(text, str):
         raise TypeError("Type names and field names must be strings")
     exact = str.__str__(text)

@@ -1,4 +1,4 @@
-"""``logging`` as scripts get it: loggers, levels and formats that print; no files, no records."""
+"""``logging`` as scripts see it: loggers, levels and formats that print; no files, no records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _level(level: Any) -> int:
 
 
 def _fields(name: str, level: int, message: str) -> dict[str, Any]:
-    """What a format may name."""
+    """The fields that a format may use."""
     now = time.time()
     frame: Any = sys._getframe()
     while frame is not None and frame.f_code.co_filename != FILE_NAME:
@@ -55,7 +55,7 @@ def _fields(name: str, level: int, message: str) -> dict[str, Any]:
 
 
 class Formatter:
-    """How a line looks, in %-style or {-style."""
+    """The format of a line, in %-style or {-style."""
 
     def __init__(
         self, fmt: str | None = None, datefmt: str | None = None, style: str = "%", **options: Any
@@ -65,7 +65,7 @@ class Formatter:
         self._style = style
 
     def line(self, fields: dict[str, Any]) -> str:
-        """One line."""
+        """Format one line."""
         day = time.strftime(self._date_format or "%Y-%m-%d %H:%M:%S", time.localtime(fields["created"]))
         fields["asctime"] = day if self._date_format else f"{day},{fields['msecs']:03.0f}"
         if self._style == "{":
@@ -74,7 +74,7 @@ class Formatter:
 
 
 class Handler:
-    """Prints lines to a stream."""
+    """A handler that prints lines to a stream."""
 
     def __init__(self, stream: Any) -> None:
         self.level = 0
@@ -82,15 +82,15 @@ class Handler:
         self._formatter = Formatter()
 
     def setFormatter(self, formatter: Formatter) -> None:
-        """Lines look like this from now on."""
+        """Format lines with this from now on."""
         self._formatter = formatter
 
     def setLevel(self, level: Any) -> None:
-        """Nothing below this level."""
+        """Print nothing below this level."""
         self.level = _level(level)
 
     def flush(self) -> None:
-        """Nothing is held."""
+        """Do nothing: lines are printed at once."""
 
     def handle(self, fields: dict[str, Any], trace: str) -> None:
         """Print one message."""
@@ -123,12 +123,12 @@ class Logger:
         return not self.disabled and level >= max(self.getEffectiveLevel(), self._logs.disabled + 1)
 
     def addHandler(self, handler: Handler) -> None:
-        """Print through this one, too."""
+        """Print through this handler, too."""
         if handler not in self.handlers:
             self.handlers.append(handler)
 
     def removeHandler(self, handler: Handler) -> None:
-        """No more through this one."""
+        """Stop printing through this handler."""
         if handler in self.handlers:
             self.handlers.remove(handler)
 
@@ -163,27 +163,27 @@ class Logger:
             handler.handle(dict(fields), trace)
 
     def debug(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level DEBUG."""
+        """Log at level DEBUG."""
         self.log(10, message, *arguments, **options)
 
     def info(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level INFO."""
+        """Log at level INFO."""
         self.log(20, message, *arguments, **options)
 
     def warning(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level WARNING."""
+        """Log at level WARNING."""
         self.log(30, message, *arguments, **options)
 
     def error(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level ERROR."""
+        """Log at level ERROR."""
         self.log(40, message, *arguments, **options)
 
     def critical(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level CRITICAL."""
+        """Log at level CRITICAL."""
         self.log(50, message, *arguments, **options)
 
     def exception(self, message: Any, *arguments: Any, **options: Any) -> None:
-        """At level ERROR, with the traceback."""
+        """Log at level ERROR, with the traceback."""
         self.log(40, message, *arguments, exc_info=True, **options)
 
     def __repr__(self) -> str:
@@ -193,10 +193,10 @@ class Logger:
 class Loggers:
     """All loggers of one script."""
 
-    def __init__(self, stage: OutputStreams) -> None:
+    def __init__(self, streams: OutputStreams) -> None:
         self.disabled = -1
-        self._stage = stage
-        self._last_resort = Handler(stage.err)
+        self._streams = streams
+        self._last_resort = Handler(streams.err)
         self.root = Logger("root", self)
         self._loggers: dict[str, Logger] = {}
 
@@ -211,7 +211,7 @@ class Loggers:
         return self._loggers[name]
 
     def last_resort(self, level: int) -> list[Handler]:
-        """Where nobody set a handler up, warnings are printed bare."""
+        """The handler for warnings where no handler was set up."""
         return [self._last_resort] if level >= 30 else []
 
     def configure(
@@ -222,7 +222,7 @@ class Loggers:
         if force:
             self.root.handlers.clear()
         if not self.root.handlers:
-            for handler in handlers or [Handler(stream if stream is not None else self._stage.err)]:
+            for handler in handlers or [Handler(stream if stream is not None else self._streams.err)]:
                 if handlers is None or format is not None:
                     handler.setFormatter(Formatter(format or _BASIC_FORMAT, datefmt, style))
                 self.root.addHandler(handler)
@@ -234,35 +234,35 @@ class Loggers:
         self.disabled = _level(level)
 
     def at_root(self, name: str) -> Callable[..., None]:
-        """logging.warning() and its kin: they configure first, if nobody did."""
+        """Make logging.warning() and the like, which configure the root logger first if it has no handler."""
 
-        def say(*arguments: Any, **options: Any) -> None:
+        def log(*arguments: Any, **options: Any) -> None:
             if not self.root.handlers:
                 self.configure()
             getattr(self.root, name)(*arguments, **options)
 
-        return say
+        return log
 
 
-def logging_module(stage: OutputStreams) -> dict[str, Any]:
-    """``logging``."""
-    logs = Loggers(stage)
-    spoken = ("debug", "info", "warning", "error", "critical", "exception", "log")
+def logging_module(streams: OutputStreams) -> dict[str, Any]:
+    """The members of ``logging`` for one script."""
+    logs = Loggers(streams)
+    methods = ("debug", "info", "warning", "error", "critical", "exception", "log")
     return {
-        **{name: logs.at_root(name) for name in spoken},
+        **{name: logs.at_root(name) for name in methods},
         **_LEVELS,
         "getLogger": logs.get,
         "basicConfig": logs.configure,
         "disable": logs.disable,
         "getLevelName": lambda level: _NAMES.get(level, f"Level {level}"),
         "Formatter": Formatter,
-        "StreamHandler": lambda stream=None: Handler(stage.err if stream is None else stream),
+        "StreamHandler": lambda stream=None: Handler(streams.err if stream is None else stream),
         "NullHandler": lambda: Handler(_Nothing()),
     }
 
 
 class _Nothing:
-    """A stream that drops what it gets."""
+    """A stream that drops its text."""
 
     __slots__ = ()
 

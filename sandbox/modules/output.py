@@ -1,6 +1,6 @@
-"""The modules that print, or say where printing goes: sys, redirection, warnings, traceback, pprint.
+"""Modules that print or redirect output: sys, contextlib, warnings, traceback, pprint.
 
-A script has one console; `Stage` is what stands in front of it while a script redirects its output.
+A script has one console; its streams in `OutputStreams` write to it, or to the target of a redirection.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DEEPEST = 3_000
 
 
 class Stream:
-    """What a script knows as sys.stdout or sys.stderr."""
+    """The script's sys.stdout or sys.stderr."""
 
     __slots__ = ("_targets",)
     encoding, errors, closed = "utf-8", "strict", False
@@ -34,7 +34,7 @@ class Stream:
         self._targets: list[Any] = [console]
 
     def write(self, text: str) -> int:
-        """Print text as it stands."""
+        """Print text unchanged."""
         return target_of(self).write(text)  # type: ignore[no-any-return]
 
     def writelines(self, lines: Any) -> None:
@@ -43,19 +43,19 @@ class Stream:
             self.write(line)
 
     def flush(self) -> None:
-        """Let it out."""
+        """Do nothing: the console decides when text is sent."""
 
     def isatty(self) -> bool:
-        """Nobody watches."""
+        """False: the output is not a terminal."""
         return False
 
     def writable(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
 
 def target_of(stream: Stream) -> Any:
-    """Where words go now. No attribute: a script has the stream, and no business with the console behind it."""
+    """The current target of a stream. Not an attribute: scripts must not reach the console behind it."""
     return stream._targets[-1]
 
 
@@ -71,15 +71,15 @@ class OutputStreams:
 
 
 def _set_recursion_limit(limit: int, /) -> None:
-    """sys.setrecursionlimit, up to what the stack of a child holds; beyond that there is RecursionError."""
+    """sys.setrecursionlimit, up to the depth that the stack of a child can hold."""
     sys.setrecursionlimit(min(limit, DEEPEST))
 
 
-def sys_module(stage: OutputStreams) -> dict[str, Any]:
-    """``sys``, as far as it tells nothing of this host and reaches nothing."""
+def sys_module(streams: OutputStreams) -> dict[str, Any]:
+    """``sys`` without anything that describes this machine or leads further."""
     return {
-        "stdout": stage.out,
-        "stderr": stage.err,
+        "stdout": streams.out,
+        "stderr": streams.err,
         "argv": [""],
         "version": platform.python_version(),
         "exit": script_builtins.leave,
@@ -90,7 +90,7 @@ def sys_module(stage: OutputStreams) -> dict[str, Any]:
 # --- contextlib ------------------------------------------------------------------------------------------------
 
 
-def contextlib_module(stage: OutputStreams) -> dict[str, Any]:
+def contextlib_module(streams: OutputStreams) -> dict[str, Any]:
     """``redirect_stdout`` and ``redirect_stderr``."""
 
     def redirection(stream: Stream) -> Callable[[Any], Any]:
@@ -104,14 +104,14 @@ def contextlib_module(stage: OutputStreams) -> dict[str, Any]:
 
         return redirect
 
-    return {"redirect_stdout": redirection(stage.out), "redirect_stderr": redirection(stage.err)}
+    return {"redirect_stdout": redirection(streams.out), "redirect_stderr": redirection(streams.err)}
 
 
 # --- warnings --------------------------------------------------------------------------------------------------
 
 
 class _Filters:
-    """Which warnings are printed, which raise, which are recorded."""
+    """The filters of warnings: which are printed, raised or recorded."""
 
     def __init__(self) -> None:
         self.rules: list[tuple[str, re.Pattern[str], type[Warning]]] = []
@@ -127,8 +127,8 @@ class _Filters:
         return next(rules, "default")
 
 
-def warnings_module(stage: OutputStreams) -> dict[str, Any]:
-    """``warnings``: printed once each, unless a filter says otherwise."""
+def warnings_module(streams: OutputStreams) -> dict[str, Any]:
+    """``warnings``: each is printed once, unless a filter decides otherwise."""
     filters = _Filters()
 
     def warn(message: Any, category: Any = None, *rest: Any, **options: Any) -> None:
@@ -143,7 +143,7 @@ def warnings_module(stage: OutputStreams) -> dict[str, Any]:
         if filters.record is not None:
             filters.record.append(types.SimpleNamespace(message=warning, category=kind))
         else:
-            stage.err.write(f"{kind.__name__}: {text}\n")
+            streams.err.write(f"{kind.__name__}: {text}\n")
 
     def filterwarnings(
         action: str,
@@ -186,24 +186,24 @@ def warnings_module(stage: OutputStreams) -> dict[str, Any]:
 # --- traceback and pprint --------------------------------------------------------------------------------------
 
 
-def traceback_module(stage: OutputStreams) -> dict[str, Any]:
+def traceback_module(streams: OutputStreams) -> dict[str, Any]:
     """``traceback``, with the script's own frames."""
 
     def format_exc(limit: Any = None, chain: bool = True) -> str:
         return tracebacks.format_traceback(sys.exception())
 
     def print_exc(limit: Any = None, file: Any = None, chain: bool = True) -> None:
-        (file or stage.err).write(format_exc())
+        (file or streams.err).write(format_exc())
 
     def format_exception_only(error: Any, *rest: Any, **options: Any) -> list[str]:
-        found = rest[0] if rest else error
-        return [tracebacks.format_last_line(found), *tracebacks.read_notes(found)]
+        value = rest[0] if rest else error
+        return [tracebacks.format_last_line(value), *tracebacks.read_notes(value)]
 
     def format_exception(error: Any, *rest: Any, **options: Any) -> list[str]:
         return tracebacks.format_traceback(rest[0] if rest else error).splitlines(keepends=True)
 
     def print_exception(error: Any, *rest: Any, file: Any = None, **options: Any) -> None:
-        (file or stage.err).write("".join(format_exception(error, *rest)))
+        (file or streams.err).write("".join(format_exception(error, *rest)))
 
     return {
         "format_exc": format_exc,
@@ -214,10 +214,10 @@ def traceback_module(stage: OutputStreams) -> dict[str, Any]:
     }
 
 
-def pprint_module(stage: OutputStreams) -> dict[str, Any]:
+def pprint_module(streams: OutputStreams) -> dict[str, Any]:
     """``pprint``."""
 
     def show(value: Any, stream: Any = None, *arguments: Any, **options: Any) -> None:
-        (stream or stage.out).write(pprint.pformat(value, *arguments, **options) + "\n")
+        (stream or streams.out).write(pprint.pformat(value, *arguments, **options) + "\n")
 
     return {"pprint": show, "pp": functools.partial(show, sort_dicts=False), "pformat": pprint.pformat}

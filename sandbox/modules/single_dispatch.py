@@ -1,4 +1,4 @@
-"""``functools.singledispatch`` without its way of reading annotations, which evaluates source text."""
+"""``functools.singledispatch`` that does not evaluate annotations as source text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sandbox.language import script_builtins, trust
 
 
 class SingleDispatch:
-    """A function that chooses its implementation by the class of its first argument."""
+    """A function with one implementation for each class of its first argument."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.__name__ = getattr(function, "__name__", "function")
@@ -29,7 +29,7 @@ class SingleDispatch:
         return types.MappingProxyType(self._implementations)
 
     def dispatch(self, cls: type) -> Callable[..., Any]:
-        """The implementation for a class: its own, that of an abstract class it satisfies first, or a base's."""
+        """The implementation for a class: its own, that of a matching abstract class, or that of a base."""
         order = cls.__mro__
         for index, base in enumerate(order):
             if base in self._implementations:
@@ -64,15 +64,14 @@ def _classes(cls: Any) -> tuple[type, ...]:
 
 
 def _annotation(function: Any) -> Any:
-    """What the script wrote at the first parameter; the policy leaves it there for decorators called register."""
-    found = next(iter(function.__annotations__.values()), None) if trust.is_script_function(function) else None
-    if (
-        type(found) is str and found.isidentifier()
-    ):  # under `from __future__ import annotations`; a plain name is looked up, nothing more
-        found = trust.script_globals.get(found) or script_builtins.get_builtins().get(found)
-    if not _classes(found):
+    """The annotation of the first parameter; the policy keeps it for decorators called ``register``."""
+    value = next(iter(function.__annotations__.values()), None) if trust.is_script_function(function) else None
+    # A string under `from __future__ import annotations`: a plain name is looked up, and nothing is evaluated.
+    if type(value) is str and value.isidentifier():
+        value = trust.script_globals.get(value) or script_builtins.get_builtins().get(value)
+    if not _classes(value):
         raise TypeError(
             f"Invalid first argument to `register()`: {function!r}. Use either `@register(some_class)` or plain "
             "`@register` on an annotated function."
         )
-    return found
+    return value

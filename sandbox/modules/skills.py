@@ -1,7 +1,7 @@
-"""``from skills import ...``: functions that the operator chose, under the same fence as the script.
+"""``from skills import ...``: functions that the operator provides, under the same fence as the script.
 
-A skill is compiled by the policy like any script and runs on the same guards; it can nothing that a script cannot.
-Its names are its own: a script sees its functions, and changes none of them.
+A skill is compiled by the policy like any script and runs with the same guards: it cannot do more than a script.
+Its names are its own: a script can call its functions and change none of them.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from sandbox.language import compiler, policy, refusals, transformer
 from . import facades
 
 MODULE = "skills"
-MOST_BYTES = 50 * 1024  # of one file, as of a script
-# What a file of skills may do when it is loaded: bind names.
+MOST_BYTES = 50 * 1024  # of one file; the same as for a script
+# The statements that a file of skills may have at its top level: those that bind names.
 _DEFINITIONS = frozenset({"Import", "ImportFrom", "FunctionDef", "ClassDef", "Assign", "AnnAssign", "Expr"})
 
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """Files of skills by name, and the file of each function."""
+    """Files of skills by name, and the file name of each function."""
 
     sources: Mapping[str, str] = field(default_factory=dict)
     homes: Mapping[str, str] = field(default_factory=dict)
 
     def to_job(self) -> dict[str, Any]:
-        """As a child is told."""
+        """The form in which a child receives them."""
         return {"sources": dict(self.sources), "homes": dict(self.homes)}
 
 
-def examined(source: str) -> compiler.Compiled:
-    """A file of skills that may enter: admitted by the policy, and nothing but definitions. Raises Rejected."""
+def compile_skill(source: str) -> compiler.Compiled:
+    """Compile a file of skills: only definitions, admitted by the policy. Raises Rejected."""
     if len(source.encode("utf-8", "replace")) > MOST_BYTES:
         raise refusals.Rejected("CodeRejected", f"the file is longer than {MOST_BYTES:,} bytes")
     compiled = compiler.compile_script(source, _only_definitions, file_name="<skill>")
@@ -60,18 +60,18 @@ class ImportedSkills:
 
     @property
     def names(self) -> frozenset[str]:
-        """What may be imported."""
+        """The names that may be imported."""
         return frozenset(self._homes)
 
     def functions(self, wanted: tuple[str, ...]) -> Mapping[str, Any]:
-        """These functions; all of them where none is named."""
+        """The functions of these names; all of them if none is named."""
         named = [name for name in wanted or sorted(self._homes) if name in self._homes]
         return {name: self._names_of(self._homes[name])[name] for name in named}
 
     def _names_of(self, home: str) -> dict[str, Any]:
         if home not in self._loaded:
-            names = {**facades.globals_of_scripts(), "__name__": MODULE, "__builtins__": self._builtins}
-            exec(examined(self._sources[home]).code, names)
+            names = {**facades.script_sdk(), "__name__": MODULE, "__builtins__": self._builtins}
+            exec(compile_skill(self._sources[home]).code, names)
             names.pop(policy.ENTRY)()
             self._loaded[home] = names
         return self._loaded[home]

@@ -1,4 +1,4 @@
-"""Time zones where there are no files: all are read once in the fork server, and its children share the pages."""
+"""Time zones without files: all are read once in the fork server, and its children share the memory."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _contents: dict[str, bytes] = {}
 
 
 def load() -> None:
-    """Read every zone, and have ``zoneinfo`` ask here instead of the file system."""
+    """Read every zone, and make ``zoneinfo`` read from here instead of the file system."""
     folder = Path(tzdata.__file__).parent
-    same: dict[bytes, bytes] = {}  # many names are old names of one zone
+    same: dict[bytes, bytes] = {}  # zone names that are aliases share one copy
     for name in (folder / "zones").read_text("utf-8").split():
         data = (folder / "zoneinfo" / name).read_bytes()
         _contents[name] = same.setdefault(data, data)
     zoneinfo.reset_tzpath(to=())
-    vars(_common)["load_tzdata"] = _opened
+    vars(_common)["load_tzdata"] = _open_zone
 
 
-def _opened(name: str) -> io.BytesIO:
-    """What zoneinfo calls for a zone that is in no file."""
+def _open_zone(name: str) -> io.BytesIO:
+    """The data of a zone, as zoneinfo asks for it."""
     if name not in _contents:
         raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {name}")
     return io.BytesIO(_contents[name])

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandbox.language.refusals import Rejected
-from sandbox.modules.skills import MOST_BYTES, Skills, examined
+from sandbox.modules.skills import MOST_BYTES, Skills, compile_skill
 
 SHIPPED = Path(__file__).parents[1] / "data" / "skills"
 _MOST_FILES = 100  # of one folder
@@ -123,7 +123,7 @@ def _source_of(path: Path, *, is_ours: bool) -> str:
 
 def _skills_in(source: str, file: str) -> Iterator[Skill]:
     """The public functions of a file that the policy admits, in order."""
-    examined(source)
+    compile_skill(source)
     for node in ast.parse(source).body:
         if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
             continue

@@ -154,9 +154,9 @@ class Keys:
             if isinstance(module, types.ModuleType):
                 self._known[id(module.__dict__)] = f"globals of {name}"
         self._known |= {id(sys.modules): "sys.modules", id(trust.script_globals): "the script's own globals"}
-        self._known |= {id(facades.offered_by(facade)): "a façade's dict" for facade in _facades()}
+        self._known |= {id(facades.members_of(facade)): "a façade's dict" for facade in _facades()}
         # An address says who it is for as long as it is not given to somebody else.
-        self._kept = [sys.modules.copy(), [facades.offered_by(facade) for facade in _facades()]]
+        self._kept = [sys.modules.copy(), [facades.members_of(facade) for facade in _facades()]]
 
     def what(self, value: object) -> str | None:
         """Which key this is; None for everything else."""
@@ -314,7 +314,7 @@ class Fingerprint:
         namespaces: list[tuple[str, Any]] = [
             (f"class {cls.__name__}", type.__dict__["__dict__"].__get__(cls)) for cls in trust.TRUSTED
         ]
-        namespaces += [(f"façade {facade!r}", facades.offered_by(facade)) for facade in _facades()]
+        namespaces += [(f"façade {facade!r}", facades.members_of(facade)) for facade in _facades()]
         self._members = [
             (where, namespace, name, value)
             for where, namespace in namespaces
