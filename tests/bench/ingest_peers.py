@@ -73,7 +73,8 @@ STORES: Mapping[str, str] = MappingProxyType(
 )
 
 _HARNESS = """
-import importlib.metadata, json, sys, tempfile, time, warnings
+import importlib.metadata, json, os, sys, tempfile, time, warnings
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 import numpy as np, onnxruntime
 from tokenizers import Tokenizer
 warnings.simplefilter("ignore")

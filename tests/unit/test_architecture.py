@@ -125,7 +125,7 @@ VENDORS: Mapping[str, str] = {
     "qdrant_client": "server.backends.vectors.qdrant",
     "neo4j": "server.backends.graphs.neo4j",
     "onnx": "server.backends.models.minilm_conversion",
-    "onnxruntime": "server.backends.models.",
+    "onnxruntime": "server.backends.models.onnx_runtime",
     "tokenizers": "server.backends.models.",
     "httpx": "server.backends.models.openai_api",
     "regex": "server.graph.extraction.gazetteer",
@@ -320,6 +320,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "sandbox.runners.availability": "tables of the walls, on Linux only",
     "sandbox.runners.runner_table": "factories: one runner is wanted",
     "server.backends.models.embedders": "factories: one model's runtime is wanted",
+    "server.backends.models.onnx_runtime": "the quantiser, which only a conversion needs",
     "server.backends.models.minilm": "converting the model needs an optional package",
     "server.backends.vectors.index_build": "the build runs in a process of its own",
     # large or optional packages

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]
 from tokenizers import Encoding, Tokenizer
 
+from server.backends.models.onnx_runtime import open_session
 from server.errors import WinnowError
 from server.runtime.deadlines import check
 
@@ -34,9 +34,7 @@ class CrossEncoder:
     def __init__(self, folder: Path) -> None:
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
-            self._session = onnxruntime.InferenceSession(
-                str(folder / _MODEL), _options(), providers=["CPUExecutionProvider"]
-            )
+            self._session = open_session(folder / _MODEL)
         except Exception as error:  # both libraries raise their own, and bare Exception
             raise WinnowError(
                 "MODEL_UNAVAILABLE",
@@ -66,9 +64,3 @@ class CrossEncoder:
         logits = np.asarray(self._session.run(None, fed)[0], dtype=np.float64).reshape(len(encodings), -1)[:, -1]
         bounded = np.clip(logits, -_STEEPEST, _STEEPEST)
         return [float(one) for one in 1 / (1 + np.exp(-bounded))]
-
-
-def _options() -> onnxruntime.SessionOptions:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors only
-    return options

@@ -9,7 +9,6 @@ Loading reads the files that are there and never asks the network; ``download`` 
 from __future__ import annotations
 
 import hashlib
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from server.backends.base import Vector
 from server.backends.models.embedding_scheduler import EmbeddingScheduler
 from server.backends.models.onnx_folder import languages_of, normalise
+from server.backends.models.onnx_runtime import import_with_runtime
 from server.errors import WinnowError
 
 _ABSENT = "fastembed is not installed; run: pip install fastembed"
@@ -67,7 +67,7 @@ def download(name: str, models: Path) -> None:
 
 def _open(name: str, models: Path, *, is_offline: bool) -> Any:
     try:
-        kind = importlib.import_module("fastembed").TextEmbedding
+        kind = import_with_runtime("fastembed").TextEmbedding
     except ImportError:
         raise WinnowError("MODEL_UNAVAILABLE", _ABSENT) from None
     known = {str(each["model"]).lower() for each in kind.list_supported_models()}

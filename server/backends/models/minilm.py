@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
 from server.backends.base import ENGLISH, Vector
 from server.backends.files.temporary_folders import CONVERTING, temporary_folder
 from server.backends.models import weights
 from server.backends.models.embedding_scheduler import EmbeddingScheduler
+from server.backends.models.onnx_runtime import open_session
 
 # What the model was trained on: text beyond it does not reach the vector, so chunks are cut below it.
 WINDOW = 256
@@ -48,12 +48,7 @@ class MiniLM:
         self._tokenizer = Tokenizer.from_file(str(folder / weights.TOKENIZER))
         self._tokenizer.enable_truncation(WINDOW)
         self._tokenizer.no_padding()
-        self._session = onnxruntime.InferenceSession(
-            str(folder / "model.onnx"),
-            _options(),
-            providers=["CPUExecutionProvider"],
-            disabled_optimizers=SLOWER_FUSED,
-        )
+        self._session = open_session(folder / "model.onnx", threads=1, disabled_optimizers=SLOWER_FUSED)
         self._turns = EmbeddingScheduler(self._embed_one)
 
     @property
@@ -120,10 +115,3 @@ def write_float32(source: Path, target: Path) -> None:
 
     weights.check(source)
     minilm_conversion.write_float32(source / weights.WEIGHTS, target)
-
-
-def _options() -> onnxruntime.SessionOptions:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors only
-    options.intra_op_num_threads = 1
-    return options

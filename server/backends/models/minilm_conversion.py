@@ -18,7 +18,6 @@ the size (per tensor costs 5 % of cosine similarity).
 from __future__ import annotations
 
 import json
-import logging
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -29,7 +28,8 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore[import-untyped]
+
+from server.backends.models.onnx_runtime import quantize_to_int8
 
 LAYERS = 6
 HEADS = 12
@@ -56,7 +56,7 @@ def convert(weights: Path, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".converting-") as workshop:
         plain, small = Path(workshop, "float32.onnx"), Path(workshop, "int8.onnx")
         onnx.save(build(read_safetensors(weights)), plain)
-        _quantise(plain, small)
+        quantize_to_int8(plain, small, _QUANTISED, TensorProto.FLOAT)
         os.replace(small, target)
 
 
@@ -86,23 +86,6 @@ def read_safetensors(path: Path) -> dict[str, Array]:
 def build(tensors: Tensors) -> onnx.ModelProto:
     """The float32 graph."""
     return _Graph(tensors).model()
-
-
-def _quantise(plain: Path, small: Path) -> None:
-    # The quantiser logs advice about optional pre-processing through the root logger; it does not apply to a
-    # graph that is fused already.
-    logging.disable(logging.WARNING)
-    try:
-        quantize_dynamic(
-            plain,
-            small,
-            op_types_to_quantize=list(_QUANTISED),
-            per_channel=True,
-            weight_type=QuantType.QInt8,
-            extra_options={"DefaultTensorType": TensorProto.FLOAT},
-        )
-    finally:
-        logging.disable(logging.NOTSET)
 
 
 class _Graph:

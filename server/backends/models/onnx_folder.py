@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from server.backends.base import ENGLISH, Vector
 from server.backends.models.embedding_scheduler import EmbeddingScheduler
 from server.backends.models.model_identity import GRAPHS, digest
+from server.backends.models.onnx_runtime import open_session
 from server.errors import WinnowError
 
 _WINDOW = 512
@@ -48,9 +48,7 @@ class OnnxFolder:
             raise _unusable(folder, "it needs model.onnx (or onnx/model.onnx) and tokenizer.json")
         self._pooling = _pooling(folder)
         self._tokenizer, window = _tokenizer(folder)
-        self._session = onnxruntime.InferenceSession(
-            str(graph), session_options(), providers=["CPUExecutionProvider"]
-        )
+        self._session = open_session(graph, threads=1)  # several texts run at once
         self._inputs = [each.name for each in self._session.get_inputs()]
         self._name = folder.resolve().name
         self._digest = digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
@@ -89,14 +87,6 @@ class OnnxFolder:
         if output.ndim == 1:
             return output
         return np.asarray(output[0] if self._pooling == "cls" else output.mean(axis=0))
-
-
-def session_options() -> onnxruntime.SessionOptions:
-    """Errors only, and one thread: several texts run at once."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.intra_op_num_threads = 1
-    return options
 
 
 def languages_of(name: str) -> frozenset[str] | None:
