@@ -73,7 +73,7 @@ def _forget_start() -> None:
 
 def _survey(limits: Limits) -> WallResources:
     """Gather what needs /proc and /dev while they are there."""
-    kernel.one_malloc_arena()
+    kernel.use_one_malloc_arena()
     return WallResources(
         limits=limits,
         null=wall_table.open_null_device(),

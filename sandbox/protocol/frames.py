@@ -1,21 +1,22 @@
 """Frames between a child and its parent. No I/O here; both ends use this file.
 
-A frame is four bytes of length, big-endian, and a body. The two directions differ, because trust does:
+A frame is four bytes of length, big-endian, and a body. The two directions use different codecs, because only one
+of them is trusted:
 
     child -> parent   JSON, decoded as hostile text: bounded before it is parsed, then checked node by node
-    parent -> child   marshal, the fastest codec there is; the child trusts its parent with everything anyway
+    parent -> child   marshal, the fastest codec available; the child trusts its parent anyway
 
-What a child may say (one key names the frame):
+The frames that a child may send (one key names the frame):
 
-    {"call": METHOD, "params": {...}}     an SDK call; the parent answers before it reads on
+    {"call": METHOD, "params": {...}}     an SDK call; the parent answers before it reads the next frame
     {"call": ..., "params": ..., "each": [{...}, ...]}
-                                          the same call once for each, with these parameters besides
-    {"out": TEXT}                         printed text, at most OUT_CHARS of it, exactly as `dump` writes it
-    {"result": VALUE}                     the end, well
-    {"done": true}                        the end, well, without a value: what was printed is the result
-    {"error": {...}, "status": STATUS}    the end, not so well
+                                          a batch: the same call once for each, with these further parameters
+    {"out": TEXT}                         printed text, at most OUT_CHARS of it, exactly as `dump` encodes it
+    {"result": VALUE}                     success
+    {"done": true}                        success without a value: the printed text is the result
+    {"error": {...}, "status": STATUS}    failure
 
-Anything else is a ProtocolError, and the child does not survive it.
+Anything else is a ProtocolError, and the child is killed.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from .limits import KIB, Limits
 
 HEADER = struct.Struct(">I")
 
-OUT_CHARS = 4 * KIB  # one frame of printed text; a killed child loses at most what it had not filled
+OUT_CHARS = 4 * KIB  # one frame of printed text; a killed child loses at most one frame that was not full
 METHOD_CHARS = 64
 ERROR_CHARS = 8 * KIB  # a message, a source line and a hint
-SLACK = 4 * KIB  # keys and braces around a payload of the largest size
+SLACK = 4 * KIB  # keys and braces around the largest payload
 BATCH_CALLS = 50  # calls in one frame; the answers of one batch fill about one reply
 INT_BITS = 1023  # the widest integer that every JSON reader can hold as a finite double
-RESULT_NODES = 200_000  # a result of 32 KiB has at most half of 32 Ki nodes; this is for wider settings
+RESULT_NODES = 200_000  # a result of 32 KiB has at most 16 Ki nodes; this is for larger settings
 
-_MOST_LINES = 10_000_000
+_MAX_LINES = 10_000_000
 
 FINAL_STATUSES = frozenset({"error", "rejected", "memory", "limit"})
 _ERROR_FIELDS: dict[str, type] = {
@@ -54,29 +55,29 @@ _ERROR_FIELDS: dict[str, type] = {
 
 
 class ProtocolError(Exception):
-    """The other side sent something that is not a frame."""
+    """The other side sent something that is not a valid frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallFrame:
-    """The script calls the host: once, or once for each of these further parameters."""
+    """An SDK call: one, or a batch with further parameters in ``each``."""
 
     method: str
     params: dict[str, Any]
     each: tuple[dict[str, Any], ...] = ()
-    size: int = field(default=0, compare=False)  # of its frame, in bytes: what it cost to read
+    size: int = field(default=0, compare=False)  # of its frame, in bytes
 
 
 @dataclass(frozen=True, slots=True)
 class OutputFrame:
-    """The script printed."""
+    """Printed text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ResultFrame:
-    """The script ended with this value; ``text`` is the JSON that leaves. No text: it ended without a value."""
+    """The value of a script that succeeded, and its JSON as ``text``; None where it ended without a value."""
 
     value: Any
     text: str | None
@@ -84,7 +85,7 @@ class ResultFrame:
 
 @dataclass(frozen=True, slots=True)
 class FailureFrame:
-    """The script ended otherwise."""
+    """The error of a script that failed."""
 
     status: str
     error: dict[str, Any]
@@ -94,12 +95,12 @@ Frame = CallFrame | OutputFrame | ResultFrame | FailureFrame
 
 
 def pack(body: bytes) -> bytes:
-    """A body with its length in front."""
+    """Pack a body into a frame: its length, then the body."""
     return HEADER.pack(len(body)) + body
 
 
 def dump(value: Any) -> bytes:
-    """A value as compact JSON in UTF-8. Lone surrogates, which UTF-8 has not, become question marks."""
+    """Encode a value as compact JSON in UTF-8. Lone surrogates, which UTF-8 lacks, become question marks."""
     return _ENCODE(value).encode("utf-8", "replace")
 
 
@@ -107,12 +108,12 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 
 def pack_for_child(value: Any) -> bytes:
-    """A frame for the child."""
+    """Pack a value into a frame for the child."""
     return pack(encode_for_child(value))
 
 
 def encode_for_child(value: Any) -> bytes:
-    """Its body alone. Values of foreign types travel as the JSON they stand for."""
+    """Encode the body of such a frame. Values that marshal does not take are converted through JSON."""
     try:
         return marshal.dumps(value)
     except ValueError:
@@ -120,34 +121,34 @@ def encode_for_child(value: Any) -> bytes:
 
 
 def decode_from_parent(body: bytes) -> Any:
-    """The value in a frame of the parent's."""
+    """Decode the body of a frame from the parent."""
     return marshal.loads(body)
 
 
 def longest_body(limits: Limits) -> int:
-    """The longest body a child with these limits may send."""
-    # Every character of an error or of printed text may take four bytes.
+    """The length of the longest body that a child with these limits may send."""
+    # A character of an error or of printed text may take four bytes.
     return (
         max(limits.request_bytes, limits.result_bytes, limits.kept_bytes, 4 * OUT_CHARS, 8 * ERROR_CHARS) + SLACK
     )
 
 
 def decode(body: bytes, limits: Limits) -> Frame:
-    """A hostile body as a frame, or ProtocolError."""
+    """Decode a hostile body. ProtocolError where it is not a valid frame."""
     frame = _parse(body)
     if not isinstance(frame, dict):
         raise ProtocolError("a frame is an object")
     kind = frozenset(frame)
     if kind in (_CALL, _CALLS):
-        return _call(frame, len(body), limits)
+        return _decode_call(frame, len(body), limits)
     if kind == _OUT:
-        return OutputFrame(_printed(frame, body))
+        return OutputFrame(_decode_output(frame, body))
     if kind == _RESULT:
-        return _result(frame["result"], body, limits)
+        return _decode_result(frame["result"], body, limits)
     if kind == _DONE and frame["done"] is True:
         return ResultFrame(None, None)
     if kind == _FAILURE:
-        return _failure(frame)
+        return _decode_failure(frame)
     raise ProtocolError("no frame has these keys")
 
 
@@ -157,8 +158,8 @@ _DONE, _FAILURE = frozenset({"done"}), frozenset({"error", "status"})
 
 
 def _parse(body: bytes) -> Any:
-    # A value takes a byte or more of text, and up to 34 times that when parsed: too many are refused before it.
-    if len(body) > RESULT_NODES and _may_be_too_many(body):
+    # A parsed value takes up to 34 times the memory of its text, so too many values are refused before parsing.
+    if len(body) > RESULT_NODES and _has_too_many_values(body):
         raise ProtocolError("too many values")
     try:
         return _DECODE(body.decode("utf-8"))
@@ -166,13 +167,13 @@ def _parse(body: bytes) -> Any:
         raise ProtocolError(f"not JSON: {type(error).__name__}") from None
 
 
-# What stands in front of a value or key, or a text, in which nothing does. To the end where no quote closes it:
-# starting again at each quote would take the square of the time.
+# A character that precedes a value or key, or a whole string, which contains none. An unclosed string is matched
+# to the end: starting again at each quote would take quadratic time.
 _STARTS = re.compile(rb'([\[{,:])|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
-def _may_be_too_many(body: bytes) -> bool:
-    starts = (1 for found in _STARTS.finditer(body) if found.lastindex)
+def _has_too_many_values(body: bytes) -> bool:
+    starts = (1 for match in _STARTS.finditer(body) if match.lastindex)
     return sum(itertools.islice(starts, RESULT_NODES)) == RESULT_NODES
 
 
@@ -180,46 +181,46 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(name)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key twice")
-    return found
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    built = dict(pairs)
+    if len(built) != len(pairs):
+        raise ValueError("a duplicate key")
+    return built
 
 
-_DECODE = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique).decode
+_DECODE = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_build_object).decode
 
 
-def _result(value: Any, body: bytes, limits: Limits) -> ResultFrame:
+def _decode_result(value: Any, body: bytes, limits: Limits) -> ResultFrame:
     check_data(value, limits.nesting)
     if len(body) > limits.result_bytes + len(_RESULT_HEAD) + 1:
-        return ResultFrame(value, _own_text(body))  # too large, however it is written
-    # Not the child's own text: a number of four characters there may be one of twenty when it leaves.
+        return ResultFrame(value, _text_of_large_result(body))  # too large in any encoding
+    # Encoded again, not copied: a number may be four characters in the child's text and twenty in ours.
     return ResultFrame(value, _ENCODE(value))
 
 
 _RESULT_HEAD = b'{"result":'
 
 
-def _own_text(body: bytes) -> str:
-    """A large result as the child wrote it, which has been parsed and looked at: nothing is encoded twice."""
+def _text_of_large_result(body: bytes) -> str:
+    """The text of a large result as the child wrote it: it has been checked, and is not encoded again."""
     if not (body.startswith(_RESULT_HEAD) and body.endswith(b"}")):
         raise ProtocolError("a large result has another frame around it")
     return body[len(_RESULT_HEAD) : -1].decode()
 
 
-def _call(frame: dict[str, Any], size: int, limits: Limits) -> CallFrame:
+def _decode_call(frame: dict[str, Any], size: int, limits: Limits) -> CallFrame:
     if size > limits.request_bytes:
         raise ProtocolError("a call is larger than request_bytes")
     method, params = frame["call"], frame["params"]
     if not isinstance(params, dict):
         raise ProtocolError("the parameters of a call are an object")
     check_data(params, limits.nesting)
-    each = _each(frame["each"], limits) if "each" in frame else ()
-    return CallFrame(_text(method, METHOD_CHARS), params, each, size)
+    each = _decode_batch(frame["each"], limits) if "each" in frame else ()
+    return CallFrame(_checked_text(method, METHOD_CHARS), params, each, size)
 
 
-def _each(value: Any, limits: Limits) -> tuple[dict[str, Any], ...]:
+def _decode_batch(value: Any, limits: Limits) -> tuple[dict[str, Any], ...]:
     if not isinstance(value, list) or not 0 < len(value) <= BATCH_CALLS:
         raise ProtocolError(f"a batch is a list of 1 to {BATCH_CALLS} objects")
     if not all(isinstance(params, dict) for params in value):
@@ -228,23 +229,23 @@ def _each(value: Any, limits: Limits) -> tuple[dict[str, Any], ...]:
     return tuple(value)
 
 
-def _printed(frame: dict[str, Any], body: bytes) -> str:
+def _decode_output(frame: dict[str, Any], body: bytes) -> str:
     if frame["out"] == "":
-        raise ProtocolError("nothing was printed")  # a flood of it would be counted by nobody
-    text = _text(frame["out"], OUT_CHARS)
+        raise ProtocolError("nothing was printed")  # empty frames would not count against any limit
+    text = _checked_text(frame["out"], OUT_CHARS)
     if body != dump(frame):
-        raise ProtocolError("printed text is padded")  # the text is what is counted, and the frame what is read
+        raise ProtocolError("printed text is padded")  # the limit counts the text; reading costs the whole frame
     return text
 
 
-def _text(value: Any, longest: int) -> str:
+def _checked_text(value: Any, longest: int) -> str:
     if not isinstance(value, str) or len(value) > longest:
         raise ProtocolError("not a text of the agreed size")
     _check_text(value)
     return value
 
 
-def _failure(frame: dict[str, Any]) -> FailureFrame:
+def _decode_failure(frame: dict[str, Any]) -> FailureFrame:
     status, error = frame["status"], frame["error"]
     if not isinstance(status, str) or status not in FINAL_STATUSES or not isinstance(error, dict):
         raise ProtocolError("no such ending")
@@ -254,8 +255,8 @@ def _failure(frame: dict[str, Any]) -> FailureFrame:
         if type(value) is not _ERROR_FIELDS[key]:
             raise ProtocolError(f"{key} of an error has another type")
         if isinstance(value, str):
-            _text(value, ERROR_CHARS)
-        elif isinstance(value, int) and not 0 <= value <= _MOST_LINES:
+            _checked_text(value, ERROR_CHARS)
+        elif isinstance(value, int) and not 0 <= value <= _MAX_LINES:
             raise ProtocolError(f"{key} of an error is out of range")
     return FailureFrame(status, error)
 
@@ -269,7 +270,7 @@ def _check_text(text: str) -> None:
 
 
 def check_data(value: Any, nesting: int) -> None:
-    """Walk parsed JSON without recursion; ProtocolError where it is too deep, too wide or not plain."""
+    """Check parsed JSON without recursion. ProtocolError where it is too deep, too large or not plain data."""
     nodes = 0
     level: list[Any] = [value]
     for depth in range(nesting + 2):
@@ -300,18 +301,18 @@ def check_data(value: Any, nesting: int) -> None:
 
 
 class Splitter:
-    """Cuts a stream into bodies. Feeding never holds more than one frame of ``longest`` bytes."""
+    """Splits a stream into the bodies of frames of at most ``longest`` bytes."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
         self._pending = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """Take what arrived."""
+        """Add received data."""
         self._pending += data
 
     def next(self) -> bytes | None:
-        """The next whole body, or None when more must arrive. ProtocolError when it is announced too long."""
+        """The next complete body, or None until more data arrives. ProtocolError when the frame is too long."""
         pending = self._pending
         if len(pending) < HEADER.size:
             return None

@@ -1,4 +1,4 @@
-"""What one script may use. Units are in the names; ceilings are beside the defaults."""
+"""The limits of one script. Units are in the names."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 KIB = 1024
 MIB = 1024 * KIB
-WARM_BYTES = 96 * MIB  # resident in a child before its script has done anything, and then some
+WARM_BYTES = 96 * MIB  # resident memory of a child before its script has done anything, with a margin
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one execution. Every one of them is kept by the parent or the kernel, never by the script.
+    """The limits of one execution. Each is enforced by the parent or the kernel, never by the script.
 
-    The wall clock runs from the moment a worker takes the script and covers everything: the script, the
-    host's answers, sleeps, and encoding the result.
+    The wall clock runs from the moment a worker takes the script and covers everything: the script, the answers to
+    its calls, sleeps, and encoding the result.
     """
 
     wall_seconds: float = 30.0  # a desktop host gives up on a call after about 60 s: the ceiling is below that
@@ -23,23 +23,23 @@ class Limits:
     source_bytes: int = 50 * KIB  # ten times the longest script a model wrote in our collections
     result_bytes: int = 32 * KIB  # hosts warn at 10,000 tokens; 32 KiB of JSON is about 8,000
     result_tokens: int = 8_000
-    # Of a result beyond these bounds, for the host to keep: four of full size. The worst text of this length takes
-    # the host 20 ms to decode, once for each script.
+    # A larger result is refused, but up to this size the caller may keep it: four results of full size. The worst
+    # text of this length takes the parent 20 ms to decode, once for each script.
     kept_bytes: int = 128 * KIB
-    stdout_tail_bytes: int = 8 * KIB  # what is kept and shown, the end of it
-    stdout_total_bytes: int = 1 * MIB  # a script that prints more is stopped: nobody will read it
+    stdout_tail_bytes: int = 8 * KIB  # the end of the printed text, which is kept and shown
+    stdout_total_bytes: int = 1 * MIB  # a script that prints more is stopped: no caller reads that much
     sdk_calls: int = 100
-    request_bytes: int = 64 * KIB  # one call from the script
-    reply_bytes: int = 1 * MIB  # one answer to it
-    reply_total_bytes: int = 64 * MIB  # all answers of one script
+    request_bytes: int = 64 * KIB  # one call of the script
+    reply_bytes: int = 1 * MIB  # one answer to a call
+    reply_total_bytes: int = 64 * MIB  # all answers to one script
     nesting: int = 64  # depth of a result
 
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Which halves of the sandbox are up. For tests only: each half must hold with the other one removed.
+    """The halves of the sandbox that are in force. For tests only: each half must hold with the other one removed.
 
-    No setting, flag or environment variable leads here.
+    No setting, flag or environment variable changes this.
     """
 
     fence: bool = True  # the language: policy, guards, façades

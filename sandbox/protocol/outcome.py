@@ -1,4 +1,4 @@
-"""The verdict of one execution, and what passes between a script and its host. Records only."""
+"""The outcome of one execution, and the records that the caller exchanges with the sandbox."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Status = Literal[
     "memory",  # ran into its memory limit
     "limit",  # another bound: output, result size, SDK calls, rows
     "crashed",  # the child died (fault, or the kernel filter killed it)
-    "cancelled",  # the caller withdrew
+    "cancelled",  # the caller cancelled the call
     "unavailable",  # no sandbox here, or no room in the queue
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptError:
-    """Why a script did not end well, told for the one who wrote it.
+    """The reason why a script failed, written for the script's author.
 
     ``line`` and ``column`` count from 1 in the agent's own source; ``hint`` says what to write instead;
-    ``retry_after_s``, where it was not the script's fault, when it is worth another try; ``kept_as``, under
-    which name the host keeps a result that was too large.
+    ``retry_after_s``: when to try again, where the script was not at fault; ``kept_as``: the name under which the
+    caller keeps a result that was too large.
     """
 
     type: str
@@ -40,8 +40,8 @@ class ScriptError:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an execution used. Tokens are the host's count; ``tokens_kept_out`` is what the SDK delivered to
-    the script and never left the sandbox.
+    """The resources that an execution used. The caller counts tokens; ``tokens_kept_out`` are those that the SDK
+    delivered to the script and that did not leave the sandbox.
     """
 
     wall_ms: float = 0.0
@@ -55,7 +55,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Walls:
-    """Which walls stood around an execution, and which were missing."""
+    """The walls that stood around an execution, and those that were missing."""
 
     stood: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -63,11 +63,11 @@ class Walls:
 
 @dataclass(frozen=True, slots=True)
 class WallReport:
-    """One wall of this host, as its self-test found it.
+    """The result of one wall's self-test on this host.
 
-    ``stands`` means: it was raised, and the thing it forbids was tried behind it and refused. ``protects`` says
-    what it is for, ``detail`` what was seen, ``advice`` what an operator can do when it does not stand.
-    ``reinforces``: other walls hold the same without it, so a host may lack it.
+    ``stands``: it was raised, and the action that it forbids was tried behind it and refused. ``protects`` names
+    its purpose, ``detail`` the observation, ``advice`` what an operator can do when it does not stand.
+    ``reinforces``: other walls protect the same asset without it, so a host may lack it.
     """
 
     name: str
@@ -80,9 +80,9 @@ class WallReport:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that leaves the sandbox.
+    """Everything that leaves the sandbox.
 
-    ``whole``: the JSON of a result that was too large to be one, for the host to keep; not part of `to_json`.
+    ``whole``: the JSON of a result that was too large, for the caller to keep; not part of `to_json`.
     """
 
     status: Status
@@ -104,7 +104,7 @@ class Outcome:
 
 
 class SandboxUnavailable(Exception):
-    """The host does not hold a script safely. ``missing`` names the walls; the message says what to do."""
+    """Scripts cannot run safely on this machine. ``missing`` names the walls; the message says what to do."""
 
     def __init__(self, message: str, missing: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -113,11 +113,11 @@ class SandboxUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The host's answer to one SDK call: a JSON value, and what it counts against the script's budget.
+    """The answer to one SDK call: a JSON value, and what it counts against the script's budgets.
 
-    Of a batch several calls may be under way at once. ``settle`` is called for each reply in the order of the
-    calls, when the script is about to get it, and never for one that is thrown away; whatever the host counts is
-    counted there. It may raise ``CallError``: the script gets that instead.
+    Several calls of a batch may run at once. ``settle`` is called for each reply in the order of the calls, just
+    before the script gets it, and never for a reply that is discarded; the caller counts its budgets there. It may
+    raise ``CallError``: the script gets that instead.
     """
 
     value: Any
@@ -127,9 +127,9 @@ class Reply:
 
 
 class CallError(Exception):
-    """The host refuses one SDK call. It reaches the script as an exception that the script may catch.
+    """The refusal of one SDK call. The script gets it as an exception that it may catch.
 
-    ``limit`` marks a spent budget: the script may still catch it, but every further call gets it too.
+    ``limit`` marks a spent budget: the script may catch it, but every further call is refused as well.
     """
 
     def __init__(self, type: str, message: str, *, hint: str | None = None, limit: bool = False) -> None:
@@ -140,10 +140,9 @@ class CallError(Exception):
         self.limit = limit
 
 
-# The host's side of the SDK: method name and parameters (both hostile until validated) to an answer. Several calls
-# may be under way at once.
+# Answers an SDK call: method name and parameters (both hostile until validated). Several may run at once.
 HostCall = Callable[[str, Mapping[str, Any]], Awaitable[Reply]]
-# What the host's own purses still hold, by name.
+# Returns the rest of the caller's own budgets, by name.
 Left = Callable[[], Mapping[str, int]]
-# Counts tokens of a text; the sandbox itself knows no vocabulary.
+# Counts the tokens of a text; the sandbox itself has no tokenizer.
 CountTokens = Callable[[str], Awaitable[int]]

@@ -1,4 +1,4 @@
-"""Every way an execution ends that the script did not choose, in words for the one who wrote it. Records only."""
+"""The outcomes that the sandbox itself gives an execution, with messages written for the script's author."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .limits import KIB, MIB, Limits
 from .outcome import Outcome, ScriptError, Status
 
 
-def _ending(status: Status, type: str, message: str, hint: str | None = None) -> Outcome:
+def _error(status: Status, type: str, message: str, hint: str | None = None) -> Outcome:
     return Outcome(status, error=ScriptError(type, message, hint=hint))
 
 
 def source_too_large(size: int, bound: int) -> Outcome:
     """More source than ``source_bytes``."""
-    return _ending(
+    return _error(
         "rejected",
         "CodeRejected",
         f"the script is {size:,} bytes long; the limit is {bound:,}",
@@ -25,7 +25,7 @@ def source_too_large(size: int, bound: int) -> Outcome:
 
 
 def queue_full(waiting: int, retry_after_s: int) -> Outcome:
-    """No worker, and no room to wait or not within the time."""
+    """No worker was free, and the queue was full or the wait too long."""
     error = ScriptError(
         "QUEUE_FULL",
         f"all workers are busy and {waiting} scripts wait",
@@ -35,14 +35,14 @@ def queue_full(waiting: int, retry_after_s: int) -> Outcome:
     return Outcome("unavailable", error=error)
 
 
-def unavailable(why: str) -> Outcome:
-    """No sandbox on this host, or not any more."""
-    return _ending("unavailable", "SandboxUnavailable", why, "winnow doctor shows every wall and what to do")
+def unavailable(reason: str) -> Outcome:
+    """No sandbox on this machine, or it is closed."""
+    return _error("unavailable", "SandboxUnavailable", reason, "winnow doctor shows every wall and what to do")
 
 
 def timeout(limits: Limits) -> Outcome:
     """Killed at the wall clock."""
-    return _ending(
+    return _error(
         "timeout",
         "Timeout",
         f"the script ran longer than {limits.wall_seconds:g} s and was killed",
@@ -52,25 +52,25 @@ def timeout(limits: Limits) -> Outcome:
 
 def cpu(limits: Limits) -> Outcome:
     """Killed at the CPU limit."""
-    return _ending("timeout", "Timeout", f"the script used more than {limits.cpu_seconds} s of CPU and was killed",
+    return _error("timeout", "Timeout", f"the script used more than {limits.cpu_seconds} s of CPU and was killed",
                    "look for a loop that does not end, or a regular expression that backtracks")  # fmt: skip
 
 
 def memory(limits: Limits) -> Outcome:
-    """Out of memory, found by the parent's watch."""
-    return _ending("memory", "MemoryLimit", f"the script needed more than {limits.memory_bytes // MIB} MiB and was"
+    """Killed because the parent's polling found too much memory in use."""
+    return _error("memory", "MemoryLimit", f"the script needed more than {limits.memory_bytes // MIB} MiB and was"
                    " killed", "keep ids or previews instead of full texts; work in batches")  # fmt: skip
 
 
 def output(limits: Limits) -> Outcome:
-    """Printed too much."""
-    return _ending("limit", "OutputLimit", f"the script printed more than {limits.stdout_total_bytes // KIB} KiB"
+    """Stopped because it printed too much."""
+    return _error("limit", "OutputLimit", f"the script printed more than {limits.stdout_total_bytes // KIB} KiB"
                    " and was stopped", "print a summary; return the answer instead of printing it")  # fmt: skip
 
 
 def calls(limits: Limits) -> Outcome:
-    """Went on calling after every further call was refused."""
-    return _ending(
+    """Stopped because it went on calling after every further call was refused."""
+    return _error(
         "limit",
         "CallLimit",
         f"a script may make {limits.sdk_calls} calls; this one made them, went on calling, and was stopped",
@@ -79,28 +79,28 @@ def calls(limits: Limits) -> Outcome:
 
 
 def result_too_large(value: Any, size: int, bound: int, unit: str) -> Outcome:
-    """The result is whole or not at all; where it is so large, and what would do."""
-    return _ending(
+    """The result is too large; results are never cut. The message names its largest places and a smaller form."""
+    return _error(
         "limit",
         "ResultTooLarge",
-        f"the result is {size:,} {unit} long; the limit is {bound:,}; largest: {sizes.largest(value)}",
-        sizes.smaller(value, bound, unit),
+        f"the result is {size:,} {unit} long; the limit is {bound:,}; largest: {sizes.describe_largest(value)}",
+        sizes.suggest_smaller(value, bound, unit),
     )
 
 
-def violation(why: str) -> Outcome:
-    """Something other than a frame came out of the child."""
-    return _ending("crashed", "SandboxCrash", f"the child broke the protocol ({why}) and was killed")
+def violation(reason: str) -> Outcome:
+    """The child sent something that is not a frame."""
+    return _error("crashed", "SandboxCrash", f"the child broke the protocol ({reason}) and was killed")
 
 
-def death(number: int) -> Outcome:
-    """The child died without a last word."""
-    if number == signal.SIGSYS:
+def death(signal_number: int) -> Outcome:
+    """The child died without an answer."""
+    if signal_number == signal.SIGSYS:
         what = "the script made a system call that the sandbox forbids, and was killed"
-    elif number == signal.SIGKILL:
-        what = "the system killed the script, most likely for want of memory"
-    elif number:
-        what = f"the script crashed the interpreter ({signal.Signals(number).name})"
+    elif signal_number == signal.SIGKILL:
+        what = "the system killed the script, most likely because memory ran out"
+    elif signal_number:
+        what = f"the script crashed the interpreter ({signal.Signals(signal_number).name})"
     else:
         what = "the child ended without an answer"
-    return _ending("crashed", "SandboxCrash", what)
+    return _error("crashed", "SandboxCrash", what)

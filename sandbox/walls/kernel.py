@@ -1,4 +1,4 @@
-"""System calls that the standard library does not offer, by ctypes. One function a call; no policy here.
+"""System calls that the standard library lacks, through ctypes. One function for each call; no policy here.
 
 Only the fork server and its children import this, before they lock themselves.
 """
@@ -49,17 +49,17 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def _check(result: int, what: str) -> int:
+def _check(result: int, name: str) -> int:
     if result == -1:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"{name}: {os.strerror(number)}")
     return int(result)
 
 
-def _syscall(number: int, what: str, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
+def _syscall(number: int, name: str, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
     # A plain int would be passed as 32 bits.
     wide = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    return _check(_libc.syscall(ctypes.c_long(number), *wide), what)
+    return _check(_libc.syscall(ctypes.c_long(number), *wide), name)
 
 
 def unshare(flags: int) -> None:
@@ -73,7 +73,7 @@ def setns(descriptor: int, kind: int) -> None:
 
 
 def prctl(option: int, first: int = 0, second: int = 0) -> int:
-    """Process control; returns what the kernel returns."""
+    """Control this process; returns the kernel's result."""
     long = ctypes.c_ulong
     return _check(_libc.prctl(option, long(first), long(second), long(0), long(0)), f"prctl({option})")
 
@@ -84,7 +84,7 @@ def mount(source: bytes | None, target: bytes, kind: bytes | None, flags: int, d
 
 
 def pivot_root_here() -> None:
-    """Make the working directory the root and let go of the old one."""
+    """Make the working directory the root, and unmount the old root."""
     _syscall(_PIVOT_ROOT[MACHINE], "pivot_root", b".", b".")
     _check(_libc.umount2(b".", MNT_DETACH), "umount2")
     os.chdir("/")
@@ -103,33 +103,33 @@ def clear_capabilities() -> None:
 
 
 def landlock_version() -> int:
-    """The kernel's Landlock ABI; 0 where there is none."""
+    """The version of the kernel's Landlock ABI; 0 where there is none."""
     try:
         return _syscall(_LANDLOCK_CREATE, "landlock_create_ruleset", None, 0, _LANDLOCK_VERSION)
     except OSError:
         return 0
 
 
-def landlock_ruleset(fields: Sequence[int]) -> int:
-    """A descriptor of a ruleset that handles ``fields`` (files, network, scope) and allows none of them."""
+def create_landlock_ruleset(fields: Sequence[int]) -> int:
+    """The descriptor of a new ruleset that handles ``fields`` (files, network, scope) and allows nothing."""
     attributes = struct.pack(f"{len(fields)}Q", *fields)
     return _syscall(_LANDLOCK_CREATE, "landlock_create_ruleset", attributes, len(attributes), 0)
 
 
 def landlock_restrict(ruleset: int) -> None:
-    """Put this thread behind a ruleset, for good."""
+    """Restrict this thread to a ruleset, permanently."""
     _syscall(_LANDLOCK_RESTRICT, "landlock_restrict_self", ruleset, 0)
 
 
 def seccomp(program: bytes) -> None:
-    """Filter every system call of this thread from now on through a BPF program."""
+    """Filter every further system call of this thread through a BPF program."""
     buffer = ctypes.create_string_buffer(program, len(program))
     record = _Program(len(program) // 8, ctypes.addressof(buffer))
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(record))
 
 
-def one_malloc_arena() -> None:
-    """Keep glibc from reserving address space per thread; other C libraries have nothing to tell."""
+def use_one_malloc_arena() -> None:
+    """Keep glibc from reserving address space per thread. Other C libraries need nothing."""
     mallopt = getattr(_libc, "mallopt", None)
     if mallopt is not None:
         mallopt(_M_ARENA_MAX, 1)

@@ -1,9 +1,9 @@
-"""The kernel filter of a child: which system calls exist, as tables, and the BPF program made of them.
+"""The system-call filter of a child: tables of system calls, and the BPF program built from them.
 
-A locked child computes and speaks on one descriptor. That takes under thirty calls; everything else answers
-EPERM, which turns a late import into an ordinary ImportError. Calls no honest script reaches kill the process at
-once, so that the parent sees SIGSYS and can tell an attack from a mistake. A foreign architecture is killed too:
-its numbers mean other calls.
+A locked child computes, and reads and writes one descriptor. That takes under thirty calls; any other fails with
+EPERM, which turns a late import into an ordinary ImportError. Calls that no honest script makes kill the process
+at once, so that the parent sees SIGSYS and can tell an attack from a mistake. A call for another architecture is
+fatal as well: its numbers mean other calls.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FREE: dict[str, tuple[int | None, int | None]] = {
     "sigaltstack": (131, 132),
 }
 
-# Allowed for some arguments only; see `_checked`.
+# Allowed for some arguments only; see `_check_arguments`.
 CHECKED: dict[str, tuple[int | None, int | None]] = {
     "read": (0, 63),
     "write": (1, 64),
@@ -52,15 +52,15 @@ CHECKED: dict[str, tuple[int | None, int | None]] = {
     "mprotect": (10, 226),
 }
 
-# Answered with an error of its own. glibc falls back from clone3 to clone only on ENOSYS; clone itself must fail
-# softly, because that is how starting a thread becomes a RuntimeError.
+# Refused with an error of its own. glibc falls back from clone3 to clone only on ENOSYS; clone itself must fail
+# softly, because that turns starting a thread into a RuntimeError.
 ANSWERED: dict[str, tuple[int | None, int | None]] = {
     "clone3": (435, 435),
     "clone": (56, 220),
 }
 _ANSWERS = {"clone3": errno.ENOSYS, "clone": errno.EPERM}
 
-# No honest script gets here.
+# Kill the process: no honest script makes these.
 FATAL: dict[str, tuple[int | None, int | None]] = {
     # other processes
     "ptrace": (101, 117),
@@ -217,7 +217,7 @@ _COLUMN = {"x86_64": 0, "aarch64": 1}
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
-_CLOCKS = 16  # as many as the kernel has numbers for
+_CLOCKS = 16  # the kernel numbers no more clocks
 _PROT_EXEC, _MAP_ANONYMOUS, _MSG_DONTWAIT = 4, 0x20, 0x40
 
 # Offsets into struct seccomp_data; both architectures are little-endian, so the low half of an argument is first.
@@ -232,48 +232,53 @@ def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
     return struct.pack("<HBBI", code, if_true, if_false, value)
 
 
-def _answer(number: int) -> bytes:
+def _fail_with(number: int) -> bytes:
     return _op(_RETURN, _ERRNO | number)
 
 
-_LET_PASS, _REFUSE, _DIE = _op(_RETURN, _ALLOW), _answer(errno.EPERM), _op(_RETURN, _KILL)
+_PASS, _REFUSE, _DIE = _op(_RETURN, _ALLOW), _fail_with(errno.EPERM), _op(_RETURN, _KILL)
 
 
-def _checked(name: str) -> bytes:
-    """What follows a match of the call's number: load an argument, decide."""
+def _check_arguments(name: str) -> bytes:
+    """The instructions after a match of the call's number: load an argument and decide."""
     if name in ("read", "write"):
-        return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, RPC, 0, 1) + _LET_PASS + _REFUSE
-    if name == "recvfrom":  # reading, but not waiting
-        at_once = _op(_LOAD, _ARGUMENT[3]) + _op(_JUMP_EQ, _MSG_DONTWAIT, 0, 1) + _LET_PASS + _REFUSE
-        return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, RPC, 1, 0) + _REFUSE + at_once
-    if name.startswith("clock_"):  # the system's clocks and our own; numbers beyond are those of other processes
-        return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_GE, _CLOCKS, 0, 1) + _REFUSE + _LET_PASS
+        return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, RPC, 0, 1) + _PASS + _REFUSE
+    if name == "recvfrom":  # reads without waiting only
+        if_not_waiting = _op(_LOAD, _ARGUMENT[3]) + _op(_JUMP_EQ, _MSG_DONTWAIT, 0, 1) + _PASS + _REFUSE
+        return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, RPC, 1, 0) + _REFUSE + if_not_waiting
+    if name.startswith("clock_"):  # the system's clocks and its own; higher numbers are clocks of other processes
+        return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_GE, _CLOCKS, 0, 1) + _REFUSE + _PASS
     no_exec = _op(_LOAD, _ARGUMENT[2]) + _op(_JUMP_SET, _PROT_EXEC, 0, 1) + _DIE
     if name == "mprotect":
-        return no_exec + _LET_PASS
-    return no_exec + _op(_LOAD, _ARGUMENT[3]) + _op(_JUMP_SET, _MAP_ANONYMOUS, 0, 1) + _LET_PASS + _REFUSE
+        return no_exec + _PASS
+    return no_exec + _op(_LOAD, _ARGUMENT[3]) + _op(_JUMP_SET, _MAP_ANONYMOUS, 0, 1) + _PASS + _REFUSE
 
 
-def _on(number: int | None, body: bytes) -> bytes:
-    """``body`` when the call has this number, else go on behind it."""
+def _match(number: int | None, body: bytes) -> bytes:
+    """Run ``body`` for the call with this number; skip it for others. Empty where there is no such call."""
     if number is None:
         return b""
     return _op(_JUMP_EQ, number, 0, len(body) // 8) + body
 
 
 def is_supported() -> bool:
-    """Whether there is a table for this machine."""
+    """Whether the tables cover this machine."""
     return MACHINE in _COLUMN
 
 
 def build_program() -> bytes:
-    """The BPF program for this machine. KeyError where there is no table for it."""
+    """Build the BPF program for this machine. KeyError where the tables do not cover it."""
     column = _COLUMN[MACHINE]
-    parts = [_op(_LOAD, _ARCH), _op(_JUMP_EQ, _AUDIT_ARCH[MACHINE], 1, 0), _DIE, _op(_LOAD, _NR)]
+    parts = [
+        _op(_LOAD, _ARCH),
+        _op(_JUMP_EQ, _AUDIT_ARCH[MACHINE], 1, 0),
+        _DIE,
+        _op(_LOAD, _NR),
+    ]
     if MACHINE == "x86_64":
         parts += [_op(_JUMP_GE, _X32_BIT, 0, 1), _DIE]
-    parts += [_on(numbers[column], _checked(name)) for name, numbers in CHECKED.items()]
-    parts += [_on(numbers[column], _LET_PASS) for numbers in FREE.values()]
-    parts += [_on(numbers[column], _answer(_ANSWERS[name])) for name, numbers in ANSWERED.items()]
-    parts += [_on(numbers[column], _DIE) for numbers in FATAL.values()]
+    parts += [_match(numbers[column], _check_arguments(name)) for name, numbers in CHECKED.items()]
+    parts += [_match(numbers[column], _PASS) for numbers in FREE.values()]
+    parts += [_match(numbers[column], _fail_with(_ANSWERS[name])) for name, numbers in ANSWERED.items()]
+    parts += [_match(numbers[column], _DIE) for numbers in FATAL.values()]
     return b"".join([*parts, _REFUSE])

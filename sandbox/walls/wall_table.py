@@ -1,16 +1,16 @@
-"""The kernel's side of the sandbox: one function per wall, and the ordered list of them.
+"""The walls: for each, a function that raises it and a self-test; and the ordered list of them.
 
 The order is part of the design, and each step has a reason to be where it is:
 
-* another user first: afterwards no capability is left to misuse, and the process limit counts only for a
-  non-zero user;
+* another user first: afterwards no capability is left to misuse, and the kernel limits processes only for a user
+  that is not root;
 * namespaces once, in the fork server; each child adds a process namespace of its own;
 * the root is emptied before Landlock, which forbids mounting;
 * Landlock and seccomp need no_new_privs; the descriptor limit comes after Landlock's descriptor is closed;
 * seccomp last, because it forbids raising any of the others.
 
-Every wall carries its self-test, ``breach``: it tries what the wall forbids and says whether that worked. The
-fork server runs it before the wall is up (the control: it should work) and behind that wall alone (it must not).
+The self-test ``is_breached`` tries what the wall forbids and returns whether that worked. The fork server runs it
+without the wall (the control: it should work) and behind that wall alone (it must not).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sandbox.protocol.limits import MIB, Limits
 from . import kernel
 from .seccomp import RPC
 
-DEDICATED_ID = 59_731  # of no distribution's range; inside the 65,536 ids of a rootless container
+DEDICATED_ID = 59_731  # outside every distribution's range; inside the 65,536 ids of a rootless container
 _NOBODY = 65_534
 _LAST_CAPABILITY = 63
 _SECUREBITS_LOCKED = 0b11_1111  # no root magic, no setuid fixup, no keeping of capabilities; each locked
@@ -39,7 +39,7 @@ _HOST_NAME = "sandbox"
 
 @dataclass(slots=True)
 class WallResources:
-    """What the walls stand on: descriptors and numbers, gathered by the fork server before /proc is gone."""
+    """The descriptors and numbers that raising walls needs; the fork server collects them before /proc is gone."""
 
     limits: Limits
     rpc: int = RPC
@@ -50,13 +50,13 @@ class WallResources:
     host_namespaces: dict[str, str] = field(default_factory=dict)
 
     def with_rpc(self, rpc: int, limits: Limits) -> WallResources:
-        """The same ground for one child."""
+        """The resources for one child, with its channel and its limits."""
         return replace(self, rpc=rpc, limits=limits)
 
 
 @dataclass(frozen=True, slots=True)
 class Wall:
-    """One wall: what it protects, how it is raised, and the thing it must stop."""
+    """One wall: its purpose, the function that raises it, its self-test, and advice for where it is missing."""
 
     name: str
     protects: str
@@ -68,26 +68,26 @@ class Wall:
 # --- raised once, by the fork server ---------------------------------------------------------------------------
 
 
-def other_user(ground: WallResources) -> None:
-    """A server that runs as root gives its sandbox a user of its own; any other server's user is not root."""
+def other_user(resources: WallResources) -> None:
+    """Change to a dedicated user where the server runs as root; any other user is not root already."""
     if os.geteuid() != 0:
         return
     os.setgroups([])
-    identity = DEDICATED_ID if _mapped(DEDICATED_ID) else _NOBODY
+    identity = DEDICATED_ID if _is_mapped(DEDICATED_ID) else _NOBODY
     os.setresgid(identity, identity, identity)
     os.setresuid(identity, identity, identity)
-    # Changing user made /proc/self root's; the id maps are written there.
+    # Changing the user gave /proc/self to root; dumpable gives it back, and the id maps are written there.
     kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
 
 
-def _mapped(identity: int) -> bool:
+def _is_mapped(identity: int) -> bool:
     with open("/proc/self/uid_map") as lines:
         ranges = [tuple(map(int, line.split())) for line in lines]
     return any(inside <= identity < inside + count for inside, _, count in ranges)
 
 
-def user_namespace(ground: WallResources) -> None:
-    """Capabilities from here on reach nothing outside."""
+def user_namespace(resources: WallResources) -> None:
+    """Enter a user namespace: capabilities reach nothing outside it."""
     uid, gid = os.getuid(), os.getgid()
     kernel.unshare(kernel.CLONE_NEWUSER)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
@@ -95,32 +95,33 @@ def user_namespace(ground: WallResources) -> None:
             file.write(text)
 
 
-def network_namespace(ground: WallResources) -> None:
-    """A network without any interface that is up."""
+def network_namespace(resources: WallResources) -> None:
+    """Enter a network namespace, which has no interface that is up."""
     kernel.unshare(kernel.CLONE_NEWNET)
 
 
-def ipc_namespace(ground: WallResources) -> None:
-    """System V shared memory, semaphores and queues of nobody else."""
+def ipc_namespace(resources: WallResources) -> None:
+    """Enter an IPC namespace: System V shared memory, semaphores and queues of its own."""
     kernel.unshare(kernel.CLONE_NEWIPC)
 
 
-def host_name_namespace(ground: WallResources) -> None:
-    """A host name that says nothing."""
+def host_name_namespace(resources: WallResources) -> None:
+    """Enter a UTS namespace, with a host name that reveals nothing."""
     kernel.unshare(kernel.CLONE_NEWUTS)
     socket.sethostname(_HOST_NAME)
 
 
-def new_processes(ground: WallResources) -> None:
-    """The next process forked is the first of a namespace of its own."""
+def pid_namespace(resources: WallResources) -> None:
+    """Give the next forked process a process namespace of its own."""
     kernel.unshare(kernel.CLONE_NEWPID)
 
 
-def empty_root(ground: WallResources) -> None:
-    """An empty, read-only file tree: no /proc, no /dev, nothing."""
+def empty_root(resources: WallResources) -> None:
+    """Change to an empty, read-only root: no /proc, no /dev."""
     kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount(None, b"/", None, kernel.MS_REC | kernel.MS_PRIVATE)
-    # /proc is the one directory that surely exists here; the mount is ours alone and becomes the root.
+    # /proc is the one directory that certainly exists; the mount is private to this namespace and becomes the
+    # root.
     inert = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
     kernel.mount(b"tmpfs", b"/proc", b"tmpfs", inert, b"size=4k,nr_inodes=2,mode=555")
     os.chdir("/proc")
@@ -131,25 +132,25 @@ def empty_root(ground: WallResources) -> None:
 # --- raised by every child -------------------------------------------------------------------------------------
 
 
-def own_session(ground: WallResources) -> None:
-    """No terminal, and no process group to signal."""
+def own_session(resources: WallResources) -> None:
+    """Start a session: no terminal, and no process group to signal."""
     os.setsid()
 
 
-def descriptors(ground: WallResources) -> None:
-    """One descriptor to speak on, /dev/null for the rest."""
-    if ground.rpc != RPC:
-        os.dup2(ground.rpc, RPC)
+def descriptors(resources: WallResources) -> None:
+    """Keep one descriptor for the channel, with /dev/null as the standard streams."""
+    if resources.rpc != RPC:
+        os.dup2(resources.rpc, RPC)
     for standard in (0, 1, 2):
-        os.dup2(ground.null, standard)
-    if ground.ruleset > RPC:
-        kernel.close_from(RPC + 1, ground.ruleset - 1)
-    kernel.close_from(max(RPC, ground.ruleset) + 1)
+        os.dup2(resources.null, standard)
+    if resources.ruleset > RPC:
+        kernel.close_from(RPC + 1, resources.ruleset - 1)
+    kernel.close_from(max(RPC, resources.ruleset) + 1)
 
 
 def drop_bounding_capabilities() -> None:
-    """In the fork server, for all its children: what `capabilities` gives up cannot be had back."""
-    # Without CAP_SETPCAP there is nothing to drop from; no_new_privs keeps it so.
+    """In the fork server, for all its children: make what `capabilities` drops impossible to regain."""
+    # Without CAP_SETPCAP there is nothing to drop; no_new_privs keeps it so.
     with contextlib.suppress(PermissionError):
         kernel.prctl(kernel.PR_SET_SECUREBITS, _SECUREBITS_LOCKED)
         for capability in range(_LAST_CAPABILITY + 1):
@@ -158,85 +159,85 @@ def drop_bounding_capabilities() -> None:
             except OSError as error:
                 if isinstance(error, PermissionError):
                     raise
-                break  # past the kernel's last one
+                break  # past the kernel's last capability
 
 
-def capabilities(ground: WallResources) -> None:
-    """None left."""
+def capabilities(resources: WallResources) -> None:
+    """Drop every capability."""
     kernel.prctl(kernel.PR_CAP_AMBIENT, kernel.PR_CAP_AMBIENT_CLEAR_ALL)
     kernel.clear_capabilities()
 
 
-def dies_with_parent(ground: WallResources) -> None:
-    """The kernel kills this process when the one that started it is gone."""
+def dies_with_parent(resources: WallResources) -> None:
+    """Let the kernel kill this process when its parent dies."""
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def no_new_privileges(ground: WallResources) -> None:
-    """Nothing executed from here on gains anything."""
+def no_new_privileges(resources: WallResources) -> None:
+    """Keep executed programs from gaining privileges."""
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
 
 
-def not_dumpable(ground: WallResources) -> None:
-    """Nobody but root reads or traces this process, and it leaves no core."""
+def not_dumpable(resources: WallResources) -> None:
+    """Let only root read or trace this process; it leaves no core dump."""
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
 
 
-def landlock(ground: WallResources) -> None:
-    """No file, no TCP port, no signal, no abstract socket, as far as this kernel's Landlock goes."""
-    if ground.ruleset < 0:
+def landlock(resources: WallResources) -> None:
+    """Forbid files, TCP ports, signals and abstract sockets, as far as this kernel's Landlock can."""
+    if resources.ruleset < 0:
         raise OSError("this kernel has no Landlock")
-    kernel.landlock_restrict(ground.ruleset)
-    os.close(ground.ruleset)
+    kernel.landlock_restrict(resources.ruleset)
+    os.close(resources.ruleset)
 
 
 _LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # ABI -> how many rights over files it knows
 _LANDLOCK_NETWORK, _LANDLOCK_SCOPE = 0b11, 0b11  # bind and connect; abstract sockets and signals
-# Out of the way of 0-3, so that placing those closes nothing; low, for hosts that allow few open files.
+# Above 0-3, so that placing those closes nothing; low, for systems that allow few open files.
 _FIRST_MOVED = 16
 
 
 def open_null_device() -> int:
-    """A descriptor of /dev/null."""
-    return _moved(os.open(os.devnull, os.O_RDWR))
+    """Open /dev/null, at a number from `_FIRST_MOVED` on."""
+    return _move(os.open(os.devnull, os.O_RDWR))
 
 
-def _moved(descriptor: int) -> int:
-    """The first number from there on that is free: one that is fixed may be another file's already."""
-    to = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_MOVED)
+def _move(descriptor: int) -> int:
+    """Move a descriptor to the first free number from `_FIRST_MOVED` on; a fixed number may be in use."""
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_MOVED)
     os.close(descriptor)
-    return to
+    return moved
 
 
 def create_landlock_ruleset() -> int:
-    """A descriptor of the ruleset that forbids all this kernel can forbid; -1 where there is no Landlock."""
+    """Create the ruleset that forbids everything this kernel's Landlock can; -1 where there is no Landlock."""
     version = kernel.landlock_version()
     if version == 0:
         return -1
     files = (1 << _LANDLOCK_FILES[min(version, 5)]) - 1
     fields = [files] + [_LANDLOCK_NETWORK] * (version >= 4) + [_LANDLOCK_SCOPE] * (version >= 6)
-    return _moved(kernel.landlock_ruleset(fields))
+    return _move(kernel.create_landlock_ruleset(fields))
 
 
 def _cap(kind: int, value: int) -> None:
-    """Lower a limit to ``value``, soft and hard; one that is lower already stays."""
+    """Lower a limit to ``value``, soft and hard; a lower limit stays."""
     _, hard = resource.getrlimit(kind)
     bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(kind, (bound, bound))
 
 
-def memory_limit(ground: WallResources) -> None:
-    """Address space: what the warm interpreter has mapped, and the script's budget."""
-    _cap(resource.RLIMIT_AS, ground.address_space + ground.limits.memory_bytes)
+def memory_limit(resources: WallResources) -> None:
+    """Limit the address space: what the warm interpreter has mapped, plus the script's memory."""
+    _cap(resource.RLIMIT_AS, resources.address_space + resources.limits.memory_bytes)
 
 
-def cpu_limit(ground: WallResources) -> None:
-    """Soft and hard at once: the kernel's SIGKILL, which no handler sees."""
-    _cap(resource.RLIMIT_CPU, ground.limits.cpu_seconds)
+def cpu_limit(resources: WallResources) -> None:
+    """Limit CPU time, soft and hard at once: the kernel sends SIGKILL, which no handler catches."""
+    _cap(resource.RLIMIT_CPU, resources.limits.cpu_seconds)
 
 
-def file_limits(ground: WallResources) -> None:
-    """Nothing written, dumped, locked or queued; a stack of 8 MiB."""
+def file_limits(resources: WallResources) -> None:
+    """Forbid writing files, core dumps, locked memory and message queues; limit the stack to 8 MiB."""
     for kind in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE):
         _cap(kind, 0)
     for kind in (resource.RLIMIT_NICE, resource.RLIMIT_RTPRIO):
@@ -244,24 +245,24 @@ def file_limits(ground: WallResources) -> None:
     _cap(resource.RLIMIT_STACK, 8 * MIB)
 
 
-def process_limit(ground: WallResources) -> None:
-    """No process and no thread more. The kernel does not count for its own root: see `other_user`."""
+def process_limit(resources: WallResources) -> None:
+    """Forbid further processes and threads. The kernel does not count those of root: see `other_user`."""
     _cap(resource.RLIMIT_NPROC, 0)
 
 
-def descriptor_limit(ground: WallResources) -> None:
-    """Not one descriptor more, of whatever kind."""
+def descriptor_limit(resources: WallResources) -> None:
+    """Forbid further descriptors of any kind."""
     _cap(resource.RLIMIT_NOFILE, RPC + 1)
 
 
-def seccomp(ground: WallResources) -> None:
-    """Under thirty system calls, and reading and writing on one descriptor only."""
-    if not ground.filter:
+def seccomp(resources: WallResources) -> None:
+    """Allow under thirty system calls, and reading and writing on one descriptor only."""
+    if not resources.filter:
         raise OSError(f"no table of system calls for {kernel.MACHINE}")
-    kernel.seccomp(ground.filter)
+    kernel.seccomp(resources.filter)
 
 
-# --- what each must stop ---------------------------------------------------------------------------------------
+# --- self-tests ------------------------------------------------------------------------------------------------
 
 
 def _works(attempt: Callable[[], object]) -> bool:
@@ -272,15 +273,15 @@ def _works(attempt: Callable[[], object]) -> bool:
     return True
 
 
-def _is_root(ground: WallResources) -> bool:
+def _is_root(resources: WallResources) -> bool:
     return 0 in os.getresuid()
 
 
 def _same_namespace(name: str) -> Callable[[WallResources], bool]:
-    return lambda ground: os.readlink(f"/proc/self/ns/{name}") == ground.host_namespaces[name]
+    return lambda resources: os.readlink(f"/proc/self/ns/{name}") == resources.host_namespaces[name]
 
 
-def _reaches_network(ground: WallResources) -> bool:
+def _reaches_network(resources: WallResources) -> bool:
     def connect() -> None:
         # A datagram socket sends nothing when it connects; loopback is simply not there behind the wall.
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -289,58 +290,58 @@ def _reaches_network(ground: WallResources) -> bool:
     return _works(connect)
 
 
-def _sees_files(ground: WallResources) -> bool:
+def _sees_files(resources: WallResources) -> bool:
     return bool(os.listdir("/"))
 
 
-def _sees_parent(ground: WallResources) -> bool:
+def _sees_parent(resources: WallResources) -> bool:
     return os.getppid() != 0
 
 
-def _in_old_session(ground: WallResources) -> bool:
+def _in_old_session(resources: WallResources) -> bool:
     return os.getsid(0) != os.getpid()
 
 
-def _holds_descriptors(ground: WallResources) -> bool:
-    others = (number for number in range(RPC + 1, 1024) if number != ground.ruleset)
+def _holds_descriptors(resources: WallResources) -> bool:
+    others = (number for number in range(RPC + 1, 1024) if number != resources.ruleset)
     return any(_works(lambda number=number: os.fstat(number)) for number in others)  # type: ignore[misc]
 
 
-def _names_host(ground: WallResources) -> bool:
+def _names_host(resources: WallResources) -> bool:
     return _works(lambda: socket.sethostname(_HOST_NAME))
 
 
-def _outlives_parent(ground: WallResources) -> bool:
-    return False  # PR_SET_PDEATHSIG raises when it fails; the tests kill a server to see it work
+def _outlives_parent(resources: WallResources) -> bool:
+    return False  # PR_SET_PDEATHSIG raises when it fails; the tests kill a server to check it
 
 
-def _may_gain(ground: WallResources) -> bool:
+def _may_gain(resources: WallResources) -> bool:
     return kernel.prctl(kernel.PR_GET_NO_NEW_PRIVS) == 0
 
 
-def _may_be_traced(ground: WallResources) -> bool:
+def _may_be_traced(resources: WallResources) -> bool:
     return kernel.prctl(kernel.PR_GET_DUMPABLE) != 0
 
 
-def _opens_directory(ground: WallResources) -> bool:
+def _opens_directory(resources: WallResources) -> bool:
     return _works(lambda: os.open("/", os.O_RDONLY | os.O_DIRECTORY))
 
 
-def _takes_memory(ground: WallResources) -> bool:
+def _takes_memory(resources: WallResources) -> bool:
     # Mapped, never touched: costs nothing.
-    return _works(lambda: mmap.mmap(-1, ground.limits.memory_bytes + 256 * MIB, flags=mmap.MAP_PRIVATE | 0x20))
+    return _works(lambda: mmap.mmap(-1, resources.limits.memory_bytes + 256 * MIB, flags=mmap.MAP_PRIVATE | 0x20))
 
 
-def _keeps_cpu(ground: WallResources) -> bool:
+def _keeps_cpu(resources: WallResources) -> bool:
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    return hard == resource.RLIM_INFINITY or hard > ground.limits.cpu_seconds
+    return hard == resource.RLIM_INFINITY or hard > resources.limits.cpu_seconds
 
 
-def _writes_files(ground: WallResources) -> bool:
+def _writes_files(resources: WallResources) -> bool:
     return resource.getrlimit(resource.RLIMIT_FSIZE) != (0, 0)
 
 
-def _forks(ground: WallResources) -> bool:
+def _forks(resources: WallResources) -> bool:
     def fork() -> None:
         child = os.fork()
         if child == 0:
@@ -350,32 +351,32 @@ def _forks(ground: WallResources) -> bool:
     return _works(fork)
 
 
-def _opens_descriptor(ground: WallResources) -> bool:
+def _opens_descriptor(resources: WallResources) -> bool:
     return _works(lambda: os.dup(RPC))
 
 
-def _reaches_kernel(ground: WallResources) -> bool:
-    # Neither Landlock nor a namespace minds stat.
+def _reaches_kernel(resources: WallResources) -> bool:
+    # Neither Landlock nor a namespace forbids stat.
     return _works(lambda: os.stat("/"))
 
 
-def _executes_memory(ground: WallResources) -> bool:
+def _executes_memory(resources: WallResources) -> bool:
     return _works(lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC))
 
 
-def _opens_unix_socket(ground: WallResources) -> bool:
+def _opens_unix_socket(resources: WallResources) -> bool:
     return _works(lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
 
 
-def _leaves_walls(ground: WallResources) -> bool:
+def _leaves_walls(resources: WallResources) -> bool:
     return _works(lambda: kernel.unshare(kernel.CLONE_NEWUSER))
 
 
-def _signals_parent(ground: WallResources) -> bool:
+def _signals_parent(resources: WallResources) -> bool:
     return _works(lambda: os.kill(os.getppid() or 1, 0))
 
 
-# Tried behind all walls together, each in a child of its own; not one may work.
+# Actions tried behind all walls together, each in a child of its own; none may work.
 CANARIES: dict[str, Callable[[WallResources], bool]] = {
     "open a directory": _opens_directory,
     "stat a directory": _reaches_kernel,
@@ -413,8 +414,8 @@ SERVER_WALLS: tuple[Wall, ...] = (
          _GRANT_NAMESPACES),
 )  # fmt: skip
 
-# Raised around each fork, and around that of the fork server itself; see zygote.py.
-PID_NAMESPACE = Wall("pid_namespace", "no other process can be seen or signalled", new_processes,
+# Raised around each fork, and around the fork of the fork server itself; see child/zygote.py.
+PID_NAMESPACE = Wall("pid_namespace", "no other process can be seen or signalled", pid_namespace,
                      _sees_parent, _GRANT_NAMESPACES)  # fmt: skip
 
 EMPTY_ROOT = Wall("empty_root", "no files: an empty, read-only tree without /proc", empty_root,
