@@ -86,7 +86,7 @@ class Application:
         await self.kb.aclose()
 
 
-def knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase:
+def make_knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase:
     """The knowledge base of these settings, still closed."""
 
     def open_library() -> Library:
@@ -108,23 +108,23 @@ def has_engine(settings: Settings) -> bool:
     return shares_engine(settings) and endpoint.is_listening(settings.store)
 
 
-def knowledge(settings: Settings, *, wait_for_model: bool, starts_engine: bool = False) -> Knowledge:
+def open_knowledge(settings: Settings, *, wait_for_model: bool, starts_engine: bool = False) -> Knowledge:
     """What answers under these settings: the store's engine if it runs (or ``starts_engine``), or this process."""
     if shares_engine(settings) if starts_engine else has_engine(settings):
         return EngineKnowledge(settings, waits_for_model=wait_for_model)
-    return knowledge_base(settings, wait_for_model=wait_for_model)
+    return make_knowledge_base(settings, wait_for_model=wait_for_model)
 
 
 @asynccontextmanager
-async def running(
+async def open_application(
     settings: Settings, *, wait_for_model: bool, starts_engine: bool = False
 ) -> AsyncIterator[Application]:
     """An application that is closed at the end; it loads when it is first used, or on ``start``.
 
     ``wait_for_model``: whether a search waits for the embedding model (a command) or answers lexically until it
-    is loaded (a server). ``starts_engine``: see ``knowledge``.
+    is loaded (a server). ``starts_engine``: see ``open_knowledge``.
     """
-    kb = knowledge(settings, wait_for_model=wait_for_model, starts_engine=starts_engine)
+    kb = open_knowledge(settings, wait_for_model=wait_for_model, starts_engine=starts_engine)
     application = Application(settings, kb)
     try:
         yield application

@@ -36,7 +36,7 @@ from server.backends.files.private_folder import is_private
 from server.backends.files.store_folder import probe_store
 from server.backends.sqlite import REPAIR
 from server.errors import WinnowError
-from server.scripts.skills import load
+from server.scripts.skills import load_skills
 from server.settings import MIB, Settings
 
 if TYPE_CHECKING:
@@ -398,7 +398,7 @@ def _host(settings: Settings) -> Iterator[Finding]:
 
 
 def _skills(settings: Settings) -> Iterator[Finding]:
-    shelf = load(settings.skills)
+    shelf = load_skills(settings.skills)
     yield Finding("skills", "skills", True, f"scripts may import {', '.join(shelf.skills)}", essential=False)
     for one in shelf.left_out:
         yield Finding(

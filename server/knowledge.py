@@ -72,7 +72,7 @@ from server.operations.scripting import hybrid_search, rerank, tokens
 from server.operations.search import semantic_search
 from server.runtime.caches import CacheCounters
 from server.runtime.call_threads import CallThreads
-from server.runtime.deadlines import after
+from server.runtime.deadlines import deadline_after
 from server.runtime.metrics import Metrics
 from server.sessions.passage_store import PassageStore, PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
@@ -252,7 +252,7 @@ class KnowledgeBase:
         if known is None:
             raise WinnowError("INVALID_REQUEST", f"no operation {operation!r}; known: {', '.join(offered)}")
         request, warnings = parse(known.request, arguments)
-        deadline = after(known.seconds)
+        deadline = deadline_after(known.seconds)
         what_to_do = "the store is still being opened; try again in a moment"
         try:
             async with asyncio.timeout(deadline.remaining()):

@@ -75,8 +75,8 @@ class Backends:
 
     def waits(self) -> Mapping[str, WaitSummary]:
         """How long searches waited for writers, by what they waited at. (Reads of the catalogue never wait.)"""
-        graph = {"graph": self.graph.waits.figures} if isinstance(self.graph, SqliteGraph) else {}
-        return {"vectors": self.store.waits.figures, **graph}
+        graph = {"graph": self.graph.waits.summary} if isinstance(self.graph, SqliteGraph) else {}
+        return {"vectors": self.store.waits.summary, **graph}
 
     def close(self) -> None:
         """Let go of the stores and the catalogue."""

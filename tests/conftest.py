@@ -10,7 +10,7 @@ import pytest
 from mcp import ClientSession
 from mcp_types import CallToolResult
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
@@ -102,5 +102,5 @@ def settings(store: Path) -> Settings:
 @pytest.fixture
 async def application(settings: Settings) -> AsyncIterator[Application]:
     """A running winnow over the corpus."""
-    async with running(settings, wait_for_model=True) as app:
+    async with open_application(settings, wait_for_model=True) as app:
         yield app

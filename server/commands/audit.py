@@ -12,7 +12,7 @@ import typer
 from server.backends.files.store_folder import map_os_errors
 from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
-from server.runtime.audit import Kind, read, since_of
+from server.runtime.audit import Kind, read_records, since_of
 from server.settings import Settings, load_settings
 from server.text.printable import one_line
 
@@ -60,7 +60,7 @@ def audit(
 
 def _read_records(settings: Settings, since: datetime | None, kind: Kind) -> Iterator[dict[str, Any]]:
     with map_os_errors(settings.store):
-        yield from read(settings.audit_folder, since, kind)
+        yield from read_records(settings.audit_folder, since, kind)
 
 
 def _normalize_tool(name: str) -> str:

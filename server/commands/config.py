@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from server.commands.terminal.output import Json, command, print_json, print_lines, print_to_stderr, report_errors
 from server.configuration.topics import TOPICS
-from server.runtime.logs import masked
+from server.runtime.logs import mask_secret
 from server.settings import Configuration, Settings, load
 
 app = command()
@@ -47,7 +47,7 @@ def _format_rows(rows: dict[str, Any]) -> list[str]:
 
 def _printable_value(value: Any) -> Any:
     if isinstance(value, SecretStr):
-        return masked(value.get_secret_value())
+        return mask_secret(value.get_secret_value())
     if isinstance(value, tuple):
         return [_printable_value(one) for one in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -83,9 +83,9 @@ def exec_(
 
 
 async def _run_script(settings: Settings, code: str) -> Outcome:
-    from server.app import running
+    from server.app import open_application
 
-    async with running(settings, wait_for_model=True) as application:
+    async with open_application(settings, wait_for_model=True) as application:
         await application.ready()
         return await application.scripts.run(code)
 

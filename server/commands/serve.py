@@ -61,7 +61,7 @@ def _check_projects(configuration: Configuration) -> None:
 
 async def _serve(settings: Settings, http: str | None) -> None:
     with _pause_garbage_collector():
-        from server.app import running
+        from server.app import open_application
         from server.runtime.logs import set_up_logs
         from server.transports.dispatch import Dispatcher
         from server.transports.protocol import build_server
@@ -76,7 +76,7 @@ async def _serve(settings: Settings, http: str | None) -> None:
         allow_open_files()
         listeners = listen(*parse_address(http))  # a port that is in use is said before anything starts
     async with (
-        running(settings, wait_for_model=False, starts_engine=True) as application,
+        open_application(settings, wait_for_model=False, starts_engine=True) as application,
         StatisticsSocket(application, "stdio" if http is None else "http") as watch,
     ):
         server = build_server(Dispatcher(application.context, settings), application)

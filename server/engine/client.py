@@ -32,7 +32,7 @@ from server.knowledge import DIRECT, OPERATIONS, SEARCH_SECONDS, Answer, Caller,
 from server.operations.base import Budget
 from server.operations.results import portion
 from server.runtime.caches import CacheCounters
-from server.runtime.deadlines import NEVER, Deadline, after
+from server.runtime.deadlines import NEVER, Deadline, deadline_after
 from server.runtime.metrics import Metrics
 from server.sessions.passage_store import PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
@@ -283,7 +283,7 @@ class EngineKnowledge:
                 await self.load()
 
     async def _ask(self, do: str, seconds: float, **fields: Any) -> Any:
-        deadline = after(seconds)
+        deadline = deadline_after(seconds)
         left = deadline.remaining()
         try:
             async with asyncio.timeout(left + _SILENCE_SECONDS):

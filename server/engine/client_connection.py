@@ -30,7 +30,7 @@ from server.engine.messages import (
 from server.engine.wire import REPLIES, REQUESTS, Connection, Message, WireError
 from server.errors import WinnowError
 from server.knowledge import DIRECT, SCRIPT, KnowledgeBase, Library
-from server.runtime.deadlines import after, within
+from server.runtime.deadlines import deadline_after, use_deadline
 from server.runtime.logs import log
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class ClientConnection(Connection):
         self._call_count += 1
         request = CallRequest.from_message(message)
         caller = self._kb.caller(request.connection, SCRIPT if request.script else DIRECT, request.run)
-        with within(after(read_seconds(message))):
+        with use_deadline(deadline_after(read_seconds(message))):
             return answer_to_json(await self._kb.call(request.operation, request.arguments, caller))
 
     async def passage(self, message: Message) -> Message:

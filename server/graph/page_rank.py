@@ -8,7 +8,7 @@ import numpy as np
 
 from server.graph.base import NodeRank, Types
 from server.graph.csr_graph import Flags, Floats, Graph, Ints
-from server.runtime.deadlines import check
+from server.runtime.deadlines import check_deadline
 
 # A step continues from the nodes with the most mass: at most this many (and those equal to the last of them), each
 # with at least this share of the whole. Mass that has spread over more nodes barely changes the ranking.
@@ -72,7 +72,7 @@ def compute_scores(
     scores = mass.copy()
     transitions = graph.transitions(types)
     for _ in range(iterations):
-        check()
+        check_deadline()
         frontier = _select_frontier(mass)
         if not len(frontier):
             break

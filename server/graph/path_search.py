@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from server.graph.base import Path, Paths, Types
 from server.graph.csr_graph import Graph, Ints
-from server.runtime.deadlines import check
+from server.runtime.deadlines import check_deadline
 
 # Nodes that a search may step on: about a second where no step leads to a target.
 _MAX_STEPS = 20_000
@@ -83,7 +83,7 @@ class _PathSearch:
         if self.steps >= _MAX_STEPS:
             return
         if self.steps % _STEPS_PER_CHECK == 0:
-            check()
+            check_deadline()
         self.steps += 1
         entries = self._graph.select_entries(np.array([path[-1]]), "both", self._types)
         nodes = self._graph.rows.neighbour[entries]
@@ -122,7 +122,7 @@ class _BreadthFirst:
 
     def grow(self) -> Ints:
         """Grow by one hop; returns the nodes reached."""
-        check()
+        check_deadline()
         self.radius += 1
         nodes = self._graph.rows.neighbour[self._graph.select_entries(self._frontier, "both", self._types)]
         reached = np.unique(nodes[self.distance[nodes] < 0])

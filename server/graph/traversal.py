@@ -23,7 +23,7 @@ from server.graph.base import (
 )
 from server.graph.csr_graph import Graph, Ints
 from server.graph.records import EDGE_TYPES, LABELS, TITLE_CHARS, Edge, is_text, normalise_name
-from server.runtime.deadlines import check
+from server.runtime.deadlines import check_deadline
 
 
 def neighbours(
@@ -54,7 +54,7 @@ def expand(
     is_reached[seeds] = True
     levels = [(seeds, np.full(len(seeds), -1))]
     for _ in range(hops):
-        check()
+        check_deadline()
         entries = graph.select_entries(levels[-1][0], direction, types)
         entries = entries[~is_reached[rows.neighbour[entries]]]
         if not len(entries):

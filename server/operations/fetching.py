@@ -15,7 +15,7 @@ from server.operations.paging import Cursor, fingerprint, resume
 from server.operations.ranking.candidates import BY_ID, by_id, generation_of
 from server.operations.ranking.scope import filters_of
 from server.operations.search import semantic_search
-from server.runtime.deadlines import check
+from server.runtime.deadlines import check_deadline
 from server.text.printable import one_line
 
 _LEVELS: tuple[Mode, ...] = ("ids_only", "metadata", "preview", "full")
@@ -84,7 +84,7 @@ def _documents(
         return
     admitted = context.index.admitted(filters)
     for one in dict.fromkeys(ids):
-        check()
+        check_deadline()
         chunks = (
             context.index.catalogue.chunks(one, filters.project) if admitted is None or one in admitted else []
         )

@@ -24,7 +24,7 @@ from typing import Literal, TypeVar
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope, Types
 from server.graph.records import EDGE_TYPES
-from server.runtime.deadlines import check
+from server.runtime.deadlines import check_deadline
 
 T = TypeVar("T")
 Walk = Literal["none", "auto", "hybrid_local", "multi_hop"]
@@ -73,7 +73,7 @@ class GraphCircuitBreaker:
         try:
             return question(self._store)
         except WinnowError as error:
-            check()  # a store that had no time to answer is not one that does not answer
+            check_deadline()  # a store that had no time to answer is not one that does not answer
             self._failed = time.monotonic(), error
             raise
 

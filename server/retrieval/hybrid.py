@@ -26,7 +26,7 @@ from server.retrieval.lexical import query_vector
 from server.retrieval.relevance import NOTHING, is_nothing, relevance
 from server.retrieval.stages import SearchNotes
 from server.runtime.caches import Cache
-from server.runtime.deadlines import check
+from server.runtime.deadlines import check_deadline
 from server.text.languages import is_covered, is_english
 
 Mode = Literal["hybrid", "lexical", "dense"]
@@ -173,7 +173,7 @@ class Retriever:
         conditions(filters)
         notes = SearchNotes()
         fusion = fusion or self._fusion
-        check()
+        check_deadline()
         legs = self._legs(query, filters, max(DEPTH, limit), mode, fusion, vectors, notes)
         likely = self._relevance(query, legs, notes.warnings)
         with notes.stage("fuse"):
@@ -271,7 +271,7 @@ class Retriever:
         """Where the graph leads from the best hits; None where it was not asked, or has nothing to say."""
         if walk == "none":
             return None
-        check()
+        check_deadline()
         if self._graph is None:
             warnings.extend((_GRAPH_OFF,) if walk != "auto" else ())
             return None
@@ -357,7 +357,7 @@ def _down_to(depth: int, search: Callable[[int], list[tuple[str, float]]], spare
     """
     wanted = depth + spare
     while True:
-        check()
+        check_deadline()
         found = fuse.ranked(search(wanted))
         if len(found) <= depth:
             return found

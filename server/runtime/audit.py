@@ -37,7 +37,7 @@ _FIRST_CHARS = 100
 _SINCE = re.compile(r"(\d{1,4})\s*([hd])")
 
 
-def opened(settings: Settings, kind: Kind) -> AuditLog | None:
+def open_audit_log(settings: Settings, kind: Kind) -> AuditLog | None:
     """The log that these settings ask for, without what is too old; None where they ask for none."""
     if settings.audit == "off":
         return None
@@ -127,7 +127,9 @@ def _first_time(path: Path) -> str:
     return match[1] if match else ""
 
 
-def read(folder: Path, since: datetime | None = None, kind: Kind = "executions") -> Iterator[dict[str, Any]]:
+def read_records(
+    folder: Path, since: datetime | None = None, kind: Kind = "executions"
+) -> Iterator[dict[str, Any]]:
     """The lines of all files, oldest first, from ``since`` on. A line that is not whole is left out."""
     files = [*sorted(folder.glob(f"{kind}-*.jsonl")), folder / f"{kind}.jsonl"]
     earliest = "" if since is None else _iso(since.timestamp())

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
-from server.runtime.deadlines import CallEnded, Deadline, within
+from server.runtime.deadlines import CallEnded, Deadline, use_deadline
 
 T = TypeVar("T")
 
@@ -51,6 +51,6 @@ class CallThreads:
 
 
 def _under(deadline: Deadline, work: Callable[[], T]) -> T:
-    with within(deadline):
+    with use_deadline(deadline):
         deadline.check()
         return work()

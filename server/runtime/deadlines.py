@@ -51,24 +51,24 @@ NEVER = Deadline()
 _current: ContextVar[Deadline] = ContextVar("deadline", default=NEVER)
 
 
-def current() -> Deadline:
+def current_deadline() -> Deadline:
     """The deadline of the call that this thread or task works on; ``NEVER`` outside of calls."""
     return _current.get()
 
 
-def check() -> None:
+def check_deadline() -> None:
     """Raise ``CallEnded`` where nobody waits any more for what this thread or task works on."""
     _current.get().check()
 
 
-def after(seconds: float) -> Deadline:
+def deadline_after(seconds: float) -> Deadline:
     """The current deadline, or the one in so many seconds where that comes first."""
     now = _current.get()
     return replace(now, until=min(now.until, time.monotonic() + seconds))
 
 
 @contextmanager
-def within(deadline: Deadline) -> Iterator[None]:
+def use_deadline(deadline: Deadline) -> Iterator[None]:
     """Make it the current one."""
     token = _current.set(deadline)
     try:

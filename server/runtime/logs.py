@@ -73,13 +73,13 @@ def log(message: str, *, level: int = logging.INFO, exc_info: bool = False, **fi
     LOGGER.log(level, message, exc_info=exc_info, extra={"fields": fields})
 
 
-def hushed(text: str, *, plain: bool) -> str:
+def redact_text(text: str, *, plain: bool) -> str:
     """A query or script as the log may hold it: hash and length, or itself with ``--log-queries``."""
     if plain:
         return text[:1000]
     return f"sha256:{sha256(text.encode('utf-8', 'replace')).hexdigest()[:16]} ({len(text)} characters)"
 
 
-def masked(secret: str) -> str:
+def mask_secret(secret: str) -> str:
     """A secret as it may be shown: its last four characters."""
     return "*" * 8 + secret[-_SECRET_TAIL:] if len(secret) > 2 * _SECRET_TAIL else "*" * 8

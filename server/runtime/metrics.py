@@ -49,7 +49,7 @@ class Metrics:
         with self._lock:
             self._noted.update(noted)
 
-    def answered(self, tool: str, tokens: int, bytes: int, *, failed: bool) -> None:
+    def count_answer(self, tool: str, tokens: int, bytes: int, *, failed: bool) -> None:
         """Count one answer of a tool as it is sent."""
         with self._lock:
             counts = self._answers.setdefault(tool, Counter())
@@ -57,7 +57,7 @@ class Metrics:
             counts["largest_tokens"] = max(counts["largest_tokens"], tokens)
             counts["largest_bytes"] = max(counts["largest_bytes"], bytes)
 
-    def called(self, tool: str, verdict: str, seconds: float) -> None:
+    def count_call(self, tool: str, verdict: str, seconds: float) -> None:
         """Count one call of a tool: how it ended, and how long it took."""
         with self._lock:
             calls = self._calls.setdefault(tool, _Calls())
@@ -65,13 +65,13 @@ class Metrics:
             calls.seconds += seconds
             calls.within[bisect.bisect_left(BUCKETS, seconds)] += 1
 
-    def waited(self, seconds: float) -> None:
+    def count_wait(self, seconds: float) -> None:
         """One script waited so long for a worker."""
         with self._lock:
             self._waits += 1
             self._waited += seconds
 
-    def executed(self, status: str, calls: int, rows: int, tokens_kept_out: int) -> None:
+    def count_execution(self, status: str, calls: int, rows: int, tokens_kept_out: int) -> None:
         """Count one script that ended."""
         with self._lock:
             self._endings[status] += 1

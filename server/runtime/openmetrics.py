@@ -12,7 +12,7 @@ CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 Sample = tuple[str, Mapping[str, Any], float]
 
 
-def open_metrics(figures: Mapping[str, Any]) -> str:
+def format_open_metrics(figures: Mapping[str, Any]) -> str:
     """Calls and how long they took, tokens, scripts, their queue, and caches; ``figures`` as at ``/health``."""
     families = (
         ("winnow_calls", "counter", "calls of tools, by how they ended", _calls(figures)),

@@ -38,7 +38,7 @@ class WaitCounter:
             self._latest.append(seconds)
 
     @property
-    def figures(self) -> WaitSummary:
+    def summary(self) -> WaitSummary:
         """What was counted so far."""
         with self._lock:
             reads, latest = self._reads, sorted(self._latest)

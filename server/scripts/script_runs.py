@@ -21,10 +21,10 @@ from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailab
 from server.contracts.base import Tier
 from server.errors import WinnowError
 from server.knowledge import SCRIPT, Answer, Caller, Knowledge
-from server.runtime.audit import fingerprint, hash_of, opened
-from server.runtime.logs import hushed, log
-from server.scripts.skills import SkillSet, load
-from server.sessions.identities import place_in_queue
+from server.runtime.audit import fingerprint, hash_of, open_audit_log
+from server.runtime.logs import log, redact_text
+from server.scripts.skills import SkillSet, load_skills
+from server.sessions.identities import queue_key
 from server.sessions.result_store import new_execution_id
 from server.settings import Settings
 from server.text.printable import one_line
@@ -170,7 +170,7 @@ class Scripts:
         )
         self._sandbox: Sandbox | None = None
         self._is_settled = False
-        self._audit = opened(settings, "executions")
+        self._audit = open_audit_log(settings, "executions")
         self.why_not = "the sandbox has not been started"
         self.shelf = SkillSet()
 
@@ -196,7 +196,7 @@ class Scripts:
         if self._settings.execute_code == "off":
             self.why_not = "execute_code is switched off (setting execute_code)"
             return
-        self.shelf = await asyncio.to_thread(load, self._settings.skills)
+        self.shelf = await asyncio.to_thread(load_skills, self._settings.skills)
         for one in self.shelf.left_out:
             log("a skill is left out", level=logging.WARNING, what=one.what, why=one.why)
         sandbox = Sandbox(
@@ -242,7 +242,7 @@ class Scripts:
         began = time.monotonic()
         outcome = await self._sandbox.run(
             code,
-            client=place_in_queue(client),
+            client=queue_key(client),
             call=meter.call,
             left=meter.rows_left,
             limits=replace(self._limits, wall_seconds=seconds),
@@ -250,7 +250,7 @@ class Scripts:
             on_progress=progress,
             skills=self.shelf.for_scripts().to_job() if _SKILLS.search(code) else None,
         )
-        self._kb.metrics.waited(max(0.0, time.monotonic() - began - outcome.usage.wall_ms / 1000))
+        self._kb.metrics.count_wait(max(0.0, time.monotonic() - began - outcome.usage.wall_ms / 1000))
         execution_id = new_execution_id()
         outcome = self._keeping(outcome, caller, execution_id)
         self._record(outcome, code, description, meter, execution_id)
@@ -259,7 +259,7 @@ class Scripts:
     def _record(self, outcome: Outcome, code: str, description: str, meter: _Meter, execution_id: str) -> None:
         """Count the execution, and write its line."""
         usage, error = outcome.usage, outcome.error
-        self._kb.metrics.executed(outcome.status, usage.sdk_calls, usage.rows, usage.tokens_kept_out)
+        self._kb.metrics.count_execution(outcome.status, usage.sdk_calls, usage.rows, usage.tokens_kept_out)
         if self._audit is None:
             return
         record = {
@@ -268,7 +268,7 @@ class Scripts:
             "source_sha256": hash_of(code),
             "source_bytes": len(code.encode("utf-8", "replace")),
             **({"source": code} if self._settings.log_queries else {}),
-            **({"description": hushed(description, plain=self._settings.log_queries)} if description else {}),
+            **({"description": redact_text(description, plain=self._settings.log_queries)} if description else {}),
             "verdict": outcome.status,
             **({"error": one_line(error.type, _ERROR_CHARS)} if error is not None else {}),
             "wall_ms": round(usage.wall_ms, 1),

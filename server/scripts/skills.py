@@ -60,7 +60,7 @@ class SkillSet:
         return Skills(self.sources, {name: skill.file for name, skill in self.skills.items()})
 
 
-def load(folders: Sequence[Path]) -> SkillSet:
+def load_skills(folders: Sequence[Path]) -> SkillSet:
     """The skills of these folders, and the shipped ones after them."""
     skills: dict[str, Skill] = {}
     sources: dict[str, str] = {}
@@ -137,7 +137,7 @@ def _skills_in(source: str, file: str) -> Iterator[Skill]:
 WITHOUT_SKILLS = frozenset({"monty"})
 
 
-def explained(shelf: SkillSet) -> str:
+def describe_skills(shelf: SkillSet) -> str:
     """Every skill by one line, then each with its parameters; Markdown."""
     lines = [f"- `{skill.name}{skill.parameters}`: {skill.line}" for skill in shelf.skills.values()]
     whole = [

@@ -31,12 +31,12 @@ class Identity:
     is_proven: bool = True
 
 
-def unproven(key: str) -> str:
+def unproven_name(key: str) -> str:
     """The name of a connection that returned no token."""
     return _UNPROVEN + key
 
 
-def proven(key: str) -> str:
+def proven_name(key: str) -> str:
     """The name of a connection that returned its token."""
     return _PROVEN + key
 
@@ -53,7 +53,7 @@ def identity_of(connection: str) -> Identity:
     return Identity(connection)
 
 
-def place_in_queue(connection: str) -> str:
+def queue_key(connection: str) -> str:
     """Whose turn a script of this connection takes: requests without a token share one."""
     identity = identity_of(connection)
     return connection if identity.is_proven else _UNPROVEN

@@ -14,7 +14,7 @@ from server.reference.guides import playbook, spell_tool_names
 from server.reference.schemas import arguments_table
 from server.reference.sdk import explain, list_functions, sdk_reference
 from server.scripts.skills import WITHOUT_SKILLS
-from server.scripts.skills import explained as skills_explained
+from server.scripts.skills import describe_skills as skills_explained
 from server.tiers import Size
 from server.tools.base import Context, Tool, ToolResult
 

@@ -15,8 +15,8 @@ from server.contracts import answer_schema, empty_answer, wire_schema
 from server.errors import WinnowError, internal_error
 from server.knowledge import Knowledge
 from server.reference.guides import spell_tool_names
-from server.runtime.audit import fingerprint, opened
-from server.runtime.logs import hushed, log
+from server.runtime.audit import fingerprint, open_audit_log
+from server.runtime.logs import log, redact_text
 from server.sessions.passage_store import PassageLink
 from server.settings import Settings
 from server.text.printable import one_line
@@ -42,7 +42,7 @@ class Dispatcher:
         self._context = context
         self._settings = settings
         self._limits = RateLimit(settings)
-        self._audit = opened(settings, "calls")
+        self._audit = open_audit_log(settings, "calls")
 
     def list_tools(self) -> list[WireTool]:
         """The tools that this server can serve now, in fixed order."""
@@ -97,7 +97,7 @@ class Dispatcher:
             result = _error_result(tool, error)
             size, duration_ms = await self._measure_payload(result), _ms_since(started)
             answer, sent = await self._build_answer(tool, result, size, trace_id, duration_ms)
-        self._kb.metrics.answered(tool.name, sent.tokens, sent.bytes, failed=result.failed)
+        self._kb.metrics.count_answer(tool.name, sent.tokens, sent.bytes, failed=result.failed)
         self._log_call(tool, arguments, client, trace_id, duration_ms, result, error, sent)
         return answer
 
@@ -165,9 +165,11 @@ class Dispatcher:
         size: Size,
     ) -> None:
         plain = self._settings.log_queries
-        asked = {key: hushed(str(arguments[key]), plain=plain) for key in _LOGGED_ARGUMENTS if key in arguments}
+        asked = {
+            key: redact_text(str(arguments[key]), plain=plain) for key in _LOGGED_ARGUMENTS if key in arguments
+        }
         verdict = error.reason if error else result.payload.get("status", "ok")
-        self._kb.metrics.called(tool.name, verdict, duration_ms / _MS_PER_SECOND)
+        self._kb.metrics.count_call(tool.name, verdict, duration_ms / _MS_PER_SECOND)
         log("call", tool=tool.name, trace_id=trace_id, duration_ms=duration_ms, verdict=verdict, asked=asked)
         if self._audit is None:
             return

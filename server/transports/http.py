@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server import __version__
-from server.runtime.openmetrics import CONTENT_TYPE, open_metrics
+from server.runtime.openmetrics import CONTENT_TYPE, format_open_metrics
 from server.transports.connections import BoundedProtocol
 from server.transports.origins import LocalOnly
 from server.transports.sessions import new_cookie
@@ -59,7 +59,7 @@ def http_application(server: Server[Any], health: Callable[[], Awaitable[dict[st
         return JSONResponse({"status": "ok", "version": __version__, **await health()})
 
     async def show_metrics(request: Request) -> Response:
-        return Response(open_metrics(await health()), media_type=CONTENT_TYPE)
+        return Response(format_open_metrics(await health()), media_type=CONTENT_TYPE)
 
     application = server.streamable_http_app(
         streamable_http_path=PATH,

@@ -25,7 +25,7 @@ from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from server.sessions.identities import proven, unproven
+from server.sessions.identities import proven_name, unproven_name
 from server.transports.addresses import group_of
 
 Connection = ServerRequestContext[str, Any]
@@ -55,14 +55,14 @@ class Tokens:
     def new_claim(self) -> SessionClaim:
         """The claim of a request without a valid token."""
         key = secrets.token_hex(_KEY_BYTES)
-        return SessionClaim(unproven(key), key + self._code(key))
+        return SessionClaim(unproven_name(key), key + self._code(key))
 
     def claim_of(self, token: object) -> SessionClaim | None:
         """The claim of a request with this token; None if this process did not issue it."""
         match = _TOKEN.fullmatch(token) if isinstance(token, str) else None
         if match is None or not hmac.compare_digest(match[2], self._code(match[1])):
             return None
-        return SessionClaim(proven(match[1]))
+        return SessionClaim(proven_name(match[1]))
 
     def _code(self, key: str) -> str:
         return hmac.digest(self._secret, key.encode("ascii"), "sha256")[:_KEY_BYTES].hex()

@@ -25,7 +25,7 @@ import psutil
 import typer
 from rich.table import Table
 
-from server.app import knowledge_base
+from server.app import make_knowledge_base
 from server.bench.figures import percentiles
 from server.bench.questions import WARMUP, pick_questions
 from server.commands.terminal.output import Json, Project, Store, print_json, report_errors
@@ -143,7 +143,7 @@ async def _measure_overhead(
     questions: Sequence[str],
     progress: OnStep,
 ) -> dict[str, Any]:
-    inside = knowledge_base(alone, wait_for_model=True)
+    inside = make_knowledge_base(alone, wait_for_model=True)
     try:
         await inside.load()
         known = {"query": questions[0]}

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.errors import ErrorCode
 from server.knowledge import KnowledgeBase, Library
 from server.settings import Settings, load_settings
@@ -40,7 +40,7 @@ FIGURES = frozenset({"fused_score", "lexical_vec_score", "dense", "lexical", "fu
 async def application(store: Path) -> AsyncIterator[Application]:
     """One winnow with every tool; each client has a session of its own."""
     settings = load_settings(store=store, project="handbook", legacy_tools=True)
-    async with running(settings, wait_for_model=True) as app:
+    async with open_application(settings, wait_for_model=True) as app:
         yield app
 
 
@@ -282,7 +282,7 @@ async def broken(request: pytest.FixtureRequest, store: Path, tmp_path: Path) ->
     settings = load_settings(store=tmp_path, project="handbook", legacy_tools=True, embedding="off")
     async with AsyncExitStack() as stack:
         if request.param == "store":
-            yield await stack.enter_async_context(running(settings, wait_for_model=False))
+            yield await stack.enter_async_context(open_application(settings, wait_for_model=False))
         else:
             application = Application(settings, KnowledgeBase(_faulty, settings))
             stack.push_async_callback(application.close)

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.app import running
+from server.app import open_application
 from server.commands.audit import _format_table, _parse_since, _summarize, app
 from server.errors import WinnowError
-from server.runtime.audit import AuditLog, fingerprint, read, since_of
+from server.runtime.audit import AuditLog, fingerprint, read_records, since_of
 from server.settings import Settings, load_settings
 from server.transports.dispatch import Dispatcher
 
@@ -28,7 +28,7 @@ def run(settings: Settings, *scripts: str) -> dict[str, Any]:
     """Run them; the figures of the process afterwards."""
 
     async def all_of_them() -> dict[str, Any]:
-        async with running(settings, wait_for_model=True) as application:
+        async with open_application(settings, wait_for_model=True) as application:
             await application.ready()
             for code in scripts:
                 await application.scripts.run(code, client="somebody")
@@ -69,7 +69,7 @@ def test_each_script_leaves_one_line_without_its_words(store: Path, tmp_path: Pa
         "executions": 4, "sdk_calls": 3, "rows": 6, "tokens_kept_out": health["scripts"]["tokens_kept_out"],
         "endings": endings}  # fmt: skip
 
-    records = list(read(settings.audit_folder))[-4:]
+    records = list(read_records(settings.audit_folder))[-4:]
     assert records == [first, failed, large, rejected]
     assert _summarize(records)["verdicts"] == endings
     assert "limit ResultTooLarge" in "\n".join(_format_table(records))
@@ -85,7 +85,7 @@ def test_what_a_script_is_for_is_in_its_line_in_words_where_queries_are_logged(
     settings = load_settings(store=store, project="handbook", log_queries=log_queries)
 
     async def execute() -> None:
-        async with running(settings, wait_for_model=False) as application:
+        async with open_application(settings, wait_for_model=False) as application:
             await application.ready()
             dispatcher = Dispatcher(application.context, settings)
             tool = dispatcher.find("execute_code")
@@ -94,7 +94,7 @@ def test_what_a_script_is_for_is_in_its_line_in_words_where_queries_are_logged(
             await dispatcher.call(tool, asked, "somebody", silent)
 
     asyncio.run(execute())
-    line = list(read(settings.audit_folder))[-1]
+    line = list(read_records(settings.audit_folder))[-1]
     assert line["description"] == ("count SECRETWORD" if log_queries else line["description"])
     assert ("SECRETWORD" in json.dumps(line)) is log_queries
 
@@ -110,14 +110,14 @@ def test_a_file_is_put_aside_at_its_bound_and_removed_after_its_time(tmp_path: P
         log.write({"number": number, "text": "x" * 60})
         now[0] += 1
     files = sorted((tmp_path / "audit").iterdir())
-    assert [record["number"] for record in read(tmp_path / "audit")] == list(range(9))
+    assert [record["number"] for record in read_records(tmp_path / "audit")] == list(range(9))
     assert (len(files) > 3, all(file.stat().st_size <= 200 for file in files)) == (True, True)
     for file in files:
         os.utime(file, (now[0], now[0]))
     now[0] += 3 * DAY
     for number in range(9, 13):
         log.write({"number": number, "text": "x" * 60})
-    assert next(record["number"] for record in read(tmp_path / "audit")) >= 7
+    assert next(record["number"] for record in read_records(tmp_path / "audit")) >= 7
 
 
 def test_lines_are_read_from_a_moment_on_and_broken_ones_left_out(tmp_path: Path) -> None:
@@ -129,8 +129,8 @@ def test_lines_are_read_from_a_moment_on_and_broken_ones_left_out(tmp_path: Path
     with (tmp_path / "executions.jsonl").open("a") as file:
         file.write('{"number": 3, "ti\n[]\n')
     since = datetime.fromtimestamp(now[0] - 10, UTC)
-    assert [record["number"] for record in read(tmp_path, since)] == [2]
-    assert list(read(tmp_path / "nowhere")) == []
+    assert [record["number"] for record in read_records(tmp_path, since)] == [2]
+    assert list(read_records(tmp_path / "nowhere")) == []
 
 
 def test_a_folder_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
@@ -165,11 +165,11 @@ def test_lines_are_kept_for_days_however_few_there_are(tmp_path: Path) -> None:
     for number in range(8):
         write(number)
         now[0] += DAY
-    kept = [record["number"] for record in read(folder)]
+    kept = [record["number"] for record in read_records(folder)]
     assert kept == [4, 5, 6, 7]
     now[0] += 3 * DAY
     AuditLog(folder, max_bytes=1_000_000, days=3, now=lambda: now[0]).prune()
-    assert list(read(folder)) == []
+    assert list(read_records(folder)) == []
 
 
 def test_a_flood_of_full_files_is_bounded(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_flood_of_full_files_is_bounded(tmp_path: Path) -> None:
 
 def test_every_call_of_a_tool_leaves_one_line_without_its_words(store: Path, tmp_path: Path) -> None:
     settings = load_settings(store=store, project="handbook", execute_code="off", embedding="off")
-    before = len(list(read(settings.audit_folder, kind="calls")))
+    before = len(list(read_records(settings.audit_folder, kind="calls")))
     asked = {
         "kb_search": {"query": "SECRETWORD backups", "scope": {"project_id": "handbook"}},
         "semantic_search": {"query": "SECRETWORD backups", "top_k": 3},
@@ -196,7 +196,7 @@ def test_every_call_of_a_tool_leaves_one_line_without_its_words(store: Path, tmp
     traces = []
 
     async def call_all() -> None:
-        async with running(settings, wait_for_model=False) as application:
+        async with open_application(settings, wait_for_model=False) as application:
             await application.ready()
             dispatcher = Dispatcher(application.context, settings)
             for name, arguments in asked.items():
@@ -206,7 +206,7 @@ def test_every_call_of_a_tool_leaves_one_line_without_its_words(store: Path, tmp
                 traces.append(result.structured_content["meta"]["trace_id"])
 
     asyncio.run(call_all())
-    lines = list(read(settings.audit_folder, kind="calls"))[before:]
+    lines = list(read_records(settings.audit_folder, kind="calls"))[before:]
     assert [line["trace_id"] for line in lines] == traces
     assert [line["tool"].replace(".", "_") for line in lines] == list(asked)
     assert [line["verdict"] for line in lines] == ["ok", "ok", "NOT_FOUND", "SCOPE_VIOLATION", "NOT_FOUND"]

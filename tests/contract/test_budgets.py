@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
@@ -65,7 +65,7 @@ async def hostile(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App
         assert report.documents >= len(TEXTS) - 2
     finally:
         backends.close()
-    async with running(chosen, wait_for_model=False) as application:
+    async with open_application(chosen, wait_for_model=False) as application:
         yield application
 
 

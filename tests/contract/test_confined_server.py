@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.errors import WinnowError
 from server.ingest.pipeline import RawDocument, ingest_documents
 from server.ingest.target import target_of
@@ -95,14 +95,14 @@ async def confined(
     """A server within each of the bounds, and what is inside."""
     bound = BOUNDS[request.param]
     settings = load_settings(store=labelled[0], project="p", embedding="off", **bound)
-    async with running(settings, wait_for_model=False) as application:
+    async with open_application(settings, wait_for_model=False) as application:
         yield application, inside(bound)
 
 
 @pytest.fixture
 async def open_to_all(labelled: tuple[Path, dict[int, str]]) -> AsyncIterator[Application]:
     settings = load_settings(store=labelled[0], project="p", embedding="off", execute_code="off")
-    async with running(settings, wait_for_model=False) as application:
+    async with open_application(settings, wait_for_model=False) as application:
         yield application
 
 
@@ -237,7 +237,7 @@ async def test_no_call_reaches_beyond_the_bounds(
 ) -> None:
     settings = load_settings(store=labelled[0], project="p", embedding="off", **bound)
     some = labelled[1][min(inside(bound))]
-    async with running(settings, wait_for_model=False) as application:
+    async with open_application(settings, wait_for_model=False) as application:
         assert await answer(application, operation, some, scope=scope) == "SCOPE_VIOLATION"
 
 
@@ -249,7 +249,7 @@ async def test_an_earlier_tool_has_no_scope_to_name_and_no_filter_that_leads_out
     assert set(earlier) == set(OPERATIONS) - set(SCOPED) - of_no_document
     settings = load_settings(store=labelled[0], project="p", embedding="off", doc_tags=("v1",), environment="dev")
     within = inside({"doc_tags": ("v1",), "environment": "dev"})
-    async with running(settings, wait_for_model=False) as application:
+    async with open_application(settings, wait_for_model=False) as application:
         for operation in earlier:  # an argument that it does not have is ignored, with a warning
             plain = await answer(application, operation, labelled[1][0])
             widened = await answer(application, operation, labelled[1][0], scope={"environment": "prod"})

@@ -22,7 +22,7 @@ from server.models import Filters
 from server.opening import open_backends
 from server.retrieval.hybrid import Retriever
 from server.runtime.call_threads import CallThreads
-from server.runtime.deadlines import CallEnded, after, check, current, within
+from server.runtime.deadlines import CallEnded, check_deadline, current_deadline, deadline_after, use_deadline
 from server.settings import Settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
@@ -193,25 +193,25 @@ async def test_a_call_that_waits_for_its_place_waits_within_its_time() -> None:
         begun.release()
         assert go_on.wait(LIMIT)
 
-    busy = [asyncio.create_task(calls.run(after(LIMIT), block)) for _ in range(2)]
+    busy = [asyncio.create_task(calls.run(deadline_after(LIMIT), block)) for _ in range(2)]
     for _ in busy:
         assert await asyncio.to_thread(partial(begun.acquire, timeout=LIMIT))
     with pytest.raises(TimeoutError):
-        await calls.run(after(0.05), current)
+        await calls.run(deadline_after(0.05), current_deadline)
     busy[0].cancel()
-    assert (await calls.run(after(LIMIT), current)).remaining() > 0
+    assert (await calls.run(deadline_after(LIMIT), current_deadline)).remaining() > 0
     go_on.set()
     await asyncio.gather(*busy, return_exceptions=True)
     calls.close()
 
 
 def test_the_deadline_that_comes_first_counts() -> None:
-    check()
-    with within(after(LIMIT)):
-        inner = after(10 * LIMIT)
-        assert inner.until == current().until
+    check_deadline()
+    with use_deadline(deadline_after(LIMIT)):
+        inner = deadline_after(10 * LIMIT)
+        assert inner.until == current_deadline().until
         assert inner.at_most(1.0) == 1.0
-        check()
-        with within(after(0.0)), pytest.raises(CallEnded):
-            check()
-    assert current().at_most(7.0) == 7.0
+        check_deadline()
+        with use_deadline(deadline_after(0.0)), pytest.raises(CallEnded):
+            check_deadline()
+    assert current_deadline().at_most(7.0) == 7.0

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
@@ -73,7 +73,7 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Appl
         assert ingest_paths(target_of(chosen, backends, None), [folder]).documents == 3
     finally:
         backends.close()
-    async with running(chosen, wait_for_model=False) as application:
+    async with open_application(chosen, wait_for_model=False) as application:
         await application.ready()
         yield application
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from server.app import running
+from server.app import open_application
 from server.backends.catalogue import Catalogue
 from server.ingest.graph_update import GraphUpdate
 from server.ingest.pipeline import ingest_paths
@@ -49,7 +49,7 @@ def ingested(home: Path, **chosen: str) -> None:
 async def connected(home: Path, **chosen: str) -> AsyncIterator[Client]:
     """A client of a server with these settings."""
     settings = load_settings(store=home / "store", project="p", embedding="off", execute_code="off", **chosen)
-    async with running(settings, wait_for_model=True) as application:
+    async with open_application(settings, wait_for_model=True) as application:
         server = build_server(Dispatcher(application.context, settings), application)
         async with Client(server) as client:
             yield client

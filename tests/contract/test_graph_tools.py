@@ -17,7 +17,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.contracts import flat_schema
 from server.errors import WinnowError
@@ -149,7 +149,7 @@ def chosen(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture(scope="module")
 async def served(chosen: Settings) -> AsyncIterator[Application]:
     """One running winnow for all of them; each test has a connection of its own."""
-    async with running(chosen, wait_for_model=True) as application:
+    async with open_application(chosen, wait_for_model=True) as application:
         yield application
 
 
@@ -217,7 +217,7 @@ async def test_they_are_not_listed_where_the_graph_is_off_nor_without_the_tools_
     copy = shutil.copytree(chosen.store, tmp_path / "store")
     settings = chosen.model_copy(update={"store": copy, "projects": (), **flags})
     async with (
-        running(settings, wait_for_model=True) as application,
+        open_application(settings, wait_for_model=True) as application,
         Client(build_server(Dispatcher(application.context, settings), application)) as client,
     ):
         listed = [tool.name for tool in (await client.list_tools()).tools]
@@ -631,7 +631,7 @@ async def test_where_there_is_no_graph_relationships_are_missing_and_the_answer_
     copy = shutil.copytree(chosen.store, tmp_path / "store")
     settings = chosen.model_copy(update={"store": copy, "graph": "off"})
     asked = {"query": "Secret of a ConfigMap", "response_mode": "full", "include_relationships": True}
-    async with running(settings, wait_for_model=True) as application:
+    async with open_application(settings, wait_for_model=True) as application:
         told = await application.kb.call("semantic_search", asked, application.caller("test"))
         assert [row for row in told.payload["results"] if "relationships" in row] == []
         assert "the graph is switched off" in told.warnings[-1]

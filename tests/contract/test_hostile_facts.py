@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mcp import Client
 from mcp_types import TextContent
 
-from server.app import running
+from server.app import open_application
 from server.backends.files.seal import unseal
 from server.ingest.pipeline import IngestReport, ingest_paths
 from server.ingest.target import target_of
@@ -82,7 +82,7 @@ def own_settings(folder: Path) -> Settings:
 async def asked(own: Settings) -> int:
     """Ask every tool about every document; how many of them there are. Raises where one does not answer."""
     async with AsyncExitStack() as stack:
-        app = await stack.enter_async_context(running(own, wait_for_model=True))
+        app = await stack.enter_async_context(open_application(own, wait_for_model=True))
         server = build_server(Dispatcher(app.context, app.settings), app)
         client = await stack.enter_async_context(Client(server))
         schemas = {tool.name: tool.output_schema or {} for tool in (await client.list_tools()).tools}

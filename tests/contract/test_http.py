@@ -16,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.settings import Settings, load_settings
 from server.transports.connections import BoundedProtocol
 from server.transports.dispatch import Dispatcher
@@ -35,7 +35,7 @@ LARGE = "return ['row %d' % number for number in range(6_000)]"
 
 @pytest.fixture(scope="module")
 async def application(store: Path) -> AsyncIterator[Application]:
-    async with running(load_settings(store=store, project="handbook"), wait_for_model=True) as app:
+    async with open_application(load_settings(store=store, project="handbook"), wait_for_model=True) as app:
         yield app
 
 

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, ResourceLink, TextContent
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.contracts import flat_schema
 from server.contracts.kb import MAX_EXCERPT_TOKENS
 from server.settings import load_settings
@@ -32,7 +32,7 @@ EVERYWHERE = "who reads this page first"
 async def served(store: Path) -> AsyncIterator[Application]:
     """One running winnow for all of them; each test has a connection of its own."""
     settings = load_settings(store=store, project="handbook", execute_code="off")
-    async with running(settings, wait_for_model=True) as application:
+    async with open_application(settings, wait_for_model=True) as application:
         yield application
 
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from server.app import Application, knowledge_base
+from server.app import Application, make_knowledge_base
 from server.errors import WinnowError
 from server.ingest.pipeline import Target, ingest_paths
 from server.knowledge import SCRIPT, Answer
@@ -40,7 +40,7 @@ async def test_a_project_out_of_reach_and_one_without_documents_are_told_apart(a
     assert await reason_of(application, query="backups", scope={"project_id": "other"}) == "SCOPE_VIOLATION"
     empty = load_settings(store=application.settings.store, project="empty")
     await application.close()
-    kb = knowledge_base(empty, wait_for_model=False)
+    kb = make_knowledge_base(empty, wait_for_model=False)
     try:
         with pytest.raises(WinnowError, match="winnow ingest PATH --project empty") as caught:
             await kb.call("semantic_search", {"query": "backups"}, kb.caller("test"))
@@ -51,7 +51,7 @@ async def test_a_project_out_of_reach_and_one_without_documents_are_told_apart(a
     finally:
         kb.close()
     both = load_settings(store=application.settings.store, project="empty", projects=("empty", "handbook"))
-    kb = knowledge_base(both, wait_for_model=False)
+    kb = make_knowledge_base(both, wait_for_model=False)
     try:
         with pytest.raises(WinnowError, match="in reach that have some: handbook"):
             await kb.call("semantic_search", {"query": "backups"}, kb.caller("test"))
@@ -78,7 +78,7 @@ async def test_ids_of_another_project_are_unknown_ids(
         (stranger,) = backends.catalogue.chunk_ids("secret")
     finally:
         backends.close()
-    kb = knowledge_base(application.settings, wait_for_model=True)
+    kb = make_knowledge_base(application.settings, wait_for_model=True)
     try:
         answer = await kb.call("fetch", {"ids": [stranger, "0" * 12], "missing": "skip"}, kb.caller("test"))
         assert (answer.payload["results"], answer.payload["missing_ids"]) == ([], [stranger, "0" * 12])
@@ -94,7 +94,7 @@ async def test_a_page_says_so_when_the_index_moved_since_the_last_one(store: Pat
     copy = shutil.copytree(store, tmp_path / "store")
     asked = {"query": "who reads this page first", "top_k": 100, "response_mode": "full"}
     here = load_settings(store=copy, project="handbook")
-    kb = knowledge_base(here, wait_for_model=True)
+    kb = make_knowledge_base(here, wait_for_model=True)
     cursor = (await kb.call("semantic_search", asked, kb.caller("test"))).payload["next_cursor"]
     kb.close()
     page = tmp_path / "new" / "page.md"
@@ -103,7 +103,7 @@ async def test_a_page_says_so_when_the_index_moved_since_the_last_one(store: Pat
     backends = open_backends(here, wait_for_model=True)
     ingest_paths(Target("handbook", backends.catalogue, backends.store, backends.embedder.ready()), [page.parent])
     backends.close()
-    kb = knowledge_base(here, wait_for_model=True)
+    kb = make_knowledge_base(here, wait_for_model=True)
     try:
         answer = await kb.call("semantic_search", {**asked, "cursor": cursor}, kb.caller("test"))
         assert answer.warnings == ("the index changed since the last page; rows may repeat or be missing",)
@@ -174,7 +174,7 @@ async def test_a_store_that_another_process_holds_is_refused_by_its_name_and_fre
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        kb = knowledge_base(load_settings(store=copy, project="handbook"), wait_for_model=False)
+        kb = make_knowledge_base(load_settings(store=copy, project="handbook"), wait_for_model=False)
         with pytest.raises(WinnowError, match=str(holder.pid)) as caught:
             await kb.call("semantic_search", {"query": "backups"}, kb.caller("test"))
         assert caught.value.reason == "INDEX_HELD"
@@ -193,7 +193,7 @@ async def test_a_ranking_by_words_alone_goes_on_by_words_alone_when_the_model_ha
     asked: dict[str, Any] = {"query": "who reads this page first", "top_k": 12, "options": {"max_per_doc": 9}}
     without = chosen.model_copy(update={"embedding": "off"})
     for settings, cursor in ((without, False), (chosen, True), (without, False)):
-        kb = knowledge_base(settings, wait_for_model=True)
+        kb = make_knowledge_base(settings, wait_for_model=True)
         try:
             if cursor:
                 asked["cursor"] = pages[0].payload["next_cursor"]

@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from mcp import Client
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.contracts import GetSectionText, SearchSections, flat_schema
 from server.contracts.kb import KbRow
 from server.ingest.pipeline import Target, ingest_paths
@@ -43,7 +43,7 @@ _connections = itertools.count()
 async def application(store: Path) -> AsyncIterator[Application]:
     """One winnow for all tests here: their clients have sessions of their own."""
     settings = load_settings(store=store, project="handbook", legacy_tools=True, execute_code="off")
-    async with running(settings, wait_for_model=True) as app:
+    async with open_application(settings, wait_for_model=True) as app:
         yield app
 
 
@@ -251,7 +251,7 @@ async def wide(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[
         (section,) = backends.catalogue.chunk_ids("wide")
     finally:
         backends.close()
-    async with running(settings, wait_for_model=False) as app:
+    async with open_application(settings, wait_for_model=False) as app:
         yield app, section
 
 

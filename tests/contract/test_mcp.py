@@ -266,10 +266,10 @@ async def test_meta_is_on_every_answer(client: Client) -> None:
 
 
 async def test_a_switched_off_sandbox_is_not_listed(settings: Settings) -> None:
-    from server.app import running
+    from server.app import open_application
 
     off = settings.model_copy(update={"execute_code": "off"})
-    async with running(off, wait_for_model=False) as app:
+    async with open_application(off, wait_for_model=False) as app:
         server = build_server(Dispatcher(app.context, off), app)
         async with Client(server) as client:
             tools = (await client.list_tools()).tools

@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, TextContent
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.reference.guides import playbook
 from server.reference.sdk import SDK, sdk_reference
 from server.settings import load_settings
@@ -30,7 +30,7 @@ ASKED = {"answer_question": "question", "write_script": "task"}
 @pytest.fixture(scope="module")
 async def application(store: Path) -> AsyncIterator[Application]:
     """One winnow for all these tests: none of them changes it."""
-    async with running(load_settings(store=store, project="handbook"), wait_for_model=True) as app:
+    async with open_application(load_settings(store=store, project="handbook"), wait_for_model=True) as app:
         yield app
 
 
@@ -83,7 +83,7 @@ async def test_what_a_prompt_does_not_take_is_refused_with_what_it_takes(client:
 async def test_a_server_without_scripts_offers_no_prompt_for_them(application: Application) -> None:
     off = application.settings.model_copy(update={"execute_code": "off"})
     async with (
-        running(off, wait_for_model=False) as app,
+        open_application(off, wait_for_model=False) as app,
         Client(build_server(Dispatcher(app.context, off), app)) as client,
     ):
         assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["answer_question"]
@@ -98,7 +98,7 @@ async def test_a_server_speaks_of_the_kb_tools_as_it_lists_them_and_not_at_all_w
 ) -> None:
     settings = application.settings.model_copy(update=changed)
     async with (
-        running(settings, wait_for_model=False) as app,
+        open_application(settings, wait_for_model=False) as app,
         Client(build_server(Dispatcher(app.context, settings), app)) as client,
     ):
         told = [client.instructions or "", *(tool.description or "" for tool in (await client.list_tools()).tools)]

@@ -18,7 +18,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 from typer.testing import CliRunner
 
-from server.app import knowledge_base
+from server.app import make_knowledge_base
 from server.commands.search import app as search_app
 from server.ingest.documents import RawDocument
 from server.ingest.pipeline import ingest_documents
@@ -61,7 +61,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @asynccontextmanager
 async def opened(store: Path, **settings: Any) -> AsyncIterator[KnowledgeBase]:
-    kb = knowledge_base(
+    kb = make_knowledge_base(
         load_settings(store=str(store), project="p", graph="off", embedding="off", **settings),
         wait_for_model=False,
     )

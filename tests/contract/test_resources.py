@@ -24,7 +24,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage
@@ -54,7 +54,7 @@ def era(request: pytest.FixtureRequest) -> Era:
 @pytest.fixture(scope="module")
 async def application(store: Path) -> AsyncIterator[Application]:
     """One winnow for the tests in this process: their clients have sessions of their own."""
-    async with running(load_settings(store=store, project="handbook"), wait_for_model=True) as app:
+    async with open_application(load_settings(store=store, project="handbook"), wait_for_model=True) as app:
         yield app
 
 
@@ -220,7 +220,7 @@ def test_a_passage_leaves_without_escapes_and_within_its_bound() -> None:
 
 async def test_a_server_without_scripts_has_no_sdk_page(application: Application) -> None:
     off = application.settings.model_copy(update={"execute_code": "off"})
-    async with running(off, wait_for_model=False) as app:
+    async with open_application(off, wait_for_model=False) as app:
         server = build_server(Dispatcher(app.context, app.settings), app)
         async with Client(server) as client:
             listed = (await client.list_resources()).resources

@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, TextContent
 
-from server.app import running
+from server.app import open_application
 from server.commands.terminal.flags import _spellings
 from server.contracts import answer_schema
 from server.settings import load_settings
@@ -68,7 +68,7 @@ def era(request: pytest.FixtureRequest) -> Any:
 async def serving(store: Path, era: Any, **flags: Any) -> AsyncIterator[Client]:
     """A client of a server with these settings."""
     settings = load_settings(store=store, project="handbook", **flags)
-    async with running(settings, wait_for_model=True) as app:
+    async with open_application(settings, wait_for_model=True) as app:
         server = build_server(Dispatcher(app.context, settings), app)
         async with Client(server, mode=era) as client:
             yield client

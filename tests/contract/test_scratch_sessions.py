@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.knowledge import SCRIPT
 from server.settings import MIB, load_settings
 from server.transports.dispatch import Dispatcher
@@ -27,7 +27,7 @@ CLIENTS = 4
 @pytest.fixture
 async def application(store: Path) -> AsyncIterator[Application]:
     settings = load_settings(store=store, project="handbook", scratch_mb=1)
-    async with running(settings, wait_for_model=True) as app:
+    async with open_application(settings, wait_for_model=True) as app:
         yield app
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from sandbox import Outcome
 from sandbox.diagnosis import hints
-from server.app import Application, running
+from server.app import Application, open_application
 from server.errors import WinnowError
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
@@ -138,7 +138,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
 @pytest.fixture(scope="module")
 async def shop(indexed: Indexed) -> AsyncIterator[Application]:
     """A server that is confined by every label."""
-    async with running(indexed.settings, wait_for_model=True) as application:
+    async with open_application(indexed.settings, wait_for_model=True) as application:
         await application.ready()
         yield application
 

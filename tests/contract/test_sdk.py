@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sandbox import Outcome
-from server.app import running
+from server.app import open_application
 from server.settings import load_settings
 from server.text.tokens import count_tokens
 
@@ -283,7 +283,9 @@ def outcomes(store: Path) -> Mapping[str, Outcome]:
     """What became of each script."""
 
     async def run() -> Mapping[str, Outcome]:
-        async with running(load_settings(store=store, project="handbook"), wait_for_model=True) as application:
+        async with open_application(
+            load_settings(store=store, project="handbook"), wait_for_model=True
+        ) as application:
             await application.ready()
             every = {**SCRIPTS, **SHAPES, **MISTAKES}
             return {name: await application.scripts.run(code) for name, (code, *_) in every.items()}

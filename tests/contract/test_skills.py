@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from sandbox import Outcome
-from server.app import running
+from server.app import open_application
 from server.health import examine
-from server.scripts.skills import explained, load
+from server.scripts.skills import describe_skills, load_skills
 from server.settings import load_settings
 
 OWN = '''
@@ -198,7 +198,7 @@ def outcomes(folder: Path, tmp_path_factory: pytest.TempPathFactory, corpus: Pat
 
     async def run(skills: list[Path], scripts: Mapping[str, str]) -> Mapping[str, Outcome]:
         changed = settings.model_copy(update={"skills": tuple(skills)})
-        async with running(changed, wait_for_model=True) as application:
+        async with open_application(changed, wait_for_model=True) as application:
             await application.ready()
             return {name: await application.scripts.run(code, client="one") for name, code in scripts.items()}
 
@@ -233,7 +233,7 @@ def test_an_error_within_a_skill_names_the_script_s_own_line(outcomes: Mapping[s
 
 
 def test_what_cannot_be_a_skill_is_left_out_with_the_reason(folder: Path) -> None:
-    shelf = load([folder, folder / "nowhere"])
+    shelf = load_skills([folder, folder / "nowhere"])
     why = {Path(one.what.partition(": ")[0]).stem: one.why for one in shelf.left_out}
     for name, (_, reason) in REFUSED.items():
         assert why[name].startswith(reason), why[name]
@@ -245,10 +245,10 @@ def test_what_cannot_be_a_skill_is_left_out_with_the_reason(folder: Path) -> Non
 
 
 def test_the_shipped_skills_are_six_with_a_line_each() -> None:
-    shelf = load([])
+    shelf = load_skills([])
     assert (sorted(shelf.skills), shelf.left_out) == (
         ["compare", "coverage", "find_contradictions", "glossary", "map_reduce", "timeline"], ())  # fmt: skip
-    told = explained(shelf)
+    told = describe_skills(shelf)
     assert all(f"- `{one.name}{one.parameters}`: {one.line}" in told for one in shelf.skills.values())
     assert all(one.line.endswith(".") for one in shelf.skills.values())
 

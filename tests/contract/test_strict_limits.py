@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox import Outcome
-from server.app import Application, running
+from server.app import Application, open_application
 from server.settings import load_settings
 from server.tools.execute_code import TOOL
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 @pytest.fixture
 async def strict(store: Path) -> AsyncIterator[Application]:
     """A winnow with the smaller limits."""
-    async with running(
+    async with open_application(
         load_settings(store=store, project="handbook", limits="strict"), wait_for_model=True
     ) as app:
         await app.ready()

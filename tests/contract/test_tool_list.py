@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from mcp_types import Tool
 
-from server.app import Application, running
+from server.app import Application, open_application
 from server.contracts import KbSearch, answer_schema, flat_schema, wire_schema
 from server.models import DocumentType
 from server.settings import load_settings
@@ -26,7 +26,7 @@ IN_CODE_MODE = ["kb_retrieve_evidence", "execute_code", "help"]
 async def listed(application: Application, **changed: Any) -> Sequence[Tool]:
     settings = application.settings.model_copy(update=changed)
     async with (
-        running(settings, wait_for_model=False) as app,
+        open_application(settings, wait_for_model=False) as app,
         Client(build_server(Dispatcher(app.context, settings), app)) as client,
     ):
         return (await client.list_tools()).tools
@@ -113,7 +113,7 @@ async def test_a_server_for_scripts_lists_three_tools_for_no_more_than_1500_toke
 async def test_a_server_for_scripts_answers_those_and_read_result_and_says_so(application: Application) -> None:
     settings = application.settings.model_copy(update={"tools": "code"})
     async with (
-        running(settings, wait_for_model=False) as app,
+        open_application(settings, wait_for_model=False) as app,
         Client(build_server(Dispatcher(app.context, settings), app)) as client,
     ):
         assert "kb_search" not in (client.instructions or "")

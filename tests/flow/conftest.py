@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.app import Application, knowledge_base
+from server.app import Application, make_knowledge_base
 from server.ingest.pipeline import Target
 from server.opening import Backends, open_backends
 from server.settings import Settings, load_settings
@@ -30,7 +30,7 @@ def target(backends: Backends) -> Target:
 @pytest.fixture
 def listed(settings: Settings) -> list[str]:
     """The tools in their order, on a host with every wall."""
-    application = Application(settings, knowledge_base(settings, wait_for_model=False))
+    application = Application(settings, make_knowledge_base(settings, wait_for_model=False))
     context = application.context("", _silent)
     offered = [one.name for one in TOOLS if one.listed and (one.name == "execute_code" or one.is_offered(context))]
     return [name.replace(".", "_") for name in offered]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.app import knowledge_base
+from server.app import make_knowledge_base
 from server.backends.files import seal
 from server.backends.sqlite import damage_error
 from server.backends.vectors.index_build import _copy_with_holes
@@ -80,7 +80,7 @@ def answers(settings: Settings) -> str:
     """What is found, without what differs from call to call."""
 
     async def asked() -> list[Any]:
-        kb = knowledge_base(settings, wait_for_model=True)
+        kb = make_knowledge_base(settings, wait_for_model=True)
         try:
             return [(await kb.call(name, arguments, kb.caller("x"))).payload for name, arguments in ASKED]
         finally:

@@ -24,7 +24,7 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from typer.testing import CliRunner, Result
 
-from server.app import knowledge, knowledge_base, running
+from server.app import make_knowledge_base, open_application, open_knowledge
 from server.backends.files.lock import ENGINE, find_holder
 from server.engine import endpoint
 from server.engine.client import EngineKnowledge, _Link, query_engine
@@ -56,7 +56,7 @@ def settings_of(store: Path, **others: Any) -> Settings:
 @asynccontextmanager
 async def client(store: Path, **others: Any) -> AsyncIterator[EngineKnowledge]:
     """A client of the store's engine, which it starts where there is none."""
-    kb = knowledge(settings_of(store, **others), wait_for_model=False, starts_engine=True)
+    kb = open_knowledge(settings_of(store, **others), wait_for_model=False, starts_engine=True)
     assert isinstance(kb, EngineKnowledge)
     try:
         yield kb
@@ -150,7 +150,7 @@ async def test_two_servers_share_an_engine_and_no_passage(shared: Path) -> None:
 
 
 async def test_answers_and_errors_are_those_of_one_process(shared: Path, store: Path) -> None:
-    alone = knowledge_base(settings_of(store), wait_for_model=False)
+    alone = make_knowledge_base(settings_of(store), wait_for_model=False)
     asked: list[tuple[str, dict[str, Any]]] = [
         ("semantic_search", {**SEARCH, "response_mode": "full"}),
         ("semantic_search", {**SEARCH, "response_mode": "preview", "top_k": 100}),
@@ -426,7 +426,7 @@ async def test_hosts_with_different_homes_share_an_engine(own: Path, tmp_path: P
 async def test_who_works_alone_is_told_who_has_the_store(shared: Path) -> None:
     async with client(shared) as kb:
         await search(kb)
-        alone = knowledge(settings_of(shared, daemon="off"), wait_for_model=False, starts_engine=True)
+        alone = open_knowledge(settings_of(shared, daemon="off"), wait_for_model=False, starts_engine=True)
         with pytest.raises(WinnowError, match=r"held by process \d+ \(winnow engine\)"):
             await search(alone)
         await alone.aclose()
@@ -704,7 +704,7 @@ async def test_commands_that_open_a_store_work_beside_an_engine_or_name_the_way_
 @pytest.mark.walls
 async def test_scripts_search_through_the_engine_and_their_large_results_stay_where_they_ran(shared: Path) -> None:
     searching = "found = [kb.search('backups')[0].title for _ in range(2)]\nreturn [*found, 'at length ' * 10_000]"
-    async with running(settings_of(shared), wait_for_model=False, starts_engine=True) as application:
+    async with open_application(settings_of(shared), wait_for_model=False, starts_engine=True) as application:
         await application.ready()
         kb, scripts = application.kb, application.scripts
         assert isinstance(kb, EngineKnowledge)

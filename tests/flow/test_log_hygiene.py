@@ -17,7 +17,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 import server
-from server.app import running
+from server.app import open_application
 from server.contracts import SearchAnswer
 from server.engine import endpoint
 from server.runtime.logs import log, set_up_logs
@@ -158,7 +158,7 @@ async def test_a_fault_of_ours_is_logged_with_its_place_and_none_of_its_words(
         return ToolResult({"results": CANARY, "count": CANARY, "mode": CANARY}, CANARY, CANARY)
 
     known = next(tool for tool in TOOLS if tool.name == "semantic_search")
-    async with running(settings, wait_for_model=False) as application:
+    async with open_application(settings, wait_for_model=False) as application:
         dispatcher = Dispatcher(application.context, settings)
         for handler in (raises, answers):
             result = await dispatcher.call(replace(known, handler=handler), {"query": CANARY}, "me", _silent)

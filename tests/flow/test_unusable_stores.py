@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from server.app import Application, knowledge
+from server.app import Application, open_knowledge
 from server.backends.files.lock import ENGINE, HOLDER, STARTER, WRITER, StoreLock
 from server.backends.files.store_folder import FILES, folder_error, prepare_store, require_index
 from server.engine import endpoint
@@ -92,7 +92,7 @@ def is_told(message: str, path: Path) -> bool:
 async def test_every_tool_says_which_path_stands_in_the_way(trouble: tuple[Path, Path], daemon: str) -> None:
     store, path = trouble
     settings = settings_of(store, daemon=daemon, audit="off", legacy_tools=True)
-    application = Application(settings, knowledge(settings, wait_for_model=False, starts_engine=True))
+    application = Application(settings, open_knowledge(settings, wait_for_model=False, starts_engine=True))
     dispatcher = Dispatcher(application.context, settings)
     try:
         for tool in TOOLS:
@@ -134,7 +134,7 @@ async def _silent(seconds: float, message: str) -> None:
 @pytest.mark.walls
 async def test_a_script_that_needs_no_store_runs(tmp_path: Path) -> None:
     settings = settings_of(file(tmp_path)[0], daemon="on")
-    application = Application(settings, knowledge(settings, wait_for_model=False, starts_engine=True))
+    application = Application(settings, open_knowledge(settings, wait_for_model=False, starts_engine=True))
     try:
         await application.ready()
         assert (await application.scripts.run("return 1")).result == 1

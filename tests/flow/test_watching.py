@@ -18,7 +18,7 @@ import pytest
 
 from server.engine import endpoint
 from server.runtime.metrics import BUCKETS, Metrics
-from server.runtime.openmetrics import open_metrics
+from server.runtime.openmetrics import format_open_metrics
 from server.transports.statistics import ask_servers, summarize_metrics
 from tests.flow.test_stdio import Pipe
 
@@ -122,13 +122,13 @@ def test_a_socket_that_a_dead_server_left_is_put_away(tmp_path: Path) -> None:
 
 def test_metrics_say_calls_times_and_tokens_in_the_form_that_collectors_read() -> None:
     figures = Metrics()
-    figures.answered("kb.search", 120, 480, failed=False)
+    figures.count_answer("kb.search", 120, 480, failed=False)
     for verdict, seconds in (("ok", 0.004), ("ok", 0.3), ("TIMEOUT", 60.0)):
-        figures.called("kb.search", verdict, seconds)
-    figures.executed("ok", 3, 10, 900)
-    figures.waited(1.5)
+        figures.count_call("kb.search", verdict, seconds)
+    figures.count_execution("ok", 3, 10, 900)
+    figures.count_wait(1.5)
     caches = {"rankings": {"hits": 3, "misses": 1, "entries": 1}}
-    text = open_metrics({**figures.snapshot(), "caches": caches, "queue": {"running": 1, "waiting": 2}})
+    text = format_open_metrics({**figures.snapshot(), "caches": caches, "queue": {"running": 1, "waiting": 2}})
     lines = text.splitlines()
     for line in (
         'winnow_calls_total{tool="kb.search",verdict="TIMEOUT"} 1',
@@ -152,10 +152,10 @@ def test_metrics_say_calls_times_and_tokens_in_the_form_that_collectors_read() -
 
 def test_the_line_of_the_log_sums_the_figures_up() -> None:
     figures = Metrics()
-    figures.answered("help", 10, 40, failed=False)
-    figures.answered("kb.search", 30, 90, failed=True)
-    figures.called("help", "ok", 0.1)
-    figures.called("kb.search", "TIMEOUT", 0.1)
+    figures.count_answer("help", 10, 40, failed=False)
+    figures.count_answer("kb.search", 30, 90, failed=True)
+    figures.count_call("help", "ok", 0.1)
+    figures.count_call("kb.search", "TIMEOUT", 0.1)
     told = summarize_metrics(figures.snapshot())
     assert (told["calls"], told["tokens"], told["largest_tokens"]) == (2, 40, 30)
     assert told["verdicts"] == {"TIMEOUT": 1, "ok": 1}

@@ -17,7 +17,7 @@ import pytest
 
 from sandbox import Outcome
 from security.suite import read_attacks
-from server.app import running
+from server.app import open_application
 from server.cli import COMMANDS
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
@@ -142,7 +142,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory, home: Path) -> dict[str, 
         backends.close()
 
     async def run() -> dict[str, Outcome]:
-        async with running(settings, wait_for_model=True) as application:
+        async with open_application(settings, wait_for_model=True) as application:
             await application.ready()
             return {example: await application.scripts.run(example) for _, example in SCRIPT_EXAMPLES}
 

@@ -16,7 +16,7 @@ from server.errors import REASONS, ErrorCode, WinnowError
 from server.graph.records import EDGE_TYPES
 from server.reference.guides import PROMPTS, instructions, playbook
 from server.reference.sdk import SDK
-from server.scripts.skills import load
+from server.scripts.skills import load_skills
 from server.settings import Settings, load_settings
 from server.tools import TOOLS
 
@@ -56,7 +56,7 @@ def _parameters(name: str) -> set[str]:
 
 def _vocabulary() -> set[str]:
     details = WinnowError("RATE_LIMIT", "", retry_after_s=1.0).envelope()["details"]
-    words = {*load([]).skills, *WIRE, *SDK, *FIELDS, *client_sdk.__all__, *details}
+    words = {*load_skills([]).skills, *WIRE, *SDK, *FIELDS, *client_sdk.__all__, *details}
     for tool in TOOLS:
         words |= {*_names(flat_schema(tool.arguments)), *_names(flat_schema(tool.answer))}
     for name in SDK:

@@ -9,10 +9,10 @@ from server.runtime.waits import WaitCounter, WaitSummary, WriterClock
 
 def test_waits_are_told_in_milliseconds() -> None:
     waits = WaitCounter()
-    assert waits.figures == WaitSummary(0, 0.0, 0.0, 0.0)
+    assert waits.summary == WaitSummary(0, 0.0, 0.0, 0.0)
     for milliseconds in range(101):
         waits.note(milliseconds / 1000)
-    assert waits.figures == WaitSummary(101, 50.0, 95.0, 100.0)
+    assert waits.summary == WaitSummary(101, 50.0, 95.0, 100.0)
 
 
 def test_only_the_latest_waits_are_judged_and_all_are_counted() -> None:
@@ -20,7 +20,7 @@ def test_only_the_latest_waits_are_judged_and_all_are_counted() -> None:
     waits.note(9.0)
     for _ in range(10_000):
         waits.note(0.0)
-    assert waits.figures == WaitSummary(10_001, 0.0, 0.0, 0.0)
+    assert waits.summary == WaitSummary(10_001, 0.0, 0.0, 0.0)
 
 
 def test_the_clock_runs_while_at_least_one_writes_also_where_the_write_fails() -> None:

@@ -11,7 +11,7 @@ from server.backends.catalogue import Catalogue
 from server.backends.files.lock import HOLDER, StoreLock
 from server.backends.files.private_folder import is_private, make_private
 from server.health import examine
-from server.scripts.skills import load
+from server.scripts.skills import load_skills
 from server.settings import load_settings
 
 SKILL = 'def answer():\n    """Answer."""\n    return 42\n'
@@ -31,13 +31,13 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("mode", "is_loaded"), [(0o600, True), (0o644, True), (0o664, False), (0o646, False)])
 def test_a_skill_that_others_may_write_is_left_out(folder: Path, mode: int, is_loaded: bool) -> None:
     (folder / "mine.py").chmod(mode)
-    assert ("answer" in load([folder]).skills) is is_loaded
+    assert ("answer" in load_skills([folder]).skills) is is_loaded
 
 
 @pytest.mark.parametrize("mode", [0o775, 0o757])
 def test_a_folder_of_skills_that_others_may_write_is_left_out(folder: Path, mode: int) -> None:
     folder.chmod(mode)
-    shelf = load([folder])
+    shelf = load_skills([folder])
     assert ("answer" in shelf.skills, [one.what for one in shelf.left_out]) == (False, [str(folder)])
 
 
@@ -45,14 +45,14 @@ def test_a_folder_of_skills_that_others_may_write_is_left_out(folder: Path, mode
 @pytest.mark.parametrize("which", ["mine.py", "."])
 def test_a_skill_of_another_user_is_left_out(folder: Path, which: str) -> None:
     os.chown(folder / which, SOMEBODY_ELSE, SOMEBODY_ELSE)
-    shelf = load([folder])
+    shelf = load_skills([folder])
     assert "answer" not in shelf.skills
     assert ["another user owns it" in one.why for one in shelf.left_out] == [True]
 
 
 def test_a_named_pipe_among_skills_holds_up_nothing(folder: Path) -> None:
     os.mkfifo(folder / "pipe.py", mode=0o600)
-    shelf = load([folder])
+    shelf = load_skills([folder])
     assert ("answer" in shelf.skills, ["not a file" in one.why for one in shelf.left_out]) == (True, [True])
 
 
@@ -80,5 +80,5 @@ def test_the_doctor_names_a_store_that_others_may_read(tmp_path: Path) -> None:
     store.chmod(0o755)
     assert (is_private(store), privacy()) == (
         False,
-        [f"others may read your documents' text there: chmod 700 {store}"],
+        [f"other users can read your documents' text there; run: chmod 700 {store}"],
     )

@@ -346,7 +346,7 @@ class Neo4jGraph:
         admitted = None if scope is None else valid_ids(scope)
         began, is_abandoned = time.monotonic(), False
         while (waited := time.monotonic() - began) <= self._query_seconds:
-            deadlines.check()
+            deadlines.check_deadline()
             with self._map_errors(), self._session(READ_ACCESS) as session:
                 answers = self._attempt(session, ReadScope(self._space + project, admitted), work)
             if answers:
@@ -365,7 +365,7 @@ class Neo4jGraph:
         gates: list[Gate] = []
 
         # a timeout of 0 would mean no limit
-        @unit_of_work(timeout=max(_PAUSE_SECONDS, deadlines.current().at_most(self._query_seconds)))
+        @unit_of_work(timeout=max(_PAUSE_SECONDS, deadlines.current_deadline().at_most(self._query_seconds)))
         def attempt(transaction: ManagedTransaction) -> list[T]:
             reader = GraphReader(transaction, asked)
             gates.append(reader.gate())

@@ -83,7 +83,7 @@ class GraphReader:
 
     def rows(self, statement: str, **values: Any) -> list[Any]:
         """The rows that the statement returns."""
-        deadlines.check()
+        deadlines.check_deadline()
         scope = self.scope
         rows = self.transaction.run(statement, project=scope.project, scope=scope.documents, **values).values()
         return list(rows)

@@ -15,7 +15,7 @@ from tokenizers import Encoding, Tokenizer
 
 from server.backends.models.onnx_runtime import open_session
 from server.errors import WinnowError
-from server.runtime.deadlines import check
+from server.runtime.deadlines import check_deadline
 
 # What such models were trained on; a chunk and a query are about half of it.
 WINDOW = 512
@@ -49,7 +49,7 @@ class CrossEncoder:
         """How well each text answers the query, 0 to 1."""
         found: list[float] = []
         for start in range(0, len(texts), _BATCH):
-            check()
+            check_deadline()
             pairs = [(query, text) for text in texts[start : start + _BATCH]]
             found += self._batch(self._tokenizer.encode_batch(pairs))
         return found

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from server.backends.base import Vector
-from server.runtime.deadlines import current
+from server.runtime.deadlines import current_deadline
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class EmbeddingScheduler(Generic[T]):
         """Shape (len(items), dimension), in their order; there is at least one."""
         if len(items) > FEW:
             return np.stack([*self._ingests.map(self._later, items)])
-        deadline = current()
+        deadline = current_deadline()
 
         def embedded(item: T) -> Vector:
             deadline.check()

@@ -18,7 +18,7 @@ from server.backends.models.embedding_scheduler import FEW
 from server.backends.models.onnx_folder import languages_of
 from server.configuration.addresses import Address
 from server.errors import WinnowError
-from server.runtime.deadlines import Deadline, current
+from server.runtime.deadlines import Deadline, current_deadline
 
 # Texts in one request: an ingest's portion; services admit 96 to 2,048.
 AT_ONCE = 64
@@ -72,7 +72,7 @@ class OpenAIEndpoint:
         return np.concatenate([self._asked(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)])
 
     def _asked(self, texts: Sequence[str]) -> Vector:
-        is_query, deadline = len(texts) <= FEW, current()
+        is_query, deadline = len(texts) <= FEW, current_deadline()
         attempts = _QUERY_ATTEMPTS if is_query else _ATTEMPTS
         for attempt in range(attempts):
             deadline.check()

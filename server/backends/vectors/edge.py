@@ -51,7 +51,7 @@ from server.backends.files.temporary_folders import CREATING, temporary_folder
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import Filters
-from server.runtime.deadlines import check
+from server.runtime.deadlines import check_deadline
 
 # Bytes find twice what is asked for, whole vectors say which half of it stays.
 _NEAREST = qdrant.SearchParams(
@@ -254,7 +254,7 @@ class EdgeStore:
 
     def _pages(self, where: qdrant.Filter | None, offset: Any, *, whole: bool) -> Iterator[list[qdrant.Record]]:
         while True:
-            check()
+            check_deadline()
             request = qdrant.ScrollRequest(offset, PAGE, where, with_payload=whole, with_vector=whole)
             with self._asked():
                 records, offset = self._shard.scroll(request)
@@ -280,7 +280,7 @@ class EdgeStore:
     def _search(
         self, query: qdrant.Query, where: qdrant.Filter, limit: int, params: qdrant.SearchParams | None = None
     ) -> list[tuple[str, float]]:
-        check()
+        check_deadline()
         request = qdrant.QueryRequest(
             limit=limit, query=query, filter=where, params=params, with_payload=False, with_vector=False
         )

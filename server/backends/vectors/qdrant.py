@@ -46,7 +46,7 @@ from server.configuration.addresses import Address
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import Filters
-from server.runtime.deadlines import current
+from server.runtime.deadlines import current_deadline
 
 MEMORY = ":memory:"
 _TIMEOUT_SECONDS = 10
@@ -254,7 +254,7 @@ class QdrantStore:
 
     def _asked(self, question: Callable[[], R]) -> R:
         # The client raises its own, httpx's and gRPC's exceptions, and ValueError for what a server refuses.
-        deadline = current()
+        deadline = current_deadline()
         deadline.check()
         try:
             return question()
@@ -270,7 +270,7 @@ class QdrantStore:
 
 def _patience() -> int:
     """Seconds until the server must have answered, of which it knows whole ones only."""
-    return max(1, math.ceil(current().at_most(_TIMEOUT_SECONDS)))
+    return max(1, math.ceil(current_deadline().at_most(_TIMEOUT_SECONDS)))
 
 
 def _wait(error: Exception, pause: float) -> float | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.app import knowledge_base
+from server.app import make_knowledge_base
 from server.commands.ingest import show_progress
 from server.commands.terminal.output import print_to_stderr
 from server.demo.stdlib import read_corpus
@@ -263,7 +263,7 @@ async def _ask_all(
 @asynccontextmanager
 async def _open_knowledge_base(settings: Settings) -> AsyncIterator[KnowledgeBase]:
     """A knowledge base in this process: what sessions hold is looked at from inside."""
-    kb = knowledge_base(settings, wait_for_model=True)
+    kb = make_knowledge_base(settings, wait_for_model=True)
     try:
         await kb.open()
         yield kb

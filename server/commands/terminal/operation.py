@@ -31,11 +31,11 @@ def run_operation(
 async def _answer(
     settings: Settings, operation: str, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    from server.app import knowledge
+    from server.app import open_knowledge
     from server.backends.files.store_folder import require_index
 
     require_index(settings.store)
-    kb = knowledge(settings, wait_for_model=True)
+    kb = open_knowledge(settings, wait_for_model=True)
     try:
         await kb.open()
         answer = await kb.call(operation, arguments, kb.caller("shell"))

@@ -15,7 +15,7 @@ from server.operations.base import RequestContext
 from server.operations.ranking.reordering import arranged
 from server.retrieval.queries import ParsedQuery, undated_of, understood
 from server.retrieval.stages import SearchNotes
-from server.runtime.deadlines import check
+from server.runtime.deadlines import check_deadline
 
 if TYPE_CHECKING:  # it brings numerical libraries with it, which a handshake does not wait for
     from server.retrieval.graph import Walk
@@ -272,7 +272,7 @@ def _read(context: RequestContext, asked: ParsedQuery) -> tuple[str, ...]:
 
 def _passages(context: RequestContext, hits: Sequence[Hit], filters: Filters) -> tuple[Candidate, ...]:
     """What the catalogue, which is the truth, still knows and admits: an index may lag behind it by a moment."""
-    check()
+    check_deadline()
     known = context.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
     admits = context.index.admits
     found = (Candidate(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)

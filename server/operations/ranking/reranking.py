@@ -15,7 +15,7 @@ from server.models import Filters, Legs, Passage
 from server.operations.base import RequestContext
 from server.operations.ranking.reordering import whole
 from server.retrieval.fusion import normalised
-from server.runtime.deadlines import check
+from server.runtime.deadlines import check_deadline
 from server.text.spans import scored_spans, terms
 
 By = Literal["cross-encoder", "sentences", "words"]
@@ -80,7 +80,7 @@ def _sentences(context: RequestContext, query: str, chunks: Mapping[str, Passage
     (question,) = embedder.embed([query])
     found = {}
     for chunk, passage in chunks.items():
-        check()
+        check_deadline()
         texts = _best_sentences(passage, asked)
         found[chunk] = max([0.0, *map(float, embedder.embed(texts) @ question)]) if texts else 0.0
     return found
