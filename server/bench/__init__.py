@@ -1,1 +1,1 @@
-"""What ``winnow bench`` measures, one subject a file. Figures are medians with their 95th percentile."""
+"""The measurements of ``winnow bench``, one subject per file."""

@@ -1,4 +1,4 @@
-"""Times as figures."""
+"""Percentiles and timing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def percentiles(values: Sequence[float]) -> dict[str, float]:
 
 
 async def time_ms(action: Callable[[], Awaitable[object]]) -> float:
-    """How long it takes, in milliseconds."""
+    """The duration of an action in milliseconds."""
     started = time.perf_counter()
     await action()
     return (time.perf_counter() - started) * 1000

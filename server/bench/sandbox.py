@@ -1,4 +1,4 @@
-"""The sandbox: starting a script, calling the host from it, computing in it, and many at once."""
+"""Speed of the sandbox: starting scripts, SDK calls, computing, and several scripts at once."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from server.bench.figures import percentiles, time_ms
 
 AT_ONCE = 8
 _LIMITS = Limits(sdk_calls=10 * workloads.CALLS, wall_seconds=60.0, cpu_seconds=60, result_bytes=1024 * 1024)
-_PAUSE_SECONDS = 0.01  # an agent pauses, too: spares are back by then
+_PAUSE_SECONDS = 0.01  # agents pause, too; meanwhile spare children are started again
 
-# Both sides time the body alone, by the same clock, in the same place.
+# Sandbox and plain Python time the body alone, with the same clock.
 _TIMED = "import time\nstarted = time.perf_counter()\n{body}\nresult = [time.perf_counter() - started, result]\n"
 
-# What the SDK makes of an answer is timed apart: the rest of a call is its way to the host and back.
+# Building rows from an answer is timed separately: the rest of a call is its way to the parent and back.
 _CALL_LOOP = f"""
 import time
 from winnow import Results
@@ -49,7 +49,7 @@ return (time.perf_counter() - started) / len(pages) * 1e6
 
 
 async def _answer_search(method: str, params: Mapping[str, Any]) -> Reply:
-    """A host that does nothing but hand over three small rows."""
+    """The answer to every call: three small rows."""
     return Reply(dict(workloads.PAGE), rows=3, tokens=60)
 
 
@@ -80,13 +80,13 @@ async def _run_trivial(sandbox: Sandbox) -> None:
 
 
 async def _run_cold() -> None:
-    """From nothing: fork server, self-tests of every wall, one script, and the end of it all."""
+    """Start the fork server with its self-tests, run one script, and stop everything."""
     async with Sandbox(spares=0) as sandbox:
         await _run_trivial(sandbox)
 
 
 async def _run_plain_interpreter() -> None:
-    """What a bare interpreter takes, without any isolation."""
+    """Start a plain interpreter without any isolation."""
     await asyncio.to_thread(subprocess.run, [sys.executable, "-I", "-S", "-c", "1 + 1"], check=True)
 
 
@@ -100,7 +100,7 @@ async def _time_repeatedly(runs: int, action: Callable[[], Awaitable[None]]) -> 
 
 
 async def _measure_calls(sandbox: Sandbox, runs: int) -> dict[str, Any]:
-    """One SDK call after another, within one script; medians of the medians of several scripts."""
+    """SDK calls one after another within a script; medians over several scripts."""
     outcomes = [await sandbox.run(_CALL_LOOP, call=_answer_search) for _ in range(runs)]
     many = [await sandbox.run(_MANY, call=_answer_search) for _ in range(runs)]
     assert all(outcome.status == "ok" for outcome in (*outcomes, *many)), (outcomes[0].error, many[0].error)
@@ -116,7 +116,7 @@ async def _measure_calls(sandbox: Sandbox, runs: int) -> dict[str, Any]:
 
 
 async def _measure_throughput(executions: int) -> dict[str, float]:
-    """Trivial scripts, several at once, one after another on each worker."""
+    """Executions per second of trivial scripts, several at once."""
     async with Sandbox(limits=_LIMITS, workers=AT_ONCE, spares=AT_ONCE) as sandbox:
 
         async def worker() -> None:
@@ -131,10 +131,10 @@ async def _measure_throughput(executions: int) -> dict[str, float]:
 
 
 async def _measure_idle_child() -> int | None:
-    """Memory that a child waiting for its script shares with nobody; None where the system does not tell."""
+    """Unshared memory of a child that waits for its script; None where the system does not report it."""
     async with Sandbox(limits=replace(_LIMITS), spares=4) as sandbox:
         await _run_trivial(sandbox)
-        await asyncio.sleep(0.2)  # until all have come, and are warm
+        await asyncio.sleep(0.2)  # until all spare children have started
         try:
             return int(median(child.memory_full_info().uss for child in _leaf_processes()))
         except (psutil.Error, OSError, ValueError):
@@ -142,7 +142,7 @@ async def _measure_idle_child() -> int | None:
 
 
 def _leaf_processes() -> list[psutil.Process]:
-    """The processes furthest down from this one: not the fork server, but its children."""
+    """The deepest descendants of this process: the children of the fork server."""
     below = psutil.Process().children(recursive=True)
     parents = {process.ppid() for process in below}
     depth = {process.pid: len(process.parents()) for process in below}
@@ -151,7 +151,7 @@ def _leaf_processes() -> list[psutil.Process]:
 
 
 async def _compare_with_python(sandbox: Sandbox, body: str, runs: int) -> dict[str, float]:
-    """The same source in the sandbox and in ``python -I -S``, taking turns."""
+    """The same source in the sandbox and in ``python -I -S``, alternating."""
     source = _TIMED.format(body=body)
     whole, inside, outside = [], [], []
     for _ in range(runs):

@@ -1,7 +1,7 @@
-"""How fast a search answers over an index that stands: cold, from the caches, by stage, with many asking at once.
+"""Speed of searches over an existing index: cold, from the caches, by stage, with several clients at once.
 
-Every figure has wall time; processor time of the whole process stands beside it, for other work on the machine
-makes the former longer, the latter hardly.
+Every figure has wall time and processor time of the process: other load on the machine lengthens the former, and
+hardly the latter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from server.retrieval.lexical import query_vector
 
 WARMUP = 20
 CLIENTS = 8
-DEPTH = 100  # what each leg is asked for, and a ranking holds, when the product searches
+DEPTH = 100  # rows of each leg and of a ranking, as in the product
 TOP = 10
 _OPERATION = "semantic_search"
 
@@ -35,28 +35,28 @@ OnProgress = Callable[[str, int, int], None]
 
 
 class Stopwatch:
-    """Milliseconds of wall and of processor, by name."""
+    """Milliseconds of wall and processor time, by name."""
 
     def __init__(self) -> None:
         self._wall: dict[str, list[float]] = {}
         self._processor: dict[str, list[float]] = {}
 
     def timed(self, name: str, work: Callable[[], Any]) -> Any:
-        """Do it and note what it took."""
+        """Call ``work`` and record its times."""
         wall, processor = time.perf_counter(), time.process_time()
         result = work()
         self._note(name, wall, processor)
         return result
 
     async def awaited(self, name: str, work: Callable[[], Any]) -> Any:
-        """The same for a coroutine function."""
+        """Await ``work()`` and record its times."""
         wall, processor = time.perf_counter(), time.process_time()
         result = await work()
         self._note(name, wall, processor)
         return result
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """Of each name the median and 95th percentile of wall time, and those of processor time."""
+        """Percentiles of wall time and of processor time, by name."""
         spent = {name: percentiles(times) for name, times in self._processor.items()}
         return {
             name: {**percentiles(times), **{f"processor_{key}": value for key, value in spent[name].items()}}
@@ -69,17 +69,17 @@ class Stopwatch:
 
 
 def with_empty_caches(caller: Caller) -> Caller:
-    """The same caller with empty caches."""
+    """The same caller, for whom nothing is cached."""
     return replace(caller, run=secrets.token_hex(8))
 
 
 async def measure(
     kb: KnowledgeBase, backends: Backends, project: str, asked: Sequence[str], progress: OnProgress
 ) -> dict[str, Any]:
-    """All figures; ``asked`` are at least ``WARMUP`` questions.
+    """All figures over ``asked``, at least ``WARMUP`` questions.
 
-    ``ms`` has ``cold`` (no cache knows the question; ten rows of metadata), ``metadata_cached`` (the same call
-    again) and ``preview_ranked`` (another tier of a ranking that is known); ``stages_ms`` the parts of a cold one.
+    ``ms`` has ``cold`` (nothing cached; ten rows of metadata), ``metadata_cached`` (the same call again) and
+    ``preview_ranked`` (another tier of a cached ranking); ``stages_ms`` has the stages of a cold search.
     """
     caller = kb.caller("bench")
     for question in asked[:WARMUP]:
@@ -135,13 +135,13 @@ def _embed(embedder: Embedder, question: str) -> Vector:
 def _score_missing(
     backends: Backends, question: str, vector: Vector, far: dict[str, float], near: dict[str, float]
 ) -> None:
-    """The scores that a leg did not return, as fusion asks for them."""
+    """Score the rows that only the other leg returned, as fusion does."""
     backends.store.score_dense(vector, [id for id in near if id not in far])
     backends.store.score_sparse(query_vector(question), [id for id in far if id not in near])
 
 
 async def _measure_clients(kb: KnowledgeBase, caller: Caller, asked: Sequence[str]) -> dict[str, Any]:
-    """Several clients, none of whom knows what the others asked; errors are counted, not raised."""
+    """Several clients at once, without common caches; errors are counted, not raised."""
     times: list[float] = []
     errors = 0
 
@@ -161,13 +161,13 @@ async def _measure_clients(kb: KnowledgeBase, caller: Caller, asked: Sequence[st
     return {"clients": CLIENTS, "errors": errors, "searches_per_s": round(rate, 1), "ms": percentiles(times)}
 
 
-# --- a session again
+# --- replay of a session
 
 
 async def replay(kb: KnowledgeBase, log: Path) -> dict[str, Any]:
-    """Ask what a session asked, in its order; how much of it the caches answered. Nobody has asked ``kb`` before.
+    """Replay the calls of a session on an unused ``kb``; returns how many the caches answered.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` for a log that is none.
+    Raises ``WinnowError("INVALID_REQUEST")`` if the log cannot be parsed.
     """
     caller = kb.caller("replay")
     answers: list[Answer] = []

@@ -1,4 +1,4 @@
-"""``winnow audit``: what was asked of this store, and what scripts did on it."""
+"""``winnow audit``: the audit records of a store, for scripts and for direct calls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def audit(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Show what scripts did and what was asked directly: verdicts, rows, tokens; no query text."""
+    """Show scripts and direct calls on this store: verdicts, rows, tokens; no query text."""
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
         start = None if since is None else _parse_since(since)

@@ -1,4 +1,4 @@
-"""``winnow config``: the settings in force, and where each came from."""
+"""``winnow config``: the settings in force and their sources."""
 
 from __future__ import annotations
 

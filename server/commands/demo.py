@@ -54,7 +54,7 @@ class Demonstration:
 
     @property
     def exit_code(self) -> int:
-        """0 both right, 1 an answer is wrong, 4 this host cannot run scripts."""
+        """0 if both answers are right, 1 if one is wrong, 4 if this host cannot run scripts."""
         arms = [arm for arm in (self.direct, self.scripted) if arm is not None]
         if any(arm.answer != self.truth for arm in arms):
             return FAILED
@@ -106,7 +106,7 @@ def _run_demo(settings: Settings, console: Screen) -> Demonstration:
 
 
 def _index_documentation(settings: Settings, documentation: Sequence[ModuleDocs]) -> IngestReport:
-    # Engine and model runtime take seconds to import: people see the first lines before that.
+    # Vector store and model runtime take seconds to import; the first lines appear before that.
     from server.ingest.pipeline import ingest_documents
     from server.ingest.target import target_of
     from server.opening import open_backends
@@ -152,7 +152,7 @@ def _print_result(found: Demonstration, console: Screen) -> None:
     console.print()
     console.print(_figure_table(found))
     console.print(
-        "Counted is what the model writes and reads. What it would pick from the texts is picked by one rule."
+        "Tokens are what the model writes and reads. In both ways the same rule picks the answer from the texts."
     )
     if found.scripted is None:
         console.print("\n[bold]This host cannot run scripts[/bold], so only the direct way was shown.")
@@ -166,7 +166,7 @@ def _print_result(found: Demonstration, console: Screen) -> None:
 
 
 def _answer_table(found: Demonstration) -> Table:
-    """One row for every function that was answered; where an answer is wrong, also what would be right."""
+    """A row for each function in an answer; where an answer is wrong, a column with the right one."""
     columns = {"direct searches": found.direct.answer}
     if found.scripted is not None:
         columns["one script"] = found.scripted.answer
@@ -199,7 +199,7 @@ def _print_script(direct: Arm, scripted: Arm, console: Screen) -> None:
     print_lines(*SCRIPT.splitlines())
     usage, walls, error = (scripted.details.get(part, {}) for part in ("usage", "walls", "error"))
     if error:
-        console.print(f"[red]It did not end well[/red]: {escape(error['type'])}: {escape(error['message'])}")
+        console.print(f"[red]It failed[/red]: {escape(error['type'])}: {escape(error['message'])}")
         return
     console.print(
         f"It took {usage['sdk_calls']} SDK calls and {usage['rows']} rows; {usage['tokens_kept_out']:,} tokens "

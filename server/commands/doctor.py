@@ -1,4 +1,4 @@
-"""``winnow doctor``: what is right and what is not on this machine, and what to do about it."""
+"""``winnow doctor``: checks of this installation, with advice, and the audit of its sandbox."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def doctor(
 ) -> None:
     """Check this installation, the store, the model and every wall of the sandbox.
 
-    With --audit, try the sandbox instead: every attack of security/attacks against plain Python, where it must
-    succeed, and against the fence, the walls and both, where it must not. With --soak, run thousands of scripts
-    and see that nothing stays behind. docs/operations.md shows the JSON of both.
+    With --audit, attack the sandbox instead: every attack of security/attacks against plain Python, where it must
+    succeed, and against the fence, the walls and both, where it must fail. With --soak, run thousands of scripts
+    and check that nothing is left behind. docs/operations.md shows the JSON of both.
     """
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
@@ -120,17 +120,17 @@ def _select_families(attacks: Sequence[Attack], names: Sequence[str]) -> list[At
 
 
 def _progress_bar(*, as_json: bool) -> Progress:
-    """For people who watch, and gone when it is done."""
+    """A progress bar on a terminal, removed at the end."""
     watched = Screen(stderr=True)
     return Progress(console=watched, transient=True, disable=as_json or not watched.is_terminal)
 
 
 @contextmanager
 def _report_steps(what: str, total: int, *, as_json: bool) -> Iterator[Callable[[], None]]:
-    """Show how far trying the sandbox has come; gives what to call at each step."""
+    """Show progress of an audit or soak; yields the function to call after each step."""
     from sandbox import SandboxUnavailable
 
-    logging.getLogger("sandbox").setLevel(logging.ERROR)  # that scripts are killed is what we want to see here
+    logging.getLogger("sandbox").setLevel(logging.ERROR)  # killed scripts are expected here
     with _progress_bar(as_json=as_json) as progress:
         task = progress.add_task(what, total=total)
         try:
@@ -140,7 +140,7 @@ def _report_steps(what: str, total: int, *, as_json: bool) -> Iterator[Callable[
 
 
 def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_json: bool) -> int:
-    """Run the attacks, print what became of them, and return the exit code."""
+    """Run the attacks, print the results, and return the exit code."""
     from security.audit import claimed_modes, run
 
     trials = sum(len(claimed_modes(attack)) for attack in attacks)
@@ -154,7 +154,7 @@ def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_
 
 
 def run_soak(executions: int, *, accept_missing: tuple[str, ...], as_json: bool) -> int:
-    """Run so many scripts, print what became of them, and return the exit code."""
+    """Run ``executions`` scripts, print the results, and return the exit code."""
     from security import soak
     from security.suite import read_attacks
 

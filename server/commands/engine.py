@@ -1,4 +1,4 @@
-"""``winnow engine``: the process that several servers of a store share, for people."""
+"""``winnow engine``: show or stop the process that several servers of a store share."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ app = command(
     epilog="Examples: winnow engine status | winnow engine status --json | winnow engine stop",
 )
 
-# An engine in the middle of something ends it, or gives it up, within half of this.
+# An engine finishes or abandons its work within half of this.
 _END_SECONDS = 15.0
 _POLL_SECONDS = 0.05
 
 
 @app.command(epilog="Examples: winnow engine status | winnow engine status --store notes --json")
 def status(store: Store = None, as_json: Json = False) -> None:
-    """Show who shares the store: process, memory, clients. Starts nothing."""
+    """Show the engine of the store: process, memory, clients. Starts nothing."""
     with report_errors(as_json=as_json):
         folder = load_settings(store=store).store
         found = ask_engine(folder, "status")
@@ -37,7 +37,7 @@ def status(store: Store = None, as_json: Json = False) -> None:
 
 @app.command(epilog="Examples: winnow engine stop | winnow engine stop --store notes")
 def stop(store: Store = None, as_json: Json = False) -> None:
-    """End the engine, and its ingest where it can go on; the next call of a server starts another one."""
+    """Stop the engine; an ingest can be resumed. The next call of a server starts another engine."""
     with report_errors(as_json=as_json):
         folder = load_settings(store=store).store
         found = ask_engine(folder, "stop")
@@ -50,7 +50,7 @@ def stop(store: Store = None, as_json: Json = False) -> None:
 
 
 def engine_warnings(store: Path, does: str) -> tuple[str, ...]:
-    """What an engine that runs does with an index that was changed for another one, if there is one."""
+    """A warning if an engine runs on the store: ``does`` says what it does with the replaced index."""
     from server.backends.files.lock import ENGINE, find_holder
 
     there = find_holder(store, ENGINE)
@@ -58,7 +58,7 @@ def engine_warnings(store: Path, does: str) -> tuple[str, ...]:
 
 
 def ask_engine(store: Path, what: str) -> Mapping[str, Any] | None:
-    """What the engine of a store answers to "status" or "stop"; None where none runs."""
+    """The engine's answer to "status" or "stop"; None if no engine runs for the store."""
     from server.engine import endpoint
     from server.engine.client import query_engine
 
@@ -71,7 +71,7 @@ def _wait_for_end(store: Path, pid: int) -> None:
     until = time.monotonic() + _END_SECONDS
     while (there := find_holder(store, ENGINE)) is not None and there.pid == pid:
         if time.monotonic() > until:
-            raise WinnowError("TIMEOUT", f"process {pid} was told to end and has not yet; look again in a moment")
+            raise WinnowError("TIMEOUT", f"process {pid} was asked to stop and still runs; try again in a moment")
         time.sleep(_POLL_SECONDS)
 
 
@@ -91,7 +91,7 @@ def _format_status(store: Path, found: Mapping[str, Any] | None) -> list[str]:
 
 
 def format_waits(waits: Mapping[str, Any]) -> list[str]:
-    """How long reads waited for writers, for people."""
+    """Lines with the time that reads waited for writers."""
     return [
         f"  waits at {name}: {one['reads']:,} reads; of the latest 95 of 100 at most {one['p95_ms']} ms, "
         f"the longest {one['longest_ms']} ms"

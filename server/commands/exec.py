@@ -1,4 +1,4 @@
-"""``winnow exec``: a script in the sandbox, from the shell, the same way agents run theirs."""
+"""``winnow exec``: run a script in the sandbox from the shell, as agents run theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``winnow ingest``: files and collections into the index, with a progress bar, resumably."""
+"""``winnow ingest``: index files and collections, with a progress bar; an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ app = command()
 INTERRUPTED = 130  # what a shell expects after Ctrl-C
 _PLAIN_EVERY_SECONDS = 3.0
 _FAILURES_SHOWN = 20
-_LABEL_CHARS = 200  # what a request may name
+_LABEL_CHARS = 200  # the longest label that a request may name
 
 _EPILOG = """
 Reads Markdown, text, HTML, reStructuredText, source code, and collections (.jsonl with _id, title, text and
 metadata in each line). Run it again at any time: only what changed is read, what was deleted leaves the index,
-and after Ctrl-C or a crash it goes on where it was.
+and after Ctrl-C or a crash it resumes.
 
 Documents state doc_tag, environment and repository in their front matter or a record's metadata. --doc-tag,
 --environment and --repository are for those that state none, in this run: give them again when you ingest again.
@@ -78,10 +78,10 @@ def ingest(
     ] = "",
     force_labels: Annotated[
         bool,
-        typer.Option("--force-labels", help="the labels given here win over those that documents state"),
+        typer.Option("--force-labels", help="the labels given here replace those that documents state"),
     ] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", help="first put damaged files of the store aside, and make them anew")
+        bool, typer.Option("--repair", help="first rename damaged files of the store and rebuild them")
     ] = False,
     embedder: Embedder = None,
     store: Store = None,
@@ -98,7 +98,7 @@ def ingest(
             report = _ingest(settings, paths, stated)
             report = replace(report, warnings=mended + report.warnings)
         except KeyboardInterrupt:
-            print_to_stderr("", "stopped; what was reported done is kept, run the same command again to go on")
+            print_to_stderr("", "stopped; finished documents are kept, run the same command again to resume")
             raise typer.Exit(INTERRUPTED) from None
         _print_report(report, settings, as_json=as_json)
     if report.failures and not report.documents + report.unchanged:
@@ -106,7 +106,7 @@ def ingest(
 
 
 def _repair(settings: Settings) -> tuple[str, ...]:
-    """Put aside what is damaged, make the vectors anew where the catalogue is as it was, and say what was done."""
+    """Rename damaged files and rebuild the vectors where the catalogue is intact; returns what was done."""
     from server.backends.catalogue import Catalogue
     from server.backends.files.damaged_files import is_intact, rename_damaged
     from server.backends.files.lock import ENGINE, HOLDER, StoreLock, find_holder
@@ -120,15 +120,15 @@ def _repair(settings: Settings) -> tuple[str, ...]:
     lock = StoreLock(settings.store, HOLDER)
     try:
         aside = rename_damaged(settings.store)
-        told = [f"{path.name} is what was damaged; remove it when you do not want it" for path in aside]
+        told = [f"{path.name} is the damaged file; delete it when you no longer need it" for path in aside]
         if not catalogue_path(settings).exists():
-            return (*told, "the catalogue is made anew: ingest every other folder of this store again")
+            return (*told, "the catalogue is new: ingest every other folder of this store again")
         with closing(Catalogue(catalogue_path(settings))) as catalogue:
             folder = settings.store / catalogue.binding.vectors
             is_whole = settings.qdrant_url is not None or is_intact(folder) or not catalogue.chunk_count()
         if not is_whole:
             done = run_reindex(settings)
-            told.append(f"the vectors of {done.report.chunks:,} chunks were made anew")
+            told.append(f"the vectors of {done.report.chunks:,} chunks were rebuilt")
     finally:
         lock.release()
     return tuple(told)
@@ -157,7 +157,7 @@ def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) ->
 
 
 async def _ingest_in_engine(settings: Settings, paths: list[Path], labels: Mapping[str, str]) -> IngestReport:
-    """The engine that has the store does the work: it has the model, and its clients see each batch at once."""
+    """Let the engine of the store ingest: it has the model loaded, and its clients see each batch at once."""
     from server.engine.client import EngineKnowledge
     from server.ingest.file_discovery import check_paths
     from server.ingest.pipeline import GraphReport, IngestFailure, IngestReport, Progress
@@ -194,7 +194,7 @@ def _check_label(name: str, text: str) -> str:
 
 @contextmanager
 def show_progress(what: str = "indexing") -> Iterator[Callable[[Progress], None]]:
-    """Somewhere to report progress to: a bar on a terminal, else a line every few seconds. On stderr."""
+    """A function for progress reports, shown on stderr: a bar on a terminal, else a line every few seconds."""
     if sys.stderr.isatty():
         with _show_bar(what) as on_progress:
             yield on_progress
@@ -260,7 +260,7 @@ def _print_report(report: IngestReport, settings: Settings, *, as_json: bool) ->
         f"{report.deleted:,} deleted; {report.chunks:,} chunks in {report.seconds:.1f} s{rate}"
     )
     if report.skipped:
-        print_lines(f"{report.skipped:,} files of unknown kinds were passed over")
+        print_lines(f"{report.skipped:,} files of unknown types were skipped")
     for failure in report.failures[:_FAILURES_SHOWN]:
         print_lines(f"not read: {one_line(failure.name)}: {one_line(failure.reason)}")
     if len(report.failures) > _FAILURES_SHOWN:
@@ -271,7 +271,7 @@ def _print_report(report: IngestReport, settings: Settings, *, as_json: bool) ->
 
 
 def format_graph_report(graph: GraphReport) -> Iterator[str]:
-    """What became of the graph, and what is in it now."""
+    """Lines for the changes of the graph and its size."""
     yield (
         f"graph: {graph.documents:,} documents drawn, {graph.deleted:,} deleted in {graph.seconds:.1f} s; "
         f"{sum(graph.nodes.values()):,} nodes, {sum(graph.edges.values()):,} edges"
@@ -282,7 +282,7 @@ def format_graph_report(graph: GraphReport) -> Iterator[str]:
 def format_graph_counts(
     nodes: Mapping[str, int], entities: Mapping[str, int], edges: Mapping[str, int]
 ) -> Iterator[str]:
-    """What a graph consists of, one line a kind of thing."""
+    """A line each for nodes, entities and edges, with their counts by type."""
     for name, counts in (("nodes", nodes), ("entities", entities), ("edges", edges)):
         most = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
         yield f"  {name}: {', '.join(f'{kind} {count:,}' for kind, count in most) or 'none'}"

@@ -1,4 +1,4 @@
-"""``winnow migrate``: an index from one store to another; the source stays as it is."""
+"""``winnow migrate``: copy an index to another store; the source is not changed."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def migrate(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Copy the index of this store to another one, compare the two, and only then let it be used.
+    """Copy the index of this store to another one, compare both, and only then let it be used.
 
-    To a folder everything goes: documents, graph, vectors. To a server only vectors go: the folder keeps the rest.
-    Cut off, it goes on where it was; run again after an ingest, it brings the target in line.
+    A folder gets everything: documents, graph, vectors. A server gets only vectors; the folder keeps the rest.
+    An interrupted run can be resumed; run again after an ingest, it updates the target.
     """
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
@@ -59,14 +59,14 @@ def migrate(
 
 
 def _resolve_target(source: Settings, to: str) -> Settings:
-    """The settings of the store that is moved to.
+    """The settings of the target store.
 
     Raises:
         WinnowError: INVALID_REQUEST where it is the source, or a folder that holds another index.
     """
     if "://" in to:
         same_server = source.qdrant_url is not None and source.qdrant_url.server == Address(to).server
-        # A key is for the server that it was given with; without one, it was given for this.
+        # A key belongs to the server that it was set with; set without a server, it belongs to the target.
         key = source.qdrant_api_key if same_server or source.qdrant_url is None else None
         target = source.model_copy(update={"qdrant_url": Address(to), "qdrant_api_key": key})
     else:

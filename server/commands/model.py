@@ -1,4 +1,4 @@
-"""``winnow model``: the embedding model, shown or installed. The only command that ever downloads one."""
+"""``winnow model``: show or install the embedding model. No other command downloads a model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ app = command(
 
 @app.command()
 def show(embedder: Embedder = None, as_json: Json = False) -> None:
-    """Show which model is in use and where it lies."""
+    """Show which model is in use and its folder."""
     with report_errors(as_json=as_json):
         _print_facts(load_settings(embedder=embedder), as_json=as_json)
 

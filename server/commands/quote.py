@@ -1,4 +1,4 @@
-"""``winnow quote``: a question to the sentences that answer it, on the shell."""
+"""``winnow quote``: the sentences that answer a question, on the shell."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def quote(
 
 
 def _format_answer(payload: dict[str, Any]) -> list[str]:
-    """For people: what is said and where. The ids are for agents, whose session they belong to."""
+    """Quotes and their titles. Ids are left out: they belong to an agent's session."""
     looked = payload["diagnostics"]
     lines = [f"{len(payload['quotes'])} quotes from {looked['passages']} passages ({looked['search_mode']})"]
     for number, row in enumerate(payload["quotes"], start=1):

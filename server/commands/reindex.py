@@ -1,4 +1,4 @@
-"""``winnow reindex``: every chunk of a store embedded anew, while the former index goes on to answer."""
+"""``winnow reindex``: embed every chunk of a store again while the former index goes on answering."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ app = command()
 _EPILOG = """
 For another embedding model, or where the vectors were lost: every chunk of every project is embedded from the text
 that the store keeps, into a second set of vectors; no file is read. The former set answers until the second one is
-whole and takes its place in one step. After Ctrl-C or a crash the same command goes on where it was.
+whole and takes its place in one step. After Ctrl-C or a crash the same command resumes.
 
 Servers that run, and the engine that they share, take vectors of their own model with their next search. Those of
 another model they leave closed, and go on with the former ones: give them the same --embedder, or set it once in
@@ -53,7 +53,7 @@ _TAKES = (
 
 @dataclass(frozen=True, slots=True)
 class ReindexReport:
-    """What was done, and with which model; the fingerprint is "" for an index by words alone."""
+    """Counts of a reindex and its model; the fingerprint is "" for an index by words alone."""
 
     fingerprint: str
     dimension: int
@@ -62,13 +62,13 @@ class ReindexReport:
 
 @app.command(epilog=_EPILOG)
 def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = False) -> None:
-    """Embed everything in the store anew."""
+    """Embed every chunk in the store again."""
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, embedder=embedder)
         try:
             done = run_reindex(settings)
         except KeyboardInterrupt:
-            print_to_stderr("", "stopped; the former index is as it was, run the same command again to go on")
+            print_to_stderr("", "stopped; the former index is unchanged, run the same command again to resume")
             raise typer.Exit(INTERRUPTED) from None
     warnings = engine_warnings(settings.store, _TAKES)
     facts = asdict(done.report) | {
@@ -88,7 +88,7 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
 
 
 def run_reindex(settings: Settings) -> ReindexReport:
-    """Embed every chunk of the store anew. Raises ``WinnowError`` where there is no store, or no model for it."""
+    """Embed every chunk of the store again. Raises ``WinnowError`` if the store or the model is missing."""
     from server.backends.catalogue import Catalogue
     from server.backends.files.store_folder import require_index
     from server.backends.models.embedders import LazyEmbedder
@@ -119,6 +119,6 @@ def run_reindex(settings: Settings) -> ReindexReport:
 
 
 def _is_lexical(catalogue: Catalogue) -> bool:
-    """Whether there are documents, all of them indexed by words alone."""
+    """Whether there are documents, all indexed by words alone."""
     projects = catalogue.projects()
     return {known.embedding for project in projects for known in catalogue.indexed_documents(project.name)} == {""}

@@ -1,4 +1,4 @@
-"""``winnow search``: what an agent would get, on the shell."""
+"""``winnow search``: search from the shell, with the results that an agent gets."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def search(
 
 
 def _explain_arguments(query: str, top_k: int) -> dict[str, Any]:
-    """The arguments of the search that is explained: results of one document are not left out."""
+    """The arguments of an explained search: it may return every result of one document."""
     options = {"include_scores": True, "include_debug": True, "max_per_doc": top_k}
     return {"query": query, "top_k": top_k, "page_size": top_k, "options": options}
 

@@ -49,7 +49,7 @@ def serve(
 
 
 def _check_projects(configuration: Configuration) -> None:
-    """Raises ``WinnowError`` where a flag or variable names a project that the operator's file leaves out."""
+    """Raise ``WinnowError`` if a flag or variable names a project that the operator's file does not allow."""
     project = configuration.settings.project
     if configuration.wider and project not in configuration.wider:
         raise WinnowError(
@@ -74,13 +74,13 @@ async def _serve(settings: Settings, http: str | None) -> None:
         from server.transports.connections import allow_open_files
 
         allow_open_files()
-        listeners = listen(*parse_address(http))  # a port that is in use is said before anything starts
+        listeners = listen(*parse_address(http))  # a port in use is an error before anything starts
     async with (
         open_application(settings, wait_for_model=False, starts_engine=True) as application,
         StatisticsSocket(application, "stdio" if http is None else "http") as watch,
     ):
         server = build_server(Dispatcher(application.context, settings), application)
-        # Each transport brings its own libraries; a desktop host waits for stdio only.
+        # Each transport imports its own libraries; a desktop host needs only those of stdio.
         if listeners is None:
             from server.transports.stdio import serve_stdio
 
@@ -93,7 +93,7 @@ async def _serve(settings: Settings, http: str | None) -> None:
 
 
 def _exit_on_signals(application: Application, watch: StatisticsSocket) -> None:
-    """Close and exit on Ctrl-C or SIGTERM: the thread that waits for stdin cannot be woken to end the loop."""
+    """Close and exit on Ctrl-C or SIGTERM: the thread that reads stdin cannot be interrupted to end the loop."""
     loop = asyncio.get_running_loop()
 
     async def leave(number: int) -> NoReturn:
@@ -115,7 +115,7 @@ def _exit_on_signals(application: Application, watch: StatisticsSocket) -> None:
 
 @contextmanager
 def _pause_garbage_collector() -> Iterator[None]:
-    """Imports make objects that live for ever; looking for garbage among them takes a tenth of the start."""
+    """Turn garbage collection off during imports: it costs a tenth of the start, and frees nothing."""
     gc.disable()
     try:
         yield

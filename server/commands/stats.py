@@ -1,4 +1,4 @@
-"""``winnow stats``: what a store holds and takes, and what a running server has answered."""
+"""``winnow stats``: contents and size of a store, and counters of its running servers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from server.transports.statistics import ask_servers, summarize_metrics
 app = command()
 
 _SECONDS = 3.0
-_BLOCK_BYTES = 512  # what st_blocks counts
+_BLOCK_BYTES = 512  # the unit of st_blocks
 
 
 @app.command(epilog="Examples: winnow stats | winnow stats --http 127.0.0.1:8765 --json")
@@ -37,11 +37,11 @@ def stats(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Count what the store holds, project by project, and what its running servers and their engine did.
+    """Count what the store holds, by project, and what its running servers and their engine did.
 
-    Servers on this store are found by themselves, on whatever transport; --http asks one of any store.
+    Servers on this store are found automatically, on any transport; --http asks a server of any store.
 
-    The store may be in use meanwhile: only its catalogue is read.
+    The store may be in use: only its catalogue is read.
     """
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
@@ -76,7 +76,7 @@ def _collect_figures(settings: Settings) -> dict[str, Any]:
 
 
 def _disk_bytes(*paths: Path) -> int:
-    """What the files take on disk; files of the engine have holes."""
+    """Blocks on disk; files of the vector store are sparse."""
     files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*"))]
     return sum(file.stat().st_blocks * _BLOCK_BYTES for file in files if file.is_file())
 

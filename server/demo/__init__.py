@@ -1,1 +1,1 @@
-"""The demonstration: a corpus that every machine has, and one research task done with and without a script."""
+"""The demonstration: Python's own documentation, and one research task done with and without a script."""

@@ -21,17 +21,17 @@ from server.demo.task import SCRIPT, SEARCHES, TOP_K, Answer, extract_answer
 from server.errors import WinnowError
 from server.text.tokens import count_tokens
 
-MODEL_SECONDS = 30.0  # a model that is not loaded by then is not coming
-# Settings, folders, and where this very code is imported from.
+MODEL_SECONDS = 30.0  # how long to wait for the model
+# Settings, folders, and the import path of this code.
 _INHERITED = ("WINNOW_", "XDG_", "PYTHONPATH")
 
 
 @dataclass(slots=True)
 class Arm:
-    """One way of doing the task: its answer and what it put into the model's context.
+    """One way of doing the task: its answer and its tokens in the model's context.
 
     ``tokens`` counts what the model writes (the call with its arguments) and what it reads (the answer's text).
-    ``tokens_structured`` is the same for hosts that hand over the structured answer instead of the text.
+    ``tokens_structured`` is the same for hosts that pass the structured answer instead of the text.
     """
 
     calls: int = 0
@@ -53,7 +53,7 @@ def find_console_script() -> Path:
 
 
 def inherited_environment() -> dict[str, str]:
-    """What of this process's environment a server is started with."""
+    """The variables that a server inherits from this process."""
     return {name: value for name, value in os.environ.items() if name.startswith(_INHERITED)}
 
 
@@ -61,9 +61,9 @@ def inherited_environment() -> dict[str, str]:
 async def connect_server(
     store: Path, project: str, log: Path, options: Sequence[str] = ("--no-daemon",)
 ) -> AsyncIterator[Client]:
-    """A client of a ``winnow serve`` child over this store; the child's log goes to a file.
+    """A client of a ``winnow serve`` process on this store, whose log goes to a file.
 
-    ``options`` of the child: a demonstration leaves nothing behind, so no engine either.
+    By default it starts no engine, which would outlive it.
     """
     server = StdioServerParameters(
         command=str(find_console_script()),
@@ -76,12 +76,12 @@ async def connect_server(
 
 
 async def offers_scripts(client: Client) -> bool:
-    """Whether this server runs scripts: a tool that cannot work is not listed."""
+    """Whether this server lists ``execute_code``; it does so only if scripts can run."""
     return any(tool.name == "execute_code" for tool in (await client.list_tools()).tools)
 
 
 async def wait_for_model(client: Client) -> None:
-    """Wait until searches use the model as well as the words, so that both arms see the same rankings."""
+    """Wait until searches use the model, so that both arms get the same rankings."""
     deadline = time.monotonic() + MODEL_SECONDS
     while time.monotonic() < deadline:
         reply = await client.call_tool("semantic_search", {"query": SEARCHES[0], "top_k": 1})
@@ -91,7 +91,7 @@ async def wait_for_model(client: Client) -> None:
 
 
 async def run_direct(client: Client) -> Arm:
-    """Every search at full text, page after page: an agent that has no place to run a script."""
+    """Every search with full texts, page after page, as an agent without scripts does it."""
     arm, rows = Arm(), []
     started = time.perf_counter()
     for query in SEARCHES:

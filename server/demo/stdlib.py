@@ -1,9 +1,9 @@
-"""The running Python's own documentation, read out of its source: real, large, and on every machine.
+"""The documentation of the running Python, read from its source: a large corpus on every machine.
 
-Sources are parsed, never imported, so nothing of them runs and the same Python gives the same corpus. The few
+Sources are parsed, not imported, so nothing of them runs and the same Python gives the same corpus. The few
 compiled modules that have no source are named in a table; importing those has no effect.
 
-A private module is documented only through the public module that hands its names on (``Future`` of
+A private module is documented only through the public module that re-exports its names (``Future`` of
 ``concurrent.futures`` lives in ``concurrent.futures._base``).
 """
 
@@ -24,7 +24,7 @@ from typing import Literal
 
 Kind = Literal["class", "function"]
 
-# Programs, games, test suites and what other tools vendor: not documentation of a library.
+# Programs, games, test suites and vendored code: not documentation of a library.
 LEFT_OUT = frozenset(
     {"__phello__", "antigravity", "distutils", "ensurepip", "idlelib", "lib2to3", "pydoc_data"}
     | {"test", "this", "tkinter", "turtle", "turtledemo"}
@@ -48,7 +48,7 @@ COMPILED = (
 )
 
 _STARS = re.compile(r"\*, |\*+(?=\w)")
-# What Markdown would take for a heading, an underline or a fence at the start of a docstring's line.
+# Starts of a docstring's line that Markdown reads as a heading, an underline or a fence.
 _STRUCTURE = re.compile(r"^ {0,3}(?=#|`{3}|~{3}|(?:=+|-+)\s*$)", re.MULTILINE)
 
 
@@ -64,12 +64,12 @@ class DocEntry:
 
     @property
     def heading(self) -> str:
-        """What the documentation is headed with: the call, without the stars that Markdown would take away."""
+        """The heading: the call without its stars, which Markdown would remove."""
         return f"class {self.name}" if self.kind == "class" else f"{self.name}{_STARS.sub('', self.signature)}"
 
     @property
     def usage(self) -> tuple[str, ...]:
-        """The exact call as a line of its own, where the heading does not hold it."""
+        """The exact call as a line of its own, if the heading does not contain it."""
         if not self.signature or (self.kind == "function" and "*" not in self.signature):
             return ()
         return (f"    {self.name.rpartition('.')[2]}{self.signature}",)
@@ -92,7 +92,7 @@ class ModuleDocs:
 
 
 def read_corpus() -> Iterator[ModuleDocs]:
-    """Every public module that documents itself, by name."""
+    """The documentation of every public module that has any, by name."""
     sources = _find_sources()
     for name in sorted({*filter(_is_public, sources), *COMPILED}):
         docs = _document_source(name, sources) if name in sources else _document_import(name)
@@ -102,7 +102,7 @@ def read_corpus() -> Iterator[ModuleDocs]:
 
 @cache
 def _find_sources() -> Mapping[str, Path]:
-    """Dotted name -> file, for every module of the library that comes as source."""
+    """Dotted name -> file, for every module of the library with a source file."""
     root = Path(sysconfig.get_path("stdlib"))
     tops = sorted(sys.stdlib_module_names - LEFT_OUT)
     files = [path for name in tops for path in (root / f"{name}.py", *(root / name).rglob("*.py"))]
@@ -143,7 +143,7 @@ def _parse_file(path: Path) -> ast.Module:
 
 
 def _find_definitions(tree: ast.Module, module: str, sources: Mapping[str, Path]) -> Iterator[Definition]:
-    """What a module defines, and what it takes from a private module."""
+    """The definitions of a module, including those imported from private modules."""
     for statement in _iter_top_level(tree.body):
         if isinstance(statement, Definition):
             yield statement
@@ -183,7 +183,7 @@ def _origin_of(statement: ast.ImportFrom, module: str, sources: Mapping[str, Pat
 
 
 def _iter_entries(definition: Definition, owner: str, depth: int) -> Iterator[DocEntry]:
-    """A definition and, for a class, what is inside. Private and undocumented names are passed over."""
+    """The entries of a definition and of a class's members, without private and undocumented names."""
     name = f"{owner}.{definition.name}"
     if definition.name.startswith("_"):
         return

@@ -1,11 +1,10 @@
-"""One research task, its two ways of being done, and the truth that both are held against.
+"""The research task of the demonstration: its question, its script, and the expected answer.
 
-The question needs more than the best hit: it needs every function that fits, and the documentation sets a trap
-(``asyncio.wait`` names ``TimeoutError`` to say that it does *not* raise it). Without a script, an agent reads full
-search results and picks; with one, the same searches run in the sandbox and only the table comes back.
+The question needs every matching function, not only the best hit, and the documentation has a trap
+(``asyncio.wait`` mentions ``TimeoutError`` to say that it does *not* raise it). Without a script, an agent reads
+full search results and selects; with one, the same searches run in the sandbox and only the table is returned.
 
-The picking is the same rule in both arms, so what differs is only where the text goes: through the model's
-context, or not.
+Both arms select by the same rule; they differ only in whether the texts pass through the model's context.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ SEARCHES = (
 TOP_K = 40
 _QUERIES = ",\n    ".join(f'"{query}"' for query in SEARCHES)
 
-# What an agent would write: rank by metadata, read the full text of what takes a timeout, return a table.
+# As an agent writes it: search metadata, read the full text of functions with a timeout, return a table.
 SCRIPT = f"""\
 import re
 
@@ -56,13 +55,13 @@ _EXPIRY = re.compile(r"(?<!not raise )\b(?:TimeoutError|TimeoutExpired|Empty|Ful
 
 
 def extract_answer(rows: Iterable[Mapping[str, Any]]) -> Answer:
-    """The answer that is in these ``full`` rows: what a reader with all of them before him would pick."""
+    """The answer that these ``full`` rows give by the rule."""
     headed = ((row["metadata"]["section"].rpartition(" > ")[2].partition("("), row["content"]) for row in rows)
     return _collect_exceptions((name, text) for (name, _, arguments), text in headed if _TIMEOUT.search(arguments))
 
 
 def expected_answer(documentation: Iterable[ModuleDocs]) -> Answer:
-    """The answer that is in the docstrings themselves, with no search and no index in between."""
+    """The answer from the docstrings themselves, without search or index."""
     entries = (entry for module in documentation for entry in module.entries if entry.kind == "function")
     return _collect_exceptions((entry.name, entry.doc) for entry in entries if _TIMEOUT.search(entry.signature))
 

@@ -1,1 +1,1 @@
-"""What answers cost in tokens: the same questions put to the tools in several ways, over real MCP frames."""
+"""The token benchmark: the same questions asked in several ways (arms), over real MCP frames."""

@@ -1,4 +1,4 @@
-"""Transcripts, played to a server: every step as it stands, every answer counted and kept for its gold."""
+"""Plays a transcript to a server: makes its calls, counts their tokens and keeps the answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcp.types import CallToolResult
 from server.bench.tokens.counting import Cost, cost_of, text_of
 from server.bench.tokens.task import Read, Step, fill_placeholders
 
-_MOST_READS = 50  # pages of what was chosen to be read; a listing is bounded by its own step
+_MOST_READS = 50  # pages of chosen full texts; a listing has the limit of its step
 
 
 class ToolCaller(Protocol):
@@ -26,7 +26,7 @@ class ToolCaller(Protocol):
 
 @dataclass(slots=True)
 class PlayedTranscript:
-    """What came of a transcript: its cost, all it was told, and what stopped it, if anything."""
+    """The result of a transcript: its cost, all answers, and the error that stopped it, if any."""
 
     cost: Cost = field(default_factory=Cost)
     seconds: float = 0.0
@@ -36,22 +36,22 @@ class PlayedTranscript:
 
     @property
     def result(self) -> Any:
-        """What a script returned and printed."""
+        """Result and output of each script."""
         return [(answer.get("result"), answer.get("stdout")) for answer in self.structured]
 
     def files(self) -> Iterator[list[str]]:
-        """For each answer with texts the files that these are from, each once."""
+        """The distinct files of each answer that has texts."""
         for answer in self.structured:
             rows = answer.get("results", [])
             yield list(dict.fromkeys(row["metadata"]["file"] for row in rows if "metadata" in row))
 
 
 class _Stopped(Exception):
-    """The transcript cannot go on; the argument says why."""
+    """The transcript cannot continue; the argument is the reason."""
 
 
 async def play(client: ToolCaller, steps: Sequence[Step], question: str) -> PlayedTranscript:
-    """Make the calls of a transcript one after the other. An answer that is an error ends it."""
+    """Make the calls of a transcript one after the other. An error ends it."""
     played = PlayedTranscript()
     kept = {"question": json.dumps(question, ensure_ascii=False) if _is_script(steps) else question}
     started = time.perf_counter()

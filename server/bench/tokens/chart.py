@@ -1,4 +1,4 @@
-"""The medians as a picture: bars by class and arm, on a scale of powers of ten. Written as text."""
+"""A bar chart of the medians by class and arm, with a logarithmic scale, as SVG."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLOURS: Mapping[str, str] = MappingProxyType(
 
 
 def svg(figures: Mapping[str, Any]) -> str:
-    """Median tokens of an answer, a bar for each arm of each class."""
+    """An SVG document with the median tokens of an answer: a bar for each arm of each class."""
     summary = figures["summary"]
     medians = [row["tokens_median"] for arms in summary.values() for row in arms.values() if row["answered"]]
     most = max([*medians, _LEAST * 10])

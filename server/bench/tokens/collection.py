@@ -1,6 +1,6 @@
-"""Where tasks are asked: collections that lie in a folder, and the standard library's own documentation.
+"""The collections that tasks ask about: folders, and the documentation of the standard library.
 
-Nothing of a collection is in the project: questions, judgements and texts are read when they are asked for.
+The project contains no collection: questions, judgements and texts are read when needed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _YES_OR_NO = frozenset({"", "yes", "no"})
 
 @dataclass(frozen=True, slots=True)
 class CorpusRow:
-    """How a collection lies there, and the project that its index has."""
+    """The layout of a collection and the project of its index."""
 
     kind: Kind
     project: str
 
 
-# The last is generated on this machine, so it is always there.
+# The last one is generated, so it is always available.
 COLLECTIONS: Mapping[str, CorpusRow] = MappingProxyType(
     {
         "k8s_docs": CorpusRow("documentation", "k8s"),
@@ -56,19 +56,19 @@ class TaskCollection:
         return COLLECTIONS[self.name].project
 
     def paths(self) -> Sequence[Path]:
-        """What is ingested, where that is files."""
+        """The files to ingest; none for the generated collection."""
         if self.folder is None:
             return ()
         return (self.folder / (_CORPUS if COLLECTIONS[self.name].kind == "judged" else _MARKDOWN),)
 
     def documents(self) -> Iterator[RawDocument]:
-        """What is ingested, where nothing of it is a file."""
+        """The documents to ingest for the generated collection."""
         for name, text in self.sources.items():
             yield RawDocument(uri=name, type="markdown", title=name.removesuffix(".md"), text=text)
 
     @cached_property
     def sources(self) -> Mapping[str, str]:
-        """File, as rows name it -> its whole text, as it was before anything was indexed."""
+        """File name, as in search results -> its whole original text."""
         if self.folder is None:
             return {f"{module.name}.md": module.markdown() for module in read_corpus()}
         if COLLECTIONS[self.name].kind == "judged":
@@ -83,7 +83,7 @@ class TaskCollection:
         }
 
     def question(self, query: str) -> str:
-        """The collection's own words for one of its queries."""
+        """The text of one of the collection's queries."""
         if query not in self._queries:
             raise WinnowError(
                 "NOT_FOUND", f"{self.name} has no query {query!r}; is it the collection that is meant?"
@@ -91,13 +91,13 @@ class TaskCollection:
         return str(self._queries[query]["text"])
 
     def relevant(self, query: str) -> Sequence[str]:
-        """The titles of the documents that are judged relevant to a query."""
+        """The titles of the documents judged relevant to a query."""
         lines = (self._folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]
         judged = [fields[1] for line in lines if (fields := line.split("\t"))[0] == query and int(fields[2]) > 0]
         return [self.sources[f"{_CORPUS}#{document}"].partition("\n")[0] for document in judged]
 
     def answers(self, query: str) -> Sequence[str]:
-        """The answer to a query in so many words, where the collection has one that is more than yes or no."""
+        """The literal answer to a query, if the collection has one other than yes or no."""
         answer = self._queries[query].get("metadata", {}).get("answer", "")
         return () if answer.casefold() in _YES_OR_NO else (answer,)
 
@@ -117,7 +117,7 @@ class TaskCollection:
 
 
 def find_collections(folder: Path | None) -> dict[str, TaskCollection]:
-    """The collections that are there: below ``folder``, or ``folder`` itself; the generated one always."""
+    """The available collections: below ``folder`` or ``folder`` itself, and the generated one."""
     there = {"stdlib": TaskCollection("stdlib")}
     for name in COLLECTIONS:
         for place in () if folder is None else (folder / name, folder):

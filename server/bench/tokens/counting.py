@@ -1,4 +1,4 @@
-"""What a call costs a model, in tokens: what it writes and what it reads, counted from the frames.
+"""The tokens that a model writes and reads for a call, counted from the frames.
 
 A call is written as ``{"name": ..., "arguments": ...}``, a script inside as JSON has it, and read as its answer.
 Around both a host puts an envelope that pairs them; it differs from host to host, and is counted as one of fixed
@@ -24,7 +24,7 @@ _ENVELOPE = '{"type":"tool_use","id":"call_0001"}{"type":"tool_result","tool_use
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Tokens of one call or of several: written, read by a client of either kind, and around them."""
+    """Tokens of one or several calls: written, and read by either kind of client."""
 
     calls: int = 0
     written: int = 0
@@ -40,7 +40,7 @@ class Cost:
         )
 
     def of(self, client: Client) -> int:
-        """All of it, for a client that hands its model the text alone, or the structure alone."""
+        """The total for a client that passes only the text, or only the structure, to its model."""
         return self.calls * envelope() + self.written + (self.text if client == "text" else self.structured)
 
 
@@ -50,7 +50,7 @@ def envelope() -> int:
 
 
 def cost_of(tool: str, arguments: dict[str, Any], reply: CallToolResult) -> Cost:
-    """One call. An answer without structure, as errors are, reads the same for both."""
+    """The cost of one call. An answer without structure, such as an error, costs the same for both clients."""
     text = count_tokens(text_of(reply))
     structured = reply.structured_content
     return Cost(
@@ -62,7 +62,7 @@ def cost_of(tool: str, arguments: dict[str, Any], reply: CallToolResult) -> Cost
 
 
 def text_of(reply: CallToolResult) -> str:
-    """What a client reads that hands on ``content``: its texts, and whatever else there is as JSON."""
+    """The ``content`` of a reply as text; blocks of other types as JSON."""
     return "\n".join(
         block.text if isinstance(block, TextContent) else block.model_dump_json(exclude_none=True, by_alias=True)
         for block in reply.content
@@ -70,7 +70,7 @@ def text_of(reply: CallToolResult) -> str:
 
 
 def definition_tokens(tool: Tool) -> int:
-    """What a tool's definition takes, as a host hands it to a model: name, description, arguments."""
+    """Tokens of a tool's definition as a host passes it to a model: name, description, arguments."""
     return count_tokens(
         compact({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
     )

@@ -1,4 +1,4 @@
-"""What an answer has to hold, and whether it does. Nothing here knows how an answer was found."""
+"""The gold of a task, and whether an answer contains it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What must stand in an answer: all ``names``. ``count``: a script says how many they are instead."""
+    """What an answer must contain: all ``names``, or for a script with ``count`` their number."""
 
     names: tuple[str, ...]
     count: bool = False
@@ -27,9 +27,9 @@ class Expected:
 
 
 def find_expected(task: BenchmarkTask, collection: TaskCollection) -> Expected:
-    """The gold of a task, as the collection has it.
+    """The gold of a task, looked up in its collection.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` where that is nothing: such a task would be solved by every answer.
+    Raises ``WinnowError("INVALID_REQUEST")`` if it is empty: every answer would solve such a task.
     """
     gold = task.gold
     names = [*gold.strings]
@@ -43,7 +43,7 @@ def find_expected(task: BenchmarkTask, collection: TaskCollection) -> Expected:
 
 
 def names_of(oracle: Oracle, sources: Mapping[str, str]) -> list[str]:
-    """The names that an oracle finds in texts by their file names: each once, sorted."""
+    """The distinct names that an oracle finds in the sources, sorted."""
     found: set[str] = set()
     for file, text in sources.items():
         if fnmatchcase(file, oracle.files):
@@ -66,7 +66,7 @@ def _take_names(oracle: Oracle, file: str, part: str) -> Iterator[str]:
 
 
 def split_text(text: str, split: str) -> Sequence[str]:
-    """A text whole, by lines, or by sections: each from its heading to the next, and what is before the first."""
+    """The text itself, its lines, or its sections, including the text before the first heading."""
     if split == "file":
         return (text,)
     lines = text.splitlines()
@@ -89,18 +89,18 @@ def _sections(lines: Sequence[str]) -> list[str]:
 
 
 def contains_name(text: str, name: str) -> bool:
-    """Whether a text has a name in it, as words of its own, whatever the case and the white space."""
+    """Whether a text contains a name as whole words, regardless of case and white space."""
     words = r"\s+".join(map(re.escape, name.split()))
     return re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def find_missing(expected: Expected, text: str) -> list[str]:
-    """What of the gold does not stand in a text, for someone who reads it."""
+    """The names of the gold that a text does not contain."""
     return [name for name in expected.names if not contains_name(text, name)]
 
 
 def find_missing_in_result(expected: Expected, result: Any) -> list[str]:
-    """What of the gold a script's result does not say; where it has to be exact, also what it says beyond."""
+    """The names that a script's result lacks; with ``exact`` also the names that it should not contain."""
     said = "\n".join(iter_texts(result))
     if expected.count:
         number = str(len(expected.names))
@@ -113,7 +113,7 @@ def find_missing_in_result(expected: Expected, result: Any) -> list[str]:
 
 
 def iter_texts(value: Any) -> Iterator[str]:
-    """Every text and number in plain data, and the names of its fields, which may be a script's own data."""
+    """Every text, number and key in plain data; keys may be a script's own data."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield str(key)
@@ -126,7 +126,7 @@ def iter_texts(value: Any) -> Iterator[str]:
 
 
 def find_leaks(task: BenchmarkTask, question: str, expected: Expected) -> list[str]:
-    """What of the gold a transcript or script already has in it, though the question does not say it."""
+    """The names of the gold that a transcript or script contains although the question does not."""
     written = "\n".join(
         text for steps in task.steps.values() for step in steps for text in iter_texts(step.arguments)
     )

@@ -1,4 +1,4 @@
-"""The benchmark itself: a server for each collection, every task in every arm, and the figures of it all."""
+"""Runs the token benchmark: a server for each collection, every task in every arm, and the figures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from server.settings import Settings
 from server.text.tokens import count_tokens, encoding_name
 from server.transports.limits import calls_per_minute
 
-# A transcript has fewer calls than what is left of a minute's then, waiting for the model included.
+# Leaves enough calls of a minute for one more transcript, including the wait for the model.
 _CALLS_PER_MINUTE = calls_per_minute(Settings())
 _MAX_CALLS = _CALLS_PER_MINUTE["direct"] // 3
 _MAX_SCRIPTS = _CALLS_PER_MINUTE["script"] - 2
@@ -42,7 +42,7 @@ OnProgress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A measured task, and what each arm was told, for those who look."""
+    """A measured task, with the answers that each arm got."""
 
     measured: MeasuredTask
     told: Mapping[str, Sequence[str]]
@@ -50,7 +50,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTask:
-    """A task as its collection has it: the question in words, the gold found."""
+    """A task with its question and gold looked up in its collection."""
 
     task: BenchmarkTask
     question: str
@@ -58,10 +58,10 @@ class ResolvedTask:
 
 
 def resolve_task(task: BenchmarkTask, collection: TaskCollection) -> ResolvedTask:
-    """Look question and gold up.
+    """Look up question and gold.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` where a transcript has of the gold what the question does not say:
-    its author knew the answer.
+    Raises ``WinnowError("INVALID_REQUEST")`` if a transcript contains gold that the question does not: its
+    author knew the answer.
     """
     question = task.question or collection.question(task.query)
     gold = find_expected(task, collection)
@@ -78,7 +78,7 @@ async def measure(
     *,
     by_model: bool,
 ) -> tuple[list[Trial], dict[str, int]]:
-    """Every task of one collection, over the index in ``store``; and tokens of each tool's definition."""
+    """Run every task of a collection on the index in ``store``; also returns tokens of each tool's definition."""
     questions = [resolve_task(task, collection) for task in tasks]
     trials = []
     async with AsyncExitStack() as opened:
@@ -92,7 +92,7 @@ async def measure(
 
 @dataclass(slots=True)
 class _Servers:
-    """One server after the other, each left before its rate limit: no agent asks at a machine's pace."""
+    """One server after the other, each replaced before it reaches its rate limit."""
 
     store: Path
     project: str
@@ -116,7 +116,7 @@ class _Servers:
         return self._client
 
     async def play(self, question: ResolvedTask, arm: str) -> PlayedTranscript:
-        """One transcript."""
+        """Play one transcript."""
         played = await play(await self.client(), question.task.steps[arm], question.question)
         self.calls += played.cost.calls
         self.scripts += arm == "code"
@@ -144,7 +144,7 @@ def _run_of(arm: str, played: PlayedTranscript, gold: Expected) -> Run:
 
 
 def _document_run(full: PlayedTranscript, gold: Expected, collection: TaskCollection) -> Run:
-    """The same calls as ``full``, answered with the whole document of each hit, once in each answer."""
+    """The calls of ``full``, as if answered with the whole document of each hit."""
     texts = [collection.sources[file] for files in full.files() for file in files]
     read = sum(map(count_tokens, texts))
     missing = find_missing(gold, "\n".join(texts))
@@ -155,7 +155,7 @@ def _document_run(full: PlayedTranscript, gold: Expected, collection: TaskCollec
 def figures(
     tasks: Sequence[MeasuredTask], definitions: Mapping[str, int], client: ClientKind = "text"
 ) -> dict[str, Any]:
-    """Everything that the tasks say, for programs. The figures at the top are those of one kind of client."""
+    """All figures as plain data. Those at the top level are for one kind of client."""
     return {
         "summary": statistics.summary(tasks, client),
         "overall": statistics.overall(tasks, client),
@@ -184,7 +184,7 @@ def _figures_by_client(tasks: Sequence[MeasuredTask], client: ClientKind) -> dic
 def _definition_figures(
     tasks: Sequence[MeasuredTask], definitions: Mapping[str, int], client: ClientKind
 ) -> dict[str, Any]:
-    """What the tools' definitions take, and the reduction if every task paid for those that its arm uses."""
+    """Tokens of the tools' definitions, and the reduction if every task paid for those that its arm uses."""
     by_arm = {arm: definitions.get(tool, 0) for arm, (tool, _) in ARMS.items()}
     by_arm["documents"] = by_arm["full"]
     paying = [

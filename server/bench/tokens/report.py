@@ -1,4 +1,4 @@
-"""The figures in words: tables for people at a terminal, and a page for the documentation. Pure.
+"""The figures as text: tables for a terminal, and a page for the documentation. Pure.
 
 Losses come first: where a script costs more than the cheapest tool that gives the same answer.
 """
@@ -43,7 +43,7 @@ _CLIENT_NAMES: Mapping[str, str] = MappingProxyType({"text": "text only", "struc
 
 
 def describe_trial(trial: Trial) -> str:
-    """What each arm of a task was told, word for word, and what it cost."""
+    """The answers that each arm of a task got, word for word, and their cost."""
     task = trial.measured
     lines = [f"=== {task.id} ({task.kind}, {task.collection})"]
     for arm, run in task.runs.items():
@@ -60,7 +60,7 @@ def describe_trial(trial: Trial) -> str:
 
 
 def text(figures: Mapping[str, Any], clients: Sequence[str]) -> str:
-    """Everything for a terminal: what was lost and not answered, then classes, shares, and clients."""
+    """The report for a terminal: losses and unsolved tasks, then classes, shares, and clients."""
     parts = [
         *_head_lines(figures),
         "",

@@ -1,4 +1,4 @@
-"""What the measured tasks say together. Pure: figures of tasks in, figures of arms out.
+"""Statistics over measured tasks. Pure: figures of tasks in, figures of arms out.
 
 Arms are compared on the tasks that both solve. A reduction is ``1 - sum(one) / sum(other)`` over these tasks, so
 that a task counts by what it costs; beside it stands the median over tasks of the same ratio, where each counts
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from server.bench.tokens.counting import Client, Cost
 from server.bench.tokens.task import CLASSES, DIRECT
 
-# ``documents`` is not asked for: what servers would have answered to ``full`` that know no passages.
+# ``documents`` is computed: the answers to ``full`` of a server that returns whole documents.
 MEASURED = ("full", "documents", "metadata_full", "evidence", "code")
 RESAMPLES = 10_000
 _SEED = 20_260_101
-# What is compared with what, by class and over all; "best_direct" is the cheapest tool that answered the task.
+# The pairs to compare, by class and in all; "best_direct" is the cheapest tool that answered the task.
 _PAIRS = (
     ("code", "full"),
     ("code", "documents"),
@@ -33,7 +33,7 @@ _PAIRS = (
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One arm of one task: what it cost, whether the gold was in its answer, and what was not."""
+    """One arm of one task: its cost, whether it answered, and the missing gold."""
 
     cost: Cost
     answered: bool
@@ -52,7 +52,7 @@ class MeasuredTask:
     runs: Mapping[str, Run]
 
     def tokens(self, arm: str, client: Client) -> int | None:
-        """What an arm's answer cost; None where it gave none."""
+        """The cost of an arm's answer; None if it did not answer."""
         if arm == "best_direct":
             solved = [spent for one in DIRECT if (spent := self.tokens(one, client)) is not None]
             return min(solved, default=None)
@@ -61,7 +61,7 @@ class MeasuredTask:
 
 
 def summary(tasks: Sequence[MeasuredTask], client: Client) -> dict[str, dict[str, dict[str, float]]]:
-    """By class and arm: tasks, how many it answered, and the tokens of those."""
+    """By class and arm: the tasks, the answered ones, and their tokens."""
     return {
         kind: {arm: _summarize_arm([task for task in tasks if task.kind == kind], arm, client) for arm in MEASURED}
         for kind in CLASSES
@@ -94,7 +94,7 @@ def overall(tasks: Sequence[MeasuredTask], client: Client) -> dict[str, Any]:
 
 
 def comparisons(tasks: Sequence[MeasuredTask], client: Client) -> dict[str, dict[str, dict[str, Any]]]:
-    """By class, and for all together: each pair of arms."""
+    """Comparisons of each pair of arms, by class and in all."""
     groups = {kind: [task for task in tasks if task.kind == kind] for kind in CLASSES} | {"all": [*tasks]}
     return {
         kind: {f"{one}_vs_{other}": compare_arms(group, one, other, client) for one, other in _PAIRS}
@@ -115,7 +115,7 @@ def by_collection(tasks: Sequence[MeasuredTask], client: Client) -> dict[str, di
 
 
 def compare_arms(tasks: Sequence[MeasuredTask], arm: str, other: str, client: Client) -> dict[str, Any]:
-    """How much less ``arm`` takes than ``other`` on the tasks that both solve; None where there are none."""
+    """The reduction of ``arm`` against ``other`` over the tasks that both solve; None if there are none."""
     both = [(task.tokens(arm, client), task.tokens(other, client)) for task in tasks]
     pairs = np.array([pair for pair in both if None not in pair], dtype=float).reshape(-1, 2)
     if not len(pairs):
@@ -131,7 +131,7 @@ def compare_arms(tasks: Sequence[MeasuredTask], arm: str, other: str, client: Cl
 
 
 def reduction(pairs: NDArray[np.float64]) -> float:
-    """``1 - sum / sum`` of rows of two."""
+    """``1 - sum / sum`` of the two columns."""
     ours, theirs = pairs.sum(axis=0)
     return float(1 - ours / theirs)
 
@@ -150,7 +150,7 @@ def answer_rate(tasks: Sequence[MeasuredTask], arm: str) -> float:
 
 
 def losses(tasks: Sequence[MeasuredTask], client: Client) -> list[dict[str, Any]]:
-    """The tasks that a script costs more than the cheapest tool that answers them, the worst first."""
+    """The tasks on which a script costs more than the cheapest tool that answers, the worst first."""
     lost = []
     for task in tasks:
         ours, best = task.tokens("code", client), task.tokens("best_direct", client)

@@ -1,4 +1,4 @@
-"""Tasks: a question, what an answer has to hold, and a fixed transcript for each way (arm) of asking.
+"""Tasks: a question, its gold, and a fixed transcript for each way (arm) of asking.
 
 They are TOML files in the folder ``tasks``, one ``[[task]]`` each:
 
@@ -12,11 +12,11 @@ They are TOML files in the folder ``tasks``, one ``[[task]]`` each:
     evidence = [{ question = "...", max_quotes = 1 }]
     code = "return ..."
 
-A transcript is a list of steps, one tool call each. What is not a key of ours is an argument of the call; the arm
-gives the tool and its defaults (``ARMS``). Ours are
+A transcript is a list of steps, one tool call each. The arm gives the tool and its defaults (``ARMS``); keys other
+than these are arguments of the call:
 
-* ``tool``: another tool than the arm's;
-* ``pages``: follow ``next_cursor`` so far;
+* ``tool``: a tool other than the arm's;
+* ``pages``: how many pages to read with ``next_cursor``;
 * ``read``: then take the full text of these rows: a number, the first so many; a regular expression, those whose
   title, section or file it finds; a table ``{ first, matching }``, both;
 * ``keep``: a table of names and regular expressions: the last group of each, where it first matches in this
@@ -51,7 +51,7 @@ Split = Literal["file", "section", "line"]
 SPLITS: tuple[str, ...] = get_args(Split)
 DIRECT = ("full", "metadata_full", "evidence")
 
-# Arm -> its tool and the arguments that a step need not write. ``full`` is what most servers answer: ten texts.
+# Arm -> its tool and default arguments. ``full`` is what most servers return: ten texts.
 ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
     {
         "full": ("semantic_search", {"top_k": 10, "response_mode": "full"}),
@@ -61,7 +61,7 @@ ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
     }
 )
 
-# How a reader goes about one search of ``asks``: the ten texts, the two best of a listing, the best quote.
+# The step of each direct arm for one search of ``asks``: ten texts, the two best of a listing, the best quote.
 _ASKED: Mapping[str, Callable[[str], Mapping[str, Any]]] = MappingProxyType(
     {
         "full": lambda ask: {"query": ask},
@@ -79,7 +79,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Which rows of a listing are then read in full: those that ``matching`` finds, the ``first`` of them."""
+    """The rows of a listing to read in full: the ``first`` of those that ``matching`` matches."""
 
     first: int = 100
     matching: str = ""
@@ -98,7 +98,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """The names that are in the source files, found without any index.
+    """A rule that finds names in the source files without any index.
 
     ``files``: a glob over names. A file is taken whole or cut (``split``) into sections, from one Markdown heading
     to the next, or lines; of these count the ones in which every regular expression of ``having`` finds something
@@ -115,7 +115,7 @@ class Oracle:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What must be in an answer, all of it.
+    """Everything that an answer must contain.
 
     ``strings`` literally; ``documents``: the titles of the passages that the collection judges relevant to
     ``query``, and its own answer where it has one; ``oracle``: the names it finds. With ``count`` a script answers
@@ -132,7 +132,7 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkTask:
-    """A question with its gold and its transcripts. ``query`` is the collection's own id of it, "" for ours."""
+    """A question with its gold and transcripts. ``query`` is the collection's id of the question, or ""."""
 
     id: str
     kind: Class
@@ -196,7 +196,7 @@ def _task(table: Mapping[str, Any], templates: Mapping[str, Any]) -> BenchmarkTa
 
 
 def _arms(table: Mapping[str, Any], templates: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a task writes for each arm, its template's, or what its searches come to."""
+    """The steps of each arm: the task's own, its template's, or those made from its searches."""
     name = table.get("template")
     if name is not None and name not in templates:
         raise ValueError(f"no template {name!r}; there are: {', '.join(templates) or 'none'}")
@@ -211,7 +211,7 @@ def _arms(table: Mapping[str, Any], templates: Mapping[str, Any]) -> Mapping[str
 
 
 def fill_placeholders(value: Any, words: Mapping[str, str]) -> Any:
-    """Plain data with words in the places that are named after them. Other braces stay."""
+    """Plain data with placeholders replaced by words. Other braces stay."""
     if isinstance(value, str):
         return _PLACEHOLDER.sub(lambda match: words.get(match[1], match[0]), value)
     if isinstance(value, Mapping):

@@ -14,7 +14,7 @@ from server.commands.terminal.output import command
 
 
 class Subject(Protocol):
-    """A module that is one command: its examples, and ``run``, whose signature and docstring are its help."""
+    """A module with one command: its examples, and ``run``, whose signature and docstring are its help."""
 
     EXAMPLES: str
 

@@ -1,4 +1,4 @@
-"""``winnow bench tokens``: what the same answers cost an agent with tools, and with a script."""
+"""``winnow bench tokens``: the tokens that the same answers cost with direct tools and with a script."""
 
 from __future__ import annotations
 

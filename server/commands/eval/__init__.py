@@ -1,4 +1,4 @@
-"""``winnow eval``: how well a collection's documents are ranked and quoted, and golden questions answered."""
+"""``winnow eval``: quality of rankings and quotes on a collection, and of answers to golden questions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GOLDEN = Path("tests", "golden")
 _AT_LEAST = 0.9
 
 Kind = Literal["ranking", "quotes", "golden"]
-# Option -> the measurements that it means something to, and what to do about it in the others.
+# Option -> the measurements that it applies to, and the advice for the others.
 _BELONGS: Mapping[str, tuple[tuple[Kind, ...], str]] = MappingProxyType(
     {
         "--mode": (("ranking",), "is for rankings; leave it out"),
@@ -41,7 +41,7 @@ qrels.tsv (query-id, corpus-id, score, with a header).
 DIR --quotes: one call of kb.retrieve_evidence for each query of such a collection. How many of the judged
 documents are quoted, for how many tokens, against the five best chunks in full?
 
---golden: does the answer to a golden question stand in the quotes of one call? DIR is tests/golden below the
+--golden: do the quotes of one call contain the answer to a golden question? DIR is tests/golden below the
 working folder unless given; its golden.toml names the sets. Exit code: 0 when the share that is answered reaches
 --at-least, 1 when not.
 
@@ -121,14 +121,14 @@ def _choose_kind(*, golden: bool, quotes: bool, given: Mapping[str, Any]) -> Kin
 
 @contextmanager
 def _eval_settings(store: str | None, **chosen: str | None) -> Iterator[Settings]:
-    """The settings over the store that was asked for, or over a throw-away one; nothing confines a search."""
+    """Settings for the given store or a temporary one, without the operator's limits of scope."""
     with tempfile.TemporaryDirectory(prefix="winnow-eval-") as scratch:
         unconfined = {"projects": (), "doc_tags": (), "environment": "", "repositories": ()}
         yield load_settings(store=store or scratch, project=_PROJECT, **unconfined, **chosen)
 
 
 def _measure(kind: Kind, folder: Path | None, settings: Settings, mode: str, only: str | None) -> dict[str, Any]:
-    from server.commands.eval import measurements  # brings engines and model runtimes along
+    from server.commands.eval import measurements  # imports vector stores and model runtimes
 
     if kind == "golden":
         return measurements.measure_golden(folder or _GOLDEN, settings, only)
@@ -141,7 +141,7 @@ def _measure(kind: Kind, folder: Path | None, settings: Settings, mode: str, onl
     )
 
 
-# --- for people -------------------------------------------------------------------------------------------
+# --- text output -------------------------------------------------------------------------------------------
 
 
 def _format_ranking(figures: dict[str, Any]) -> Iterator[str]:

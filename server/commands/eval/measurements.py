@@ -65,10 +65,10 @@ _MODES: dict[str, tuple[Mode, Walk]] = {
     "hybrid_local": ("hybrid", "hybrid_local"),
     "multi_hop": ("hybrid", "multi_hop"),
 }
-_TOP = 10  # what a user asks for: latency is measured with this limit
-# Documents are ranked by their best chunk, so enough chunks are fetched that 100 documents come out.
+_TOP = 10  # the usual number of results; latency is measured with it
+# Documents are ranked by their best chunk: enough chunks are fetched for 100 documents.
 _CHUNKS_PER_DOCUMENT_MARGIN = 2
-_FULL_CHUNKS = 5  # what quotes are compared with
+_FULL_CHUNKS = 5  # full chunks that quotes are compared with
 _WITHOUT_MODEL = "by words alone, with WINNOW_EMBEDDING=off"
 
 Ingest = Callable[[Target, Callable[[Progress], None]], IngestReport]
@@ -78,7 +78,7 @@ Ingest = Callable[[Target, Callable[[Progress], None]], IngestReport]
 def _open_indexed(
     settings: Settings, name: str, ingest: Ingest, instead: str
 ) -> Iterator[tuple[Backends, dict[str, int]]]:
-    """The index once ``ingest`` has filled it. ``instead``: what to measure without a model, "" where all can."""
+    """The open index after ``ingest``. ``instead``: advice if there is no model, "" if none is needed."""
     backends = open_backends(settings, wait_for_model=True)
     try:
         if instead and settings.embedding != "off" and backends.embedder.wait() is None:
@@ -103,7 +103,7 @@ def _ingest_collection(collection: EvaluationCollection) -> Ingest:
 
 
 def measure_ranking(folder: Path, settings: Settings, mode: str) -> dict[str, Any]:
-    """How each leg ranks the documents of a collection, and how long a query takes."""
+    """Quality of each leg's ranking of a collection's documents, and the latency of a query."""
     collection = read_collection(folder)
     instead = "" if mode == "lexical" else "with --mode lexical"
     with _open_indexed(settings, collection.name, _ingest_collection(collection), instead) as (backends, counts):
@@ -121,7 +121,7 @@ def measure_ranking(folder: Path, settings: Settings, mode: str) -> dict[str, An
 
 @dataclass(frozen=True, slots=True)
 class _Ranker:
-    """Ranks documents; ``records`` is chunk id to the ``_id`` of its record."""
+    """Ranks documents; ``records`` maps chunk ids to the ``_id`` of their record."""
 
     backends: Backends
     project: str
@@ -151,7 +151,7 @@ class _Ranker:
 
 
 def _records_by_chunk(backends: Backends, project: str) -> dict[str, str]:
-    """Chunk id to the ``_id`` of its record."""
+    """A map of chunk ids to the ``_id`` of their record."""
     found = {}
     for document in backends.catalogue.documents(project):
         for chunk in backends.catalogue.chunks(document.id, project):
@@ -168,7 +168,7 @@ def _record_id(uri: str) -> str:
 
 
 def measure_quotes(folder: Path, settings: Settings) -> dict[str, Any]:
-    """How many of the judged documents one evidence call quotes, against the best chunks in full."""
+    """Share of the judged documents that one evidence call quotes, compared with the best full chunks."""
     collection = read_collection(folder)
     with _open_indexed(settings, collection.name, _ingest_collection(collection), _WITHOUT_MODEL) as (_, counts):
         pass
@@ -208,11 +208,11 @@ async def _full_chunks(kb: KnowledgeBase, query: str, caller: Caller) -> Retriev
 
 
 def measure_golden(folder: Path, settings: Settings, only: str | None) -> dict[str, Any]:
-    """How many golden questions are answered by the quotes of one call, set by set and together."""
+    """Share of golden questions that the quotes of one call answer, by set and in all."""
     sets: dict[str, Any] = {}
     outcomes: list[QuestionOutcome] = []
     for one in read_golden(folder, only):
-        # A store of its own: how rare a word is depends on all that a store holds.
+        # A store of its own, because the rarity of a word depends on all documents of a store.
         own = settings.model_copy(update={"store": settings.store / one.name})
         with _open_indexed(own, one.name, _ingest_set(one), _WITHOUT_MODEL) as (backends, counts):
             model = backends.catalogue.embedding(own.project)
@@ -236,7 +236,7 @@ def _ingest_set(golden: GoldenSet) -> Ingest:
 
 
 def documents_of(golden: GoldenSet) -> Iterator[RawDocument]:
-    """What is indexed before the questions of a set are asked. Raises ``UnreadableFile``."""
+    """The documents of a set. Raises ``UnreadableFile``."""
     if golden.root is None:
         for module in read_corpus():
             yield RawDocument(f"{module.name}.md", "markdown", module.name, module.markdown())
@@ -251,18 +251,23 @@ def documents_of(golden: GoldenSet) -> Iterator[RawDocument]:
 async def _ask_all(
     settings: Settings, questions: Sequence[Question]
 ) -> tuple[list[QuestionOutcome], dict[str, Any]]:
-    """Every question in a session of its own; and what the answers noted, all together."""
+    """Outcomes, with a session for each question, and the metrics of all answers."""
     async with _open_knowledge_base(settings) as kb:
         outcomes = [await _ask(kb, question) for question in questions]
         noted = kb.metrics.snapshot()
-        for name in ("answers", "calls", "scripts", "queue_waits"):  # of tools and scripts, and none was called
+        for name in (
+            "answers",
+            "calls",
+            "scripts",
+            "queue_waits",
+        ):  # of tools and scripts, unused here
             del noted[name]
         return outcomes, noted
 
 
 @asynccontextmanager
 async def _open_knowledge_base(settings: Settings) -> AsyncIterator[KnowledgeBase]:
-    """A knowledge base in this process: what sessions hold is looked at from inside."""
+    """A knowledge base in this process, so that its sessions can be inspected."""
     kb = make_knowledge_base(settings, wait_for_model=True)
     try:
         await kb.open()
@@ -286,7 +291,7 @@ async def _ask(kb: KnowledgeBase, question: Question) -> QuestionOutcome:
 async def _second_call(
     kb: KnowledgeBase, caller: Caller, question: Question, answer: Answer
 ) -> ShownAnswer | None:
-    """The answer with the words in it, of those that one more call could get: around a quote, or the next page."""
+    """An answer from one more call that contains the words: text around a quote, or the next page."""
     for passage_id in dict.fromkeys(quote["passage_id"] for quote in answer.payload["quotes"]):
         excerpt = (await kb.call("kb.expand_excerpt", {"passage_id": passage_id}, caller)).payload
         if question.is_answered([excerpt["excerpt"]]):
@@ -315,6 +320,6 @@ def _shown_answer(session: Session, answer: Answer) -> ShownAnswer:
 
 
 def _searched_passages(session: Session) -> list[tuple[str, str]]:
-    """The passages that quotes were looked for in: a session that has asked once holds no other."""
+    """The passages that were searched for quotes: after one call a session holds no others."""
     kept = [session.get(passage_id) for passage_id in session.ids()]
     return [(one.passage.document.uri, one.passage.chunk.text) for one in kept if one is not None]

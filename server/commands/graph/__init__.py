@@ -1,4 +1,4 @@
-"""``winnow graph``: the knowledge graph for people, and its way from one store to another."""
+"""``winnow graph``: show, count, rebuild, export and import the knowledge graph."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ app = command(
     "winnow graph stats --json | winnow graph export graph.jsonl | winnow graph rebuild",
 )
 
-_BATCH = 200  # documents in one change of the store
-_PIPED_COLUMNS = 160  # where nobody says how wide a line may be
+_BATCH = 200  # documents in one write
+_PIPED_COLUMNS = 160  # the width of output that is not a terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def show(
     project: Project = None,
     as_json: Json = False,
 ) -> None:
-    """Show what is around a thing: the strongest of each kind of relation."""
+    """Show a node with its neighbours: the strongest of each type of relation."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
         from server.commands.graph.drawing import render_page, render_svg
         from server.commands.graph.portrait import PortraitQuery, build_portrait
@@ -151,7 +151,7 @@ def import_(
     project: Project = None,
     as_json: Json = False,
 ) -> None:
-    """Put a graph from files in the place of the project's."""
+    """Replace the project's graph by one from files."""
     with report_errors(as_json=as_json), _open_graph(store, project, is_new=True) as opened:
         from server.graph.import_export import read_graphs
 
@@ -162,7 +162,7 @@ def import_(
 
 @app.command(epilog="Examples: winnow graph rebuild | winnow graph rebuild --project notes --json")
 def rebuild(store: Store = None, project: Project = None, as_json: Json = False) -> None:
-    """Draw the graph of every document again, from the catalogue; no file is read, nothing is embedded."""
+    """Build the graph of every document again from the catalogue; no file is read, nothing is embedded."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
         from server.commands.ingest import format_graph_report
         from server.ingest.graph_update import GraphUpdate
@@ -182,7 +182,7 @@ def rebuild(store: Store = None, project: Project = None, as_json: Json = False)
 
 @contextmanager
 def _open_graph(store: str | None, project: str | None, *, is_new: bool = False) -> Iterator[_OpenGraph]:
-    """The graph, beside a server that may be running; ``is_new``: there need not be anything yet."""
+    """The open graph of a store; servers may be running. ``is_new``: the store need not exist yet."""
     from server.backends.catalogue import Catalogue
     from server.backends.files.store_folder import require_index
     from server.opening import catalogue_path, open_graph
@@ -213,7 +213,7 @@ def _filters_of(settings: Settings) -> Any:
 
 
 def _replace_graph(opened: _OpenGraph, graphs: list[Any]) -> dict[str, int]:
-    """Put them in the place of what was there, if all of them can be; how much that is."""
+    """Replace the project's graph if all ``graphs`` are valid; returns the new counts."""
     from server.graph.records import validate_graph
 
     for graph in graphs:
@@ -231,7 +231,7 @@ def _replace_graph(opened: _OpenGraph, graphs: list[Any]) -> dict[str, int]:
     }
 
 
-# --- for people -------------------------------------------------------------------------------------------
+# --- text output -------------------------------------------------------------------------------------------
 
 
 def _print_figures(figures: dict[str, Any], how: str, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""A portrait as a picture: an SVG without scripts, fonts or addresses, and a page with it and its words."""
+"""Pictures of a node and its neighbours: an SVG without scripts, fonts or URLs, and an HTML page with it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ul {{ columns: 2; }}
 
 @dataclass(frozen=True, slots=True)
 class _Spoke:
-    """A neighbour and where it is drawn."""
+    """A neighbour and its position."""
 
     group: RelationGroup
     row: NeighbourRow
@@ -47,7 +47,7 @@ class _Spoke:
 
 
 def render_svg(portrait: Portrait) -> str:
-    """The portrait as an SVG document: the thing in the middle, what is around it in a ring, kind by kind."""
+    """An SVG document: the node in the middle, its neighbours in a ring, grouped by relation."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">'
         f"<title>{_escape(portrait.node.title)}</title><style>{_STYLE}</style>"
@@ -56,7 +56,7 @@ def render_svg(portrait: Portrait) -> str:
 
 
 def render_page(portrait: Portrait) -> str:
-    """The same on a page of HTML, with everything that it shows as text below it."""
+    """An HTML page with the SVG and its contents as text below."""
     lists = "".join(_render_list(group) for group in portrait.groups)
     return _PAGE.format(title=_escape(portrait.node.title), svg=render_svg(portrait), lists=lists)
 

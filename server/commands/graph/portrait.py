@@ -1,6 +1,6 @@
-"""What is around one thing of the graph, in a few lines: the kinds of relations, and the strongest of each.
+"""A node of the graph with its strongest neighbours, by type of relation.
 
-A passage says little by its name, so relations to passages are told by document: where, and in how many passages.
+The name of a passage says little, so relations to passages are grouped by document, with the number of passages.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from server.errors import WinnowError
 from server.graph.base import MAX_NODES, Degree, GraphStore, MatchKind, Neighbour, Scope
 from server.graph.records import EdgeType, Node
 
-# Relations to passages that are counted by document; the strongest come first.
+# At most so many relations to passages are grouped by document; the strongest come first.
 _MOST_COUNTED = 2_000
 _OTHERS = 5
 _MATCH_KINDS = get_args(MatchKind)
 
-# Relation and direction -> how it reads from the thing that is looked at, in the order in which they are told:
-# what it is, what it is to others, where it stands.
+# Relation and direction -> its wording, seen from the node, in the order of output: what the node is, how it
+# relates to others, where it occurs.
 PHRASES: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("ALIAS_OF", "out"): "alias of",
@@ -52,13 +52,13 @@ PHRASES: Mapping[tuple[str, str], str] = MappingProxyType(
     }
 )
 _ORDER = list(PHRASES)
-# What is told of the thing itself only: of its neighbours it would be a table of contents.
+# Shown for the node only: for its neighbours it would be a table of contents.
 _STRUCTURE = frozenset({"PART_OF", "NEXT"})
 
 
 @dataclass(frozen=True, slots=True)
 class NeighbourRow:
-    """One neighbour: what it is and where it stands ("" for entities), the weight, how many passages say so."""
+    """A neighbour: its node, its place ("" for entities), the weight, the number of passages as evidence."""
 
     node: Node
     where: str
@@ -69,7 +69,7 @@ class NeighbourRow:
 
 @dataclass(frozen=True, slots=True)
 class RelationGroup:
-    """One kind of relation: its name as it reads, the strongest rows, and how many there are in all."""
+    """A type of relation: its wording, the strongest rows, and the number of all rows."""
 
     type: EdgeType
     direction: Literal["out", "in", "both"]
@@ -80,7 +80,7 @@ class RelationGroup:
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """A node with what is around it; ``others`` are further nodes that the name could have meant."""
+    """A node with its neighbours; ``others`` are further nodes that match the name."""
 
     node: Node
     groups: tuple[RelationGroup, ...]
@@ -89,7 +89,7 @@ class Portrait:
 
 @dataclass(frozen=True, slots=True)
 class PortraitQuery:
-    """Where one looks: a project of a store, as far as a scope goes; ``rows`` of each kind of relation."""
+    """A project of a graph store, a scope, and the number of rows for each type of relation."""
 
     graph: GraphStore
     project: str
@@ -98,12 +98,12 @@ class PortraitQuery:
 
 
 def build_portrait(query: PortraitQuery, name: str, hops: int) -> Portrait:
-    """What is around the thing of this name (or id), up to ``hops`` (1 or 2) away.
+    """The neighbours of the node with this name or id, up to ``hops`` (1 or 2) away.
 
     Raises ``WinnowError("NOT_FOUND")`` where nothing has the name.
     """
     matches = query.graph.find(query.project, name, scope=query.scope)
-    # A page often has the name of what it is about, which is more to look at than the page.
+    # A page often has the name of its subject, which has more neighbours than the page.
     matches.sort(key=lambda match: (_MATCH_KINDS.index(match.how), match.node.label != "Entity"))
     by_id = query.graph.nodes(query.project, [name], query.scope)
     found = [*by_id.values(), *(match.node for match in matches)]
@@ -125,7 +125,7 @@ def _build_groups(query: PortraitQuery, node: Node, hops: int, seen: frozenset[s
 
 
 def _merge_directions(degrees: list[Degree]) -> list[tuple[EdgeType, Literal["out", "in", "both"], int]]:
-    """Relations by direction; what has none, being named together, as one."""
+    """Counts by relation and direction; co-occurrence has no direction and is one row."""
     found: dict[tuple[str, str], int] = {}
     for one in degrees:
         direction = "both" if one.type == "CO_OCCURS" else one.direction
@@ -178,7 +178,7 @@ def _read_neighbours(
 
 
 def _build_rows(query: PortraitQuery, around: list[Neighbour]) -> list[NeighbourRow]:
-    """A row each, passages joined by document, the most and strongest first."""
+    """A row for each neighbour, passages grouped by document, the strongest first."""
     homes = sorted({one.node.document_id for one in around if one.node.document_id})
     documents = {
         id: home

@@ -1,1 +1,1 @@
-"""What all commands share: the console, output, flags, and calls of one operation."""
+"""Shared by all commands: the console, output, progress, flags, and calls of one operation."""

@@ -1,4 +1,4 @@
-"""Command-line flags made from the settings: one for each, of the same name, under its topic.
+"""Command-line flags made from the settings: one for each setting, with its name, under its topic.
 
 ``@with_settings`` gives a command every setting as a flag, and ``GroupedCommand`` prints the help by topic. The
 table of topics is in ``server.configuration.topics``.
@@ -21,12 +21,12 @@ from server.configuration.addresses import Address
 from server.configuration.topics import TOPICS
 from server.settings import Settings
 
-# Settings of two values, "on" and "off", that are switches on the command line.
+# Settings with the values "on" and "off" that are switches on the command line.
 SWITCHES = frozenset({"execute_code", "daemon"})
-# Settings of several values that are given as a flag each.
+# Settings with several values, each given by a flag of its own.
 REPEATED: Mapping[str, str] = MappingProxyType({"allow_weaker_sandbox": "WALL"})
 _METAVARS_BY_NAME: Mapping[str, str] = MappingProxyType({"embedder": "MODEL", **REPEATED})
-# What stands for the value in help; the name of the setting where there is none here.
+# The placeholder for the value in help; by default the last word of the setting's name.
 _METAVARS_BY_TYPE: Mapping[type, str] = MappingProxyType(
     {Path: "PATH", int: "N", float: "X", tuple: "A,B", Address: "URL"}
 )
@@ -88,7 +88,7 @@ def _spellings(name: str) -> Iterator[str]:
 
 
 def _setting_value(name: str, given: Any) -> Any:
-    """What the flag says, as the setting takes it; None where it was not given."""
+    """The flag's value in the form of the setting; None if the flag was not given."""
     if given is None or given == []:
         return None
     if name in SWITCHES:
@@ -119,7 +119,7 @@ def bounds_of(name: str) -> str:
 
 
 def default_of(name: str) -> str:
-    """The default as it would be written; "" where there is none, or where it depends on the machine."""
+    """The default in the form of the command line; "" if there is none or it depends on the machine."""
     default = Settings.model_fields[name].get_default(call_default_factory=False)
     if isinstance(default, bool):
         return "on" if default else "off"
@@ -127,7 +127,7 @@ def default_of(name: str) -> str:
 
 
 def values_of(name: str) -> str:
-    """What stands for the value of a setting: its words, or one for its kind."""
+    """The placeholder for a setting's value: its choices, or a word for its type."""
     if name in _METAVARS_BY_NAME:
         return _METAVARS_BY_NAME[name]
     kind = _without_none(Settings.model_fields[name].annotation)
@@ -137,7 +137,7 @@ def values_of(name: str) -> str:
 
 
 def _without_none(kind: Any) -> Any:
-    """The type without None, and of alternatives that are words one literal."""
+    """The type without None; several literals become one."""
     if get_origin(kind) is Annotated:
         return _without_none(get_args(kind)[0])
     if get_origin(kind) not in (Union, UnionType):

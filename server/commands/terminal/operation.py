@@ -1,4 +1,4 @@
-"""One operation of the knowledge base, asked from the shell and told there."""
+"""One operation of the knowledge base, called and printed on the shell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run_operation(
     *,
     as_json: bool,
 ) -> None:
-    """Ask, and print the payload as an agent would read it, or as JSON; warnings go to stderr."""
+    """Call the operation and print its payload as an agent reads it, or as JSON; warnings go to stderr."""
     payload, warnings = asyncio.run(_answer(settings, operation, arguments))
     if as_json:
         print_json({**payload, "warnings": list(warnings)})

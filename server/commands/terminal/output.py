@@ -1,4 +1,4 @@
-"""How every command speaks: rich text for people, one JSON document for programs, errors that say what next."""
+"""Output of every command: text for people, one JSON document for programs, errors with an exit code."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ LimitsOption = Annotated[
 
 
 def command(**about: Any) -> typer.Typer:
-    """An empty command line: plain help, plain tracebacks, nothing installed into the shell."""
+    """An empty command line: plain help, plain tracebacks, no shell completion."""
     return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **about)
 
 
@@ -68,17 +68,17 @@ _EXIT_CODES = {
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout, UTF-8, newline at the end; what cannot be seen in it is escaped."""
+    """Print one JSON document on stdout, UTF-8, with a newline at the end; invisible characters are escaped."""
     sys.stdout.write(visible_json(json.dumps(value, ensure_ascii=False, indent=2)) + "\n")
 
 
 def print_lines(*lines: str) -> None:
-    """Each of ``lines`` as one printable line on stdout."""
+    """Print each of ``lines`` as one printable line on stdout."""
     sys.stdout.writelines(map(_format_line, lines))
 
 
 def print_to_stderr(*lines: str) -> None:
-    """Each of ``lines`` as one printable line on stderr: errors, warnings, progress."""
+    """Print each of ``lines`` as one printable line on stderr: errors, warnings, progress."""
     sys.stderr.writelines(map(_format_line, lines))
     sys.stderr.flush()
 
@@ -88,7 +88,7 @@ def _format_line(text: str) -> str:
 
 
 def exit_with_error(error: WinnowError, *, as_json: bool) -> NoReturn:
-    """Print the error where its reader looks for it, and exit with its code."""
+    """Print the error, as JSON on stdout or as text on stderr, and exit with its code."""
     if as_json:
         print_json({"error": error.envelope()})
     else:

@@ -1,4 +1,4 @@
-"""The console of every command: nothing reaches it that a terminal would act upon or a person cannot see."""
+"""The console of every command: control and invisible characters are removed from its output."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from server.text.printable import printable
 
 
 class Screen(Console):
-    """A rich console that cleans what it prints. Text from elsewhere goes in with its markup escaped."""
+    """A rich console that cleans its output. Foreign text has to be passed with its markup escaped."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The segments of something, cleaned; colours are added to them afterwards."""
+        """The segments of a renderable, cleaned; colours are added afterwards."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
