@@ -1,6 +1,6 @@
-"""What is wrong with the files of a store, and how they are put aside so that an ingest makes them anew.
+"""Finds damaged files of a store and renames them, so that an ingest makes them again.
 
-Everything but the catalogue is derived from it, and the catalogue from the files that were ingested.
+Everything but the catalogue is derived from the catalogue, and the catalogue from the files that were ingested.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from server.backends.files.seal import SealFlaw
 from server.backends.files.store_folder import CATALOGUE, FILES
 from server.backends.sqlite import check_integrity
 
-_ASIDE = ".damaged"
-_LOGS = ("-wal", "-shm")
+_SUFFIX = ".damaged"
+_LOG_SUFFIXES = ("-wal", "-shm")
 
 
 def find_flaws(store: Path) -> Iterator[SealFlaw]:
-    """Every file of the databases and the embedded vectors that is not as it was written. Reads all of them."""
-    found = seal.find_flaws(store)
-    yield from found
-    named = {flaw.file for flaw in found}
+    """Every file of the databases and the embedded vectors that is not as it was written. Reads all files."""
+    flaws = seal.find_flaws(store)
+    yield from flaws
+    flawed = {flaw.file for flaw in flaws}
     for name in FILES:
-        if name not in named and (store / name).exists() and (said := check_integrity(store / name)):
-            yield SealFlaw(name, said)
+        if name not in flawed and (store / name).exists() and (message := check_integrity(store / name)):
+            yield SealFlaw(name, message)
     for folder in vector_folders(store):
         yield from (SealFlaw(f"{folder.name}/{flaw.file}", flaw.why) for flaw in seal.find_flaws(folder))
 
@@ -42,27 +42,27 @@ def is_store_sealed(store: Path) -> bool:
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether these vectors are known to be as they were written."""
+    """Whether the vectors in this folder are sealed and as they were written."""
     return seal.is_sealed(folder) and not seal.find_flaws(folder)
 
 
 def rename_damaged(store: Path) -> list[Path]:
-    """Rename the databases that are damaged; where the catalogue is, remove the vectors. Says what is renamed.
+    """Rename damaged databases, and remove the vectors of a damaged catalogue. Returns the new names.
 
     The caller is the store's only holder and writer.
     """
-    bad = {flaw.file for flaw in find_flaws(store)} & set(FILES)
+    damaged = {flaw.file for flaw in find_flaws(store)} & set(FILES)
     seal.unseal(store)
-    aside = [_renamed(store / name) for name in FILES if name in bad and (store / name).exists()]
-    if CATALOGUE in bad:
+    renamed = [_rename(store / name) for name in FILES if name in damaged and (store / name).exists()]
+    if CATALOGUE in damaged:
         for folder in vector_folders(store):
             shutil.rmtree(folder)
-    return aside
+    return renamed
 
 
-def _renamed(path: Path) -> Path:
-    kept = path.with_name(path.name + _ASIDE)
-    os.replace(path, kept)
-    for end in _LOGS:
-        path.with_name(path.name + end).unlink(missing_ok=True)
-    return kept
+def _rename(path: Path) -> Path:
+    target = path.with_name(path.name + _SUFFIX)
+    os.replace(path, target)
+    for suffix in _LOG_SUFFIXES:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return target

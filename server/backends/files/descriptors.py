@@ -1,9 +1,9 @@
-"""Descriptors of files that SQLite may have open in this process, too.
+"""Shared descriptors of SQLite files, which must not be closed while SQLite has the file open.
 
-A process that closes any descriptor of a file loses all its locks (``fcntl``) on that file. SQLite's locks are of
-this kind. A file of SQLite's that is opened and closed beside a connection leaves the connection without locks:
-another process then removes the log that it reads, and it reads, or writes, a state that nobody else sees. So a
-descriptor of a file stays open until no use of the file is left in the process.
+A process that closes any descriptor of a file loses all its ``fcntl`` locks on that file, and SQLite's locks are
+of this kind. Opening and closing a database file beside a connection leaves the connection without locks: another
+process may then remove the log that it reads, and it reads or writes a state that no other process sees. So a
+descriptor stays open until the process has no use of the file left.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _Key = tuple[int, int]
 
 
 @dataclass(slots=True)
-class _Known:
-    """How often a file is used, and descriptors that wait to be used again or closed."""
+class _OpenFile:
+    """The number of uses of a file, and descriptors to be used again or closed."""
 
     uses: int = 0
     spare: list[int] = field(default_factory=list)
 
 
 _guard = threading.Lock()
-_known: dict[_Key, _Known] = {}
+_open_files: dict[_Key, _OpenFile] = {}
 
 
 class DescriptorUse:
@@ -33,22 +33,22 @@ class DescriptorUse:
 
     def __init__(self, path: Path) -> None:
         with _guard:
-            known = _known.get(_key(path.stat()))
-            if known and known.spare:
-                self.descriptor = known.spare.pop()
+            file = _open_files.get(_key(path.stat()))
+            if file and file.spare:
+                self.descriptor = file.spare.pop()
             else:
                 self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             self._key = _key(os.fstat(self.descriptor))
-            _known.setdefault(self._key, _Known()).uses += 1
+            _open_files.setdefault(self._key, _OpenFile()).uses += 1
 
     def close(self) -> None:
-        """The last use of the file closes every descriptor. The caller's connections to it are closed by then."""
+        """End the use; the last one closes every descriptor. The caller has closed its connections before."""
         with _guard:
-            known = _known[self._key]
-            known.uses -= 1
-            known.spare.append(self.descriptor)
-            if not known.uses:
-                for descriptor in _known.pop(self._key).spare:
+            file = _open_files[self._key]
+            file.uses -= 1
+            file.spare.append(self.descriptor)
+            if not file.uses:
+                for descriptor in _open_files.pop(self._key).spare:
                     os.close(descriptor)
 
 

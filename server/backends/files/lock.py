@@ -1,11 +1,11 @@
-"""Who holds an index, and who writes to it.
+"""Locks on a store's folder: its holder, its writer, its engine and the starter of the next engine.
 
-The embedded engine admits one process at a time, the *holder*; this says which one, before the engine has to.
-An ingest wants to be the only *writer*, also where the vectors are on a server that admits many processes. Of the
-processes that would share a store with others one is its *engine*, and one is the *starter* of the next engine.
+The embedded vector store admits one process at a time, the *holder*. An ingest is the only *writer*, also where
+the vectors are on a server that admits many processes. The process that several servers of a store share is its
+*engine*, and one process at a time is the *starter* of the next engine.
 
-A lock is ``flock`` on a file in the store's folder, so it ends with its process however that ends. The file's
-text (pid and command) is for people: it counts only while somebody holds the lock.
+A lock is ``flock`` on a file in the store's folder, so it ends with its process however that ends. The file's text
+(pid and command) is for messages: it is valid only while a process holds the lock.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from server.backends.files.store_folder import map_os_errors, prepare_store
 from server.errors import WinnowError
 
 HOLDER, WRITER, ENGINE, STARTER = "holder", "writer", "engine", "starter"
-_DOES = {HOLDER: "held by", WRITER: "being written by", ENGINE: "shared by", STARTER: "about to be shared by"}
+_VERBS = {HOLDER: "held by", WRITER: "being written by", ENGINE: "shared by", STARTER: "about to be shared by"}
 _RETRY_SECONDS = 5.0
 _INSTANT_SECONDS = 0.05
 
@@ -42,21 +42,21 @@ class Holder:
 class StoreLock:
     """A lock on a store's folder, held from construction to ``release``. ``kind`` is one of the four above.
 
-    Raises ``WinnowError("INDEX_HELD")`` that names who has it, "INDEX_UNAVAILABLE" where the folder
-    cannot be used.
+    Raises ``WinnowError``: "INDEX_HELD" with the process that has it, "INDEX_UNAVAILABLE" where the folder cannot
+    be used.
     """
 
     def __init__(self, store: Path, kind: str) -> None:
         prepare_store(store)
         with map_os_errors(store):
-            opened = os.open(store / kind, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self._file = os.fdopen(opened, "r+", encoding="utf-8")
-        if not _take_soon(self._file):
-            held_by = _read(self._file)
+            descriptor = os.open(store / kind, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._file = os.fdopen(descriptor, "r+", encoding="utf-8")
+        if not _acquire_soon(self._file):
+            held_by = _read_holder(self._file)
             self._file.close()
             raise WinnowError(
                 "INDEX_HELD",
-                f"the index in {store} is {_DOES[kind]} {held_by}; wait for it, end it (an engine: "
+                f"the index in {store} is {_VERBS[kind]} {held_by}; wait for it, end it (an engine: "
                 "winnow engine stop), or use another --store",
                 retryable=True,
                 retry_after_s=_RETRY_SECONDS,
@@ -66,13 +66,13 @@ class StoreLock:
             self.write_owner()
 
     def write_owner(self) -> None:
-        """Name this process as the one that has it; a fork has it together with its parent."""
-        told = json.dumps(asdict(_this_process())).encode()
-        # In one write, over all that was there: nobody reads half of it.
-        os.pwrite(self._file.fileno(), told.ljust(os.fstat(self._file.fileno()).st_size), 0)
+        """Write this process into the file as the owner; a forked child shares the lock with its parent."""
+        owner = json.dumps(asdict(_this_process())).encode()
+        # One write over the whole former text, so that no reader sees half of it.
+        os.pwrite(self._file.fileno(), owner.ljust(os.fstat(self._file.fileno()).st_size), 0)
 
     def release(self) -> None:
-        """Let the next process in."""
+        """Release the lock."""
         self._file.close()
 
 
@@ -89,17 +89,17 @@ def find_holder(store: Path, kind: str = HOLDER) -> Holder | None:
             return None
         raise
     with file:
-        return None if _take(file) else _read(file)
+        return None if _acquire(file) else _read_holder(file)
 
 
-def _take_soon(file: IO[str]) -> bool:
-    if _take(file):
+def _acquire_soon(file: IO[str]) -> bool:
+    if _acquire(file):
         return True
-    time.sleep(_INSTANT_SECONDS)  # somebody who only looks who the holder is has it for an instant, too
-    return _take(file)
+    time.sleep(_INSTANT_SECONDS)  # ``find_holder`` of another process takes the lock for an instant
+    return _acquire(file)
 
 
-def _take(file: IO[str]) -> bool:
+def _acquire(file: IO[str]) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -107,11 +107,11 @@ def _take(file: IO[str]) -> bool:
     return True
 
 
-def _read(file: IO[str]) -> Holder:
+def _read_holder(file: IO[str]) -> Holder:
     file.seek(0)
     try:
         return Holder(**json.load(file))
-    except (ValueError, TypeError):  # its writer has not come to writing yet
+    except (ValueError, TypeError):  # its owner has not written it yet
         return Holder(0, "")
 
 

@@ -1,7 +1,7 @@
-"""Folders for what is being made and is not whole yet: renamed into place when it is, and swept when it never was.
+"""Temporary folders beside their target: contents are renamed into place when complete, and removed otherwise.
 
-A process that is killed in the middle leaves its folder behind. Each folder is locked as long as its process
-lives, so that the next process can tell what is left over from what is being made.
+A process that is killed leaves its folder behind. Each folder is locked as long as its process lives, so that the
+next process can tell abandoned folders from those in use.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# What is made there: an empty index, a converted model.
+# Kinds: an empty index is created, a model is converted.
 CREATING, CONVERTING = "creating", "converting"
 
 
 @contextmanager
 def temporary_folder(parent: Path, kind: str) -> Iterator[Path]:
-    """An empty folder beside the place of what is made in it; what other processes left of this kind goes."""
+    """An empty folder below ``parent``; removes abandoned folders of this kind first."""
     remove_abandoned(parent, kind)
-    folder, lock = _made(parent, kind)
+    folder, lock = _create(parent, kind)
     try:
         yield folder
     finally:
@@ -31,7 +31,7 @@ def temporary_folder(parent: Path, kind: str) -> Iterator[Path]:
 
 
 def remove_abandoned(parent: Path, kind: str) -> None:
-    """Remove the folders of this kind that belong to this user and to no process any more."""
+    """Remove folders of this kind that belong to this user and are not locked by a process."""
     for folder in parent.glob(f".{kind}-*"):
         with suppress(OSError):
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -43,8 +43,8 @@ def remove_abandoned(parent: Path, kind: str) -> None:
                 os.close(lock)
 
 
-def _made(parent: Path, kind: str) -> tuple[Path, int]:
-    """A folder and its lock. One that was swept between its making and its lock is made again."""
+def _create(parent: Path, kind: str) -> tuple[Path, int]:
+    """A folder and its lock. Repeated where another process removed the folder before it was locked."""
     while True:
         folder = Path(tempfile.mkdtemp(dir=parent, prefix=f".{kind}-"))
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -1,21 +1,17 @@
-"""The default vector store: Qdrant's engine inside this process, on a folder.
+"""The default vector store: Qdrant Edge, embedded in this process, on a folder.
 
-Its queries mean what a Qdrant server's mean, so the two stores rank alike. One process holds the folder at a
-time (``lock``). An upsert is in the engine's write-ahead log before it returns; ``flush`` moves it to disk.
-Up to ``EXACT_KB`` of vectors every search is an exact scan, which is as fast there and complete; above that
-``optimize`` builds an HNSW graph over vectors of one byte a number, and a filter that leaves fewer than that is
-scanned again. What the bytes find is scored once more with the whole vectors, which stay on disk.
+Queries mean the same as on a Qdrant server, so the two stores rank alike. One process holds the folder at a time
+(``lock``). An upsert is in Qdrant's write-ahead log before it returns; ``flush`` moves it to disk. Up to
+``EXACT_KB`` of vectors every search is an exact scan, which is as fast there and complete; above that ``optimize``
+builds an HNSW graph over int8 vectors, and filtered searches below that size still scan. Candidates from the int8
+vectors are rescored with the float32 vectors, which stay on disk.
 """
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -48,38 +44,41 @@ from server.backends.files.lock import HOLDER, StoreLock
 from server.backends.files.seal import SealCheck
 from server.backends.files.store_folder import folder_error
 from server.backends.files.temporary_folders import CREATING, temporary_folder
+from server.backends.vectors.edge_files import (
+    REINDEX,
+    check_open_files,
+    check_room,
+    is_sealable,
+    read_file,
+    vector_damage_error,
+    warm_page_cache,
+)
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import Filters
 from server.runtime.deadlines import check_deadline
 
-# Bytes find twice what is asked for, whole vectors say which half of it stays.
+# int8 vectors find twice as many candidates as asked for, float32 vectors choose among them.
 _NEAREST = qdrant.SearchParams(
     hnsw_ef=SEARCH_EF,
     quantization=qdrant.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING),
 )
 _EXACT = qdrant.SearchParams(exact=True)
-# What is not built yet is held in memory, and a graph is built from a copy, so an ingest of any size builds as it
-# goes, and no part of an index grows beyond what can be built: with 4,096 MB every 100,000 points, and parts of
-# 260,000. Pages of files that are mapped are not counted: the system takes them back when it needs them.
+# Points outside the graph are held in memory, and a graph is built from a copy, so an ingest of any size builds as
+# it goes, and no segment grows beyond what can be built: with 4,096 MB every 100,000 points, and segments of
+# 260,000. Pages of mapped files are not counted: the system reclaims them when it needs memory.
 MEMORY_MB = 4_096
 _POINTS_A_MB = 25
 _SEGMENT_KB_A_MB = 100
-# What is mapped opens at once; what is pinned is copied value by value, seconds for a million chunks.
+# Mapped indexes open at once; pinned ones are copied value by value, seconds for a million chunks.
 _INDEXES: Mapping[str, qdrant.KeywordIndexParams | qdrant.FloatIndexParams] = {
     "keyword": qdrant.KeywordIndexParams(memory=qdrant.Memory.Cached),
     "float": qdrant.FloatIndexParams(memory=qdrant.Memory.Cached),
 }
-_KEPT_READY = ("quantized.", "vector_index", "payload_index", "id_tracker")
-_WHOLE = "vector_storage-" + DENSE
+_FLOAT_VECTORS = "vector_storage-" + DENSE
 _WARM_BYTES_A_MB = 1 << 19
 _PROJECT = "project"  # the key of the payload that every point has
-_ANEW = "make it anew from the text that the store keeps: winnow reindex"
-_PANIC = "PanicException"  # of the engine's language; no module has it
-_ROOM_BYTES = 48 << 20
-_TOO_MANY_OPEN = ("TooManyOpenFiles", "Too many open files")
-_READERS = 4
-_READ_BYTES = 1 << 20
+_PANIC = "PanicException"  # a Rust panic; no Python module exports the class
 
 
 def points_between_builds(memory_mb: int) -> int:
@@ -113,42 +112,42 @@ class EdgeStore:
         self._is_warmed, self._is_closing = False, threading.Event()
         self._is_changed = False
         try:
-            self._watch = SealCheck(self._folder, _damaged)
-            with seal.keep_sealed(self._folder, self._files), self._asked():
+            self._seal_check = SealCheck(self._folder, vector_damage_error)
+            with seal.keep_sealed(self._folder, self._files), self._map_errors():
                 self._shard = _open(self._folder, _config(dimension, memory_mb))
                 self._projects = _projects(self._shard)
-            self._watch.start()
+            self._seal_check.start()
         except BaseException:
             self._release()
             raise
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Put the points in; a point with a known id replaces it."""
+        """Write the points; a point with an existing id replaces it."""
         if not points:
             return
-        _check_room(self._folder)
-        self._projects |= {str(point.payload[_PROJECT]) for point in points}  # before a search can find them
-        with self._changing():
-            self._shard.update(qdrant.UpdateOperation.upsert_points([_point(point) for point in points]))
+        check_room(self._folder)
+        self._projects |= {str(point.payload[_PROJECT]) for point in points}  # before a search can return them
+        with self._write_access():
+            self._shard.update(qdrant.UpdateOperation.upsert_points([_qdrant_point(point) for point in points]))
         self._unbuilt += len(points)
         if self._build_every is not None and self._unbuilt >= self._build_every:
             self.optimize()
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Take the points out; unknown ids are no error."""
+        """Delete the points; unknown ids are no error."""
         if chunk_ids:
             points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
-            with self._changing():
+            with self._write_access():
                 self._shard.update(qdrant.UpdateOperation.delete_points(points))
 
     def search_dense(
         self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
     ) -> list[tuple[str, float]]:
-        """The ``limit`` nearest chunks by cosine, best first; ``exact``: by a scan, so that none is missed."""
+        """The ``limit`` nearest chunks by cosine, best first; ``exact``: by a full scan."""
         return self._search_within(filters, _dense(vector), limit, _EXACT if exact else _NEAREST)
 
     def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:
-        """The ``limit`` best chunks by BM25, best first; only such as share a term."""
+        """The ``limit`` best chunks by BM25 that share a term, best first."""
         if not vector.indices:
             return []
         return self._search_within(filters, _lexical(vector), limit)
@@ -169,43 +168,43 @@ class EdgeStore:
     def points(self, first: str = "") -> Iterator[Sequence[Point]]:
         """Every point of all projects from the chunk ``first`` on, in the order of their numbers, in pages."""
         for page in self._pages(None, point_id(first) if first else None, whole=True):
-            yield [_kept(record) for record in page]
+            yield [_point_of(record) for record in page]
 
     def count(self) -> int:
         """Points in all projects."""
-        with self._asked():
+        with self._map_errors():
             return self._shard.count(qdrant.CountRequest(exact=True))
 
     def flush(self) -> None:
         """Return once everything upserted so far survives the machine."""
-        with self._asked():
+        with self._map_errors():
             self._shard.flush()
 
     def optimize(self) -> None:
-        """Build the HNSW graph where the collection is large enough to want one, and seal what is there then."""
+        """Build the HNSW graph if the collection is large enough, and seal the files."""
         self._unbuilt = 0
-        with self._changing():
+        with self._write_access():
             self._shard.optimize()
-            self._shard.flush()  # until then the engine keeps, and maps, what it has replaced
+            self._shard.flush()  # until then Qdrant keeps, and maps, the files that it has replaced
         self._seal()
 
     def warm(self) -> None:
-        """Begin to read the whole vectors into the system's cache, where half of ``memory_mb`` has room for them.
+        """Begin to read the float32 vectors into the page cache, if they fit in half of ``memory_mb``.
 
-        A search scores hundreds of them, here and there in their files: from a cold disk that takes longer than
-        all the rest of it. Once is enough: what is written later is in the cache already.
+        A search rescores hundreds of them, scattered over their files: from a cold disk that takes longer than the
+        rest of the search. Once is enough: later writes are in the cache already.
         """
         if self._is_warmed:
             return
         self._is_warmed = True
-        files = [file for file in self._folder.rglob(f"*{_WHOLE}/*") if file.is_file()]
+        files = [file for file in self._folder.rglob(f"*{_FLOAT_VECTORS}/*") if file.is_file()]
         if sum(file.stat().st_size for file in files) <= self._memory_mb * _WARM_BYTES_A_MB:
             threading.Thread(target=self._warm, args=(files,), name="winnow-warm", daemon=True).start()
 
     def close(self) -> None:
-        """Flush and let the next process in."""
+        """Flush, and release the store's lock."""
         self._is_closing.set()
-        self._watch.close()
+        self._seal_check.close()
         self._shard.close()
         if self._is_changed:
             self._seal()
@@ -213,39 +212,39 @@ class EdgeStore:
 
     def _warm(self, files: Sequence[Path]) -> None:
         for file in files:
-            with suppress(OSError):  # an ingest that built it anew has put it away
-                _read(file, self._is_closing.is_set)
+            with suppress(OSError):  # an ingest may have replaced the file
+                read_file(file, self._is_closing.is_set)
 
     def _seal(self) -> None:
-        with suppress(OSError):  # without a seal it opens, too
+        with suppress(OSError):  # an index without a seal opens too
             seal.write(self._folder, self._files())
             self._is_changed = False
 
     def _files(self) -> list[Path]:
-        return [file for file in self._folder.rglob("*") if _is_sealable(file)]
+        return [file for file in self._folder.rglob("*") if is_sealable(file)]
 
     @contextmanager
-    def _asked(self) -> Iterator[None]:
-        """Around every call of the engine, which has no exceptions of its own: what went wrong, and where."""
-        self._watch.raise_damage()
+    def _map_errors(self) -> Iterator[None]:
+        """Around every call of Qdrant, which raises bare exceptions: they become ``WinnowError``."""
+        self._seal_check.raise_damage()
         try:
             yield
         except WinnowError:
             raise
         except Exception as error:
-            _check_open_files(self._folder, error)
+            check_open_files(self._folder, error)
             why = f"the index in {self._folder} cannot be used: {error}"
-            raise WinnowError("INDEX_UNAVAILABLE", f"{why}; {_ANEW}") from error
+            raise WinnowError("INDEX_UNAVAILABLE", f"{why}; {REINDEX}") from error
         except BaseException as error:
             if type(error).__name__ != _PANIC:
                 raise
-            raise _damaged(self._folder, str(error)) from error
+            raise vector_damage_error(self._folder, str(error)) from error
 
     @contextmanager
-    def _changing(self) -> Iterator[None]:
+    def _write_access(self) -> Iterator[None]:
         self._is_changed = True
         seal.unseal(self._folder)
-        with self._asked():
+        with self._map_errors():
             yield
 
     def _release(self) -> None:
@@ -256,7 +255,7 @@ class EdgeStore:
         while True:
             check_deadline()
             request = qdrant.ScrollRequest(offset, PAGE, where, with_payload=whole, with_vector=whole)
-            with self._asked():
+            with self._map_errors():
                 records, offset = self._shard.scroll(request)
             yield records
             if offset is None:
@@ -265,16 +264,16 @@ class EdgeStore:
     def _search_within(
         self, filters: Filters, query: qdrant.Query, limit: int, params: qdrant.SearchParams | None = None
     ) -> list[tuple[str, float]]:
-        """What ``filters`` leave of the answer.
+        """Search with these filters.
 
-        The engine looks up every point that a condition admits, which takes as long as all the rest, so the
-        condition that every point meets, that it is of this project, is left out where there is no other project;
-        where one came meanwhile, the search is made again.
+        Qdrant looks up every point that a condition admits, which takes as long as the rest of the search. So the
+        condition on the project is left out while the store holds no other project; if one is added meanwhile, the
+        search is repeated.
         """
         projects = self._projects
-        found = self._search(query, _filter(filters, is_alone=projects <= {filters.project}), limit, params)
+        hits = self._search(query, _filter(filters, is_only_project=projects <= {filters.project}), limit, params)
         if self._projects == projects:
-            return found
+            return hits
         return self._search(query, _filter(filters), limit, params)
 
     def _search(
@@ -284,9 +283,9 @@ class EdgeStore:
         request = qdrant.QueryRequest(
             limit=limit, query=query, filter=where, params=params, with_payload=False, with_vector=False
         )
-        with self._asked():
-            found: list[Any] = self._shard.query(request)  # their ids are numbers: we gave them
-        return [(chunk_of_point(one.id), one.score) for one in found]
+        with self._map_errors():
+            points: list[Any] = self._shard.query(request)  # ids are always our numbers
+        return [(chunk_of_point(point.id), point.score) for point in points]
 
     def _score(
         self, query: qdrant.Query, chunk_ids: Sequence[str], params: qdrant.SearchParams | None = None
@@ -302,89 +301,43 @@ def _open(folder: Path, config: qdrant.EdgeConfig) -> qdrant.EdgeShard:
     try:
         if not folder.exists():
             _create(folder, config)
-        _read_ahead(folder)
+        warm_page_cache(folder)
         shard = qdrant.EdgeShard.load(str(folder))
-        if not _is_so(folder, config):
-            # What was built in another way is built again by the next optimize. Only a shard that opens by itself
-            # comes here: with a configuration the engine would take an empty folder for an empty index.
+        if not _has_config(folder, config):
+            # The next optimize rebuilds with the new configuration. It is given only to a shard that opened
+            # without one: with a configuration Qdrant would take an empty folder for an empty index.
             shard.close()
             shard = qdrant.EdgeShard.load(str(folder), config)
-        return _indexed(shard)
+        return _create_indexes(shard)
     except OSError as error:
         raise folder_error(folder.parent, error) from error
-    except Exception as error:  # the engine has no exceptions of its own
-        _check_open_files(folder, error)
-        raise WinnowError("INDEX_UNAVAILABLE", f"the index in {folder} does not open: {error}; {_ANEW}") from error
-
-
-def _damaged(path: Path, why: str) -> WinnowError:
-    details = {"damaged": path.name}
-    return WinnowError("INDEX_UNAVAILABLE", f"{path} is damaged: {why}; {_ANEW}", details=details)
-
-
-def _check_room(folder: Path) -> None:
-    """The engine writes into maps of files that have no room yet: a disk that is full then kills the process."""
-    free = shutil.disk_usage(folder).free
-    if free < _ROOM_BYTES:
+    except Exception as error:  # Qdrant raises bare exceptions
+        check_open_files(folder, error)
         raise WinnowError(
-            "INDEX_UNAVAILABLE",
-            f"the disk is nearly full: {free >> 20:,} MB are free in {folder}, writing the index takes at least "
-            f"{_ROOM_BYTES >> 20}; make room there, then run the same command again",
-        )
+            "INDEX_UNAVAILABLE", f"the index in {folder} does not open: {error}; {REINDEX}"
+        ) from error
 
 
-def _check_open_files(folder: Path, error: Exception) -> None:
-    """Nothing is wrong with the files where the process may only open no more of them."""
-    if any(words in str(error) for words in _TOO_MANY_OPEN):
-        raise folder_error(folder.parent, OSError(errno.EMFILE, os.strerror(errno.EMFILE))) from error
-
-
-def _is_sealable(file: Path) -> bool:
-    return file.is_file() and file.name not in (seal.NAME, f".{seal.NAME}")
-
-
-def _read_ahead(folder: Path) -> None:
-    """Have the system's cache hold what the engine wants to be there when it opens.
-
-    The engine asks for the same pages, but of maps that it has declared to be read in no order: from a cold disk
-    they come one by one.
-    """
-    files = [
-        file
-        for file in folder.rglob("*")
-        if file.is_file() and any(part in str(file.relative_to(folder)) for part in _KEPT_READY)
-    ]
-    with ThreadPoolExecutor(_READERS) as readers:
-        list(readers.map(_read, files))
-
-
-def _read(file: Path, is_enough: Callable[[], bool] = lambda: False) -> None:
-    page = bytearray(_READ_BYTES)
-    with file.open("rb", buffering=0) as opened:
-        while not is_enough() and opened.readinto(page):
-            pass
-
-
-def _is_so(folder: Path, config: qdrant.EdgeConfig) -> bool:
-    """Whether the shard has this configuration, as far as versions and settings of winnow differ in it."""
-    kept = json.loads((folder / "edge_config.json").read_text("utf-8"))
+def _has_config(folder: Path, config: qdrant.EdgeConfig) -> bool:
+    """Whether the shard has this configuration, in what differs between versions and settings of winnow."""
+    stored = json.loads((folder / "edge_config.json").read_text("utf-8"))
     optimizers = config.optimizers
     wanted = optimizers.max_segment_size if optimizers else None
-    return "quantization_config" in kept["vectors"][DENSE] and kept["optimizers"]["max_segment_size"] == wanted
+    return "quantization_config" in stored["vectors"][DENSE] and stored["optimizers"]["max_segment_size"] == wanted
 
 
 def _create(folder: Path, config: qdrant.EdgeConfig) -> None:
-    """Make an empty shard elsewhere and rename it: a folder that exists is whole."""
-    with temporary_folder(folder.parent, CREATING) as elsewhere:
-        made = elsewhere / folder.name
-        made.mkdir()
-        shard = qdrant.EdgeShard.create(str(made), config)
-        _indexed(shard).close()
-        made.rename(folder)
+    """Create an empty shard in a temporary folder and rename it: a folder that exists is complete."""
+    with temporary_folder(folder.parent, CREATING) as temporary:
+        created = temporary / folder.name
+        created.mkdir()
+        shard = qdrant.EdgeShard.create(str(created), config)
+        _create_indexes(shard).close()
+        created.rename(folder)
 
 
-def _indexed(shard: qdrant.EdgeShard) -> qdrant.EdgeShard:
-    """The shard with an index on every key of a filter; one from before may lack some."""
+def _create_indexes(shard: qdrant.EdgeShard) -> qdrant.EdgeShard:
+    """Create the payload indexes that are missing; a shard of an earlier version may lack some."""
     for key in PAYLOAD_KEYS.keys() - shard.info().payload_schema.keys():
         shard.update(qdrant.UpdateOperation.create_field_index(key, _INDEXES[PAYLOAD_KEYS[key]]))
     return shard
@@ -410,7 +363,7 @@ def _config(dimension: int, memory_mb: int) -> qdrant.EdgeConfig:
     )
 
 
-def _point(point: Point) -> qdrant.Point:
+def _qdrant_point(point: Point) -> qdrant.Point:
     vectors: dict[str, Any] = {LEXICAL: qdrant.SparseVector(list(point.sparse.indices), list(point.sparse.values))}
     if point.dense is not None:
         vectors[DENSE] = point.dense.tolist()
@@ -418,20 +371,20 @@ def _point(point: Point) -> qdrant.Point:
     return qdrant.Point(point_id(point.chunk_id), vectors, payload)
 
 
-def _kept(record: qdrant.Record) -> Point:
+def _point_of(record: qdrant.Record) -> Point:
     return point_of(_chunk(record.id), record.vector, record.payload or {})
 
 
 def _projects(shard: qdrant.EdgeShard) -> frozenset[str]:
-    """The projects of all points, or two of them: what is only estimated is how many points each one has."""
-    counted = shard.facet(qdrant.FacetRequest(_PROJECT, limit=2, exact=False))
-    return frozenset(str(hit.value) for hit in counted.hits)
+    """The projects of all points, or two of them. Inexact counts are enough: only the names are used."""
+    facets = shard.facet(qdrant.FacetRequest(_PROJECT, limit=2, exact=False))
+    return frozenset(str(hit.value) for hit in facets.hits)
 
 
-def _filter(filters: Filters, *, is_alone: bool = False) -> qdrant.Filter:
-    """``is_alone``: there are points of this project only."""
-    wanted = [one for one in conditions(filters) if not (is_alone and one.key == _PROJECT)]
-    return qdrant.Filter(must=[_condition(condition) for condition in wanted])
+def _filter(filters: Filters, *, is_only_project: bool = False) -> qdrant.Filter:
+    """``is_only_project``: the store holds points of this project only."""
+    needed = [each for each in conditions(filters) if not (is_only_project and each.key == _PROJECT)]
+    return qdrant.Filter(must=[_condition(condition) for condition in needed])
 
 
 def _condition(condition: Condition) -> Any:

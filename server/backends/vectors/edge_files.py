@@ -1,0 +1,69 @@
+"""The files of an embedded vector store: free space, page cache, and errors with their remedy."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from server.backends.files import seal
+from server.backends.files.store_folder import folder_error
+from server.errors import WinnowError
+
+REINDEX = "to make the vectors again from the text in the store, run: winnow reindex"
+_READ_AT_OPENING = ("quantized.", "vector_index", "payload_index", "id_tracker")
+_ROOM_BYTES = 48 << 20
+_TOO_MANY_OPEN = ("TooManyOpenFiles", "Too many open files")
+_READERS = 4
+_READ_BYTES = 1 << 20
+
+
+def vector_damage_error(path: Path, why: str) -> WinnowError:
+    details = {"damaged": path.name}
+    return WinnowError("INDEX_UNAVAILABLE", f"{path} is damaged: {why}; {REINDEX}", details=details)
+
+
+def check_room(folder: Path) -> None:
+    """Raise ``WinnowError`` on a nearly full disk: Qdrant writes to mapped sparse files and would crash."""
+    free = shutil.disk_usage(folder).free
+    if free < _ROOM_BYTES:
+        raise WinnowError(
+            "INDEX_UNAVAILABLE",
+            f"the disk is nearly full: {free >> 20:,} MB are free in {folder}, writing the index takes at least "
+            f"{_ROOM_BYTES >> 20}; free some space there, then run the same command again",
+        )
+
+
+def check_open_files(folder: Path, error: Exception) -> None:
+    """Raise the ``WinnowError`` for too many open files, where that is what the error means."""
+    if any(words in str(error) for words in _TOO_MANY_OPEN):
+        raise folder_error(folder.parent, OSError(errno.EMFILE, os.strerror(errno.EMFILE))) from error
+
+
+def is_sealable(file: Path) -> bool:
+    return file.is_file() and file.name not in (seal.NAME, f".{seal.NAME}")
+
+
+def warm_page_cache(folder: Path) -> None:
+    """Read the files that Qdrant needs when it opens into the page cache.
+
+    Qdrant reads the same pages itself, but through mappings that it advised as random access: from a cold disk
+    they come one by one.
+    """
+    files = [
+        file
+        for file in folder.rglob("*")
+        if file.is_file() and any(part in str(file.relative_to(folder)) for part in _READ_AT_OPENING)
+    ]
+    with ThreadPoolExecutor(_READERS) as readers:
+        list(readers.map(read_file, files))
+
+
+def read_file(file: Path, is_cancelled: Callable[[], bool] = lambda: False) -> None:
+    page = bytearray(_READ_BYTES)
+    with file.open("rb", buffering=0) as stream:
+        while not is_cancelled() and stream.readinto(page):
+            pass
