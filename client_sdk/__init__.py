@@ -1,16 +1,16 @@
-"""What an agent's script imports. Standard library only.
+"""The SDK that an agent's script imports. Standard library only.
 
     quotes = kb.retrieve_evidence("how are retries configured")
     return [(row.quote, row.title) for row in quotes]
 
-``kb.retrieve_evidence`` finds the sentences that answer. ``kb.search`` finds candidates; ``kb.extract_evidence``,
-``kb.read_excerpt``, ``kb.expand_excerpt`` and ``fetch`` lead on from there. ``semantic_search`` and
-``search_many`` list many results, ``grep`` takes from them what a regular expression matches. ``graph.expand``,
-``graph.paths`` and ``find_vendor_info`` follow what is connected, where there is a graph. ``filter_rows``,
-``rerank``, ``dedupe`` and ``group_by`` choose among rows; ``quotes``, ``summarize`` and ``format_for_agent`` make
-of them what a script returns. ``budget`` says what the run may still use. In a script these names are there
-without an import; ``from winnow import kb, semantic_search, fetch`` works, too. ``help(rerank)`` prints what
-stands here of one of them.
+``kb.retrieve_evidence`` finds the sentences that answer a question. ``kb.search`` finds candidates;
+``kb.extract_evidence``, ``kb.read_excerpt``, ``kb.expand_excerpt`` and ``fetch`` take their rows.
+``semantic_search`` and ``search_many`` list many results; ``grep`` keeps those that match a regular expression.
+``graph.expand``, ``graph.paths`` and ``find_vendor_info`` follow relations, where there is a graph.
+``filter_rows``, ``rerank``, ``dedupe`` and ``group_by`` select rows; ``quotes``, ``summarize`` and
+``format_for_agent`` prepare them for return. ``budget`` shows what the run may still use. A script has these names
+without an import; ``from winnow import kb, semantic_search, fetch`` works, too. ``help(rerank)`` prints the
+reference of one of them.
 """
 
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search

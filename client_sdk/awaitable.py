@@ -1,4 +1,4 @@
-"""Plain values that may be awaited, so that every call of the SDK works with and without await."""
+"""Plain values that can be awaited, so that every SDK call works with and without await."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Text(str):
 
 
 class Rows(list[Any]):
-    """Rows that were chosen from others: a list."""
+    """A list of rows."""
 
     def __await__(self) -> Generator[None, None, Rows]:
         yield from ()
@@ -35,7 +35,7 @@ class Rows(list[Any]):
 
 
 class Groups(dict[str, list[Row]]):
-    """Rows by what they have in common: a dict."""
+    """A dict of rows by group."""
 
     def __await__(self) -> Generator[None, None, Groups]:
         yield from ()
@@ -43,7 +43,7 @@ class Groups(dict[str, list[Row]]):
 
 
 class Nothing:
-    """What a call returns that only tells something; as a script's last expression it is no result."""
+    """The return value of a call without a result; as a script's last expression it is not the result."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Rows and documents as a script asks for them. The docstrings are what the author of a script reads."""
+"""Search, fetch and rerank. The docstrings of the functions are the reference for authors of scripts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from .awaitable import Rows, Text
 from .rows import Pages, Results, Row, to_row
-from .transport import call, call_each, error_in
+from .transport import call, call_each, error_of
 
 Filters = Mapping[str, Any]
 Scope = Mapping[str, Any]
 
 
-# The values that these parameters take.
+# The allowed values of these parameters.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "response_mode": ("ids_only", "ids", "metadata", "preview", "full"),
     "level": ("auto", "ids", "metadata", "preview", "full"),
@@ -28,12 +28,12 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def asked(method: str, params: Mapping[str, Any]) -> Results:
-    """The page that a call answers, which knows how to ask for the next one."""
-    return Results(call(method, params), lambda cursor: asked(method, {**params, "cursor": cursor}))
+def request_page(method: str, params: Mapping[str, Any]) -> Results:
+    """The page that a call returns; it can request the next one."""
+    return Results(call(method, params), lambda cursor: request_page(method, {**params, "cursor": cursor}))
 
 
-def _present(**params: Any) -> dict[str, Any]:
+def _drop_none(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
 
@@ -58,21 +58,21 @@ def semantic_search(
             print(row.id, row.title, row.score)
 
     top_k: how many rows, 1 to 100. response_mode: "ids_only" < "metadata" (title, score, source) < "preview"
-    (and the best sentence) < "full" (and the whole text); take the smallest that answers. min_score: 0 to 1.
+    (plus the best sentence) < "full" (plus the whole text); use the smallest that suffices. min_score: 0 to 1.
     filters: {"doc_tag": ..., "path_prefix": ..., "updated_after": "2026-01-31"}. filter_ids: only these,
-    query optional. include_relationships: with "preview" or "full", row.relationships has what it speaks of,
-    where there is a graph. cursor: `page.next_cursor` of the page before.
+    query optional. include_relationships: with "preview" or "full", row.relationships has what it mentions, where
+    there is a graph. cursor: `page.next_cursor` of the previous page.
     """
-    return asked(
+    return request_page(
         "semantic_search",
-        _present(
+        _drop_none(
             query=query,
             top_k=top_k,
             response_mode=response_mode,
             vendor_filter=vendor_filter,
             min_score=min_score,
             include_relationships=include_relationships,
-            filter_ids=None if filter_ids is None else _ids(filter_ids),
+            filter_ids=None if filter_ids is None else _ids_of(filter_ids),
             filters=filters,
             scope=scope,
             syntax=None if syntax == "fields" else syntax,
@@ -94,23 +94,23 @@ def hybrid_search(
     syntax: str = "fields",
     cursor: str | None = None,
 ) -> Results:
-    """Search with weights of your own for words and for meaning; the best rows first.
+    """Search with your own weights for words and for meaning; the best rows first.
 
         rows = hybrid_search("error E1042", bm25_weight=0.8, vector_weight=0.2)
         print([(row.title, row.score) for row in rows])
 
-    bm25_weight, vector_weight: 0 to 1 each, not both 0; only their proportion counts. More words for names, codes
-    and numbers; more meaning for a question in other words than the documents'. The rest as in semantic_search,
+    bm25_weight, vector_weight: 0 to 1 each, not both 0; only their proportion matters. More words for names, codes
+    and numbers; more meaning for questions in other words than the documents'. The rest as in semantic_search,
     whose weights are the best on average. syntax: in both, "plain" reads tag:x in a query as words.
     """
     weights = {"bm25_weight": bm25_weight, "vector_weight": vector_weight}
     more = {"response_mode": response_mode, "min_score": min_score, "scope": scope, "cursor": cursor}
     narrowed = {"filters": filters, "syntax": None if syntax == "fields" else syntax}
-    return asked("hybrid_search", _present(query=query, **weights, top_k=top_k, **narrowed, **more))
+    return request_page("hybrid_search", _drop_none(query=query, **weights, top_k=top_k, **narrowed, **more))
 
 
-# What stays of a hit beside what was found in it: its text would cost whoever returns the row.
-_PLACED = ("id", "title", "section", "score", "file")
+# Fields of a row of grep beside its matches. The text is left out: a script that returns rows would return it.
+_GREP_FIELDS = ("id", "title", "section", "score", "file")
 
 
 def grep(
@@ -122,43 +122,43 @@ def grep(
     filters: Filters | None = None,
     scope: Scope | None = None,
 ) -> Results:
-    r"""Search, and of what is found keep the rows whose text a regular expression matches; the best rows first.
+    r"""Search, and keep the rows whose text matches a regular expression; the best rows first.
 
         for row in grep("default number of retries", r"retries: (\d+)"):
             print(row.match, row.title)
         rows = grep("environment variables", r"\b[A-Z_]{4,}\b", top_k=50)
         print({name for row in rows for name in row.matches})
 
-    pattern: looked for in each row's whole text and its section. row.match: the first it matches, or the group in
-    it; row.matches: all, each once; with several groups they are tuples. The text stays behind: fetch(row). Each
-    row that is looked through counts as a full passage. The rest is as in semantic_search.
+    pattern: searched for in each row's whole text and its section. row.match: the first match, or its group;
+    row.matches: all, each once; with several groups they are tuples. Rows have no text: use fetch(row). Each row
+    searched counts as a full passage. The rest as in semantic_search.
     """
-    wanted = re.compile(pattern)
+    compiled = re.compile(pattern)
     page = semantic_search(
         query, top_k=top_k, response_mode="full", min_score=min_score, filters=filters, scope=scope
     )
     kept = []
     for row in page:
-        found = wanted.findall(f"{row['content']}\n{row['section']}")
-        matches = [*dict.fromkeys(filter(None, found))]
+        texts = compiled.findall(f"{row['content']}\n{row['section']}")
+        matches = [*dict.fromkeys(filter(None, texts))]
         if matches:
-            kept.append({**{name: row[name] for name in _PLACED}, "match": matches[0], "matches": matches})
+            kept.append({**{name: row[name] for name in _GREP_FIELDS}, "match": matches[0], "matches": matches})
     return Results({"results": kept, "warnings": page["warnings"]})
 
 
 def rerank(
     query: str, rows: Iterable[Any], top_k: int = 5, threshold: float = 0.0, *, scope: Scope | None = None
 ) -> Results:
-    """Rows of any calls in the order in which they answer one question, the best `top_k` of them.
+    """The best `top_k` rows of any calls, sorted by how well they answer one question.
 
         found = [row for page in search_many(["retry policy", "timeouts"]) for row in page]
         for row in rerank("how many retries are there", found, top_k=3):
             print(row.rerank_score, row.title)
 
-    rows: rows, ids, or pages, up to 100; a row that is there twice counts once. They come back as they are, with
-    row.rerank_score: 0 to 1, relative to the best of them. threshold: leave out what scores below. Ids that are
-    not there are in `page.missing_ids`. `page["reranked_by"]`: "cross-encoder", or the model over "sentences", or
-    "words" alone without a model.
+    rows: rows, ids, or pages, up to 100; duplicates count once. They are returned unchanged, with
+    row.rerank_score: 0 to 1, relative to the best of them. threshold: omit rows that score below. Unknown ids are
+    in `page.missing_ids`. `page["reranked_by"]`: "cross-encoder", or the model over "sentences", or "words" alone
+    without a model.
     """
     given: dict[Any, Row] = {}
     for row in [rows] if isinstance(rows, (str, Mapping)) else rows:
@@ -166,9 +166,9 @@ def rerank(
         given.setdefault(known["id"], Row(known))
     if not given:
         return Results({"results": []})
-    params = _present(query=query, ids=[*given], top_k=top_k, threshold=threshold, scope=scope)
+    params = _drop_none(query=query, ids=[*given], top_k=top_k, threshold=threshold, scope=scope)
     reply = call("rerank", params)
-    best = [Row({**given[one["id"]], "rerank_score": one["rerank_score"]}) for one in reply["results"]]
+    best = [Row({**given[hit["id"]], "rerank_score": hit["rerank_score"]}) for hit in reply["results"]]
     return Results({**reply, "results": best})
 
 
@@ -181,25 +181,25 @@ def fetch(
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
-    """The passages with these ids, in that order; of a document, all.
+    """The passages with these ids, in that order; for a document, all its passages.
 
         row = fetch(kb.search("retry policy")[0].id)[0]
         rows = fetch(semantic_search("timeouts"), max_tokens=2000)
         texts = [row.content for row in fetch(row.document_id).all()]
 
     ids: one, a list, or rows. Documents come in pages of 25 full rows. level: "ids", "metadata", "preview",
-    "full", or "auto" (4,000 tokens). max_tokens: step down to the highest level at which all rows fit
-    (`page.mode`). Unknown ids raise; missing="skip" lists them in `page.missing_ids`.
+    "full", or "auto" (4,000 tokens). max_tokens: lower the level until all rows fit (`page.mode`). Unknown ids
+    raise; missing="skip" lists them in `page.missing_ids`.
     """
-    wanted = _ids(ids)
-    if not wanted:  # rows that a script filtered away: no reason to fail
+    passage_ids = _ids_of(ids)
+    if not passage_ids:  # a script filtered out all rows: not an error
         return Results({"results": [], "mode": level, "missing_ids": []})
     how = {"level": level, "max_tokens": max_tokens, "missing": None if missing == "raise" else missing}
-    return asked("fetch", _present(ids=wanted, **how, scope=scope, cursor=cursor))
+    return request_page("fetch", _drop_none(ids=passage_ids, **how, scope=scope, cursor=cursor))
 
 
 def read_result(execution_id: str) -> Any:
-    """The result of an earlier script of this session that was too large to be returned.
+    """The result of an earlier script of this session that was too large to return.
 
         try:
             rows = read_result("0123456789abcdef")
@@ -207,12 +207,12 @@ def read_result(execution_id: str) -> Any:
             rows = []
             print(error.message)
 
-    execution_id: of the error that said so. The value is what that script returned, as plain data.
+    execution_id: from that script's error. Returns what the script returned, as plain data.
     """
-    return _awaitable(json.loads(call("read_result", {"execution_id": execution_id})["text"]))
+    return _to_awaitable(json.loads(call("read_result", {"execution_id": execution_id})["text"]))
 
 
-def _awaitable(value: Any) -> Any:
+def _to_awaitable(value: Any) -> Any:
     if isinstance(value, list):
         return Rows(map(to_row, value) if all(isinstance(row, dict) for row in value) else value)
     return to_row(value) if isinstance(value, dict) else Text(value) if isinstance(value, str) else value
@@ -227,36 +227,40 @@ def search_many(
     filters: Filters | None = None,
     scope: Scope | None = None,
 ) -> Pages:
-    """Several questions at once: a page for each, in the order asked, in one round trip.
+    """Search for several questions at once: a page for each, in order, in one round trip.
 
         questions = ["retry policy", "backup encryption", "audit log"]
         for question, rows in zip(questions, search_many(questions, top_k=3)):
             print(question, [row.title for row in rows], rows.error)
 
     Parameters as in semantic_search. Each question counts as one SDK call. A question that is refused (too short,
-    say) gives an empty page whose `error` says why, and the others keep their rows; where all are refused, the
-    first one's SDKError is raised.
+    say) gives an empty page whose `error` says why, and the others keep their rows; if all are refused, the
+    SDKError of the first is raised.
     """
     if isinstance(queries, str):
         raise TypeError("search_many takes a list of questions; for one, use semantic_search(query)")
-    params = _present(top_k=top_k, response_mode=response_mode, min_score=min_score, filters=filters, scope=scope)
+    params = _drop_none(
+        top_k=top_k, response_mode=response_mode, min_score=min_score, filters=filters, scope=scope
+    )
     queries = [*queries]
     replies = call_each("semantic_search", params, [{"query": query} for query in queries])
-    pages = Pages(_page(reply, {**params, "query": query}) for query, reply in zip(queries, replies, strict=True))
+    pages = Pages(
+        _page_of(reply, {**params, "query": query}) for query, reply in zip(queries, replies, strict=True)
+    )
     errors = [page.error for page in pages if page.error is not None]
     if errors and len(errors) == len(pages):
         raise errors[0]
     return pages
 
 
-def _page(reply: Mapping[str, Any], params: Mapping[str, Any]) -> Results:
-    error = error_in(reply)
+def _page_of(reply: Mapping[str, Any], params: Mapping[str, Any]) -> Results:
+    error = error_of(reply)
     if error is not None:
         return Results.refused(error)
-    return Results(reply["ok"], lambda cursor: asked("semantic_search", {**params, "cursor": cursor}))
+    return Results(reply["ok"], lambda cursor: request_page("semantic_search", {**params, "cursor": cursor}))
 
 
-def _ids(ids: Any) -> list[Any]:
+def _ids_of(ids: Any) -> list[Any]:
     if isinstance(ids, (str, Mapping)):
         ids = [ids]
     return [item["id"] if isinstance(item, Mapping) else item for item in ids]

@@ -1,4 +1,4 @@
-"""The objects that a script calls: ``kb``, ``graph``, and a client in the shape of MCP."""
+"""The objects that a script calls: ``kb``, ``graph``, and a client with the interface of an MCP client."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from . import graph_calls, kb_calls, run, shaping
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
 from .graph_calls import find_vendor_info
 
-# What scripts write, and what they mean; nothing in the spelling tells.
-_MEANT: Mapping[str, str] = MappingProxyType(
+# Names that scripts use for functions of ``kb``, where similarity of spelling does not find the right one.
+_SYNONYMS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("query", "find", "lookup", "hybrid_search"), "search"),
         **dict.fromkeys(
@@ -28,8 +28,8 @@ _MEANT: Mapping[str, str] = MappingProxyType(
 
 
 class KnowledgeBase:
-    """The knowledge base. ``kb.retrieve_evidence(question)`` quotes what answers, ``kb.search(query)`` shows
-    candidates, ``kb.read_excerpt(row)`` reads on; ``kb.fetch(ids)`` has whole passages.
+    """The knowledge base. ``kb.retrieve_evidence(question)`` quotes the answer, ``kb.search(query)`` finds
+    candidates, ``kb.read_excerpt(row)`` reads one, ``kb.fetch(ids)`` returns whole passages.
     """
 
     __slots__ = ()
@@ -45,8 +45,8 @@ class KnowledgeBase:
     grep = staticmethod(grep)
 
     def __getattr__(self, name: str) -> Any:
-        known = [one for one in vars(KnowledgeBase) if not one.startswith("_")]
-        raise AttributeError(_unknown("kb", name, known, _MEANT.get(name)))
+        known = [member for member in vars(KnowledgeBase) if not member.startswith("_")]
+        raise AttributeError(_describe_unknown("kb", name, known, _SYNONYMS.get(name)))
 
     def __repr__(self) -> str:
         return "kb"
@@ -54,7 +54,7 @@ class KnowledgeBase:
 
 kb = KnowledgeBase()
 
-_MEANT_OF_GRAPH: Mapping[str, str] = MappingProxyType(
+_GRAPH_SYNONYMS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("neighbors", "neighbours", "related", "neighborhood", "walk", "search"), "expand"),
         **dict.fromkeys(("path", "shortest_path", "shortest_paths", "connect", "find_paths"), "paths"),
@@ -66,8 +66,8 @@ _MEANT_OF_GRAPH: Mapping[str, str] = MappingProxyType(
 
 
 class KnowledgeGraph:
-    """What is connected to what. ``graph.expand(row)`` shows what is around a row or a name, ``graph.paths(a, b)``
-    how two things are connected.
+    """The knowledge graph. ``graph.expand(row)`` returns the neighbours of a row or a name, ``graph.paths(a, b)``
+    the paths between two.
     """
 
     __slots__ = ()
@@ -81,7 +81,7 @@ class KnowledgeGraph:
     sections_for_entities = staticmethod(graph_calls.sections_for_entities)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(_unknown("graph", name, graph_calls.FUNCTIONS, _MEANT_OF_GRAPH.get(name)))
+        raise AttributeError(_describe_unknown("graph", name, graph_calls.FUNCTIONS, _GRAPH_SYNONYMS.get(name)))
 
     def __repr__(self) -> str:
         return "graph"
@@ -90,11 +90,11 @@ class KnowledgeGraph:
 graph = KnowledgeGraph()
 
 
-def _by_name(name: str, /, **arguments: Any) -> Any:
+def _call_kb(name: str, /, **arguments: Any) -> Any:
     return kb_calls.call_by_name(name, arguments)
 
 
-def _walk_by_name(name: str, /, **arguments: Any) -> Any:
+def _call_graph(name: str, /, **arguments: Any) -> Any:
     return graph_calls.call_by_name(name, arguments)
 
 
@@ -106,22 +106,22 @@ _TOOLS: Mapping[str, Callable[..., Any]] = {
     "rerank": rerank,
     "read_result": read_result,
     "fetch": fetch,
-    **{f"kb.{name}": partial(_by_name, name) for name in kb_calls.FUNCTIONS},
-    **{f"kb_{name}": partial(_by_name, name) for name in kb_calls.FUNCTIONS},
+    **{f"kb.{name}": partial(_call_kb, name) for name in kb_calls.FUNCTIONS},
+    **{f"kb_{name}": partial(_call_kb, name) for name in kb_calls.FUNCTIONS},
     "find_vendor_info": find_vendor_info,
-    **{f"graph.{name}": partial(_walk_by_name, name) for name in graph_calls.FUNCTIONS},
-    **{f"graph_{name}": partial(_walk_by_name, name) for name in graph_calls.FUNCTIONS},
+    **{f"graph.{name}": partial(_call_graph, name) for name in graph_calls.FUNCTIONS},
+    **{f"graph_{name}": partial(_call_graph, name) for name in graph_calls.FUNCTIONS},
 }
 
 
 class MCPClient:
-    """The same calls in the shape of an MCP client.
+    """The same calls as methods of an MCP client.
 
         async with MCPClient() as client:
             rows = await client.semantic_search("retry policy")
             rows = await client.call_tool("kb_retrieve_evidence", {"question": "how are retries configured"})
 
-    No network is involved: every call goes to the knowledge base this script runs beside.
+    No network is involved: every call goes to the server that runs this script.
     """
 
     semantic_search = staticmethod(semantic_search)
@@ -153,7 +153,7 @@ class MCPClient:
     graph = graph
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Whatever a client is usually told (addresses, names) is of no use here, and does no harm."""
+        """Arguments that MCP clients usually take (addresses, names) are ignored."""
 
     async def __aenter__(self) -> MCPClient:
         return self
@@ -162,25 +162,25 @@ class MCPClient:
         return None
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """Call by name, as it is listed or with a dot: "semantic_search", "fetch", "kb_search", "graph.paths".
+        """Call by name, with an underscore or a dot: "semantic_search", "fetch", "kb_search", "graph.paths".
 
-        Arguments as the tool takes them (with ``options``, say), or as the function here does.
+        Arguments as the tool takes them (with ``options``, say), or as the SDK function does.
         """
         if name not in _TOOLS:
-            raise AttributeError(_unknown("the SDK", name, _TOOLS, _tool_meant(name)))
+            raise AttributeError(_describe_unknown("the SDK", name, _TOOLS, _guess_tool(name)))
         return _TOOLS[name](**dict(arguments or {}))
 
 
-def _tool_meant(name: str) -> str | None:
-    for owner, meant in (("kb", _MEANT), ("graph", _MEANT_OF_GRAPH)):
+def _guess_tool(name: str) -> str | None:
+    for owner, synonyms in (("kb", _SYNONYMS), ("graph", _GRAPH_SYNONYMS)):
         bare = name.removeprefix(f"{owner}.").removeprefix(f"{owner}_")
-        if f"{owner}.{meant.get(bare, bare)}" in _TOOLS:
-            return f"{owner}.{meant.get(bare, bare)}"
+        if f"{owner}.{synonyms.get(bare, bare)}" in _TOOLS:
+            return f"{owner}.{synonyms.get(bare, bare)}"
     return None
 
 
-def _unknown(owner: str, name: str, known: Iterable[str], meant: str | None) -> str:
+def _describe_unknown(owner: str, name: str, known: Iterable[str], likely: str | None) -> str:
     listed = [*known]
-    close = [meant] if meant else difflib.get_close_matches(name, listed, 1)
+    close = [likely] if likely else difflib.get_close_matches(name, listed, 1)
     guess = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(listed)}"
     return f"{owner} has no {name!r}; {guess}"

@@ -1,4 +1,4 @@
-"""From nodes to what is connected with them. What a script finds as ``graph.expand`` and so on."""
+"""The functions of ``graph``, and ``find_vendor_info``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .calls import Scope, asked
+from .calls import Scope, request_page
 from .rows import Results
 
 _PAGE_SIZE = 25
-# What parameters hold that take ids, or rows in their place.
-_IDS = frozenset({"ids", "from_ids", "to_ids", "section_ids", "entity_ids"})
+# Parameters that take ids, or rows in their place.
+_ID_PARAMETERS = frozenset({"ids", "from_ids", "to_ids", "section_ids", "entity_ids"})
 
 
 def describe(
@@ -22,17 +22,17 @@ def describe(
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
-    """What nodes are, and how many relations of which types they have: row.edges_out, row.edges_in.
+    """Nodes with the counts of their relations by type: row.edges_out, row.edges_in.
 
         counts = graph.describe()["graph"]
         print(counts["labels"], counts["entity_types"], counts["relations"])
 
-    ids: names, ids, rows of any call, or a page of them; none: the whole graph, counted. `page.missing_ids` has
-    what is not there.
+    ids: names, ids, rows of any call, or a page of them; none: counts of the whole graph. `page.missing_ids` has
+    unknown ones.
     """
     given = {"ids": ids, "include_snippet": include_snippet, "page_size": page_size}
     paging = {"scope": scope, "cursor": cursor}
-    return _asked("describe", {**given, **paging})
+    return _request_page("describe", {**given, **paging})
 
 
 def expand(
@@ -46,19 +46,19 @@ def expand(
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
-    """What is around nodes: the nearest and most strongly related first.
+    """The neighbours of nodes: the nearest and most strongly related first.
 
         for row in graph.expand(kb.search("retry policy"), types=["MENTIONS"]):
             print(row.title, row.type, row.relation, row.weight, row.section_ids)
 
     ids: names, ids, rows of any call, or a page of them. hops: 1 to 5. direction: "out", "in" or "both". types:
     relations to follow (MENTIONS, PART_OF, LINKS_TO, CO_OCCURS, ...), all by default. `page.counts` and
-    `page.total` tell how much there is, `page.cut` how much of it no page shows (beyond 200 nodes). The passages
-    behind a row: fetch(row.section_ids). page_size: 1 to 200.
+    `page.total` count all nodes, `page.cut` those that no page shows (beyond 200 nodes). The passages that show a
+    row: fetch(row.section_ids). page_size: 1 to 200.
     """
     given = {"ids": ids, "hops": hops, "direction": direction, "types": types, "include_snippet": include_snippet}
     paging = {"page_size": page_size, "scope": scope, "cursor": cursor}
-    return _asked("expand", {**given, **paging})
+    return _request_page("expand", {**given, **paging})
 
 
 def paths(
@@ -71,18 +71,18 @@ def paths(
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
-    """How nodes are connected, shortest first; relations are followed both ways.
+    """The paths between nodes, shortest first; relations are followed both ways.
 
         pages = kb.search("backups", top_k=2)
         for path in graph.paths(pages[:1], pages[1:], max_hops=4):
             print(" > ".join(node.title for node in path.nodes), [edge.relation for edge in path.edges])
 
     from_ids, to_ids: as in graph.expand. max_hops: 1 to 6. limit: 1 to 50. `page.complete`: there are no others.
-    path.edges[0].section_ids are the passages behind a step.
+    path.edges[0].section_ids are the passages that show a step.
     """
     given = {"from_ids": from_ids, "to_ids": to_ids, "max_hops": max_hops, "types": types}
     paging = {"limit": limit, "scope": scope, "cursor": cursor}
-    return _asked("paths", {**given, **paging})
+    return _request_page("paths", {**given, **paging})
 
 
 def parents(
@@ -94,7 +94,7 @@ def parents(
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
-    """The sections and the document around passages or sections, innermost first.
+    """The sections and the document that contain passages or sections, innermost first.
 
         for row in graph.parents(kb.search("retry policy")[0]):
             print(row.label, row.title, row.get("level"))
@@ -103,7 +103,7 @@ def parents(
     """
     given = {"ids": ids, "hops": hops, "include_snippet": include_snippet, "page_size": page_size}
     paging = {"scope": scope, "cursor": cursor}
-    return _asked("parents", {**given, **paging})
+    return _request_page("parents", {**given, **paging})
 
 
 def children(
@@ -124,13 +124,13 @@ def children(
     """
     given = {"ids": ids, "hops": hops, "include_snippet": include_snippet, "page_size": page_size}
     paging = {"scope": scope, "cursor": cursor}
-    return _asked("children", {**given, **paging})
+    return _request_page("children", {**given, **paging})
 
 
 def entities_for_sections(
     section_ids: Any, *, page_size: int = _PAGE_SIZE, scope: Scope | None = None, cursor: str | None = None
 ) -> Results:
-    """What passages, sections or documents speak of, all of them together, most strongly first.
+    """The entities that passages, sections or documents mention, taken together, strongest first.
 
         for row in graph.entities_for_sections(kb.search("retry policy")):
             print(row.title, row.type, row.weight)
@@ -138,7 +138,7 @@ def entities_for_sections(
     section_ids: ids, rows, or a page of them, up to 50.
     """
     given = {"section_ids": section_ids, "page_size": page_size, "scope": scope, "cursor": cursor}
-    return _asked("entities_for_sections", given)
+    return _request_page("entities_for_sections", given)
 
 
 def sections_for_entities(
@@ -149,18 +149,18 @@ def sections_for_entities(
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
-    """Where entities are spoken of: first what speaks of most of them, then by how strongly.
+    """The sections that mention entities: first those that mention most of them, then by strength.
 
-        found = graph.entities_for_sections(kb.search("retry policy"))
-        if found:
-            for row in graph.sections_for_entities(found[:2], include_snippet=True):
+        entities = graph.entities_for_sections(kb.search("retry policy"))
+        if entities:
+            for row in graph.sections_for_entities(entities[:2], include_snippet=True):
                 print(row.id, row.title, row.get("snippet"))
 
     entity_ids: names, ids, rows, or a page of them, up to 50.
     """
     given = {"entity_ids": entity_ids, "include_snippet": include_snippet, "page_size": page_size}
     paging = {"scope": scope, "cursor": cursor}
-    return _asked("sections_for_entities", {**given, **paging})
+    return _request_page("sections_for_entities", {**given, **paging})
 
 
 def find_vendor_info(
@@ -172,7 +172,7 @@ def find_vendor_info(
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
-    """Everything around one vendor: its documents, products, people, tags, and what is named together with it.
+    """Everything related to one vendor: documents, products, people, tags, and entities named with it.
 
         try:
             page = find_vendor_info("acme", entity_types=["product"])
@@ -180,12 +180,12 @@ def find_vendor_info(
         except SDKError as error:
             print(error.message)
 
-    include_content: also row.content, the passage behind each. max_results: 1 to 100. `page.relationships` has
-    source_id, target_id, relationship_type and confidence.
+    include_content: also row.content, the passage that shows it best. max_results: 1 to 100. `page.relationships`
+    has source_id, target_id, relationship_type and confidence.
     """
     given = {"vendor_name": vendor_name, "include_content": include_content, "max_results": max_results}
     more = {"entity_types": entity_types, "scope": scope, "cursor": cursor}
-    return asked("find_vendor_info", _params({**given, **more}))
+    return request_page("find_vendor_info", _build_params({**given, **more}))
 
 
 FUNCTIONS: Mapping[str, Callable[..., Results]] = MappingProxyType(
@@ -200,30 +200,30 @@ FUNCTIONS: Mapping[str, Callable[..., Results]] = MappingProxyType(
     }
 )
 for _name, _function in FUNCTIONS.items():
-    _function.__qualname__ = f"graph.{_name}"  # what Python's own messages call it
+    _function.__qualname__ = f"graph.{_name}"  # the name in Python's own messages
 
 
 def call_by_name(name: str, arguments: Mapping[str, Any]) -> Results:
-    """One of them with arguments as the wire takes them, or as a script would give them."""
-    return _asked(name, arguments)
+    """Call one of these functions with arguments as the tool or as the function takes them."""
+    return _request_page(name, arguments)
 
 
-def _asked(name: str, given: Mapping[str, Any]) -> Results:
-    return asked(f"graph.{name}", _params(given))
+def _request_page(name: str, given: Mapping[str, Any]) -> Results:
+    return request_page(f"graph.{name}", _build_params(given))
 
 
-def _params(given: Mapping[str, Any]) -> dict[str, Any]:
+def _build_params(given: Mapping[str, Any]) -> dict[str, Any]:
     params = {name: value for name, value in given.items() if value is not None}
-    for name in params.keys() & _IDS:
-        params[name] = _ids(params[name])
+    for name in params.keys() & _ID_PARAMETERS:
+        params[name] = _ids_of(params[name])
     for name in params.keys() & {"types", "entity_types"}:
         params[name] = [params[name]] if isinstance(params[name], str) else [*params[name]]
     return params
 
 
-def _ids(nodes: Any) -> list[Any]:
-    return [_id(one) for one in ([nodes] if isinstance(nodes, (str, Mapping)) else nodes)]
+def _ids_of(nodes: Any) -> list[Any]:
+    return [_id_of(node) for node in ([nodes] if isinstance(nodes, (str, Mapping)) else nodes)]
 
 
-def _id(node: Any) -> Any:
+def _id_of(node: Any) -> Any:
     return node["id"] if isinstance(node, Mapping) else node

@@ -1,4 +1,4 @@
-"""From a question to its answer: quotes, candidates, excerpts. What a script finds as ``kb.search`` and so on."""
+"""The functions of ``kb``: search, quotes and excerpts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .calls import Filters, Scope, asked
+from .calls import Filters, Scope, request_page
 from .rows import Results, Row, to_row
 from .transport import call
 
 _TOP_K = 5
-# What the wire takes within ``options`` and a script beside the rest; with what it is where nothing is said.
-_OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+# Parameters that the wire takes within ``options``, and their defaults.
+_OPTION_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {"kb.search": MappingProxyType({"max_per_doc": 1}), "kb.read_excerpt": MappingProxyType({"format": "text"})}
 )
 
@@ -26,16 +26,16 @@ def search(
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
-    """Candidates for a question, each with a preview: the sentence that answers best.
+    """Candidates for a question, each with a preview: its best sentence.
 
         for row in kb.search("how are retries configured"):
             print(row.title, row.preview, row.file)
 
     top_k: how many rows, 1 to 100. max_per_doc: how many of one document. filters: as in semantic_search. cursor:
-    `page.next_cursor` of the page before. A row leads on: kb.read_excerpt(row), fetch(row.id).
+    `page.next_cursor` of the previous page. To read a row: kb.read_excerpt(row), fetch(row.id).
     """
     given = {"query": query, "top_k": top_k, "max_per_doc": max_per_doc, "filters": filters, "scope": scope}
-    return _page("kb.search", {**given, "cursor": cursor})
+    return _request_page("kb.search", {**given, "cursor": cursor})
 
 
 def retrieve_evidence(
@@ -49,18 +49,18 @@ def retrieve_evidence(
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
-    """The sentences that answer a question, each with where it stands. Searches by itself.
+    """The sentences that answer a question, each with its source. It searches by itself.
 
         for row in kb.retrieve_evidence("how are retries configured"):
             print(row.quote, row.title, row.confidence)
 
     top_k: how many passages to quote from, 1 to 20. max_quotes: 1 to 20. max_quote_tokens: length of one quote, 8
     to 200; include_context_tokens: text on each side of the sentence, within that length. row.confidence: the
-    share of the question's words that the quote has. filters: as in semantic_search.
+    share of the question's words in the quote. filters: as in semantic_search.
     """
     given = {"question": question, "top_k": top_k, "max_quotes": max_quotes, "max_quote_tokens": max_quote_tokens}
     more = {"include_context_tokens": include_context_tokens, "filters": filters, "scope": scope, "cursor": cursor}
-    return _page("kb.retrieve_evidence", {**given, **more})
+    return _request_page("kb.retrieve_evidence", {**given, **more})
 
 
 def extract_evidence(
@@ -80,12 +80,12 @@ def extract_evidence(
             quotes = kb.extract_evidence("how many retries are there", rows)
             print([(row.quote, row.passage_id) for row in quotes])
 
-    passage_ids: ids, rows or a page, up to 50; `page.missing_ids` has those that are not there. The rest is as in
+    passage_ids: ids, rows or a page, up to 50; `page.missing_ids` has unknown ids. The rest as in
     kb.retrieve_evidence.
     """
     given = {"question": question, "passage_ids": passage_ids, "max_quotes": max_quotes, "scope": scope}
     more = {"max_quote_tokens": max_quote_tokens, "include_context_tokens": include_context_tokens}
-    return _page("kb.extract_evidence", {**given, **more, "cursor": cursor})
+    return _request_page("kb.extract_evidence", {**given, **more, "cursor": cursor})
 
 
 def read_excerpt(
@@ -96,7 +96,7 @@ def read_excerpt(
     format: str = "text",
     scope: Scope | None = None,
 ) -> Row:
-    """A passage from its beginning, or from `start_char` on, as far as max_tokens reach.
+    """Up to `max_tokens` of a passage, from its beginning or from `start_char`.
 
         part = kb.read_excerpt(kb.search("retry policy")[0])
         print(part.excerpt, part.title)
@@ -105,24 +105,24 @@ def read_excerpt(
             print(part.excerpt)
 
     passage_id: an id or a row. max_tokens: 8 to 800. format: "text", or "bullets" with a line for each sentence.
-    It ends where the passage ends; a `start_char` beyond reads on in the document.
+    An excerpt ends with its passage; a `start_char` beyond continues in the document.
     """
     given = {"passage_id": passage_id, "max_tokens": max_tokens, "start_char": start_char}
-    return to_row(_ask("kb.read_excerpt", {**given, "format": format, "scope": scope}))
+    return to_row(_request("kb.read_excerpt", {**given, "format": format, "scope": scope}))
 
 
 def expand_excerpt(
     passage_id: Any, before_tokens: int = 150, after_tokens: int = 150, *, scope: Scope | None = None
 ) -> Row:
-    """A passage with what stands before and after it in its document.
+    """A passage with the text before and after it in its document.
 
         quote = kb.retrieve_evidence("how are retries configured")[0]
         print(kb.expand_excerpt(quote, before_tokens=80, after_tokens=80).excerpt)
 
-    passage_id: an id or a row. At most 800 tokens in all; where the document changed since, the passage alone.
+    passage_id: an id or a row. At most 800 tokens in all; if the document changed since, the passage alone.
     """
     given = {"passage_id": passage_id, "before_tokens": before_tokens, "after_tokens": after_tokens}
-    return to_row(_ask("kb.expand_excerpt", {**given, "scope": scope}))
+    return to_row(_request("kb.expand_excerpt", {**given, "scope": scope}))
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -134,48 +134,48 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "expand_excerpt": expand_excerpt,
     }
 )
-_EXCERPTS = ("read_excerpt", "expand_excerpt")  # they answer one row, the others a page
+_EXCERPTS = ("read_excerpt", "expand_excerpt")  # these return one row, the others a page
 for _name, _function in FUNCTIONS.items():
-    _function.__qualname__ = f"kb.{_name}"  # what Python's own messages call it
+    _function.__qualname__ = f"kb.{_name}"  # the name in Python's own messages
 
 
 def call_by_name(name: str, arguments: Mapping[str, Any]) -> Any:
-    """One of them with arguments as the wire takes them, or as a script would give them."""
+    """Call one of these functions with arguments as the tool or as the function takes them."""
     if name in _EXCERPTS:
-        return to_row(_ask(f"kb.{name}", arguments))
-    return _page(f"kb.{name}", arguments)
+        return to_row(_request(f"kb.{name}", arguments))
+    return _request_page(f"kb.{name}", arguments)
 
 
-def _page(method: str, given: Mapping[str, Any]) -> Results:
-    return asked(method, _params(method, given))
+def _request_page(method: str, given: Mapping[str, Any]) -> Results:
+    return request_page(method, _build_params(method, given))
 
 
-def _ask(method: str, given: Mapping[str, Any]) -> Any:
-    return call(method, _params(method, given))
+def _request(method: str, given: Mapping[str, Any]) -> Any:
+    return call(method, _build_params(method, given))
 
 
-def _params(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def _build_params(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     params = {name: value for name, value in given.items() if value is not None}
-    if method == "kb.search":  # one page has all rows: they cost nothing here
+    if method == "kb.search":  # one page with all rows: they cost a script no tokens
         params.setdefault("page_size", params.get("top_k", _TOP_K))
     if "passage_id" in params:
         params["passage_id"] = _passage_id(params["passage_id"])
     if "passage_ids" in params:
         params["passage_ids"] = _passage_ids(params["passage_ids"])
-    usual = _OPTIONS.get(method, {})
-    chosen = {name: params.pop(name) for name in usual if name in params}
-    changed = {name: value for name, value in chosen.items() if value != usual[name]}
+    defaults = _OPTION_DEFAULTS.get(method, {})
+    chosen = {name: params.pop(name) for name in defaults if name in params}
+    changed = {name: value for name, value in chosen.items() if value != defaults[name]}
     if changed:
         params["options"] = {**changed, **params.get("options", {})}
     return params
 
 
 def _passage_ids(passages: Any) -> list[Any]:
-    return [_passage_id(one) for one in ([passages] if isinstance(passages, (str, Mapping)) else passages)]
+    return [_passage_id(passage) for passage in ([passages] if isinstance(passages, (str, Mapping)) else passages)]
 
 
 def _passage_id(passage: Any) -> Any:
-    """Its id in this session; what rows of other calls have is as good."""
+    """The passage's id in this session, or the id of a row of another call, which works as well."""
     if isinstance(passage, list):
         raise TypeError("a passage is one id or one row; for several: [kb.read_excerpt(row) for row in rows]")
     if not isinstance(passage, Mapping):

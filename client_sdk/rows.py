@@ -1,4 +1,4 @@
-"""What SDK calls return: rows that answer to fields, and lists of them that know their page."""
+"""The return values of SDK calls: rows with fields as attributes, and pages of rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex, overload
 
 from .transport import SDKError
 
-# Fields that only come with more text, and the mode that brings them.
+# Fields that need a higher response mode, and that mode.
 _FIELD_MODES = {
     "preview": "preview",
     "snippet": "preview",
@@ -20,7 +20,7 @@ _FIELD_MODES = {
 }
 
 
-# Fields that some row has, for those who look for misspelt ones. A host may send others, too.
+# All fields of rows, for finding misspelled ones. The server may send others, too.
 FIELDS = (
     "id", "title", "score", "section", "type", "vendor", "file", "created", "metadata", "preview",
     "preview_tokens", "has_more", "content", "tokens", "relationships", "document_id", "tags",
@@ -32,26 +32,26 @@ FIELDS = (
     "source_id", "target_id", "rerank_score", "match", "matches",
 )  # fmt: skip
 
-# What a row may be asked for by another name: the first of these that it has. Its text, above all.
+# Aliases of fields: the first of these fields that a row has.
 _ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("section_id", "entity_id"),
     "text": ("content", "excerpt", "quote", "snippet"),
     "content": ("excerpt", "quote"),
 }
-# Objects within a row whose fields are the row's as well.
+# Objects within a row whose fields can be read from the row directly.
 _PARTS = ("metadata", "citation")
-# What a page's rows are called on the wire.
+# The names of a page's rows on the wire.
 _ROWS = ("results", "quotes", "entities")
-# What one line says of a row: its name, its number, its place, and the first of its texts.
-_NAMED, _NUMBERS, _PLACES = ("title", "name"), ("score", "confidence", "weight"), ("file", "uri")
+# The parts of a printed row: its title, its number, its place, and the first of its texts.
+_TITLES, _NUMBERS, _PLACES = ("title", "name"), ("score", "confidence", "weight"), ("file", "uri")
 _TEXTS = ("quote", "preview", "excerpt", "snippet", "content")
 _LINE_CHARS = 158
-_ALIKE = 0.75  # of two names of which one is a misspelling of the other
+_SIMILARITY = 0.75  # from which one name is taken for a misspelling of another
 _IDS_SHOWN = 5
 
 
 class MissingField(AttributeError, KeyError):
-    """A row, or a page of rows, has no such field; the message names those it has."""
+    """A row or a page does not have this field; the message names the fields it has."""
 
     def __init__(self, message: str, name: str) -> None:
         super().__init__(message, name=name)
@@ -61,16 +61,16 @@ class MissingField(AttributeError, KeyError):
         return self.message
 
 
-def _missing(what: str, name: str, known: Iterable[str], advice: str = "") -> MissingField:
+def _missing_field(what: str, name: str, known: Iterable[str], advice: str = "") -> MissingField:
     fields = sorted(set(known))
     close = difflib.get_close_matches(name, fields, 1)
     guess = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(fields)}"
     return MissingField(f"{what} has no field {name!r}{guess}{advice}", name)
 
 
-def misspelt(name: str, known: Iterable[str]) -> MissingField | None:
-    """The error where a name is no field of these rows and looks like one that is."""
-    close = difflib.get_close_matches(name, known, 1, _ALIKE)
+def find_misspelling(name: str, known: Iterable[str]) -> MissingField | None:
+    """The error for a name that is likely a misspelled field of these rows; None for any other."""
+    close = difflib.get_close_matches(name, known, 1, _SIMILARITY)
     return MissingField(f"these rows have no field {name!r}; did you mean {close[0]!r}?", name) if close else None
 
 
@@ -82,20 +82,20 @@ class Row(dict[str, Any]):
         quote = kb.retrieve_evidence("retry policy")[0]
         quote.quote, quote.title, quote.passage_id
 
-    What is known of a hit beside its text answers at every level in both spellings: row.file and
-    row.metadata.file, excerpt.title and excerpt.citation.title. row.id and row.text answer on every row that
-    has such a thing, whatever it is called there. Printed, a row is one short line; row.to_dict() has all of it.
+    A hit's metadata can be read in two ways at every level: row.file and row.metadata.file, excerpt.title and
+    excerpt.citation.title. row.id and row.text work on every row that has an id or a text, under any name.
+    Printed, a row is one short line; row.to_dict() has all of it.
     """
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        line = _line(self)
+        line = _summarize_row(self)
         return dict.__repr__(self) if line is None else line
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain dict of all that the row holds, plain within, too."""
-        return _plain(self)  # type: ignore[no-any-return]
+        """The row as a plain dict, its nested objects included."""
+        return _to_plain(self)  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> Any:
         return self[name]
@@ -114,10 +114,10 @@ class Row(dict[str, Any]):
                     return part[known]
         if name == "metadata" and "file" in self:  # rows of the metadata level are flat
             return self
-        raise _missing("this row", name, itertools.chain(*parts), self._advice(name))
+        raise _missing_field("this row", name, itertools.chain(*parts), self._advice(name))
 
     def __await__(self) -> Generator[None, None, Row]:
-        """An excerpt is there at once; calls work with and without await."""
+        """Return the row itself: calls work with and without await."""
         yield from ()
         return self
 
@@ -140,13 +140,13 @@ class Row(dict[str, Any]):
         return ""
 
 
-def _line(row: Row) -> str | None:
-    """One line for a row of the knowledge base; None for any other object within one, which shows itself."""
+def _summarize_row(row: Row) -> str | None:
+    """One line for a row of the knowledge base; None for a nested object, which is printed as a dict."""
     identity = next((dict.get(row, name) for name in ("id", "section_id", "entity_id") if name in row), None)
     if type(identity) is not str:
         return None
     parts = [identity]
-    for names in (_NAMED, _NUMBERS, _PLACES, _TEXTS):
+    for names in (_TITLES, _NUMBERS, _PLACES, _TEXTS):
         found = next(
             (value for value in (row.get(name) for name in names) if type(value) in (str, int, float)), ""
         )
@@ -155,73 +155,73 @@ def _line(row: Row) -> str | None:
     return f"<{text}>" if len(text) <= _LINE_CHARS else f"<{text[: _LINE_CHARS - 1]}…>"
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(part) for key, part in dict.items(value)}
+        return {key: _to_plain(part) for key, part in dict.items(value)}
     if isinstance(value, list):
-        return [_plain(part) for part in list.__iter__(value)]
+        return [_to_plain(part) for part in list.__iter__(value)]
     return value
 
 
 def to_row(fields: Mapping[str, Any]) -> Row:
-    """A reply's object as a row; objects within it become rows as well."""
+    """Convert an object of a reply to a row, and the objects within it as well."""
     row = Row(fields)
     for key, value in fields.items():
         if type(value) is dict or type(value) is list:
-            row[key] = _inner(value)
+            row[key] = _convert(value)
     return row
 
 
-def _inner(value: Any) -> Any:
+def _convert(value: Any) -> Any:
     if type(value) is dict:
         return to_row(value)
     if type(value) is list:
-        return [_inner(item) for item in value]
+        return [_convert(item) for item in value]
     return value
 
 
-# From a cursor to the page that it leads to.
-Following = Callable[[str], "Results"]
+# From a cursor to the page that it stands for.
+FollowCursor = Callable[[str], "Results"]
 
 
 class Results(list[Row]):
-    """A page of rows. A list first; the page's own fields are attributes and keys.
+    """A page of rows: a list whose own fields are attributes and keys.
 
         page = semantic_search("retry policy", top_k=20)
         len(page), page[0].title, page.ids, page.count
         if page.next_cursor:
             page = semantic_search("retry policy", top_k=20, cursor=page.next_cursor)
 
-    ``page.all()`` has the rows of this page and of all that follow. ``page["results"]`` is the page itself, and so
-    is ``page["quotes"]`` where its rows are quotes. Awaiting a page gives the page: calls work with and without
+    ``page.all()`` has the rows of this page and of all following pages. ``page["results"]`` is the page itself, as
+    is ``page["quotes"]`` where its rows are quotes. Awaiting a page returns the page: calls work with and without
     await.
     """
 
-    def __init__(self, reply: Mapping[str, Any], following: Following | None = None) -> None:
+    def __init__(self, reply: Mapping[str, Any], follow: FollowCursor | None = None) -> None:
         ids = reply.get("ids")
-        self._called = next((name for name in _ROWS if reply.get(name) is not None), "results")
-        rows = reply.get(self._called)
+        self._rows_name = next((name for name in _ROWS if reply.get(name) is not None), "results")
+        rows = reply.get(self._rows_name)
         if rows is None:
             rows = [{"id": identity} for identity in ids or ()]
         super().__init__(to_row(row) for row in rows)
-        page = {key: _inner(value) for key, value in reply.items() if key not in (*_ROWS, "ids")}
+        page = {key: _convert(value) for key, value in reply.items() if key not in (*_ROWS, "ids")}
         page.setdefault("count", len(self))
         page.setdefault("next_cursor", None)
         page.setdefault("warnings", [])
         self._page = page
         self._error: SDKError | None = None
-        self._following = following
+        self._follow = follow
 
     @classmethod
     def refused(cls, error: SDKError) -> Results:
-        """The empty page of a call that was refused, one of several."""
+        """An empty page for one of several calls that was refused."""
         page = cls({"results": [], "warnings": [str(error)]})
         page._error = error
         return page
 
     @property
     def error(self) -> SDKError | None:
-        """Why there are no rows, when one call of several was refused; else None."""
+        """The error, if this was one of several calls and was refused; else None."""
         return self._error
 
     def __await__(self) -> Generator[None, None, Results]:
@@ -235,36 +235,36 @@ class Results(list[Row]):
         return f"[{len(self)} rows{more}: {shown}{cut}]" if self else "[no rows]"
 
     def pages(self) -> Iterator[Results]:
-        """The page itself and those that follow it, each asked for when you come to it; ends with the last.
+        """The page itself and all following pages, each requested when it is reached.
 
             for page in kb.search("retry policy", top_k=20).pages():
                 print(page.count, page.ids)
 
-        A page that follows is one more SDK call.
+        Each following page is one more SDK call.
         """
         page, seen = self, set()
         while True:
             yield page
             cursor = page._page["next_cursor"]
-            if not cursor or page._following is None or cursor in seen:
+            if not cursor or page._follow is None or cursor in seen:
                 return
             seen.add(cursor)
-            page = page._following(cursor)
+            page = page._follow(cursor)
 
     def all(self) -> Iterator[Row]:
-        """The rows of this page and of all that follow; ends by itself.
+        """The rows of this page and of all following pages.
 
             for row in graph.expand(kb.search("retry policy")).all():
                 print(row.title)
 
-        A page that follows is one more SDK call.
+        Each following page is one more SDK call.
         """
         for page in self.pages():
             yield from page
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dict: the rows as "results", and the page's own fields."""
-        return {"results": _plain(self), **_plain(self._page)}
+        return {"results": _to_plain(self), **_to_plain(self._page)}
 
     @property
     def ids(self) -> list[str]:
@@ -273,7 +273,7 @@ class Results(list[Row]):
 
     @property
     def count(self) -> int:  # type: ignore[override]
-        """How many rows the page holds. (Not list.count: rows are counted with sum().)"""
+        """The number of rows in the page. (Not list.count: count rows with sum().)"""
         return int(self._page["count"])
 
     @overload
@@ -285,13 +285,13 @@ class Results(list[Row]):
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):
             return super().__getitem__(key)
-        if key in ("results", self._called):
+        if key in ("results", self._rows_name):
             return self
         if key == "ids":
             return self.ids
         if key in self._page:
             return self._page[key]
-        raise _missing("a page of results", key, self.fields, _FIELD_ON_PAGE)
+        raise _missing_field("a page of results", key, self.fields, _FIELD_ON_PAGE)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -310,15 +310,15 @@ class Results(list[Row]):
     @property
     def fields(self) -> list[str]:
         """The names of the page's own fields."""
-        return [*dict.fromkeys(("results", self._called)), "ids", *self._page]
+        return [*dict.fromkeys(("results", self._rows_name)), "ids", *self._page]
 
     def keys(self) -> list[str]:
-        """The same, as a dict would tell them."""
+        """The same as ``fields``, like the keys of a dict."""
         return self.fields
 
 
 class Pages(list[Results]):
-    """Several pages, one for each question. Awaiting them gives them, as it does a page."""
+    """Several pages, one for each question. Awaiting them returns them."""
 
     def __await__(self) -> Generator[None, None, Pages]:
         yield from ()

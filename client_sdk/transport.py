@@ -1,4 +1,4 @@
-"""How SDK functions reach the host. The sandbox connects it; a script never sees it."""
+"""The connection from SDK functions to the server. The sandbox sets it; scripts do not use it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any, Protocol
 
 
 class Transport(Protocol):
-    """Carries calls. A reply is ``{"ok": value}`` or ``{"error": {...}}``."""
+    """Sends calls. A reply is ``{"ok": value}`` or ``{"error": {...}}``."""
 
     def __call__(self, method: str, params: Mapping[str, Any], each: Sequence[Mapping[str, Any]] = ()) -> Any:
-        """The reply to one call; with ``each``, to the same call once for each of these further parameters."""
+        """The reply to one call; with ``each``, the replies to one call for each of these sets of parameters."""
 
 
 _transport: list[Transport] = []
 
 
 class SDKError(Exception):
-    """The knowledge base refused a call. Catch it and ask differently.
+    """The knowledge base refused a call. Catch it and change the call.
 
     ``type`` is a short code, ``message`` the reason, ``hint`` what to do instead (or None).
 
@@ -37,14 +37,14 @@ class SDKError(Exception):
 
 
 def connect(transport: Transport) -> None:
-    """Where calls go from now on."""
+    """Set the transport of all later calls."""
     _transport[:] = [transport]
 
 
 def call(method: str, params: Mapping[str, Any]) -> Any:
-    """One call: the host's value, or SDKError."""
-    reply = _connected()(method, params)
-    error = error_in(reply)
+    """Make one call and return its value. Raises SDKError where it is refused."""
+    reply = _current_transport()(method, params)
+    error = error_of(reply)
     if error is not None:
         raise error
     return reply["ok"]
@@ -53,19 +53,19 @@ def call(method: str, params: Mapping[str, Any]) -> Any:
 def call_each(
     method: str, params: Mapping[str, Any], several: Sequence[Mapping[str, Any]]
 ) -> Sequence[Mapping[str, Any]]:
-    """The same call once for each: the replies, whether they went well or not."""
-    return _connected()(method, params, several) if several else []
+    """Make one call for each set of parameters and return all replies, errors included."""
+    return _current_transport()(method, params, several) if several else []
 
 
-def error_in(reply: Mapping[str, Any]) -> SDKError | None:
-    """Why a call was refused, if it was."""
+def error_of(reply: Mapping[str, Any]) -> SDKError | None:
+    """The error in a reply; None if there is none."""
     error = reply.get("error")
     if error is None:
         return None
     return SDKError(error["type"], error["message"], error["hint"], limit=error["limit"])
 
 
-def _connected() -> Transport:
+def _current_transport() -> Transport:
     if not _transport:
-        raise SDKError("NOT_CONNECTED", "the SDK answers inside execute_code only")
+        raise SDKError("NOT_CONNECTED", "the SDK works only inside execute_code; run this script there")
     return _transport[0]

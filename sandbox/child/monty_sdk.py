@@ -324,14 +324,14 @@ _STAND_INS = {
     "Text": "str",
     "Groups": "dict",
     "Mapping": "_MAPPING",
-    "counts": "_counts",
+    "count_tokens": "_counts",
     "FIELDS": "_FIELDS",
-    "misspelt": "_misspelt",
+    "find_misspelling": "_misspelt",
     "callable": "_callable",
     "json": "_json",
     "re": "_re",
 }
-_ONLY_TYPES = frozenset({"Condition", "_Told"})
+_ONLY_TYPES = frozenset({"Condition", "_Rendered"})
 
 
 def _is_left_out(statement: ast.stmt) -> bool:
