@@ -23,7 +23,7 @@ from server.errors import WinnowError
 from server.knowledge import Answer, Caller, KnowledgeBase
 from server.models import Filters
 from server.opening import Backends
-from server.retrieval.lexical import query_vector
+from server.retrieval.lexical import build_query_vector
 
 WARMUP = 20
 CLIENTS = 8
@@ -108,7 +108,7 @@ def _measure_stages(
     watch, whole, store = Stopwatch(), Filters(project), backends.store
     embedder, recall = backends.embedder.ready(), []
     for number, question in enumerate(asked, 1):
-        words = query_vector(question)
+        words = build_query_vector(question)
         near = dict(watch.timed("lexical", partial(store.search_sparse, words, whole, DEPTH)))
         if embedder:
             vector = watch.timed("embedding", partial(_embed, embedder, question))
@@ -137,7 +137,7 @@ def _score_missing(
 ) -> None:
     """Score the rows that only the other leg returned, as fusion does."""
     backends.store.score_dense(vector, [id for id in near if id not in far])
-    backends.store.score_sparse(query_vector(question), [id for id in far if id not in near])
+    backends.store.score_sparse(build_query_vector(question), [id for id in far if id not in near])
 
 
 async def _measure_clients(kb: KnowledgeBase, caller: Caller, asked: Sequence[str]) -> dict[str, Any]:

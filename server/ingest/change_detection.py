@@ -12,7 +12,7 @@ from server.ids import document_id
 from server.ingest.documents import DefaultLabels, RawDocument
 from server.ingest.file_discovery import File
 from server.models import Document
-from server.retrieval.lexical import is_stemmed_alike
+from server.retrieval.lexical import has_same_stemmer
 from server.text.languages import language_of
 
 # Increased when chunks or vectors of the same document differ from an earlier version's: everything is rewritten.
@@ -70,7 +70,7 @@ def _content_hash(raw: RawDocument) -> str:
 
 def _context_hash(document: Document) -> str:
     # Languages that are stemmed as English are left out: an index from before language detection keeps its points.
-    language = () if is_stemmed_alike(document.language, "en") else (document.language,)
+    language = () if has_same_stemmer(document.language, "en") else (document.language,)
     return _hash(INDEX_VERSION, document.title, payload_of(document), *language)
 
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from server.backends.base import Embedder, Point, payload_of
 from server.ingest.chunking import indexed_text
 from server.models import Chunk, Document
-from server.retrieval.lexical import document_vector
+from server.retrieval.lexical import build_document_vector
 
 Rows = Sequence[tuple[Document, Chunk]]
 
@@ -78,7 +78,7 @@ def make_points(rows: Rows, embedder: Embedder | None) -> list[Point]:
     return [
         Point(
             one.id,
-            document_vector(document.title, text, document.language),
+            build_document_vector(document.title, text, document.language),
             vectors.get(text),
             payload_of(document),
         )

@@ -1,1 +1,1 @@
-"""Query to ranking: lexical and dense legs, fusion, evaluation."""
+"""Retrieval: query parsing, the dense and the lexical leg, their fusion, graph expansion, evaluation."""

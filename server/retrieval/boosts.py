@@ -1,7 +1,6 @@
-"""What a document is, as a factor on its passages' scores, and how alike passages are kept apart. Pure.
+"""Score factors by properties of documents, and diversification of a ranking. Pure.
 
-Each factor is a setting, and all of them are 1 unless somebody who knows the documents says otherwise: which kind
-of document is worth more is a fact about a collection, not about search.
+Each factor is a setting with the default 1: which kind of document is worth more depends on the collection.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ _WORDS = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Boosts:
-    """Factors; 1 changes nothing.
+    """The factors; 1 changes nothing.
 
-    ``vendor``, ``topic``, ``entity``: of documents whose vendor, whose tags, whose title or heading the query
-    names. ``types``: by document type. ``recency``: of a document of today; what it is more or less than 1 halves
-    every ``half_life_days``. Documents without a date count as old.
+    ``vendor``, ``topic`` and ``entity`` apply if the query contains the document's vendor, one of its tags, or its
+    title or heading. ``types``: by document type. ``recency``: for a document of today; its difference from 1
+    halves every ``half_life_days``. Documents without a date count as old.
     """
 
     vendor: float = 1.0
@@ -37,61 +36,61 @@ class Boosts:
 
     @property
     def is_neutral(self) -> bool:
-        """Whether nothing would change."""
+        """Whether all factors are 1."""
         return {self.vendor, self.recency, self.entity, self.topic, *self.types.values()} == {1.0}
 
 
-def boost(boosts: Boosts, query: str, passage: Passage, now: datetime) -> float:
-    """The factor of a passage: the product of all that apply to it."""
-    document, said = passage.document, _words(query)
+def boost_factor(boosts: Boosts, query: str, passage: Passage, now: datetime) -> float:
+    """The product of the factors that apply to a passage."""
+    document, words = passage.document, _join_words(query)
     return prod(
         (
-            boosts.vendor if _names(said, (document.vendor,)) else 1.0,
+            boosts.vendor if _has_label(words, (document.vendor,)) else 1.0,
             boosts.types.get(document.type, 1.0),
             1 + (boosts.recency - 1) * 0.5 ** (_age_days(document, now) / boosts.half_life_days),
-            boosts.entity if _names(said, (document.title, *passage.chunk.heading_path)) else 1.0,
-            boosts.topic if _names(said, (document.doc_tag, *document.tags)) else 1.0,
+            boosts.entity if _has_label(words, (document.title, *passage.chunk.heading_path)) else 1.0,
+            boosts.topic if _has_label(words, (document.doc_tag, *document.tags)) else 1.0,
         )
     )
 
 
-def diverse(
+def diversify(
     order: Sequence[str], scores: Mapping[str, float], terms: Mapping[str, frozenset[str]], keep: float
 ) -> list[str]:
-    """``order`` by maximal marginal relevance: each next one is good, and unlike those before it.
+    """Reorder by maximal marginal relevance (Carbonell & Goldstein 1998), with Jaccard similarity of terms.
 
-    ``keep`` weighs the score (1: as it was), the rest what it shares with the most similar one before it.
-    Carbonell & Goldstein 1998, with the share of common terms as the similarity.
+    ``keep`` is the weight of the score (1: unchanged order); 1 - ``keep`` is the weight of the similarity to the
+    most similar item before.
     """
-    left, chosen, likest = list(order), list[str](), dict.fromkeys(order, 0.0)
+    left, chosen, similarity = list(order), list[str](), dict.fromkeys(order, 0.0)
     while left:
-        best = max(left, key=lambda one: keep * scores[one] - (1 - keep) * likest[one])  # the first of equals
+        best = max(left, key=lambda id: keep * scores[id] - (1 - keep) * similarity[id])  # the first of equals
         left.remove(best)
         chosen.append(best)
-        for one in left:
-            likest[one] = max(likest[one], _alike(terms[best], terms[one]))
+        for id in left:
+            similarity[id] = max(similarity[id], _jaccard_similarity(terms[best], terms[id]))
     return chosen
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(len(one | other), 1)
+def _jaccard_similarity(first: frozenset[str], second: frozenset[str]) -> float:
+    return len(first & second) / max(len(first | second), 1)
 
 
 def _age_days(document: Document, now: datetime) -> float:
-    stated = document.metadata.get("updated") or document.metadata.get("lastmod") or document.created
-    seconds = seconds_of(str(stated))
+    date = document.metadata.get("updated") or document.metadata.get("lastmod") or document.created
+    seconds = seconds_of(str(date))
     return max((now.timestamp() - seconds) / _DAY_SECONDS, 0.0) if seconds is not None else float("inf")
 
 
-def _names(said: str, labels: Iterable[str]) -> bool:
-    """Whether the query has one of these labels in it, as whole words."""
-    return any(words.strip() and words in said for words in map(_words, labels))
+def _has_label(query_words: str, labels: Iterable[str]) -> bool:
+    """Whether the query contains one of these labels as whole words."""
+    return any(words.strip() and words in query_words for words in map(_join_words, labels))
 
 
-def _words(text: str) -> str:
+def _join_words(text: str) -> str:
     return f" {' '.join(_WORDS.findall(text.casefold()))} "
 
 
-def today() -> datetime:
-    """Now."""
+def utc_now() -> datetime:
+    """The current time."""
     return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""How good is a ranking: a collection's queries, its judgements, and the measures. Metrics by ir-measures."""
+"""Evaluation of rankings: queries and relevance judgements of a collection, and measures by ir-measures."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Judgements = Mapping[str, Mapping[str, int]]  # query id -> document id -> relev
 
 Number = TypeVar("Number", int, float)
 
-DEEPEST = 100  # documents that a measure looks at
-# Figure -> measure of ir-measures and its cutoff. Not parsed from text: its parser ends with Python 3.13.
+MAX_DEPTH = 100  # documents of a ranking that are measured
+# Name -> measure of ir-measures and its cutoff. Not parsed from text: its parser does not run on Python 3.14.
 _MEASURES = {"ndcg@10": ("nDCG", 10), "recall@10": ("R", 10), "recall@100": ("R", 100), "mrr@10": ("RR", 10)}
 _DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationCollection:
-    """``corpus`` is a JSONL file to index; only queries that somebody judged are kept."""
+    """A test collection: ``corpus`` is a JSONL file to index; ``queries`` are those with judgements."""
 
     name: str
     corpus: Path
@@ -33,37 +33,39 @@ class EvaluationCollection:
 
 
 def read_collection(folder: Path) -> EvaluationCollection:
-    """``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv`` (query-id, corpus-id, score; with a header).
+    """Read a collection in BEIR format: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv``, in ``folder``.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` that names what is missing or malformed.
+    ``qrels.tsv`` has the columns query-id, corpus-id and score, with a header. Raises
+    ``WinnowError("INVALID_REQUEST")`` that names what is missing or malformed.
     """
     for name in ("corpus.jsonl", "queries.jsonl", "qrels.tsv"):
         if not (folder / name).is_file():
             raise WinnowError("INVALID_REQUEST", f"{folder} is no collection: it has no {name}")
     try:
-        judgements = _judgements(folder / "qrels.tsv")
+        judgements = _read_judgements(folder / "qrels.tsv")
         lines = (folder / "queries.jsonl").read_text("utf-8").splitlines()
         queries = {str(query["_id"]): str(query["text"]) for query in map(json.loads, filter(str.strip, lines))}
     except (ValueError, KeyError, TypeError) as error:
         raise WinnowError("INVALID_REQUEST", f"{folder} is malformed: {error!r}") from error
-    asked = {query: text for query, text in queries.items() if query in judgements}
-    if not asked:
+    judged = {query: text for query, text in queries.items() if query in judgements}
+    if not judged:
         raise WinnowError("INVALID_REQUEST", f"{folder} has no query with a judgement")
-    return EvaluationCollection(folder.resolve().name, folder / "corpus.jsonl", asked, judgements)
+    return EvaluationCollection(folder.resolve().name, folder / "corpus.jsonl", judged, judgements)
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What one call brought for a query: the documents that were shown in part, and the tokens of the answer."""
+    """The result of one call: the documents whose text it returned, and the tokens of the answer."""
 
     documents: frozenset[str]
     tokens: int
 
 
-def measure(run: Run, judgements: Judgements) -> dict[str, float]:
-    """nDCG@10, Recall@10, Recall@100, MRR@10, and the share of queries with all relevant documents in the top 10.
+def compute_measures(run: Run, judgements: Judgements) -> dict[str, float]:
+    """Compute nDCG@10 (Järvelin & Kekäläinen 2002), Recall@10, Recall@100, MRR@10 and all_gold@10.
 
-    Every query of ``run`` counts. Raises ``WinnowError("INVALID_REQUEST")`` where ir-measures is not installed.
+    all_gold@10 is the share of queries with all relevant documents in the top 10. Every query of ``run`` counts.
+    Raises ``WinnowError("INVALID_REQUEST")`` if ir-measures is not installed.
     """
     try:
         import ir_measures
@@ -73,25 +75,26 @@ def measure(run: Run, judgements: Judgements) -> dict[str, float]:
         ) from None
     judged = {query: dict(judgements[query]) for query in run}
     measures = {name: getattr(ir_measures, kind) @ cutoff for name, (kind, cutoff) in _MEASURES.items()}
-    found = ir_measures.calc_aggregate(measures.values(), judged, {query: dict(run[query]) for query in run})
-    figures = {name: round(float(found[one]), _DIGITS) for name, one in measures.items()}
-    return {**figures, "all_gold@10": round(_all_gold(run, judged), _DIGITS)}
+    values = ir_measures.calc_aggregate(measures.values(), judged, {query: dict(run[query]) for query in run})
+    by_name = {name: round(float(values[measure]), _DIGITS) for name, measure in measures.items()}
+    return {**by_name, "all_gold@10": round(_share_complete(run, judged), _DIGITS)}
 
 
-def by_document(hits: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Documents scored by their best chunk, the best ``DEEPEST`` of them."""
+def best_by_document(hits: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Score documents by their best chunk, and keep the best ``MAX_DEPTH``."""
     best: dict[str, float] = {}
     for document, score in hits:
         best[document] = max(score, best.get(document, score))
-    return dict(sorted(best.items(), key=lambda pair: -pair[1])[:DEEPEST])
+    return dict(sorted(best.items(), key=lambda pair: -pair[1])[:MAX_DEPTH])
 
 
-def recall_of(found: Mapping[str, Retrieved], judgements: Judgements) -> dict[str, Any]:
-    """Mean recall of the judged documents, the share of queries with all of them, and the tokens that it took."""
+def summarise_recall(results: Mapping[str, Retrieved], judgements: Judgements) -> dict[str, Any]:
+    """The mean recall of relevant documents, the share of queries with all of them, and tokens per answer."""
     recalls = [
-        len(one.documents & judgements[query].keys()) / len(judgements[query]) for query, one in found.items()
+        len(result.documents & judgements[query].keys()) / len(judgements[query])
+        for query, result in results.items()
     ]
-    tokens = [one.tokens for one in found.values()]
+    tokens = [result.tokens for result in results.values()]
     return {
         "recall": round(sum(recalls) / len(recalls), _DIGITS),
         "all_gold": round(sum(recall == 1 for recall in recalls) / len(recalls), _DIGITS),
@@ -105,16 +108,16 @@ def percentile(values: Iterable[Number], share: float) -> Number:
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
 
 
-def _judgements(path: Path) -> dict[str, dict[str, int]]:
+def _read_judgements(path: Path) -> dict[str, dict[str, int]]:
     with path.open(encoding="utf-8", newline="") as file:
-        found: dict[str, dict[str, int]] = {}
+        judgements: dict[str, dict[str, int]] = {}
         for row in csv.DictReader(file, delimiter="\t"):
             if int(row["score"]) > 0:
-                found.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
-    return found
+                judgements.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
+    return judgements
 
 
-def _all_gold(run: Run, judged: Judgements) -> float:
+def _share_complete(run: Run, judged: Judgements) -> float:
     def is_complete(query: str) -> bool:
         top = sorted(run[query], key=lambda document: -run[query][document])[:10]
         return judged[query].keys() <= set(top)

@@ -1,4 +1,4 @@
-r"""Query to ranking: two legs and the graph, joined; a leg alone where the other is down, legs where the graph is.
+r"""Hybrid search: dense and lexical legs, their fusion, and graph expansion; each part works without the others.
 
 ::
 
@@ -10,33 +10,44 @@ Filters are conditions inside the index, so every leg returns its best chunks *o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 from server.backends.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
-from server.models import Filters, Hit, Legs, Ranking
-from server.retrieval import fusion as fuse
-from server.retrieval.graph import MANNERS, GraphCircuitBreaker, Walk, WalkResult, load, reached
-from server.retrieval.graph import joined as with_graph
-from server.retrieval.lexical import query_vector
-from server.retrieval.relevance import NOTHING, is_nothing, relevance
-from server.retrieval.stages import SearchNotes
+from server.models import Filters, Ranking
+from server.retrieval.graph_expansion import (
+    WALK_MODES,
+    GraphCircuitBreaker,
+    Walk,
+    WalkResult,
+    load_graph,
+    walk_from_hits,
+)
+from server.retrieval.legs import (
+    FusedRanking,
+    Fusion,
+    Leg,
+    SearchLegs,
+    add_graph_scores,
+    fuse_legs,
+    search_with_ties,
+)
+from server.retrieval.lexical import build_query_vector
+from server.retrieval.relevance import IRRELEVANT_WARNING, is_irrelevant, relevance_probability
+from server.retrieval.search_notes import SearchNotes
 from server.runtime.caches import Cache
 from server.runtime.deadlines import check_deadline
 from server.text.languages import is_covered, is_english
 
 Mode = Literal["hybrid", "lexical", "dense"]
-Fusion = Literal["convex", "rrf"]
 
-# Each leg looks at least this deep: what one leg ranks 60th the other may rank first. With missing scores filled
-# in, 50, 100 and 200 give the same nDCG@10 on SciFact's training queries.
+# The least depth of a leg: what one leg ranks 60th the other may rank first. With missing scores filled in, 50,
+# 100 and 200 give the same nDCG@10 on SciFact's training queries.
 DEPTH = 100
-# Where many share the score at which a leg is cut, it looks so many times as deep, again and again, down to here.
-_DEEPER, _DEEPEST = 4, 6_400
 
 _LANGUAGE = "the embedding model does not read the language of this query, so it is ranked {how}"
 _BY_WORDS, _MOSTLY_BY_WORDS = "by words alone", "mostly by words"
@@ -55,64 +66,20 @@ _NO_GRAPH = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Leg:
-    """What one leg returned: scores by chunk, best first, and how to score a chunk that it did not return.
-
-    ``is_foreign``: the model does not read the query's language.
-    """
-
-    scores: Mapping[str, float]
-    score: Callable[[list[str]], dict[str, float]]
-    is_foreign: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Legs:
-    """The legs that answered: one at least."""
-
-    dense: _Leg | None
-    lexical: _Leg | None
-
-    def knowing(self, joined: _Joined) -> _Legs:
-        """The same with the scores that were filled in, so that nobody asks for them again."""
-        if self.dense is None or self.lexical is None:
-            return self
-        return _Legs(replace(self.dense, scores=joined.dense), replace(self.lexical, scores=joined.lexical))
-
-
-@dataclass(frozen=True, slots=True)
-class _Joined:
-    """Both legs as one: scores of chunks, best first, with what each leg says of them."""
-
-    scores: fuse.Scored
-    dense: Mapping[str, float]
-    lexical: Mapping[str, float]
-    legs: Legs
-    fusion: str
-
-    def hits(self, limit: int) -> list[Hit]:
-        """The best of them."""
-        return [
-            Hit(chunk, score, self.dense.get(chunk), self.lexical.get(chunk))
-            for chunk, score in self.scores[:limit]
-        ]
-
-
-def _everything(filters: Filters) -> Scope:
+def _no_scope(filters: Filters) -> Scope:
     return None
 
 
-def _english(project: str) -> Mapping[str, int]:
+def _only_english(project: str) -> Mapping[str, int]:
     return {"en": 1}
 
 
 class Retriever:
     """Ranks the chunks of a store for a query. Safe to call from several threads.
 
-    ``embedding_of`` gives the fingerprint of the model that a project was indexed with, or "". ``graph`` is None
-    where none is kept; ``admitted`` gives the documents that filters leave of it; ``languages_of`` counts a
-    project's documents by language.
+    ``embedding_of`` returns the fingerprint of the model that a project was indexed with, or "". ``graph`` is None
+    if the graph is off; ``admitted`` returns the documents that match filters; ``languages_of`` counts a project's
+    documents by language.
     """
 
     def __init__(
@@ -122,8 +89,8 @@ class Retriever:
         embedding_of: Callable[[str], str],
         fusion: Fusion = "convex",
         graph: GraphStore | None = None,
-        admitted: Callable[[Filters], Scope] = _everything,
-        languages_of: Callable[[str], Mapping[str, int]] = _english,
+        admitted: Callable[[Filters], Scope] = _no_scope,
+        languages_of: Callable[[str], Mapping[str, int]] = _only_english,
     ) -> None:
         self._store = store
         self._embedder = embedder
@@ -134,20 +101,20 @@ class Retriever:
         self._languages_of = languages_of
 
     def generation(self, project: str) -> int:
-        """Grows with every change of the project's graph; 0 where there is none, or it does not answer."""
+        """The generation of the project's graph; 0 if there is none, or its store does not answer."""
         try:
-            return self._graph.ask(lambda graph: graph.generation(project)) if self._graph else 0
+            return self._graph.call(lambda graph: graph.generation(project)) if self._graph else 0
         except WinnowError:
             return 0
 
     def warm(self) -> None:
-        """Have the index read what searches need, so that the first ones need not."""
+        """Load what searches read of the index, so that the first search is fast."""
         self._store.warm()
 
     def load(self, project: str) -> None:
-        """Load the project's graph, if there is one, so that the first search need not; raises what it raises."""
+        """Load the project's graph, if any, so that the first search is fast. Raises what the store raises."""
         if self._graph:
-            self._graph.ask(lambda graph: load(graph, project))
+            self._graph.call(lambda graph: load_graph(graph, project))
 
     def search(
         self,
@@ -161,36 +128,37 @@ class Retriever:
         vectors: Cache[Vector] | None = None,
         sparse_weight: float | None = None,
     ) -> Ranking:
-        """The ``limit`` best chunks, the same in every run over the same index.
+        """The ``limit`` best chunks; deterministic for the same index.
 
-        Scores lie in 0..1: the fused score, or a single leg's own (cosine; BM25 divided by its best), and joined
-        with the graph's unless ``walk`` is "none". "auto" is "hybrid_local" where there is a graph. Where a leg
-        cannot answer the other one does, where the graph cannot the legs do, and ``legs``, ``walked`` and
-        ``warnings`` say so, also for ``mode="dense"``. ``vectors`` keeps those of queries. ``sparse_weight``:
-        the share of words in a convex fusion where it is not the usual one, 0 to 1; not for walks. Raises what the
-        store raises where no leg can answer, and ``WinnowError("INVALID_REQUEST")`` for a filter that is none.
+        Scores lie in 0..1: the fused score, or a single leg's (cosine; BM25 divided by its maximum), combined with
+        the graph score unless ``walk`` is "none". "auto" is "hybrid_local" if there is a graph. If a leg fails the
+        other one answers alone, also for ``mode="dense"``; if the graph fails the legs answer alone; ``legs``,
+        ``walked`` and ``warnings`` of the ranking report it. ``vectors`` caches query vectors. ``sparse_weight``
+        (0 to 1) replaces the lexical leg's usual weight in a convex fusion; not for walks. Raises what the store
+        raises if no leg answers, and ``WinnowError("INVALID_REQUEST")`` for an invalid filter.
         """
         conditions(filters)
         notes = SearchNotes()
         fusion = fusion or self._fusion
         check_deadline()
-        legs = self._legs(query, filters, max(DEPTH, limit), mode, fusion, vectors, notes)
-        likely = self._relevance(query, legs, notes.warnings)
+        legs = self._search_legs(query, filters, max(DEPTH, limit), mode, fusion, vectors, notes)
+        relevance = self._estimate_relevance(query, legs, notes.warnings)
         with notes.stage("fuse"):
-            joined = _joined(legs, fusion, sparse_weight=sparse_weight)
+            fused = fuse_legs(legs, fusion, sparse_weight=sparse_weight)
         with notes.stage("walk"):
-            found = self._reached(walk, filters, joined, notes.warnings)
-            hits = (
-                _walked(legs, joined, found, fusion, MANNERS[walk].weight, limit) if found else joined.hits(limit)
-            )
+            walked = self._walk_graph(walk, filters, fused, notes.warnings)
+            if walked is None:
+                hits = fused.hits(limit)
+            else:
+                hits = add_graph_scores(legs, fused, walked, fusion, WALK_MODES[walk].weight, limit)
         return Ranking(
             tuple(hits),
-            joined.legs,
-            joined.fusion,
+            fused.legs,
+            fused.fusion,
             tuple(notes.warnings),
-            found is not None,
+            walked is not None,
             notes.stages,
-            likely,
+            relevance,
         )
 
     def rate(
@@ -201,37 +169,37 @@ class Retriever:
         *,
         vectors: Cache[Vector] | None = None,
     ) -> Ranking:
-        """These chunks with the scores that a search by both legs gives them, however deep in it they lie.
+        """Score these chunks as a search by both legs scores them, whatever their rank.
 
-        Scores are convex where ranks are added otherwise: what no leg returned has no rank.
+        The fusion is always convex: a chunk that no leg returned has no rank.
         """
         conditions(filters)
         notes = SearchNotes()
-        legs = self._legs(query, filters, DEPTH, "hybrid", "convex", vectors, notes)
-        joined = _joined(legs, "convex", chunks)
+        legs = self._search_legs(query, filters, DEPTH, "hybrid", "convex", vectors, notes)
+        fused = fuse_legs(legs, "convex", chunks)
         wanted = frozenset(chunks)
-        scores = [(chunk, score) for chunk, score in joined.scores if chunk in wanted]
-        hits = replace(joined, scores=scores).hits(len(scores))
-        return Ranking(tuple(hits), joined.legs, joined.fusion, tuple(notes.warnings), stages=notes.stages)
+        scores = [(chunk, score) for chunk, score in fused.scores if chunk in wanted]
+        hits = replace(fused, scores=scores).hits(len(scores))
+        return Ranking(tuple(hits), fused.legs, fused.fusion, tuple(notes.warnings), stages=notes.stages)
 
     def score(self, query: str, project: str, chunks: Sequence[str]) -> Ranking:
-        """These chunks against each other, by both legs: best first, every score relative to the best of them.
+        """Rank these chunks among themselves by both legs, best first; scores are relative to the best of them.
 
-        By words alone where the model cannot answer, which ``legs`` and ``warnings`` say.
+        Without the embedding model the ranking is lexical, and ``legs`` and ``warnings`` report it.
         """
         notes, ids, documents = SearchNotes(), list(chunks), self._languages_of(project)
-        words = query_vector(query, documents, is_english=is_english(query, documents))
-        near = _Leg(self._store.score_sparse(words, ids), lambda _: {})
-        far = None
-        embedder = self._usable(project, notes)
+        words = build_query_vector(query, documents, is_english=is_english(query, documents))
+        lexical = Leg(self._store.score_sparse(words, ids), lambda _: {})
+        dense = None
+        embedder = self._usable_embedder(project, notes)
         if embedder is not None:
-            meaning: Vector = embedder.embed([query])[0]
-            reads = is_covered(query, documents, embedder.languages)
-            far = _Leg(self._store.score_dense(meaning, ids), lambda _: {}, is_foreign=not reads)
-        joined = _joined(_Legs(far, near), "convex")
-        return Ranking(tuple(joined.hits(len(ids))), joined.legs, joined.fusion, tuple(notes.warnings))
+            vector: Vector = embedder.embed([query])[0]
+            has_language = is_covered(query, documents, embedder.languages)
+            dense = Leg(self._store.score_dense(vector, ids), lambda _: {}, is_foreign=not has_language)
+        fused = fuse_legs(SearchLegs(dense, lexical), "convex")
+        return Ranking(tuple(fused.hits(len(ids))), fused.legs, fused.fusion, tuple(notes.warnings))
 
-    def _legs(
+    def _search_legs(
         self,
         query: str,
         filters: Filters,
@@ -240,35 +208,39 @@ class Retriever:
         fusion: Fusion,
         vectors: Cache[Vector] | None,
         notes: SearchNotes,
-    ) -> _Legs:
-        """What the legs return; at least one of them."""
+    ) -> SearchLegs:
+        """Search with the legs of ``mode``; at least one answers."""
         is_mixed = mode == "hybrid" and fusion == "convex"
         dense = (
-            None if mode == "lexical" else self._dense(query, filters, depth, vectors, notes, is_mixed=is_mixed)
+            None
+            if mode == "lexical"
+            else self._search_dense(query, filters, depth, vectors, notes, is_mixed=is_mixed)
         )
         if dense is not None and mode == "dense":
-            return _Legs(dense, None)
+            return SearchLegs(dense, None)
         try:
-            lexical = self._lexical(query, filters, depth, notes)
+            lexical = self._search_lexical(query, filters, depth, notes)
             is_noise = dense is not None and dense.is_foreign and not lexical.scores
-            return _Legs(None if is_noise else dense, lexical)
+            return SearchLegs(None if is_noise else dense, lexical)
         except WinnowError as error:
             if dense is None:
                 raise
             notes.warnings.append(f"the lexical leg is down, so this is ranked by meaning alone: {error.message}")
-            return _Legs(dense, None)
+            return SearchLegs(dense, None)
 
-    def _relevance(self, query: str, legs: _Legs, warnings: list[str]) -> float | None:
-        """How likely anything is relevant; None where the semantic leg cannot tell."""
+    def _estimate_relevance(self, query: str, legs: SearchLegs, warnings: list[str]) -> float | None:
+        """The probability that anything is relevant; None if the dense leg does not tell."""
         if legs.dense is None or legs.dense.is_foreign or not legs.dense.scores:
             return None
         best = max(legs.dense.scores.values())
-        if is_nothing(query, best):
-            warnings.append(NOTHING)
-        return relevance(best)
+        if is_irrelevant(query, best):
+            warnings.append(IRRELEVANT_WARNING)
+        return relevance_probability(best)
 
-    def _reached(self, walk: Walk, filters: Filters, joined: _Joined, warnings: list[str]) -> WalkResult | None:
-        """Where the graph leads from the best hits; None where it was not asked, or has nothing to say."""
+    def _walk_graph(
+        self, walk: Walk, filters: Filters, fused: FusedRanking, warnings: list[str]
+    ) -> WalkResult | None:
+        """Walk the graph from the best hits; None if ``walk`` is "none", or there is nothing to walk."""
         if walk == "none":
             return None
         check_deadline()
@@ -276,31 +248,31 @@ class Retriever:
             warnings.extend((_GRAPH_OFF,) if walk != "auto" else ())
             return None
         try:
-            if self._graph.ask(lambda graph: graph.generation(filters.project)) == 0:
+            if self._graph.call(lambda graph: graph.generation(filters.project)) == 0:
                 warnings.extend((_NO_GRAPH.format(project=filters.project),) if walk != "auto" else ())
                 return None
-            fused = dict(joined.scores)
-            scope = self._admitted(filters)
-            return self._graph.ask(
-                lambda graph: reached(graph, filters.project, fused, scope, MANNERS[walk].seeds)
+            scores, scope = dict(fused.scores), self._admitted(filters)
+            return self._graph.call(
+                lambda graph: walk_from_hits(graph, filters.project, scores, scope, WALK_MODES[walk].seeds)
             )
         except WinnowError as error:
             warnings.append(f"the graph is down, so this is ranked without it: {error.message}")
             return None
 
-    def _lexical(self, query: str, filters: Filters, depth: int, notes: SearchNotes) -> _Leg:
+    def _search_lexical(self, query: str, filters: Filters, depth: int, notes: SearchNotes) -> Leg:
         def score(chunks: list[str]) -> dict[str, float]:
             with notes.stage("fill"):
                 return self._store.score_sparse(vector, chunks)
 
         with notes.stage("analyse"):
             documents = self._languages_of(filters.project)
-            vector = query_vector(query, documents, is_english=is_english(query, documents))
+            vector = build_query_vector(query, documents, is_english=is_english(query, documents))
         with notes.stage("sparse"):
-            found = _down_to(depth, partial(self._store.search_sparse, vector, filters), spare=depth // 4)
-        return _Leg(dict(found), score)
+            search = partial(self._store.search_sparse, vector, filters)
+            scored = search_with_ties(depth, search, spare=depth // 4)
+        return Leg(dict(scored), score)
 
-    def _dense(
+    def _search_dense(
         self,
         query: str,
         filters: Filters,
@@ -309,9 +281,9 @@ class Retriever:
         notes: SearchNotes,
         *,
         is_mixed: bool,
-    ) -> _Leg | None:
-        """``is_mixed``: scores are joined by weight, so what the model hardly reads may still say a little."""
-        embedder = self._usable(filters.project, notes)
+    ) -> Leg | None:
+        """Search by vectors. ``is_mixed``: the fusion has weights, so queries in other languages count too."""
+        embedder = self._usable_embedder(filters.project, notes)
         if embedder is None:
             return None
 
@@ -320,114 +292,42 @@ class Retriever:
                 return self._store.score_dense(vector, chunks)
 
         with notes.stage("analyse"):
-            reads = is_covered(query, self._languages_of(filters.project), embedder.languages)
-        if not reads:
+            has_language = is_covered(query, self._languages_of(filters.project), embedder.languages)
+        if not has_language:
             notes.warnings.append(_LANGUAGE.format(how=_MOSTLY_BY_WORDS if is_mixed else _BY_WORDS))
             if not is_mixed:
                 return None
         try:
             with notes.stage("embed"):
-                vector = _embedded(query, embedder, vectors)
+                vector = _embed_query(query, embedder, vectors)
             with notes.stage("dense"):
-                found = _down_to(depth, partial(self._store.search_dense, vector, filters))
-        except Exception as error:  # whatever it is, the lexical leg must still answer
+                scored = search_with_ties(depth, partial(self._store.search_dense, vector, filters))
+        except Exception as error:  # the lexical leg answers in any case
             message = error.message if isinstance(error, WinnowError) else type(error).__name__
             notes.warnings.append(f"the semantic leg is down, so this is ranked by words alone: {message}")
             return None
-        return _Leg(dict(found), score, is_foreign=not reads)
+        return Leg(dict(scored), score, is_foreign=not has_language)
 
-    def _usable(self, project: str, notes: SearchNotes) -> Embedder | None:
-        """The model, if it is there and made the project's vectors."""
+    def _usable_embedder(self, project: str, notes: SearchNotes) -> Embedder | None:
+        """The embedding model, if it is loaded and made the project's vectors."""
         embedder = self._embedder.ready()
         if embedder is None:
             notes.warnings.append(f"ranked by words alone: {self._embedder.why}")
             return None
-        theirs = self._embedding_of(project)
-        if theirs != embedder.fingerprint:
-            template = _OTHER_MODEL if theirs else _NO_VECTORS
-            notes.warnings.append(template.format(project=project, theirs=theirs, ours=embedder.fingerprint))
+        indexed_with = self._embedding_of(project)
+        if indexed_with != embedder.fingerprint:
+            template = _OTHER_MODEL if indexed_with else _NO_VECTORS
+            notes.warnings.append(template.format(project=project, theirs=indexed_with, ours=embedder.fingerprint))
             return None
         return embedder
 
 
-def _down_to(depth: int, search: Callable[[int], list[tuple[str, float]]], spare: int = 1) -> fuse.Scored:
-    """The ``depth`` best, and all that share the score of the last of them, whose order means nothing.
-
-    ``search`` gives as many as it is asked for, which at first are ``spare`` more.
-    """
-    wanted = depth + spare
-    while True:
-        check_deadline()
-        found = fuse.ranked(search(wanted))
-        if len(found) <= depth:
-            return found
-        last = found[depth - 1][1]
-        if len(found) < wanted or found[-1][1] < last or wanted >= _DEEPEST:
-            return [one for one in found if one[1] >= last]
-        wanted *= _DEEPER
-
-
-def _embedded(query: str, embedder: Embedder, vectors: Cache[Vector] | None) -> Vector:
+def _embed_query(query: str, embedder: Embedder, vectors: Cache[Vector] | None) -> Vector:
     key = (embedder.fingerprint, query)
-    known = vectors.get(key) if vectors else None
-    if known is not None:
-        return known
+    cached = vectors.get(key) if vectors else None
+    if cached is not None:
+        return cached
     vector: Vector = embedder.embed([query])[0]
     if vectors:
         vectors.put(key, vector)
     return vector
-
-
-def _joined(legs: _Legs, fusion: Fusion, more: Sequence[str] = (), sparse_weight: float | None = None) -> _Joined:
-    """All that the legs returned, and what they say of ``more``."""
-    if legs.dense is None or legs.lexical is None:
-        return _alone(legs, more)
-    if fusion == "rrf":
-        far, near = dict(legs.dense.scores), dict(legs.lexical.scores)
-        return _Joined(fuse.reciprocal_rank_fusion([list(far), list(near)]), far, near, "hybrid", fusion)
-    far = _filled(legs.dense, [*legs.lexical.scores, *more])
-    near = _filled(legs.lexical, [*legs.dense.scores, *more])
-    usual = fuse.FOREIGN_SPARSE_WEIGHT if legs.dense.is_foreign else fuse.SPARSE_WEIGHT
-    return _Joined(
-        fuse.convex(far, near, usual if sparse_weight is None else sparse_weight), far, near, "hybrid", fusion
-    )
-
-
-def _alone(legs: _Legs, more: Sequence[str]) -> _Joined:
-    if legs.dense is not None:
-        far = fuse.ranked(_filled(legs.dense, more).items())
-        clipped = [(chunk, min(max(score, 0.0), 1.0)) for chunk, score in far]
-        return _Joined(clipped, dict(far), {}, "semantic-only", "none")
-    near = fuse.ranked((fuse.normalised(_filled(legs.lexical, more)) if legs.lexical else {}).items())
-    return _Joined([(chunk, min(score, 1.0)) for chunk, score in near], {}, dict(near), "lexical-only", "none")
-
-
-def _walked(
-    legs: _Legs, before: _Joined, found: WalkResult, fusion: Fusion, weight: float, limit: int
-) -> list[Hit]:
-    """The best hits with what the graph brings and says, best first."""
-    known = {chunk for chunk, _ in before.scores}
-    brought = found.candidates(known)
-    after = _joined(legs.knowing(before), fusion, brought)
-    fused = dict.fromkeys(brought, 0.0) | dict(after.scores)
-    worth = found.worth(fused)
-    scores = fuse.ranked(
-        (chunk, with_graph(score, worth.get(chunk, 0.0), weight)) for chunk, score in fused.items()
-    )
-    return [
-        Hit(
-            chunk,
-            score,
-            after.dense.get(chunk),
-            after.lexical.get(chunk),
-            worth.get(chunk),
-            is_expanded=chunk not in known,
-            before=fused[chunk],
-        )
-        for chunk, score in scores[:limit]
-    ]
-
-
-def _filled(leg: _Leg, others: Iterable[str]) -> dict[str, float]:
-    missing = [chunk for chunk in others if chunk not in leg.scores]
-    return {**leg.scores, **leg.score(missing)} if missing else dict(leg.scores)

@@ -1,20 +1,20 @@
-"""Text to BM25 terms: what the lexical leg sees of a chunk and of a query. Pure.
+"""BM25 vectors of chunks and queries (Robertson & Zaragoza 2009), and the text analysis behind them. Pure.
 
-A chunk's vector holds the part of BM25 that depends on the chunk alone (term frequency, saturated and
-normalised by length); a query's holds how often it says each term; the store multiplies by the inverse
-document frequency over its collection, so that a chunk added later needs no other chunk re-written.
+A chunk's vector holds the part of BM25 that depends on the chunk alone (term frequency, saturated and normalised
+by length); a query's vector holds the counts of its terms; the store multiplies by the inverse document frequency,
+so that a new chunk changes no other chunk's vector.
 
 Terms, in this order::
 
-    unicode          NFKC, so that full-width and compatibility forms meet
+    unicode          NFKC, so that full-width and compatibility forms are equal
     words            runs of letters, digits, marks and underscores
     identifiers      getUserName, max_open_files, os.path.join: the whole and each part
     scripts          CJK and others written without spaces: overlapping pairs
-    languages        the rest: Snowball of the text's language, or of the script where that is another one
-    stopwords        English words that carry no topic go, where the text is in English or in another script
+    languages        the rest: the Snowball stemmer of the text's language, or of the script's usual language
+    stopwords        English stop words are removed if the text is in English or in another script
 
-A chunk has the terms of its document's language. A query has those of every language in its project, as nobody
-knows which of them a name or two words are in; a form that no document has finds nothing.
+A chunk has the terms of its document's language. A query has those of every language in its project, because short
+queries do not reveal their language; a form that no document has matches nothing.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from typing import Any
 from server.backends.base import SparseVector
 from server.text.stop_words import STOPWORDS
 
-# BM25 as in Robertson & Zaragoza 2009, with the usual constants.
+# The usual constants of BM25 (Robertson & Zaragoza 2009).
 K1, B = 1.2, 0.75
-# Lengths are measured against fixed averages, so that a vector does not depend on its neighbours: terms in a
-# chunk of 150-200 tokens with its heading prefix, and terms in a title. 80 to 150 measure alike.
+# Lengths are normalised by fixed averages, so that a vector does not depend on other chunks: terms in a chunk of
+# 150-200 tokens with its heading prefix, and terms in a title. 80 to 150 give the same quality.
 AVERAGE_TERMS = 110.0
 AVERAGE_TITLE_TERMS = 6.0
-# How much a title's own BM25 adds. 0.3 is worth 1.5 points; 1.0 hurts where titles are long.
+# The weight of the title's BM25. 0.3 adds 1.5 points of nDCG@10; 1.0 is worse for long titles.
 TITLE_BOOST = 0.3
-# Longer words are keys, hashes and encoded data: nobody asks for them whole.
-_LONGEST_WORD = 64
+# Longer words are keys, hashes and encoded data, which queries do not contain.
+_MAX_WORD_CHARS = 64
 
 # Marks belong to the letters they follow, but Python's \w leaves them out.
 _MARKS = r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
@@ -54,9 +54,9 @@ _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 )
 
-# First code point after the script -> the language that its words are stemmed in unless the text is in another one
-# of the script, or "" for none. In order.
-_SCRIPTS = (
+# First code point after the script -> the language in which its words are stemmed, unless the text is in another
+# language of the script; "" for none. In order.
+_SCRIPT_LANGUAGES = (
     (0x0250, "en"),
     (0x0370, ""),
     (0x0400, "el"),
@@ -103,86 +103,89 @@ _STEMMERS = {
     "ta": ("ta", "tamil"),
     "tr": ("en", "turkish"),
 }
-_stemming = threading.Lock()  # Snowball's stemmers keep state while they work
+_stemmer_lock = threading.Lock()  # Snowball's stemmers are not thread-safe
 
 
-def document_vector(title: str, text: str, language: str = "") -> SparseVector:
-    """The BM25 vector of a chunk. ``text`` is what is indexed: the heading prefix and the chunk.
+def build_document_vector(title: str, text: str, language: str = "") -> SparseVector:
+    """Build the BM25 vector of a chunk. ``text`` is the indexed text: the heading prefix and the chunk.
 
-    ``language``: the document's (ISO 639-1); "" is treated as English.
+    ``language`` is the document's (ISO 639-1); "" is treated as English.
     """
-    weights = _frequencies(text, AVERAGE_TERMS, language)
-    for term, weight in _frequencies(title, AVERAGE_TITLE_TERMS, language).items():
+    weights = _saturate_frequencies(text, AVERAGE_TERMS, language)
+    for term, weight in _saturate_frequencies(title, AVERAGE_TITLE_TERMS, language).items():
         weights[term] = weights.get(term, 0.0) + TITLE_BOOST * weight
-    return _vector(weights)
+    return _build_vector(weights)
 
 
-def query_vector(query: str, languages: Collection[str] = ("",), *, is_english: bool = True) -> SparseVector:
-    """The vector of a query; empty where it consists of stopwords.
+def build_query_vector(query: str, languages: Collection[str] = ("",), *, is_english: bool = True) -> SparseVector:
+    """Build the vector of a query; empty if it consists of stop words.
 
-    ``languages``: those of the documents. ``is_english``: the query is, so that English stopwords go in any case.
+    ``languages`` are those of the documents. ``is_english``: the query is English, so English stop words are
+    removed in every language.
     """
-    found = query_terms(query, languages, is_english=is_english)
-    return _vector({term: float(count) for term, count in found.items()})
+    counts = count_query_terms(query, languages, is_english=is_english)
+    return _build_vector({term: float(count) for term, count in counts.items()})
 
 
-def query_terms(query: str, languages: Collection[str] = ("",), *, is_english: bool = True) -> Counter[str]:
-    """How often a query says each term, in the form that it has in each of these languages."""
-    known = {_effective(language) for language in languages or ("",)}
-    found: Counter[str] = Counter()
-    for name in _names(query):
+def count_query_terms(query: str, languages: Collection[str] = ("",), *, is_english: bool = True) -> Counter[str]:
+    """Count the terms of a query, in the form that each has in each of these languages."""
+    stemmed = {_stemmed_language(language) for language in languages or ("",)}
+    counts: Counter[str] = Counter()
+    for name in _split_names(query):
         if is_english and name.lower() in STOPWORDS:
             continue
-        found += reduce(or_, (Counter(_terms_of(name, language)) for language in known))
-    return found
+        counts += reduce(or_, (Counter(_terms_of_name(name, language)) for language in stemmed))
+    return counts
 
 
-def terms(text: str, language: str = "") -> Iterator[str]:
-    """The terms of a text in reading order, repetitions included.
+def split_terms(text: str, language: str = "") -> Iterator[str]:
+    """Split a text into terms, in reading order, with repetitions.
 
     >>> list(terms("How does getUserName work?"))
     ['getusernam', 'get', 'user', 'name', 'work']
     """
-    language = _effective(language)
-    for name in _names(text):
-        yield from _terms_of(name, language)
+    language = _stemmed_language(language)
+    for name in _split_names(text):
+        yield from _terms_of_name(name, language)
 
 
-def is_stemmed_alike(language: str, other: str) -> bool:
-    """Whether texts in these languages have the same terms."""
-    return _effective(language) == _effective(other)
+def has_same_stemmer(language: str, other: str) -> bool:
+    """Whether texts in these languages are stemmed alike."""
+    return _stemmed_language(language) == _stemmed_language(other)
 
 
-def _names(text: str) -> Iterator[str]:
+def _split_names(text: str) -> Iterator[str]:
     for match in _NAME.finditer(unicodedata.normalize("NFKC", text)):
         name = match.group()
-        if len(name) <= _LONGEST_WORD or _UNSPACED.search(name):
+        if len(name) <= _MAX_WORD_CHARS or _UNSPACED.search(name):
             yield name
 
 
-def _effective(language: str) -> str:
-    """The language whose stemmer and stopwords count: English for those that have none."""
+def _stemmed_language(language: str) -> str:
+    """The language whose stemmer and stop words apply: English for languages without a stemmer."""
     return language if language in _STEMMERS else "en"
 
 
 @lru_cache(maxsize=100_000)
-def _terms_of(name: str, language: str) -> tuple[str, ...]:
-    if name.lower() in STOPWORDS and _is_english_here(language):
-        return ()  # whatever its case: no query asks for its parts
+def _terms_of_name(name: str, language: str) -> tuple[str, ...]:
+    if name.lower() in STOPWORDS and _has_english_latin(language):
+        return ()  # in any case: its parts would not be searched for
     words: list[str] = []
-    for piece in _pieces(name):
-        words += _pairs(piece) if _UNSPACED.fullmatch(piece) else _identifier(piece)
+    for piece in _split_scripts(name):
+        words += _bigrams(piece) if _UNSPACED.fullmatch(piece) else _split_identifier(piece)
     if "." in name:
         words.insert(0, name.lower())
-    return tuple(_stem(word, language) for word in words if not (word in STOPWORDS and _is_english_here(language)))
+    return tuple(
+        _stem(word, language) for word in words if not (word in STOPWORDS and _has_english_latin(language))
+    )
 
 
-def _is_english_here(language: str) -> bool:
-    """Whether what is Latin in a text of this language is English."""
+def _has_english_latin(language: str) -> bool:
+    """Whether words in Latin script are treated as English in texts of this language."""
     return language == "en" or _STEMMERS[language][0] != "en"
 
 
-def _pieces(name: str) -> Iterator[str]:
+def _split_scripts(name: str) -> Iterator[str]:
     for dotted in name.split("."):
         last = 0
         for run in _UNSPACED.finditer(dotted):
@@ -192,14 +195,14 @@ def _pieces(name: str) -> Iterator[str]:
             yield dotted[last:]
 
 
-def _identifier(word: str) -> list[str]:
-    parts = [part for run in _PART.findall(word) for part in _split(run)]
+def _split_identifier(word: str) -> list[str]:
+    parts = [part for run in _PART.findall(word) for part in _split_case(run)]
     whole = word.lower().strip("_")
     return [word for word in dict.fromkeys((whole, *parts)) if word]
 
 
-def _split(run: str) -> list[str]:
-    """``run`` at underscores and, where it is ASCII, at changes of case."""
+def _split_case(run: str) -> list[str]:
+    """Split ``run`` at underscores and, if it is ASCII, at changes of case."""
     return [
         part.lower()
         for word in run.split("_")
@@ -208,37 +211,37 @@ def _split(run: str) -> list[str]:
     ]
 
 
-def _pairs(run: str) -> list[str]:
-    return [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
+def _bigrams(run: str) -> list[str]:
+    return [run] if len(run) == 1 else [run[start : start + 2] for start in range(len(run) - 1)]
 
 
 def _stem(word: str, language: str) -> str:
-    usual = next(name for limit, name in _SCRIPTS if ord(word[0]) < limit)
-    if not usual or not _PLAIN.fullmatch(word):
+    script_language = next(name for limit, name in _SCRIPT_LANGUAGES if ord(word[0]) < limit)
+    if not script_language or not _PLAIN.fullmatch(word):
         return word
     script, algorithm = _STEMMERS.get(language, ("", ""))
-    if script != usual:
-        _, algorithm = _STEMMERS[usual]
-    with _stemming:
-        return str(_stemmer(algorithm).stemWord(word))
+    if script != script_language:
+        _, algorithm = _STEMMERS[script_language]
+    with _stemmer_lock:
+        return str(_load_stemmer(algorithm).stemWord(word))
 
 
 @cache
-def _stemmer(algorithm: str) -> Any:
-    # Forty modules, which a handshake does not wait for.
+def _load_stemmer(algorithm: str) -> Any:
+    # Forty modules: imported lazily to keep the start of the server fast.
     import snowballstemmer  # type: ignore[import-untyped]
 
     return snowballstemmer.stemmer(algorithm)
 
 
-def _frequencies(text: str, average: float, language: str) -> dict[str, float]:
-    counts = Counter(terms(text, language))
+def _saturate_frequencies(text: str, average: float, language: str) -> dict[str, float]:
+    counts = Counter(split_terms(text, language))
     length = 1 - B + B * counts.total() / average
     return {term: count * (K1 + 1) / (count + K1 * length) for term, count in counts.items()}
 
 
-def _vector(weights: dict[str, float]) -> SparseVector:
-    # 32 bits for a vocabulary of 100,000 terms: about one pair of terms shares a number.
+def _build_vector(weights: dict[str, float]) -> SparseVector:
+    # 32 bits for a vocabulary of 100,000 terms: about one pair of terms collides.
     numbered: dict[int, float] = {}
     for term, weight in weights.items():
         number = zlib.crc32(term.encode("utf-8", "surrogatepass"))

@@ -1,8 +1,8 @@
-"""Is anything here about the question at all? What the best cosine says of it, as a probability, and a verdict.
+"""The probability that the index holds anything relevant to a query, by logistic regression on the best cosine.
 
-A ranking always has a first hit; its score is relative to the others. The cosine of the best chunk is absolute, so
-it is what tells. The curve is a logistic one, fitted to SciFact's training claims, half of them asked of their own
-collection and half of another one (docs/decisions/0003-retrieval.md has what it is worth elsewhere).
+A ranking always has a first hit, and its score is relative to the others; the cosine of the best chunk is
+absolute. The regression is fitted to SciFact's training claims, half of them searched in their own collection and
+half in another one (docs/decisions/0003-retrieval.md has its quality on other collections).
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ import re
 from math import exp
 
 _SLOPE, _OFFSET = 36.09, -14.15
-# A cosine of 0.245. None of 583 questions whose answer was in the index had less, about half of 1,248 questions
-# about something else did.
-NOTHING_BELOW = 0.005
-# What a model of meaning knows nothing of: numbers, names of things in code.
+# A cosine of 0.245: none of 583 questions with an answer in the index had less, about half of 1,248 questions
+# about something else had.
+IRRELEVANT_BELOW = 0.005
+# Embedding models know nothing of numbers and of names in code.
 _IDENTIFIER = re.compile(r"[\d_]|[^\W\d_]\.[^\W\d_]|[a-z][A-Z]")
 _WORDS = re.compile(r"\w+")
-_FEWEST_WORDS = 3
+_MIN_WORDS = 3
 
-NOTHING = "nothing here seems to be about this question; the best of what there is follows"
+IRRELEVANT_WARNING = "nothing here seems to be about this question; the best of what there is follows"
 
 
-def relevance(best_cosine: float) -> float:
-    """How likely the index holds something relevant, 0 to 1."""
+def relevance_probability(best_cosine: float) -> float:
+    """The probability, 0 to 1, that the index holds something relevant."""
     return 1 / (1 + exp(-_OFFSET - _SLOPE * best_cosine))
 
 
-def is_nothing(query: str, best_cosine: float) -> bool:
-    """Whether nothing is relevant, as far as meaning tells: never of a few words, or of an identifier."""
-    is_told = len(_WORDS.findall(query)) >= _FEWEST_WORDS and not _IDENTIFIER.search(query)
-    return is_told and relevance(best_cosine) < NOTHING_BELOW
+def is_irrelevant(query: str, best_cosine: float) -> bool:
+    """Whether nothing is relevant; never for queries of a few words, or with an identifier."""
+    is_decidable = len(_WORDS.findall(query)) >= _MIN_WORDS and not _IDENTIFIER.search(query)
+    return is_decidable and relevance_probability(best_cosine) < IRRELEVANT_BELOW

@@ -21,7 +21,7 @@ from server.backends.vectors.edge import EdgeStore
 from server.ids import chunk_id
 from server.models import Filters
 from server.retrieval.evaluation import percentile
-from server.retrieval.lexical import document_vector, query_vector
+from server.retrieval.lexical import build_document_vector, build_query_vector
 from server.settings import load_settings
 from server.text.tokens import count_tokens
 
@@ -60,7 +60,9 @@ def _fill(store: EdgeStore, chunks: int, generator: np.random.Generator) -> None
 def _point(number: int, generator: np.random.Generator) -> Point:
     text = " ".join(generator.choice(WORDS, 60))
     payload: dict[str, str | int | float | tuple[str, ...]] = {"project": "bench", "tags": (f"tag{number % 100}",)}
-    return Point(chunk_id("bench", str(number), (), "", 0), document_vector("", text), _vector(generator), payload)
+    return Point(
+        chunk_id("bench", str(number), (), "", 0), build_document_vector("", text), _vector(generator), payload
+    )
 
 
 def _vector(generator: np.random.Generator) -> Vector:
@@ -71,7 +73,7 @@ def _vector(generator: np.random.Generator) -> Vector:
 def _asking(when: str, store: EdgeStore, generator: np.random.Generator) -> None:
     everything, narrow = Filters("bench"), Filters("bench", tags=("tag7",))
     vectors = [_vector(generator) for _ in range(QUERIES)]
-    queries = [query_vector(" ".join(generator.choice(WORDS, 8))) for _ in range(QUERIES)]
+    queries = [build_query_vector(" ".join(generator.choice(WORDS, 8))) for _ in range(QUERIES)]
     for name, filters in (("all", everything), ("one in a hundred", narrow)):
         dense = [partial(store.search_dense, vector, filters, 100) for vector in vectors]
         sparse = [partial(store.search_sparse, query, filters, 100) for query in queries]

@@ -42,7 +42,7 @@ from server.ingest.pipeline import IngestReport, Target, ingest_documents
 from server.ingest.readers import ReadFlaw, read
 from server.models import Chunk, Document
 from server.opening import open_backends
-from server.retrieval.lexical import document_vector
+from server.retrieval.lexical import build_document_vector
 from server.settings import Settings, load_settings
 from tests.bench.command_line import command_line
 from tests.bench.ingest_peers import STORES, fill_store, job_of
@@ -232,7 +232,7 @@ def measure_stages(work: Workload, place: Place, embedder: Embedder) -> dict[str
             vectors = [row for rows in threads.map(embedder.embed, portions) for row in rows]
         owners = [(document, one) for document, _, some in work.rows for one in some]
         for (document, one), text, vector in zip(owners, texts, vectors, strict=True):
-            points.append(Point(one.id, document_vector(document.title, text), vector, payload_of(document)))
+            points.append(Point(one.id, build_document_vector(document.title, text), vector, payload_of(document)))
 
     def write() -> None:
         place.catalogue.begin_write(PROJECT)
@@ -243,7 +243,7 @@ def measure_stages(work: Workload, place: Place, embedder: Embedder) -> dict[str
 
     return {
         "cut": _measure(count, lambda: [chunk(document, text) for document, text, _ in work.rows]),
-        "words": _measure(count, lambda: [document_vector("", text) for text in texts]),
+        "words": _measure(count, lambda: [build_document_vector("", text) for text in texts]),
         "embed": _measure(count, embed),
         "write": _measure(count, write),
     }

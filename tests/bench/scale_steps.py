@@ -33,7 +33,7 @@ from server.ingest.readers import read
 from server.knowledge import KnowledgeBase
 from server.models import Document, Filters, Passage
 from server.opening import Backends, open_backends
-from server.retrieval.lexical import query_vector
+from server.retrieval.lexical import build_query_vector
 from server.settings import MIB, Settings, load_settings
 from tests.bench.synthetic_corpus import (
     PROJECT,
@@ -287,7 +287,7 @@ def _measure_stages(
     for at, question in enumerate(asked):
         vector = watch.timed("embedding", partial(embedder.embed, [question]))[0]
         watch.timed("dense", partial(backends.store.search_dense, vector, whole, DEPTH))
-        watch.timed("lexical", partial(backends.store.search_sparse, query_vector(question), whole, DEPTH))
+        watch.timed("lexical", partial(backends.store.search_sparse, build_query_vector(question), whole, DEPTH))
         for name, nearest in truth.items():
             filters = whole if name == _ALL else Filters(PROJECT, tags=(name,))
             found = {chunk for chunk, _ in backends.store.search_dense(vector, filters, DEPTH)[:TOP]}

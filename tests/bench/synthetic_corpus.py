@@ -16,7 +16,7 @@ from server.backends.base import CatalogueEntry, Embedder, Point, Vector, payloa
 from server.ids import chunk_id, document_id
 from server.ingest.chunking import indexed_text
 from server.models import Chunk, Document, Passage
-from server.retrieval.lexical import document_vector
+from server.retrieval.lexical import build_document_vector
 from server.text.sentences import sentence_ends
 
 PROJECT = "scale"
@@ -186,4 +186,4 @@ def _build_points(entry: CatalogueEntry, vectors: Vector) -> Iterator[Point]:
     payload, title = payload_of(entry.document), entry.document.title
     for chunk, vector in zip(entry.chunks, vectors, strict=True):
         text = indexed_text(title, chunk.heading_path, chunk.text)
-        yield Point(chunk.id, document_vector(title, text), vector, payload)
+        yield Point(chunk.id, build_document_vector(title, text), vector, payload)

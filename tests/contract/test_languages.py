@@ -13,9 +13,10 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.models import Filters
 from server.opening import Backends, open_backends
-from server.retrieval.evaluation import EvaluationCollection, by_document, measure, read_collection
-from server.retrieval.hybrid import Fusion, Mode
-from server.retrieval.relevance import NOTHING
+from server.retrieval.evaluation import EvaluationCollection, best_by_document, compute_measures, read_collection
+from server.retrieval.hybrid import Mode
+from server.retrieval.legs import Fusion
+from server.retrieval.relevance import IRRELEVANT_WARNING
 from server.settings import load_settings
 from server.text.languages import language_of
 
@@ -53,9 +54,9 @@ def ndcg(
     for query, text in collection.queries.items():
         for n, part in enumerate(parts(text, words) if query.startswith(language) else ()):
             hits = index.retriever.search(part, Filters("all"), 10, mode=mode, fusion=fusion).hits
-            run[f"{query}/{n}"] = by_document((records[hit.chunk_id], hit.score) for hit in hits)
+            run[f"{query}/{n}"] = best_by_document((records[hit.chunk_id], hit.score) for hit in hits)
             judged[f"{query}/{n}"] = collection.judgements[query]
-    return measure(run, judged)["ndcg@10"]
+    return compute_measures(run, judged)["ndcg@10"]
 
 
 def parts(text: str, words: int) -> list[str]:
@@ -100,7 +101,7 @@ def test_whether_anything_is_relevant_is_told_where_the_model_reads_the_query(
 ) -> None:
     found = index.retriever.search(query, Filters("all"), 5)
     assert (found.relevance is None) == (is_relevant is None)
-    assert (NOTHING in found.warnings) == (is_relevant is False)
+    assert (IRRELEVANT_WARNING in found.warnings) == (is_relevant is False)
     assert len(found.hits) == 5
 
 

@@ -28,13 +28,13 @@ from server.backends.base import (
     admits,
     payload_of,
 )
-from server.backends.vectors import edge, edge_files
+from server.backends.vectors import edge
 from server.backends.vectors.edge import EdgeStore
 from server.backends.vectors.qdrant import MEMORY, CollectionLayout, QdrantStore, _wait
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Document, DocumentType, Filters
-from server.retrieval.lexical import document_vector, query_vector
+from server.retrieval.lexical import build_document_vector, build_query_vector
 
 DIMENSION, GROWN_DIMENSION = 8, 1_024
 Opener = Callable[[Path], VectorStore]
@@ -93,7 +93,7 @@ def point(
     )
     id = chunk_id(project, uri, (), text, 0)
     dense = None if seed is None else vector(seed)
-    return Point(id, document_vector("", text), dense, payload_of(document))
+    return Point(id, build_document_vector("", text), dense, payload_of(document))
 
 
 POINTS = (
@@ -134,7 +134,7 @@ POINTS = (
 def names(store: VectorStore, filters: Filters) -> set[str]:
     """The uris that pass the filters, by both legs."""
     uris = {one.chunk_id: str(one.payload["paths"][-1]) for one in POINTS}  # type: ignore[index]
-    lexical = store.search_sparse(query_vector("proxy gateway backup port"), filters, 10)
+    lexical = store.search_sparse(build_query_vector("proxy gateway backup port"), filters, 10)
     dense = store.search_dense(vector(1), filters, 10)
     with_vector = {one.chunk_id for one in POINTS if one.dense is not None}
     assert {chunk for chunk, _ in dense} == {chunk for chunk, _ in lexical} & with_vector
@@ -210,7 +210,7 @@ def test_a_search_returns_what_is_in_scope_and_never_anything_else(
         and (not scope.repositories or labels["repository"] in scope.repositories)
         and (not scope.doc_tags or labels["doc_tag"] in scope.doc_tags)
     }
-    assert {chunk for chunk, _ in store.search_sparse(query_vector("proxy"), scope, 100)} == expected
+    assert {chunk for chunk, _ in store.search_sparse(build_query_vector("proxy"), scope, 100)} == expected
     assert {chunk for chunk, _ in store.search_dense(vector(1), scope, 100)} == expected
 
 
@@ -219,7 +219,7 @@ def test_a_search_returns_what_is_in_scope_and_never_anything_else(
 )
 def test_a_document_without_labels_is_in_no_scope_that_names_one(store: VectorStore, scope: Filters) -> None:
     store.upsert([point("a.md", "proxy")])
-    assert store.search_sparse(query_vector("proxy"), scope, 10) == []
+    assert store.search_sparse(build_query_vector("proxy"), scope, 10) == []
     assert store.search_dense(vector(1), scope, 10) == []
 
 
@@ -227,7 +227,8 @@ def test_another_label_takes_a_point_out_of_its_former_scope(store: VectorStore)
     for environment in ("prod", "dev", ""):
         store.upsert([point("a.md", "proxy", environment=environment)])
     found = [
-        store.search_sparse(query_vector("proxy"), Filters("p", environment=one), 10) for one in ("prod", "dev")
+        store.search_sparse(build_query_vector("proxy"), Filters("p", environment=one), 10)
+        for one in ("prod", "dev")
     ]
     assert found == [[], []]
 
@@ -287,7 +288,7 @@ def test_the_dense_score_is_the_cosine(store: VectorStore) -> None:
 
 def test_the_sparse_score_is_bm25_with_the_collections_own_document_frequencies(store: VectorStore) -> None:
     store.upsert(POINTS)
-    query = query_vector("proxy")
+    query = build_query_vector("proxy")
     (number,) = query.indices
     tf = {one.chunk_id: dict(zip(one.sparse.indices, one.sparse.values, strict=True)) for one in POINTS}
     idf = np.log(1 + (len(POINTS) - 3 + 0.5) / (3 + 0.5))
@@ -297,7 +298,7 @@ def test_the_sparse_score_is_bm25_with_the_collections_own_document_frequencies(
 
 def test_missing_scores_can_be_filled_in_and_equal_those_of_a_search(store: VectorStore) -> None:
     store.upsert(POINTS)
-    query, wanted = query_vector("proxy gateway"), [one.chunk_id for one in POINTS[:4]]
+    query, wanted = build_query_vector("proxy gateway"), [one.chunk_id for one in POINTS[:4]]
     searched = dict(store.search_sparse(query, Filters("p"), 10))
     assert store.score_sparse(query, wanted) == pytest.approx(searched)
     dense = dict(store.search_dense(vector(7), Filters("p"), 10))
@@ -313,10 +314,10 @@ def test_a_query_without_terms_finds_nothing(store: VectorStore) -> None:
 
 def test_an_id_again_replaces_the_point(store: VectorStore) -> None:
     store.upsert(POINTS)
-    changed = Point(POINTS[0].chunk_id, document_vector("", "backup"), None, {"project": "p"})
+    changed = Point(POINTS[0].chunk_id, build_document_vector("", "backup"), None, {"project": "p"})
     store.upsert([changed])
     assert store.count() == len(POINTS)
-    assert POINTS[0].chunk_id not in dict(store.search_sparse(query_vector("proxy"), Filters("p"), 10))
+    assert POINTS[0].chunk_id not in dict(store.search_sparse(build_query_vector("proxy"), Filters("p"), 10))
     assert store.score_dense(vector(1), [POINTS[0].chunk_id]) == {}
 
 
@@ -356,7 +357,7 @@ def test_all_stores_rank_alike(tmp_path: Path) -> None:
         store.optimize()
     for number in range(40):
         filters = Filters("p", tags=(words[number % 3],)) if number % 2 else Filters("p")
-        query = query_vector(" ".join(generator.choice(words, 3)))
+        query = build_query_vector(" ".join(generator.choice(words, 3)))
         one, other = (dict(store.search_dense(vector(-number % 97), filters, 10)) for store in stores)
         assert one == pytest.approx(other, abs=1e-5)
         one, other = (dict(store.search_sparse(query, filters, 400)) for store in stores)
@@ -378,7 +379,7 @@ def test_another_project_is_kept_out_from_its_first_point_on(tmp_path: Path) -> 
     def found(project: str) -> list[set[str]]:
         legs = (
             store.search_dense(vector(1), Filters(project), 500),
-            store.search_sparse(query_vector("proxy"), Filters(project), 500),
+            store.search_sparse(build_query_vector("proxy"), Filters(project), 500),
         )
         return [{chunk for chunk, _ in leg} for leg in legs]
 
@@ -411,7 +412,7 @@ def test_another_project_is_kept_out_of_a_search_that_its_first_point_overtakes(
     found = (
         store.search_dense(vector(7), Filters("p"), 10)
         if leg == "dense"
-        else store.search_sparse(query_vector("proxy"), Filters("p"), 10)
+        else store.search_sparse(build_query_vector("proxy"), Filters("p"), 10)
     )
     assert ([chunk for chunk, _ in found], store.count()) == ([mine.chunk_id], 2)
     store.close()
@@ -538,7 +539,7 @@ def test_what_an_index_reads_ahead_is_what_the_engine_keeps_under_these_names(
     grown: tuple[Path, Vector, Vector],
 ) -> None:
     files = [file.relative_to(grown[0]).as_posix() for file in grown[0].rglob("*") if file.stat().st_size]
-    for part in (*edge_files._READ_AT_OPENING, edge._FLOAT_VECTORS):
+    for part in (*edge._KEPT_READY, edge._WHOLE):
         assert any(part in file for file in files), part
 
 
@@ -546,14 +547,14 @@ def test_what_an_index_reads_ahead_is_what_the_engine_keeps_under_these_names(
 def test_whole_vectors_are_read_once_where_there_is_room_for_them(
     grown: tuple[Path, Vector, Vector], monkeypatch: pytest.MonkeyPatch, memory_mb: int, is_read: bool
 ) -> None:
-    store, read = EdgeStore(grown[0], GROWN_DIMENSION, memory_mb), edge_files.read_file
+    store, read = EdgeStore(grown[0], GROWN_DIMENSION, memory_mb), edge._read
     seen: list[str] = []
 
-    def watched(file: Path, is_cancelled: Callable[[], bool]) -> None:
-        read(file, is_cancelled)
+    def watched(file: Path, is_enough: Callable[[], bool]) -> None:
+        read(file, is_enough)
         seen.append(file.name)
 
-    monkeypatch.setattr(edge, "read_file", watched)
+    monkeypatch.setattr(edge, "_read", watched)
     for _ in range(2):
         store.warm()
         for thread in threading.enumerate():

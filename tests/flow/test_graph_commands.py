@@ -22,7 +22,7 @@ from server.commands.ingest import app as ingest
 from server.graph.import_export import NODES, read_graphs, write_graphs
 from server.graph.records import EDGE_TYPES, LABELS, Node
 from server.ids import chunk_id
-from server.retrieval.graph import reached
+from server.retrieval.graph_expansion import walk_from_hits
 from tests.contract.graph_worlds import PROJECT, graphs
 
 PAGES = {
@@ -207,7 +207,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
         other.apply(PROJECT, list(read_graphs(folder / "csv")))
         other.derive(PROJECT)
         assert seen(other, PROJECT) == seen(one, PROJECT)
-        assert reached(other, PROJECT, {}, None, 5) is None
+        assert walk_from_hits(other, PROJECT, {}, None, 5) is None
 
 
 @given(title=st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=200))

@@ -24,7 +24,7 @@ from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Document, Filters
 from server.opening import open_backends
-from server.retrieval.lexical import document_vector
+from server.retrieval.lexical import build_document_vector
 from server.settings import load_settings
 
 QUERIES = (
@@ -165,7 +165,7 @@ def points(count: int) -> list[Point]:
         id = chunk_id("p", f"{number}.md", (), "", 0)
         group = "".join("abcdefghij"[int(digit)] for digit in f"{number // 5:04d}")
         rest = " ".join(f"{group}{number % 5 * 'y'}{each * 'z'}" for each in range(number % 5))
-        words = document_vector("", f"{group}q {group}q {rest}")
+        words = build_document_vector("", f"{group}q {group}q {rest}")
         made.append(Point(id, words, None if number % 50 == 0 else row, payload_of(document)))
     return made
 

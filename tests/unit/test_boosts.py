@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.models import Chunk, Document, Passage
-from server.retrieval.boosts import Boosts, boost, diverse
+from server.retrieval.boosts import Boosts, boost_factor, diversify
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUERY = "How does Acme Corp keep backups in the Harbour Office?"
@@ -41,7 +41,7 @@ def passage(**facts: Any) -> Passage:
     ],
 )
 def test_a_factor_applies_to_what_it_is_said_to(boosts: Boosts, facts: dict[str, Any], expected: float) -> None:
-    assert boost(boosts, QUERY, passage(**facts), NOW) == pytest.approx(expected)
+    assert boost_factor(boosts, QUERY, passage(**facts), NOW) == pytest.approx(expected)
 
 
 def test_boosts_are_neutral_unless_one_is_set() -> None:
@@ -53,8 +53,8 @@ def test_boosts_are_neutral_unless_one_is_set() -> None:
 def test_what_repeats_a_better_passage_comes_after_what_says_something_else() -> None:
     scores = {"a": 1.0, "twin": 0.95, "other": 0.7}
     terms = {"a": frozenset("xyz"), "twin": frozenset("xyz"), "other": frozenset("uvw")}
-    assert diverse([*scores], scores, terms, 0.7) == ["a", "other", "twin"]
-    assert diverse([*scores], scores, terms, 1.0) == ["a", "twin", "other"]
+    assert diversify([*scores], scores, terms, 0.7) == ["a", "other", "twin"]
+    assert diversify([*scores], scores, terms, 1.0) == ["a", "twin", "other"]
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.frozensets(st.sampled_from("abcde"))), max_size=12), st.floats(0, 1))
@@ -63,6 +63,6 @@ def test_keeping_apart_loses_nothing_and_keeps_the_best_first(
 ) -> None:
     scores = {str(n): score for n, (score, _) in enumerate(rows)}
     order = sorted(scores, key=lambda one: -scores[one])
-    found = diverse(order, scores, {str(n): terms for n, (_, terms) in enumerate(rows)}, keep)
+    found = diversify(order, scores, {str(n): terms for n, (_, terms) in enumerate(rows)}, keep)
     assert sorted(found) == sorted(order)
     assert keep == 0 or found[:1] == order[:1]

@@ -6,14 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.retrieval.fusion import convex, normalised, ranked, reciprocal_rank_fusion
+from server.retrieval.fusion import convex_combination, divide_by_maximum, reciprocal_rank_fusion, sort_by_score
 
 ids = st.text("0123456789abcdefghijklmnopqrstuv", min_size=1, max_size=3)
 scores = st.dictionaries(ids, st.floats(-1, 50), max_size=20)
 
 
 def test_convex_mixes_each_leg_divided_by_its_best() -> None:
-    assert convex({"a": 0.8, "b": 0.4}, {"b": 10.0, "c": 5.0}, 0.4) == [("b", 0.7), ("a", 0.6), ("c", 0.2)]
+    assert convex_combination({"a": 0.8, "b": 0.4}, {"b": 10.0, "c": 5.0}, 0.4) == [
+        ("b", 0.7),
+        ("a", 0.6),
+        ("c", 0.2),
+    ]
 
 
 def test_reciprocal_ranks_count_from_zero_with_k_sixty() -> None:
@@ -26,7 +30,7 @@ def test_reciprocal_ranks_count_from_zero_with_k_sixty() -> None:
 def test_convex_scores_lie_between_zero_and_one_and_keep_everything(
     dense: dict[str, float], sparse: dict[str, float]
 ) -> None:
-    fused = convex(dense, sparse)
+    fused = convex_combination(dense, sparse)
     assert {chunk for chunk, _ in fused} == dense.keys() | sparse.keys()
     assert all(0 <= score <= 1 for _, score in fused)
 
@@ -39,13 +43,13 @@ def test_what_is_first_everywhere_is_first(rankings: list[list[str]]) -> None:
 
 @given(scores)
 def test_the_order_does_not_depend_on_the_order_of_arrival(values: dict[str, float]) -> None:
-    assert ranked(values.items()) == ranked(reversed(values.items()))
+    assert sort_by_score(values.items()) == sort_by_score(reversed(values.items()))
 
 
 def test_equal_scores_are_ordered_by_id_even_if_engines_differ_in_the_last_digit() -> None:
-    assert [chunk for chunk, _ in ranked([("b", 0.50000001), ("a", 0.5), ("c", 0.6)])] == ["c", "a", "b"]
+    assert [chunk for chunk, _ in sort_by_score([("b", 0.50000001), ("a", 0.5), ("c", 0.6)])] == ["c", "a", "b"]
 
 
 def test_a_leg_without_a_positive_score_adds_nothing() -> None:
-    assert normalised({"a": -0.5, "b": 0.0}) == {"a": 0.0, "b": 0.0}
-    assert normalised({}) == {}
+    assert divide_by_maximum({"a": -0.5, "b": 0.0}) == {"a": 0.0, "b": 0.0}
+    assert divide_by_maximum({}) == {}

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from server.commands.eval.measurements import documents_of
 from server.errors import WinnowError
-from server.retrieval.golden import (
+from server.retrieval.golden_questions import (
     GoldenSet,
     Question,
     QuestionOutcome,
     ShownAnswer,
-    figures,
-    holds,
+    contains_answer,
+    list_failures,
     miss_of,
     read_golden,
-    shortfall,
+    summarise_outcomes,
 )
 from server.settings import Settings
 
@@ -45,7 +45,7 @@ def test_every_answer_stands_in_its_document(name: str, texts: Mapping[str, Mapp
         (question.id, one.document)
         for question in SETS[name].questions
         for one in question.answers
-        if not holds([texts[name].get(one.document, "")], one.answer)
+        if not contains_answer([texts[name].get(one.document, "")], one.answer)
     ]
     assert astray == []
 
@@ -57,7 +57,7 @@ def test_no_question_gives_its_answer_away(name: str) -> None:
         question.id
         for question in SETS[name].questions
         for one in question.answers
-        if holds([question.question.lower()], one.answer.lower())
+        if contains_answer([question.question.lower()], one.answer.lower())
     ]
     assert given == []
 
@@ -153,7 +153,7 @@ def test_a_set_is_read_with_the_files_below_its_root(folder: Path) -> None:
         ("golden.toml", '[net]\nquestion = "net.jsonl"', "net.questions: Field required"),
         ("golden.toml", '[net]\nquestions = "net.jsonl"\nfiles = ["*.rst"]', "'net' finds no files below"),
         ("golden.toml", '[net]\nquestions = "gone.jsonl"', "gone.jsonl cannot be read"),
-        ("net.jsonl", "", "one is needed"),
+        ("net.jsonl", "", "there must be at least one"),
         ("net.jsonl", "{", "question 1: it: Invalid JSON"),
         ("net.jsonl", f"{json.dumps(LINE)}\n{json.dumps(LINE)}", "an id of its own"),
         ("net.jsonl", json.dumps({**LINE, "max_calls": 3}), "question 1: max_calls: "),
@@ -188,11 +188,11 @@ def _seen(
 def test_an_answer_is_held_by_its_words_in_their_order_and_by_nothing_else(words: list[str]) -> None:
     said = [word for word in words if word.strip()]
     stands = any(said[at : at + 3] == ["on", "port", "8443"] for at in range(len(said)))
-    assert holds([" ".join(words)], "on port 8443") is stands
+    assert contains_answer([" ".join(words)], "on port 8443") is stands
 
 
 def test_words_are_not_put_together_from_two_quotes() -> None:
-    assert not holds(["listens on", "port 8443"], "on port 8443")
+    assert not contains_answer(["listens on", "port 8443"], "on port 8443")
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_figures_are_shares_and_sizes_of_the_first_answers() -> None:
         QuestionOutcome(QUESTION, _seen("", documents=(), tokens=200, size=500), None, 500, "document"),
         QuestionOutcome(QUESTION, ShownAnswer((RIGHT,), ("net.md",), 200, 500, has_more=True), 1, 500, None),
     ]
-    assert figures(outcomes) == {
+    assert summarise_outcomes(outcomes) == {
         "questions": 4,
         "answered": 0.5,
         "with_document": 0.75,
@@ -225,12 +225,12 @@ def test_figures_are_shares_and_sizes_of_the_first_answers() -> None:
         "bytes": {"p50": 500, "p95": 900, "max": 900},
         "calls": {"1": 2, "2": 1, "not_found": 1},
     }
-    assert [failed["lacked"] for failed in shortfall(outcomes)["failed"]] == ["quote", "document"]
+    assert [failed["lacked"] for failed in list_failures(outcomes)["failed"]] == ["quote", "document"]
 
 
 @pytest.mark.parametrize(
     ("calls", "size", "is_over"), [(1, 6000, False), (1, 6001, True), (2, 400, True), (None, 400, True)]
 )
 def test_a_question_has_a_limit_of_calls_and_of_bytes(calls: int | None, size: int, is_over: bool) -> None:
-    over = shortfall([QuestionOutcome(QUESTION, _seen(RIGHT), calls, size, None)])["over_their_limits"]
+    over = list_failures([QuestionOutcome(QUESTION, _seen(RIGHT), calls, size, None)])["over_their_limits"]
     assert over == (["port"] if is_over else [])

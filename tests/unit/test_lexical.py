@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from server.retrieval.lexical import document_vector, query_terms, query_vector, terms
+from server.retrieval.lexical import build_document_vector, build_query_vector, count_query_terms, split_terms
 from server.text.languages import is_mostly_latin
 from server.text.stop_words import STOPWORDS
 
@@ -34,7 +34,7 @@ from server.text.stop_words import STOPWORDS
     ],
 )
 def test_terms_of(text: str, expected: list[str]) -> None:
-    assert list(terms(text)) == expected
+    assert list(split_terms(text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ def test_terms_of(text: str, expected: list[str]) -> None:
 )
 def test_terms_in_a_language(text: str, language: str, expected: list[str]) -> None:
     """A word is stemmed in the language, or in that of its script; English stopwords go where Latin is English."""
-    assert list(terms(text, language)) == expected
+    assert list(split_terms(text, language)) == expected
 
 
 def test_a_query_has_the_form_of_every_language_in_the_project() -> None:
-    assert query_terms("Backups der Häuser in", ("en", "de"), is_english=False) == {
+    assert count_query_terms("Backups der Häuser in", ("en", "de"), is_english=False) == {
         "backup": 1,
         "backups": 1,
         "der": 1,
@@ -62,20 +62,20 @@ def test_a_query_has_the_form_of_every_language_in_the_project() -> None:
         "in": 1,
         "haus": 1,
     }
-    assert query_terms("the backups of", ("en", "de"), is_english=True) == {"backup": 1, "backups": 1}
-    assert query_terms("backup backup", ("en", "de")) == {"backup": 2}
-    assert query_terms("the backup", ()) == query_terms("the backup", ("en",)) == {"backup": 1}
+    assert count_query_terms("the backups of", ("en", "de"), is_english=True) == {"backup": 1, "backups": 1}
+    assert count_query_terms("backup backup", ("en", "de")) == {"backup": 2}
+    assert count_query_terms("the backup", ()) == count_query_terms("the backup", ("en",)) == {"backup": 1}
 
 
 @given(st.text(max_size=50), st.sampled_from(["", "en", "de", "ru", "zh"]))
 def test_a_query_finds_the_words_of_a_document_in_any_language_of_the_project(text: str, language: str) -> None:
-    asked = set(query_vector(text, ("", "de", "ru", "zh"), is_english=False).indices)
-    assert set(document_vector("", text, language).indices) <= asked
+    asked = set(build_query_vector(text, ("", "de", "ru", "zh"), is_english=False).indices)
+    assert set(build_document_vector("", text, language).indices) <= asked
 
 
 @given(st.text())
 def test_any_text_has_terms_that_make_a_valid_vector(text: str) -> None:
-    for vector in (query_vector(text), document_vector(text, text)):
+    for vector in (build_query_vector(text), build_document_vector(text, text)):
         assert list(vector.indices) == sorted(set(vector.indices))
         assert len(vector.indices) == len(vector.values)
         assert all(0 <= index < 2**32 for index in vector.indices)
@@ -85,24 +85,24 @@ def test_any_text_has_terms_that_make_a_valid_vector(text: str) -> None:
 @given(st.text(max_size=50))
 @example("bE")
 def test_a_document_matches_every_query_made_of_its_words(text: str) -> None:
-    assert set(query_vector(text).indices) == set(document_vector("", text).indices)
+    assert set(build_query_vector(text).indices) == set(build_document_vector("", text).indices)
 
 
 def test_saying_a_word_more_often_helps_less_each_time() -> None:
-    (number,) = query_vector("proxy").indices
+    (number,) = build_query_vector("proxy").indices
     weights = []
     for n in (1, 2, 3):
-        vector = document_vector("", "proxy " * n + "x " * (9 - n))
+        vector = build_document_vector("", "proxy " * n + "x " * (9 - n))
         weights.append(dict(zip(vector.indices, vector.values, strict=True))[number])
     assert weights[0] < weights[1] < weights[2]
     assert weights[2] - weights[1] < weights[1] - weights[0]
 
 
 def test_a_word_of_the_title_counts_for_more() -> None:
-    (number,) = query_vector("proxy").indices
+    (number,) = build_query_vector("proxy").indices
 
     def weight(title: str) -> float:
-        vector = document_vector(title, "proxy settings")
+        vector = build_document_vector(title, "proxy settings")
         return dict(zip(vector.indices, vector.values, strict=True))[number]
 
     assert weight("proxy") > weight("other")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from server.backends.base import seconds_of
 from server.models import Filters, Labels
-from server.retrieval.queries import holds, understood
+from server.retrieval.queries import contains_phrases, parse_query
 
 P = Filters("p")
 DATES = tuple(seconds_of(date) or 0.0 for date in ("2020-06-01", "2024-06-01"))
@@ -77,7 +77,7 @@ KNOWN = _Known()
     ],
 )
 def test_what_a_query_narrows_a_search_to(query: str, text: str, filters: Filters) -> None:
-    asked = understood(query, P, KNOWN)
+    asked = parse_query(query, P, KNOWN)
     assert (asked.text, asked.filters) == (text, filters)
 
 
@@ -93,11 +93,11 @@ def test_what_a_query_narrows_a_search_to(query: str, text: str, filters: Filter
     ],
 )
 def test_a_query_never_widens_what_the_call_allows(query: str, within: Filters, narrowed: Filters) -> None:
-    assert understood(query, within, KNOWN).filters == narrowed
+    assert parse_query(query, within, KNOWN).filters == narrowed
 
 
 def test_what_has_the_form_of_a_filter_and_is_none_is_named() -> None:
-    asked = understood("tag:latest tag:a image http://host:80", P, KNOWN)
+    asked = parse_query("tag:latest tag:a image http://host:80", P, KNOWN)
     assert (asked.fields, asked.unknown, asked.text) == (
         ("tag:a",),
         ("tag:latest",),
@@ -106,16 +106,16 @@ def test_what_has_the_form_of_a_filter_and_is_none_is_named() -> None:
 
 
 def test_without_fields_a_query_is_words_and_phrases() -> None:
-    asked = understood('vendor:acme "rate limit"', P, None)
+    asked = parse_query('vendor:acme "rate limit"', P, None)
     assert (asked.filters, asked.text, asked.phrases) == (P, "vendor:acme rate limit", ("rate limit",))
     assert (asked.fields, asked.unknown) == ((), ())
 
 
 def test_phrases_are_kept_apart_and_searched_for_as_words() -> None:
-    asked = understood('the "rate  limit" of "mark and sweep"', P, KNOWN)
+    asked = parse_query('the "rate  limit" of "mark and sweep"', P, KNOWN)
     assert (asked.text, asked.phrases) == ("the rate limit of mark and sweep", ("rate limit", "mark and sweep"))
-    assert holds(asked.phrases, "Mark and\nsweep has a RATE LIMIT.")
-    assert not holds(asked.phrases, "mark and sweep limits the rate")
+    assert contains_phrases(asked.phrases, "Mark and\nsweep has a RATE LIMIT.")
+    assert not contains_phrases(asked.phrases, "mark and sweep limits the rate")
 
 
 @given(
@@ -126,11 +126,11 @@ def test_a_text_holds_phrases_that_stand_in_it_whatever_its_case_and_white_space
 ) -> None:
     phrases = tuple(" ".join(phrase.split()) for phrase in wanted)
     plain = " ".join(text.split()).casefold()
-    assert holds(phrases, text) == all(phrase.casefold() in plain for phrase in phrases)
+    assert contains_phrases(phrases, text) == all(phrase.casefold() in plain for phrase in phrases)
 
 
 @given(st.text(min_size=2, max_size=200))
 def test_any_query_leaves_something_to_rank_by_within_the_same_project(query: str) -> None:
-    asked = understood(query, P, KNOWN)
+    asked = parse_query(query, P, KNOWN)
     assert asked.text
     assert asked.filters.project == "p"

@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.retrieval.relevance import is_nothing, relevance
+from server.retrieval.relevance import is_irrelevant, relevance_probability
 
 cosines = st.floats(-1, 1)
 
 
 @given(cosines, cosines)
 def test_the_nearer_the_best_chunk_the_likelier(one: float, other: float) -> None:
-    assert 0 <= relevance(min(one, other)) <= relevance(max(one, other)) <= 1
+    assert 0 <= relevance_probability(min(one, other)) <= relevance_probability(max(one, other)) <= 1
 
 
 @pytest.mark.parametrize(("cosine", "expected"), [(0.65, 1.0), (0.392, 0.5), (0.1, 0.0)])
 def test_the_curve_is_as_it_was_fitted(cosine: float, expected: float) -> None:
-    assert relevance(cosine) == pytest.approx(expected, abs=0.01)
+    assert relevance_probability(cosine) == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_the_curve_is_as_it_was_fitted(cosine: float, expected: float) -> None:
 def test_nothing_is_said_of_whole_questions_without_identifiers_only(
     query: str, cosine: float, expected: bool
 ) -> None:
-    assert is_nothing(query, cosine) == expected
+    assert is_irrelevant(query, cosine) == expected

@@ -22,7 +22,7 @@ from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Document, Filters, Ranking
 from server.retrieval.hybrid import Mode, Retriever
-from server.retrieval.lexical import document_vector, terms
+from server.retrieval.lexical import build_document_vector, split_terms
 
 DIMENSION = 64
 FINGERPRINT = "hashed-terms/1"
@@ -44,7 +44,7 @@ class HashedTerms:
     def embed(self, texts: Sequence[str]) -> Vector:
         rows = np.full((len(texts), DIMENSION), 0.01, dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
-            for term in terms(text):
+            for term in split_terms(text):
                 row[sum(map(ord, term)) % DIMENSION] += 1
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
@@ -88,7 +88,7 @@ def filled(store: EdgeStore, texts: Mapping[str, str] = TEXTS) -> EdgeStore:
     for (uri, text), vector in zip(texts.items(), vectors, strict=True):
         document = Document(document_id("p", uri), "p", uri, "/docs", "", "markdown", "")
         chunk = chunk_id("p", uri, (), text, 0)
-        points.append(Point(chunk, document_vector("", text), vector, payload_of(document)))
+        points.append(Point(chunk, build_document_vector("", text), vector, payload_of(document)))
     store.upsert(points)
     return store
 

@@ -11,7 +11,14 @@ from typer.testing import CliRunner
 from server.backends.models import weights
 from server.commands.eval import app
 from server.errors import WinnowError
-from server.retrieval.evaluation import Retrieved, by_document, measure, percentile, read_collection, recall_of
+from server.retrieval.evaluation import (
+    Retrieved,
+    best_by_document,
+    compute_measures,
+    percentile,
+    read_collection,
+    summarise_recall,
+)
 
 CARRIER = weights.find_installed_carrier()
 METRICS = {"ndcg@10", "recall@10", "recall@100", "mrr@10", "all_gold@10"}
@@ -36,7 +43,7 @@ def test_measures_are_the_textbooks() -> None:
     run = {"a": {"x": 3.0, "y": 2.0, "z": 1.0}, "b": {"x": 1.0}}
     judgements = {"a": {"y": 1, "z": 1}, "b": {"w": 1}}
     ndcg = (1 / 1.584963 + 1 / 2) / (1 + 1 / 1.584963)
-    assert measure(run, judgements) == {
+    assert compute_measures(run, judgements) == {
         "ndcg@10": pytest.approx(ndcg / 2, abs=1e-4),
         "recall@10": 0.5,
         "recall@100": 0.5,
@@ -46,7 +53,7 @@ def test_measures_are_the_textbooks() -> None:
 
 
 def test_a_document_is_as_good_as_its_best_chunk() -> None:
-    assert by_document([("a", 0.5), ("b", 0.7), ("a", 0.9)]) == {"a": 0.9, "b": 0.7}
+    assert best_by_document([("a", 0.5), ("b", 0.7), ("a", 0.9)]) == {"a": 0.9, "b": 0.7}
 
 
 def test_recall_counts_judged_documents_alone_and_tokens_for_all_queries() -> None:
@@ -56,7 +63,7 @@ def test_recall_counts_judged_documents_alone_and_tokens_for_all_queries() -> No
         "c": Retrieved(frozenset(), 200),
     }
     judgements = {"a": {"x": 1, "y": 2}, "b": {"x": 1, "w": 1}, "c": {"x": 1}}
-    assert recall_of(found, judgements) == {
+    assert summarise_recall(found, judgements) == {
         "recall": 0.5,
         "all_gold": 0.3333,
         "tokens": {"p50": 200, "p95": 300},

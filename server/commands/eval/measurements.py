@@ -25,27 +25,28 @@ from server.models import Filters, Hit
 from server.opening import Backends, open_backends
 from server.operations.base import Answer, Caller
 from server.retrieval.evaluation import (
-    DEEPEST,
+    MAX_DEPTH,
     EvaluationCollection,
     Retrieved,
-    by_document,
-    measure,
+    best_by_document,
+    compute_measures,
     percentile,
     read_collection,
-    recall_of,
+    summarise_recall,
 )
-from server.retrieval.golden import (
+from server.retrieval.golden_questions import (
     GoldenSet,
     Question,
     QuestionOutcome,
     ShownAnswer,
-    figures,
+    list_failures,
     miss_of,
     read_golden,
-    shortfall,
+    summarise_outcomes,
 )
-from server.retrieval.graph import Walk
-from server.retrieval.hybrid import Fusion, Mode
+from server.retrieval.graph_expansion import Walk
+from server.retrieval.hybrid import Mode
+from server.retrieval.legs import Fusion
 from server.sessions.passage_store import Session
 from server.settings import Settings
 from server.tiers import measure as size_of
@@ -109,7 +110,7 @@ def measure_ranking(folder: Path, settings: Settings, mode: str) -> dict[str, An
     with _open_indexed(settings, collection.name, _ingest_collection(collection), instead) as (backends, counts):
         legs = [leg for leg in _LEGS[mode] if backends.graph or _MODES[leg][1] == "none"]
         ranker = _Ranker(backends, settings.project, _records_by_chunk(backends, settings.project))
-        depth = DEEPEST * _CHUNKS_PER_DOCUMENT_MARGIN * -(-counts["chunks"] // counts["documents"])
+        depth = MAX_DEPTH * _CHUNKS_PER_DOCUMENT_MARGIN * -(-counts["chunks"] // counts["documents"])
         return {
             "collection": collection.name,
             **counts,
@@ -131,8 +132,8 @@ class _Ranker:
         run = {}
         for query, text in collection.queries.items():
             hits = self._hits(text, depth, leg)
-            run[query] = by_document((self.records[hit.chunk_id], hit.score) for hit in hits)
-        return measure(run, collection.judgements)
+            run[query] = best_by_document((self.records[hit.chunk_id], hit.score) for hit in hits)
+        return compute_measures(run, collection.judgements)
 
     def latency(self, collection: EvaluationCollection, leg: str) -> dict[str, float]:
         taken = []
@@ -179,8 +180,8 @@ def measure_quotes(folder: Path, settings: Settings) -> dict[str, Any]:
         **counts,
         "queries": len(collection.queries),
         "evidence": settings.evidence,
-        "quotes": recall_of(quoted, collection.judgements),
-        "full_chunks": recall_of(full, collection.judgements),
+        "quotes": summarise_recall(quoted, collection.judgements),
+        "full_chunks": summarise_recall(full, collection.judgements),
     }
 
 
@@ -218,12 +219,12 @@ def measure_golden(folder: Path, settings: Settings, only: str | None) -> dict[s
             model = backends.catalogue.embedding(own.project)
         print_to_stderr(f"{one.name}: {len(one.questions)} questions")
         asked, noted = asyncio.run(_ask_all(own, one.questions))
-        sets[one.name] = {**counts, "model": model, **figures(asked), **noted, **shortfall(asked)}
+        sets[one.name] = {**counts, "model": model, **summarise_outcomes(asked), **noted, **list_failures(asked)}
         outcomes += asked
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "evidence": settings.evidence,
-        "all": figures(outcomes),
+        "all": summarise_outcomes(outcomes),
         "sets": sets,
     }
 

@@ -13,12 +13,12 @@ from server.ids import is_chunk_id
 from server.models import Filters, Hit, Legs, Passage, Ranking
 from server.operations.base import RequestContext
 from server.operations.ranking.reordering import arranged
-from server.retrieval.queries import ParsedQuery, undated_of, understood
-from server.retrieval.stages import SearchNotes
+from server.retrieval.queries import ParsedQuery, parse_query, without_dates
+from server.retrieval.search_notes import SearchNotes
 from server.runtime.deadlines import check_deadline
 
 if TYPE_CHECKING:  # it brings numerical libraries with it, which a handshake does not wait for
-    from server.retrieval.graph import Walk
+    from server.retrieval.graph_expansion import Walk
 
 # How far down a ranking is read for passages of documents that were not seen yet, four times as far each time.
 _DEEPEST = 6_400
@@ -255,14 +255,14 @@ def _ranking(
 
 
 def _asked(context: RequestContext, query: str, filters: Filters, syntax: Syntax) -> ParsedQuery:
-    return understood(query, filters, context.index if syntax == "fields" else None)
+    return parse_query(query, filters, context.index if syntax == "fields" else None)
 
 
 def _read(context: RequestContext, asked: ParsedQuery) -> tuple[str, ...]:
     """What to say of a query that narrows its own search, or seems to; and of documents that a date leaves out."""
     fields, unknown, filters = asked.fields, asked.unknown, asked.filters
     is_dated = filters.updated_after or filters.updated_before
-    undated = context.index.labels(undated_of(filters)).undated if is_dated else 0
+    undated = context.index.labels(without_dates(filters)).undated if is_dated else 0
     return (
         *((_FILTERS.format(fields=" ".join(fields)),) if fields else ()),
         *((_UNKNOWN.format(fields=" ".join(unknown)),) if unknown else ()),

@@ -12,11 +12,11 @@ from dataclasses import replace
 from server.errors import WinnowError
 from server.models import Hit, Passage, Ranking
 from server.operations.base import RequestContext
-from server.retrieval.boosts import Boosts, boost, diverse, today
-from server.retrieval.fusion import ranked
-from server.retrieval.lexical import terms
-from server.retrieval.queries import ParsedQuery, holds
-from server.retrieval.stages import SearchNotes
+from server.retrieval.boosts import Boosts, boost_factor, diversify, utc_now
+from server.retrieval.fusion import sort_by_score
+from server.retrieval.lexical import split_terms
+from server.retrieval.queries import ParsedQuery, contains_phrases
+from server.retrieval.search_notes import SearchNotes
 from server.settings import Settings
 
 Passages = Mapping[str, Passage]
@@ -77,8 +77,8 @@ def _read_again(
 def _boosted(hits: Sequence[Hit], boosts: Boosts, query: str, passages: Passages) -> Sequence[Hit]:
     if boosts.is_neutral:
         return hits
-    now = today()
-    factors = {id: boost(boosts, query, passage, now) for id, passage in passages.items()}
+    now = utc_now()
+    factors = {id: boost_factor(boosts, query, passage, now) for id, passage in passages.items()}
     scores = {hit.chunk_id: hit.score * factors.get(hit.chunk_id, 1.0) for hit in hits}
     most = max([1.0, *scores.values()])
     return [
@@ -91,7 +91,7 @@ def _phrases_first(hits: Sequence[Hit], phrases: tuple[str, ...], passages: Pass
     """The upper half of the scale for what holds the phrases, the lower for the rest."""
     if not phrases:
         return hits
-    held = {id for id, passage in passages.items() if holds(phrases, whole(passage))}
+    held = {id for id, passage in passages.items() if contains_phrases(phrases, whole(passage))}
     return _in_order(hits, {hit.chunk_id: (hit.score + (hit.chunk_id in held)) / 2 for hit in hits})
 
 
@@ -99,14 +99,14 @@ def _apart(hits: Sequence[Hit], keep: float, passages: Passages) -> Sequence[Hit
     if keep == 1:
         return hits
     by_id = {hit.chunk_id: hit for hit in hits[:_DIVERSE]}
-    said = {id: frozenset(terms(passages[id].chunk.text)) if id in passages else frozenset() for id in by_id}
-    order = diverse([*by_id], {id: hit.score for id, hit in by_id.items()}, said, keep)
+    said = {id: frozenset(split_terms(passages[id].chunk.text)) if id in passages else frozenset() for id in by_id}
+    order = diversify([*by_id], {id: hit.score for id, hit in by_id.items()}, said, keep)
     return [*(by_id[id] for id in order), *hits[_DIVERSE:]]
 
 
 def _in_order(hits: Sequence[Hit], scores: Mapping[str, float]) -> list[Hit]:
     by_id = {hit.chunk_id: hit for hit in hits}
-    return [by_id[id].at(score) for id, score in ranked(scores.items())]
+    return [by_id[id].at(score) for id, score in sort_by_score(scores.items())]
 
 
 def whole(passage: Passage) -> str:

@@ -14,7 +14,7 @@ from server.errors import WinnowError
 from server.models import Filters, Legs, Passage
 from server.operations.base import RequestContext
 from server.operations.ranking.reordering import whole
-from server.retrieval.fusion import normalised
+from server.retrieval.fusion import divide_by_maximum
 from server.runtime.deadlines import check_deadline
 from server.text.spans import scored_spans, terms
 
@@ -46,15 +46,15 @@ def reranked(context: RequestContext, query: str, filters: Filters, passages: Se
     warnings = list(ranking.warnings)
     read = _read_again(context, query, chunks, warnings)
     if read:
-        return RerankScores(normalised(read), "cross-encoder", ranking.legs, tuple(warnings))
+        return RerankScores(divide_by_maximum(read), "cross-encoder", ranking.legs, tuple(warnings))
     said = _sentences(context, query, chunks) if ranking.legs == "hybrid" else {}
     if not said:
         return RerankScores(usual, "words", ranking.legs, tuple(warnings))
-    best = normalised(said)
+    best = divide_by_maximum(said)
     joined = {
         chunk: (1 - _SENTENCE_SHARE) * score + _SENTENCE_SHARE * best[chunk] for chunk, score in usual.items()
     }
-    return RerankScores(normalised(joined), "sentences", ranking.legs, tuple(warnings))
+    return RerankScores(divide_by_maximum(joined), "sentences", ranking.legs, tuple(warnings))
 
 
 def _read_again(

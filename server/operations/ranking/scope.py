@@ -12,7 +12,7 @@ from server.contracts.base import Scope, SearchFilters
 from server.errors import WinnowError
 from server.models import Document, Filters
 from server.operations.base import RequestContext
-from server.retrieval.queries import spelt
+from server.retrieval.queries import with_spellings
 from server.settings import Settings
 
 _NAMED = 5  # of what is in reach, as many as an error needs
@@ -78,7 +78,7 @@ def _folded(context: RequestContext, filters: Filters, doc_tags: Sequence[str]) 
     labels = context.index.labels(reach)
     for name, values in asked.items():
         for value in filter(None, values):
-            filters = spelt(filters, name, labels.spellings(name, value))
+            filters = with_spellings(filters, name, labels.spellings(name, value))
     return filters
 
 

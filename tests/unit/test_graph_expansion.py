@@ -18,9 +18,9 @@ from server.graph.base import GraphStore, Scope, Types
 from server.graph.records import DocumentGraph, Edge, Node
 from server.ids import chunk_id, document_id, entity_id
 from server.models import Document, Filters, Ranking
-from server.retrieval.graph import Walk, WalkResult, joined
+from server.retrieval.graph_expansion import Walk, WalkResult, combine_scores
 from server.retrieval.hybrid import Retriever
-from server.retrieval.lexical import document_vector
+from server.retrieval.lexical import build_document_vector
 
 TEXTS = {
     "film.md": "The film The Silent Gate was directed in 1957.",
@@ -71,7 +71,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EdgeStore]:
     documents = {uri: Document(DOCUMENTS[uri], "p", uri, "/docs", "", "markdown", "") for uri in TEXTS}
     opened.upsert(
         [
-            Point(CHUNKS[uri], document_vector("", text), None, payload_of(documents[uri]))
+            Point(CHUNKS[uri], build_document_vector("", text), None, payload_of(documents[uri]))
             for uri, text in TEXTS.items()
         ]
     )
@@ -216,7 +216,7 @@ def test_a_question_that_finds_nothing_walks_nowhere(store: EdgeStore, graph: Sq
 
 def test_a_page_that_is_reached_as_a_whole_counts_with_its_best_chunk() -> None:
     found = WalkResult({"a": 0.1, "b": 0.1, "c": 0.05}, {"page": 0.3}, {"a": "page", "b": "page", "c": "other"})
-    assert found.worth({"a": 0.2, "b": 0.7, "c": 0.9}) == pytest.approx({"a": 0.25, "b": 1.0, "c": 0.125})
+    assert found.graph_scores({"a": 0.2, "b": 0.7, "c": 0.9}) == pytest.approx({"a": 0.25, "b": 1.0, "c": 0.125})
 
 
 def test_the_hits_down_to_the_last_seed_are_worth_as_much_as_the_best_of_the_other_documents() -> None:
@@ -228,7 +228,7 @@ def test_the_hits_down_to_the_last_seed_are_worth_as_much_as_the_best_of_the_oth
         seeds=frozenset({"page"}),
     )
     fused = {"seed": 0.9, "unknown to the graph": 0.8, "beside": 0.5, "near": 0.4, "far": 0.1}
-    assert found.worth(fused) == pytest.approx(
+    assert found.graph_scores(fused) == pytest.approx(
         {"seed": 1.0, "unknown to the graph": 1.0, "beside": 1.0, "near": 1.0, "far": 0.25}
     )
 
@@ -243,7 +243,7 @@ def test_of_one_document_three_chunks_are_brought_at_most_the_best_document_firs
 def test_the_joint_score_lies_between_0_and_1_and_grows_with_both(
     fused: float, worth: float, more: float, weight: float
 ) -> None:
-    score = joined(fused, worth, weight)
+    score = combine_scores(fused, worth, weight)
     assert 0 <= score <= 1
-    assert joined(max(fused, more), worth, weight) >= score
-    assert joined(fused, max(worth, more), weight) >= score
+    assert combine_scores(max(fused, more), worth, weight) >= score
+    assert combine_scores(fused, max(worth, more), weight) >= score
