@@ -1,1 +1,1 @@
-"""What every call uses while the server runs: deadlines, threads, caches, metrics, logs and the audit file."""
+"""Services of a running server: deadlines, threads, caches, metrics, logs and the audit log."""

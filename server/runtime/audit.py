@@ -1,10 +1,10 @@
-"""What was asked and what scripts did here: one JSON line for each call of a tool, and one for each execution.
+"""The audit log: one JSON line for each tool call and one for each execution of a script.
 
-Lines go to ``calls.jsonl`` and ``executions.jsonl`` in a folder of their own, which nobody else may read. A file
-that has grown to its bound, or is a day old, is put aside under the time of that moment. Files put aside are
-removed once their last line is older than lines are to be kept, and the oldest where there are many more of them
-than days; when a log is opened, and about once an hour while it is written. No line holds what was asked or found:
-queries, sources and arguments are there as hashes and sizes, unless the operator wants queries in the log.
+Lines go to ``calls.jsonl`` and ``executions.jsonl`` in a folder that only its owner may read. A file that has
+reached its maximum size, or is a day old, is rotated: renamed to the current time. Rotated files are deleted when
+their last line is older than the retention time, and the oldest when there are many more files than days. This
+happens when a log is opened and about once an hour while it is written. No line contains queries or results:
+queries, sources and arguments are recorded as hashes and sizes, unless ``log_queries`` is on.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from server.settings import MIB, Settings
 from server.text.printable import visible_json
 
 Kind = Literal["executions", "calls"]
-_SPARE_FILES = 10  # of one kind, beside one for each day: a file may be full before its day is over
+_SPARE_FILES = 10  # of one kind, in addition to one per day: a file may be full before its day is over
 _DAY_SECONDS = 86_400
 _PRUNE_SECONDS = 3_600
-_HASH_CHARS = 16  # enough to tell arguments apart; the source's hash is whole
+_HASH_CHARS = 16  # enough to distinguish arguments; the hash of a source is not shortened
 _TIME = re.compile(r'\{"time":"([0-9TZ:.-]+)"')
 _FIRST_CHARS = 100
 _SINCE = re.compile(r"(\d{1,4})\s*([hd])")
 
 
 def open_audit_log(settings: Settings, kind: Kind) -> AuditLog | None:
-    """The log that these settings ask for, without what is too old; None where they ask for none."""
+    """Open the audit log and delete what is too old; None if the settings switch it off."""
     if settings.audit == "off":
         return None
-    kept = AuditLog(settings.audit_folder, int(settings.audit_mb * MIB), settings.audit_days, kind)
-    kept.prune()
-    return kept
+    audit_log = AuditLog(settings.audit_folder, int(settings.audit_mb * MIB), settings.audit_days, kind)
+    audit_log.prune()
+    return audit_log
 
 
 class AuditLog:
-    """Appends to a log of one store; threads and processes may do so at the same time.
+    """Appends to a log of one store. Safe for concurrent threads and processes.
 
-    ``max_bytes``: of one file. ``days``: how long lines are kept. ``now`` tells seconds since the epoch.
+    ``max_bytes``: of one file. ``days``: how long lines are kept. ``now``: seconds since the epoch.
     """
 
     def __init__(
@@ -66,27 +66,25 @@ class AuditLog:
         self._kind = kind
         self._now = now
         self._lock = threading.Lock()
-        self._is_silent = False
+        self._has_failed = False
         self._pruned = -math.inf
 
     def prune(self) -> None:
-        """Remove what is older than it may be; for when a log is opened, and about once an hour."""
+        """Delete rotated files that are too old."""
         with self._lock, contextlib.suppress(OSError):
             self._prune()
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Append one line with the time in front. Where that fails, the log says so once; the script's result goes
-        out all the same.
-        """
-        dumped = json.dumps({"time": _iso(self._now()), **record}, ensure_ascii=False, separators=(",", ":"))
-        line = visible_json(dumped) + "\n"
+        """Append one line, preceded by the time. A failure is logged once and does not fail the call."""
+        text = json.dumps({"time": _iso(self._now()), **record}, ensure_ascii=False, separators=(",", ":"))
+        line = visible_json(text) + "\n"
         try:
             with self._lock:
                 self._append(line.encode("utf-8", "replace"))
         except OSError as error:
-            if not self._is_silent:
+            if not self._has_failed:
                 log(f"{self._kind} are not audited", level=logging.ERROR, why=str(error))
-            self._is_silent = True
+            self._has_failed = True
 
     def _append(self, line: bytes) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -95,14 +93,14 @@ class AuditLog:
             self._prune()
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_size + len(line) > self._max_bytes:
-                self._put_aside(path)
+                self._rotate(path)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
             os.write(descriptor, line)
         finally:
             os.close(descriptor)
 
-    def _put_aside(self, path: Path) -> None:
+    def _rotate(self, path: Path) -> None:
         moment = datetime.fromtimestamp(self._now(), UTC).strftime("%Y%m%dT%H%M%S%f")
         path.rename(self._folder / f"{self._kind}-{moment}.jsonl")
 
@@ -111,17 +109,17 @@ class AuditLog:
         current = self._folder / f"{self._kind}.jsonl"
         with contextlib.suppress(FileNotFoundError):
             if _first_time(current) < _iso(self._now() - _DAY_SECONDS):
-                self._put_aside(current)
-        aside = sorted(self._folder.glob(f"{self._kind}-*.jsonl"))
+                self._rotate(current)
+        rotated = sorted(self._folder.glob(f"{self._kind}-*.jsonl"))
         too_old = self._now() - self._days * _DAY_SECONDS
-        for number, old in enumerate(aside):
+        for number, old in enumerate(rotated):
             with contextlib.suppress(FileNotFoundError):
-                if number < len(aside) - self._days - _SPARE_FILES or old.stat().st_mtime < too_old:
+                if number < len(rotated) - self._days - _SPARE_FILES or old.stat().st_mtime < too_old:
                     old.unlink()
 
 
 def _first_time(path: Path) -> str:
-    """When the first line of a file was written; "" where that cannot be told."""
+    """The time of the first line of a file; "" if it has none."""
     with path.open(encoding="utf-8", errors="replace") as file:
         match = _TIME.match(file.readline(_FIRST_CHARS))
     return match[1] if match else ""
@@ -130,7 +128,7 @@ def _first_time(path: Path) -> str:
 def read_records(
     folder: Path, since: datetime | None = None, kind: Kind = "executions"
 ) -> Iterator[dict[str, Any]]:
-    """The lines of all files, oldest first, from ``since`` on. A line that is not whole is left out."""
+    """The records of all files from ``since`` on, oldest first. Incomplete lines are skipped."""
     files = [*sorted(folder.glob(f"{kind}-*.jsonl")), folder / f"{kind}.jsonl"]
     earliest = "" if since is None else _iso(since.timestamp())
     for path in files:
@@ -143,7 +141,7 @@ def read_records(
 
 
 def since_of(text: str, now: datetime) -> datetime:
-    """``7d`` and ``12h`` before now, or an ISO-8601 date or time (UTC where it names no zone).
+    """The time meant by ``7d``, ``12h`` (before now) or an ISO-8601 date or time (UTC unless it names a zone).
 
     >>> since_of("2026-01-31", datetime.now(UTC)).isoformat()
     '2026-01-31T00:00:00+00:00'
@@ -159,13 +157,13 @@ def since_of(text: str, now: datetime) -> datetime:
 
 
 def fingerprint(value: Any) -> str:
-    """The first digits of a hash of a value's JSON: the same arguments have the same."""
+    """A short hash of a value's JSON, to recognise equal arguments."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:_HASH_CHARS]
 
 
 def hash_of(source: str) -> str:
-    """The whole hash of a script's source."""
+    """The SHA-256 of a script's source."""
     return sha256(source.encode("utf-8", "replace")).hexdigest()
 
 

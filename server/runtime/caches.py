@@ -1,4 +1,4 @@
-"""What was worked out lately, kept for a while: bounded, counted, safe for several threads."""
+"""A bounded, counting, thread-safe cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class CacheCounters:
-    """What became of the lookups of a cache so far, and how many entries it holds now."""
+    """Hits and misses of a cache since its start, and its current number of entries."""
 
     hits: int
     misses: int
@@ -22,9 +22,9 @@ class CacheCounters:
 
 
 class Cache(Generic[V]):
-    """At most ``size`` entries, the least recently used leaving first; each for ``seconds``, None: for ever.
+    """A cache of at most ``size`` entries with LRU eviction. ``seconds``: lifetime of an entry, None: unlimited.
 
-    Nothing is ever invalidated: whoever asks puts the generation of the index into the key.
+    Nothing is invalidated: callers put the generation of the index into the key.
     """
 
     def __init__(self, size: int, seconds: float | None = None) -> None:
@@ -35,20 +35,20 @@ class Cache(Generic[V]):
         self._hits = self._misses = 0
 
     def get(self, key: Hashable) -> V | None:
-        """What is kept under the key, if it is still here; the lookup is counted."""
+        """The value of the key, or None. Counts the lookup."""
         with self._lock:
-            found = self._entries.get(key)
-            self._hits += found is not None
-            self._misses += found is None
-            return found
+            value = self._entries.get(key)
+            self._hits += value is not None
+            self._misses += value is None
+            return value
 
     def put(self, key: Hashable, value: V) -> None:
-        """Keep it."""
+        """Store the value under the key."""
         with self._lock:
             self._entries[key] = value
 
     @property
     def counters(self) -> CacheCounters:
-        """The counts since the cache was made."""
+        """The counters since the cache was created."""
         with self._lock:
             return CacheCounters(self._hits, self._misses, len(self._entries))

@@ -1,8 +1,8 @@
-"""Threads for calls: so many at once, and none of the places is held by a call that nobody waits for.
+"""The thread pool for calls: a slot is freed as soon as nobody waits for its call.
 
-A call whose time is up, or whose caller is gone, gives its place back at once. Its thread stops at its next look
-at the deadline; until then it counts as one of ``stuck``. Where all of those are busy as well, calls wait for a
-thread until their own time is up.
+A call that has timed out or was cancelled frees its slot at once. Its thread stops at its next check of the
+deadline; until then it occupies one of the ``stuck`` threads. When all of those are busy too, calls wait for a
+thread until they time out.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from server.runtime.deadlines import CallEnded, Deadline, use_deadline
 
 T = TypeVar("T")
 
-# Calls spend much of their time in code without the interpreter's lock, or wait for another machine.
+# Calls spend much of their time without the interpreter lock or waiting for another machine.
 AT_ONCE, STUCK = 16, 48
 
 
 class CallThreads:
-    """Runs the calls of one process, from one event loop."""
+    """Runs the calls of one process in threads, from one event loop."""
 
     def __init__(self, at_once: int = AT_ONCE, stuck: int = STUCK) -> None:
-        self._places = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once + stuck, thread_name_prefix="winnow-call")
 
     async def run(self, deadline: Deadline, work: Callable[[], T]) -> T:
-        """What ``work`` returns, in a thread whose current deadline this is.
+        """Run ``work`` in a thread under this deadline; returns its result.
 
-        Raises ``TimeoutError`` where that has passed, also while the call waited for its place. Who cancels this
-        ends the work as well.
+        Raises ``TimeoutError`` when the deadline has passed, also while waiting for a slot. Cancelling this
+        coroutine ends the work as well.
         """
-        gone = threading.Event()
-        known = replace(deadline, is_cancelled=lambda: gone.is_set() or deadline.is_cancelled())
+        abandoned = threading.Event()
+        cancellable = replace(deadline, is_cancelled=lambda: abandoned.is_set() or deadline.is_cancelled())
         try:
-            async with asyncio.timeout(deadline.remaining()), self._places:
-                return await asyncio.wrap_future(self._threads.submit(_under, known, work))
+            async with asyncio.timeout(deadline.remaining()), self._slots:
+                return await asyncio.wrap_future(self._threads.submit(_run_under, cancellable, work))
         except CallEnded:
             raise TimeoutError from None
         finally:
-            gone.set()
+            abandoned.set()
 
     def close(self) -> None:
-        """Return once no call is under way; there must be no further one."""
+        """Wait for the running calls; no call may follow."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 
-def _under(deadline: Deadline, work: Callable[[], T]) -> T:
+def _run_under(deadline: Deadline, work: Callable[[], T]) -> T:
     with use_deadline(deadline):
         deadline.check()
         return work()

@@ -1,8 +1,8 @@
-"""How long a call may take, and whether anybody still waits for it.
+"""Deadlines of calls, and their cancellation.
 
-The seam makes the deadline of a call current for the thread that works on it (``calls``). Whatever takes long
-looks at it between two steps: at each page, batch, leg and hop. What waits for another machine waits no longer
-than the time that remains. Work that belongs to no call, such as an ingest, has all the time there is.
+The knowledge base sets the deadline of a call for the thread that works on it (``call_threads``). Long-running
+code checks it between two steps: at each page, batch, leg and hop. Requests to another machine use the remaining
+time as their timeout. Work that belongs to no call, such as an ingest, has no deadline.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 
 class CallEnded(BaseException):
-    """The time of a call is up, or its caller is gone.
+    """The deadline of a call has passed, or its caller is gone.
 
-    Not an ``Exception``: a search that goes on without a leg that failed must not go on here.
+    Not an ``Exception``, because a search that continues when one leg fails must not continue here.
     """
 
 
@@ -28,21 +28,21 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a call must have ended, on the monotonic clock, and whether its caller is gone already."""
+    """The time by which a call must end, on the monotonic clock, and whether it was cancelled."""
 
     until: float = math.inf
     is_cancelled: Callable[[], bool] = _never
 
     def remaining(self) -> float:
-        """Seconds that are left, 0 at least."""
+        """The seconds left, at least 0."""
         return max(0.0, self.until - time.monotonic())
 
     def at_most(self, seconds: float) -> float:
-        """So many seconds, or what is left where that is less."""
+        """The given seconds or the remaining ones, whichever is less."""
         return min(seconds, self.remaining())
 
     def check(self) -> None:
-        """Raise ``CallEnded`` where nobody waits any more."""
+        """Raise ``CallEnded`` if the deadline has passed or the call was cancelled."""
         if self.is_cancelled() or time.monotonic() >= self.until:
             raise CallEnded
 
@@ -52,24 +52,24 @@ _current: ContextVar[Deadline] = ContextVar("deadline", default=NEVER)
 
 
 def current_deadline() -> Deadline:
-    """The deadline of the call that this thread or task works on; ``NEVER`` outside of calls."""
+    """The deadline of the call that this thread or task works on; ``NEVER`` outside calls."""
     return _current.get()
 
 
 def check_deadline() -> None:
-    """Raise ``CallEnded`` where nobody waits any more for what this thread or task works on."""
+    """Raise ``CallEnded`` if the call that this thread or task works on should end."""
     _current.get().check()
 
 
 def deadline_after(seconds: float) -> Deadline:
-    """The current deadline, or the one in so many seconds where that comes first."""
+    """The deadline in so many seconds, or the current one if that is earlier."""
     now = _current.get()
     return replace(now, until=min(now.until, time.monotonic() + seconds))
 
 
 @contextmanager
 def use_deadline(deadline: Deadline) -> Iterator[None]:
-    """Make it the current one."""
+    """Make this the current deadline."""
     token = _current.set(deadline)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What the process has answered, in numbers that hold no text: sizes, cursors, duplicates, cuts."""
+"""Counters of a process: calls, answers and scripts. Numbers only, no text."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# Seconds; how long calls took is counted by these bounds, and beyond the last.
+# Upper bounds in seconds of the histogram of call durations.
 BUCKETS = (0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 30.0)
 
 
 @dataclass(slots=True)
 class _Calls:
-    """Of one tool: how calls ended, how long they took in all, and how many took how long."""
+    """The calls of one tool: verdicts, total seconds and the histogram of durations."""
 
     verdicts: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     within: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
 
     def plain(self) -> dict[str, Any]:
-        """The counts as JSON data."""
+        """The counters as JSON data."""
         return {"verdicts": dict(self.verdicts), "seconds": round(self.seconds, 3), "within": list(self.within)}
 
 
 class Metrics:
-    """Counts since the start; threads may use it at the same time.
+    """Counters since the start of the process. Thread-safe.
 
-    Answers are counted by tool: how many, their bytes and tokens in all, and the largest. ``noted`` adds up
-    what single operations say of themselves: ``cursors`` (pages after the first), ``duplicates`` (chunks of a
-    document that had its share), ``quotes``, ``excerpts`` and ``excerpts_truncated``. Scripts are counted by how
-    they ended, with their calls, the rows they took and the tokens they kept out of a context.
+    Answers are counted by tool: their number, total bytes and tokens, and the largest. ``note`` adds counters of
+    single operations: ``cursors`` (pages after the first), ``duplicates`` (chunks dropped because their document
+    had its share), ``quotes``, ``excerpts`` and ``excerpts_truncated``. Scripts are counted by status, with their
+    calls, the rows they read and the tokens they kept out of a model's context.
     """
 
     def __init__(self) -> None:
@@ -45,12 +45,12 @@ class Metrics:
         self._waits, self._waited = 0, 0.0
 
     def note(self, noted: Mapping[str, int]) -> None:
-        """Add what an operation counted."""
+        """Add the counters of one operation."""
         with self._lock:
             self._noted.update(noted)
 
     def count_answer(self, tool: str, tokens: int, bytes: int, *, failed: bool) -> None:
-        """Count one answer of a tool as it is sent."""
+        """Count one answer of a tool."""
         with self._lock:
             counts = self._answers.setdefault(tool, Counter())
             counts.update({"calls": 1, "errors": int(failed), "tokens": tokens, "bytes": bytes})
@@ -58,7 +58,7 @@ class Metrics:
             counts["largest_bytes"] = max(counts["largest_bytes"], bytes)
 
     def count_call(self, tool: str, verdict: str, seconds: float) -> None:
-        """Count one call of a tool: how it ended, and how long it took."""
+        """Count one call of a tool by verdict and duration."""
         with self._lock:
             calls = self._calls.setdefault(tool, _Calls())
             calls.verdicts[verdict] += 1
@@ -66,13 +66,13 @@ class Metrics:
             calls.within[bisect.bisect_left(BUCKETS, seconds)] += 1
 
     def count_wait(self, seconds: float) -> None:
-        """One script waited so long for a worker."""
+        """Count the time that one script waited for a worker."""
         with self._lock:
             self._waits += 1
             self._waited += seconds
 
     def count_execution(self, status: str, calls: int, rows: int, tokens_kept_out: int) -> None:
-        """Count one script that ended."""
+        """Count one finished script."""
         with self._lock:
             self._endings[status] += 1
             self._scripts.update(
@@ -80,7 +80,7 @@ class Metrics:
             )
 
     def snapshot(self) -> dict[str, Any]:
-        """All counts as JSON data."""
+        """All counters as JSON data."""
         with self._lock:
             excerpts, cut = self._noted["excerpts"], self._noted["excerpts_truncated"]
             return {

@@ -1,4 +1,4 @@
-"""How long readers waited for writers, by what they waited at."""
+"""Statistics of how long readers waited for writers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-_KEPT = 10_000  # the latest, 8 bytes each
+_LATEST = 10_000  # waits that are kept, 8 bytes each
 _MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class WaitSummary:
-    """Reads since the start, and of the latest ``_KEPT`` the median, 95th percentile and longest wait in ms."""
+    """The number of reads, and the median, 95th percentile and longest wait (ms) of the latest ``_LATEST``."""
 
     reads: int
     p50_ms: float
@@ -24,32 +24,32 @@ class WaitSummary:
 
 
 class WaitCounter:
-    """Counts waits; threads may use it at the same time."""
+    """Records waits. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._latest: deque[float] = deque(maxlen=_KEPT)
+        self._latest: deque[float] = deque(maxlen=_LATEST)
         self._reads = 0
 
     def note(self, seconds: float) -> None:
-        """One read waited so long; 0 where it did not."""
+        """Record the wait of one read; 0 if it did not wait."""
         with self._lock:
             self._reads += 1
             self._latest.append(seconds)
 
     @property
     def summary(self) -> WaitSummary:
-        """What was counted so far."""
+        """The statistics so far."""
         with self._lock:
             reads, latest = self._reads, sorted(self._latest)
         if not latest:
             return WaitSummary(reads, 0.0, 0.0, 0.0)
-        at = [latest[int(part * (len(latest) - 1))] for part in (0.5, 0.95, 1.0)]
-        return WaitSummary(reads, *(round(one * _MS, 3) for one in at))
+        percentiles = [latest[int(part * (len(latest) - 1))] for part in (0.5, 0.95, 1.0)]
+        return WaitSummary(reads, *(round(seconds * _MS, 3) for seconds in percentiles))
 
 
 class WriterClock:
-    """Runs while somebody writes. What it advances during a read is the longest that the read can have waited."""
+    """A clock that runs during writes. How far it advances during a read bounds how long the read has waited."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -57,7 +57,7 @@ class WriterClock:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """While a write is under way."""
+        """Run the clock for the duration of a write."""
         with self._lock:
             if self._writers == 0:
                 self._since = time.perf_counter()
@@ -72,6 +72,6 @@ class WriterClock:
 
     @property
     def seconds(self) -> float:
-        """What it shows now."""
+        """The current reading."""
         with self._lock:
             return self._total + (time.perf_counter() - self._since if self._writers else 0.0)

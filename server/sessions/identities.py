@@ -1,14 +1,13 @@
-"""Names of connections: whose a session is, and how sure that is. Imports nothing of ours.
+"""Identities of connections: which session a connection owns, and whether that is proven.
 
-A connection's name is the key of its session, of its kept results and of its place in the queue for scripts. A
-pipe, and an HTTP session of the handshake era, each have a name of their own, which nobody else can use. The 2026
-protocol has no sessions over HTTP. There each answer hands out a token, and a request that returns it is *proven*
-to come from the client that got it. A request without one is *unproven*, and gets the name that belongs to a new
-token.
+A connection's name is the key of its session, of its stored results and of its turn in the queue for scripts. A
+pipe, and an HTTP session of the protocol with a handshake, each have a name that no other client can use. The 2026
+protocol has no sessions over HTTP. There each answer contains a token, and a request that returns it is *proven*
+to come from the client that received it. A request without a token is *unproven* and gets the name of a new token.
 
-Clients that never return a token must still be able to read on in their own answers. So what an unproven session
-holds is found by its own id, which cannot be guessed, from any connection of this kind, until a token proves
-whose the session is. From then on that client alone reads it.
+Clients that never return a token must still be able to read on in their own answers. So the contents of an
+unproven session can be read from any connection of this kind with an id, which cannot be guessed, until a token
+proves the session's owner. From then on only that client can read it.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ _UNPROVEN, _PROVEN = "unproven:", "proven:"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a connection's name says: ``key``, by which its session is found, and the two facts about it.
+    """The parsed name of a connection: ``key`` identifies its session.
 
-    ``is_shared``: the 2026 protocol over HTTP, where ids alone may lead to what they name. ``is_proven``: a token
-    says that the session is this client's.
+    ``is_shared``: the 2026 protocol over HTTP, where an id alone may grant access. ``is_proven``: a token proved
+    that the session belongs to this client.
     """
 
     key: str
@@ -42,7 +41,7 @@ def proven_name(key: str) -> str:
 
 
 def identity_of(connection: str) -> Identity:
-    """What a connection's name says.
+    """Parse the name of a connection.
 
     >>> identity_of("unproven:a1"), identity_of("stdio")
     (Identity(key='a1', is_shared=True, is_proven=False), Identity(key='stdio', is_shared=False, is_proven=True))
@@ -54,6 +53,6 @@ def identity_of(connection: str) -> Identity:
 
 
 def queue_key(connection: str) -> str:
-    """Whose turn a script of this connection takes: requests without a token share one."""
+    """The key for the queue of scripts: requests without a token share one."""
     identity = identity_of(connection)
     return connection if identity.is_proven else _UNPROVEN

@@ -1,16 +1,16 @@
-"""Passages that a session has been shown in part and may read on: kept for a while, within a bound of bytes.
+"""The passage store: passages of which a session has seen a part, so that it can read on.
 
-Theory of operation. A search shows a preview and keeps its passage here; the passage id that it hands out is worth
-something in the same session only, and only while the passage is kept. All sessions share one bound: what nobody
-has used for longest leaves first, whoever kept it. What is older than the time to live is gone, read or not.
+Theory of operation. A search shows a preview and stores the passage here. The passage id in the result is valid
+only in the same session, and only while the passage is stored. All sessions share one memory limit with LRU
+eviction. Passages older than the time to live are deleted, read or not.
 
-A passage id is a digest under a secret of its session: the same passage has the same id whenever the session
-sees it again, and nobody can work it out from what a document says. An id of another session, an expired one and
-an invented one are all unknown, and cannot be told apart. A session's own id is a name, not a key; what grants
-access is the connection that a call came from. Where the protocol has no connections (identities.py), a passage id
-is longer, for it is all that leads to its passage, until a token proves whose the session is.
+A passage id is a digest keyed with a secret of its session: the same passage always has the same id in a session,
+and the id cannot be computed from a document's text. An id of another session, an expired one and an invented one
+are all unknown and cannot be distinguished. A session's own id is a name, not a key; access depends on the
+connection of the call. In the protocol without connections (identities.py) the passage id is all that protects a
+passage until a token proves the session's owner, so it is longer there.
 
-One small lock, held for dictionary work alone: nothing under it waits, logs or counts bytes.
+One lock, held for dictionary operations only: nothing under it waits, logs or counts bytes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ URI_TEMPLATE = "winnow://scratch/{session_id}/{passage_id}"
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuv"
 _SESSION_ID_LENGTH = 12
-_PASSAGE_ID_LENGTH = 10  # 50 bits: 80,000 passages, a full store, have two equal ones once in 350,000 times
-_SHARED_ID_LENGTH = 16  # 80 bits: the id alone leads to the passage
+_PASSAGE_ID_LENGTH = 10  # 50 bits: in a full store (80,000 passages) a collision has a chance of 1 in 350,000
+_SHARED_ID_LENGTH = 16  # 80 bits: the id alone grants access
 _URI = re.compile(
     rf"winnow://scratch/([{_ALPHABET}]{{{_SESSION_ID_LENGTH}}})/"
     rf"([{_ALPHABET}]{{{_PASSAGE_ID_LENGTH}}}|[{_ALPHABET}]{{{_SHARED_ID_LENGTH}}})"
@@ -46,9 +46,9 @@ _URI = re.compile(
 
 # 10,000 take about 5 MB; a host that opens a new connection for each call must not grow the process.
 MAX_SESSIONS = 10_000
-# What an entry takes beside its text: keys, links, the passage's records. Measured: 2,290 bytes with short names.
+# Memory of an entry besides its text: keys, links, the passage's records. Measured: 2,290 bytes with short names.
 ENTRY_OVERHEAD_BYTES = 3072
-# Beyond this, passages are likely to leave while somebody still reads them.
+# Above this rate, passages are likely to be evicted while they are still being read.
 MANY_EVICTIONS_A_MINUTE = 100
 _WINDOW_SECONDS = 60.0
 
@@ -58,7 +58,7 @@ _SessionKey = tuple[bool, str]  # whether it is shared, and the key of its ident
 
 @dataclass(frozen=True, slots=True)
 class PassageLink:
-    """Where a client finds a passage of its session, and what it is; fields as ``StoredPassage`` has them."""
+    """A link to a stored passage; the fields are those of ``StoredPassage``."""
 
     passage_id: str
     uri: str
@@ -69,7 +69,7 @@ class PassageLink:
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
-    """A passage as a session holds it.
+    """A passage in the store.
 
     ``passage_id`` is 10 or 16 characters of ``0-9a-v``, ``created_at`` is ISO-8601 UTC in seconds, ``size_bytes``
     the length of the text in UTF-8.
@@ -84,12 +84,12 @@ class StoredPassage:
 
     @property
     def uri(self) -> str:
-        """Where a client reads it as a resource."""
+        """The resource URI of the passage."""
         return URI_TEMPLATE.format(session_id=self.session_id, passage_id=self.passage_id)
 
     @property
     def link(self) -> PassageLink:
-        """The way to it, without its text."""
+        """A link to the passage, without its text."""
         return PassageLink(
             self.passage_id, self.uri, self.passage.document.title, self.size_bytes, self.created_at
         )
@@ -97,9 +97,9 @@ class StoredPassage:
 
 @dataclass(frozen=True, slots=True)
 class PassageStoreCounters:
-    """What has happened since the start (``kept`` to ``expirations``), and what is there now.
+    """Counters since the start (``kept`` to ``expirations``), and the current contents.
 
-    ``evictions`` are passages that left before their time, for want of room or with their session.
+    ``evictions``: passages that were removed early, because memory ran out or their session was removed.
     """
 
     kept: int
@@ -113,7 +113,7 @@ class PassageStoreCounters:
 
 
 def parse_uri(uri: str) -> tuple[str, str] | None:
-    """The session id and the passage id of a scratch URI; None for anything that is not one, to the letter.
+    """The session id and the passage id of a passage URI; None if it is not exactly one.
 
     >>> parse_uri("winnow://scratch/0123456789ab/0123456789")
     ('0123456789ab', '0123456789')
@@ -123,9 +123,9 @@ def parse_uri(uri: str) -> tuple[str, str] | None:
 
 
 class Session:
-    """One session's view of the store. ``id`` is public and grants nothing.
+    """One session's view of the store. ``id`` is public and grants no access.
 
-    ``is_shared`` and ``is_proven`` are those of its identity; a session that was proven once stays so.
+    ``is_shared`` and ``is_proven`` come from its identity; a session that was proven once stays proven.
     """
 
     __slots__ = ("_secret", "_store", "id", "is_proven", "is_shared")
@@ -138,43 +138,43 @@ class Session:
         self._store = store
 
     def keep(self, passage: Passage, project: str) -> StoredPassage:
-        """Keep a passage, or renew its time; the same passage always has the same ``passage_id``.
+        """Store a passage, or renew its lifetime; the same passage always has the same ``passage_id``.
 
-        A passage that is larger than the whole store is not kept: its id is good, and unknown when it is read.
+        A passage larger than the whole store gets an id but is not stored: reading it answers "unknown".
         """
-        kept = StoredPassage(
-            passage_id=self._name(passage, project),
+        stored = StoredPassage(
+            passage_id=self._passage_id(passage, project),
             session_id=self.id,
             project=project,
             passage=passage,
             created_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             size_bytes=len(passage.chunk.text.encode("utf-8", "replace")),
         )
-        self._store.put(kept, self)
-        return kept
+        self._store.put(stored, self)
+        return stored
 
     def get(self, passage_id: str) -> StoredPassage | None:
-        """The passage, which counts as a use; None where this session may not read it, for whatever reason.
+        """The passage, marked as used; None if this session may not read it or it is not stored.
 
-        A shared session reads its own, and those of unproven sessions.
+        A shared session reads its own passages and those of unproven sessions.
         """
         return self._store.get(self.id, passage_id, shared=self.is_shared)
 
     def ids(self, prefix: str = "", limit: int = 100) -> list[str]:
-        """At most ``limit`` passage ids that begin with ``prefix``, the last kept first."""
-        return [known for known in self._store.ids(self.id) if known.startswith(prefix)][:limit]
+        """At most ``limit`` passage ids that begin with ``prefix``, the latest first."""
+        return [passage_id for passage_id in self._store.ids(self.id) if passage_id.startswith(prefix)][:limit]
 
-    def _name(self, passage: Passage, project: str) -> str:
-        named = f"{project}\0{passage.chunk.id}".encode("utf-8", "surrogatepass")
+    def _passage_id(self, passage: Passage, project: str) -> str:
+        key = f"{project}\0{passage.chunk.id}".encode("utf-8", "surrogatepass")
         length = _SHARED_ID_LENGTH if self.is_shared else _PASSAGE_ID_LENGTH
-        return _letters(blake2b(named, key=self._secret, digest_size=length).digest())
+        return _letters(blake2b(key, key=self._secret, digest_size=length).digest())
 
 
 class PassageStore:
-    """The store of one process, for all its sessions; threads may use it at the same time.
+    """The passages of all sessions of one process. Thread-safe.
 
-    ``max_bytes`` bounds what its entries take in memory, ``ttl_seconds`` how long one is kept after it was last
-    shown, ``max_sessions`` how many are remembered; ``now`` tells seconds from any fixed moment.
+    ``max_bytes``: memory of all entries. ``ttl_seconds``: lifetime of an entry after it was last shown.
+    ``max_sessions``: sessions that are remembered. ``now``: a clock in seconds.
     """
 
     def __init__(
@@ -186,15 +186,15 @@ class PassageStore:
         max_sessions: int = MAX_SESSIONS,
     ) -> None:
         self._lock = threading.Lock()
-        self._entries = _Entries(max_bytes, ttl_seconds, now, self._left)
-        self._sessions = _Sessions(max_sessions, self._ended)
+        self._entries = _Entries(max_bytes, ttl_seconds, now, self._on_entry_removed)
+        self._sessions = _Sessions(max_sessions, self._on_session_removed)
         self._ids: dict[str, dict[str, None]] = {}  # session id -> passage ids, oldest first
         self._shared: dict[str, Session] = {}  # passage id -> the shared session that holds it
         self._kept = self._hits = self._misses = self._evictions = self._expirations = 0
         self._alarm = _Alarm(now)
 
     def session(self, key: str) -> Session:
-        """The session of this connection; a new one where it has none, or was not heard of for too long."""
+        """The session of this connection; a new one if it has none or its session was removed."""
         identity = identity_of(key)
         with self._lock:
             session = self._sessions.get((identity.is_shared, identity.key))
@@ -207,7 +207,7 @@ class PassageStore:
 
     @property
     def counters(self) -> PassageStoreCounters:
-        """What an operator wants to know."""
+        """Counters for the operator."""
         with self._lock:
             self._entries.expire()
             return PassageStoreCounters(
@@ -221,25 +221,25 @@ class PassageStore:
                 len(self._sessions),
             )
 
-    def put(self, kept: StoredPassage, session: Session) -> None:
-        """Keep it for its session, if that still stands and there can be room."""
-        entry = _Entry(kept, _footprint(kept.passage))
+    def put(self, stored: StoredPassage, session: Session) -> None:
+        """Store a passage, if its session still exists and the passage is not too large."""
+        entry = _Entry(stored, _footprint(stored.passage))
         with self._lock:
             before = self._evictions
-            if kept.session_id in self._ids:
-                self._replace(kept, entry)
-                if session.is_shared and (kept.session_id, kept.passage_id) in self._entries:
-                    self._shared[kept.passage_id] = session
-            alarming = self._alarm.rings(self._evictions - before)
-        if alarming:
+            if stored.session_id in self._ids:
+                self._replace(stored, entry)
+                if session.is_shared and (stored.session_id, stored.passage_id) in self._entries:
+                    self._shared[stored.passage_id] = session
+            evictions = self._alarm.count(self._evictions - before)
+        if evictions:
             log(
                 "passages are evicted often; raise the setting scratch_mb if reads answer 'unknown'",
                 level=logging.WARNING,
-                evictions_in_a_minute=alarming,
+                evictions_in_a_minute=evictions,
             )
 
     def get(self, session_id: str, passage_id: str, *, shared: bool = False) -> StoredPassage | None:
-        """What this session holds under this id; with ``shared``, what another unproven session holds, too."""
+        """The passage of this session with this id; with ``shared``, also that of another unproven session."""
         with self._lock:
             self._entries.expire()
             holder = self._shared.get(passage_id) if shared else None
@@ -247,38 +247,38 @@ class PassageStore:
                 session_id = holder.id
             entry = self._entries.get((session_id, passage_id))
             self._hits, self._misses = self._hits + (entry is not None), self._misses + (entry is None)
-        return entry.kept if entry else None
+        return entry.stored if entry else None
 
     def ids(self, session_id: str) -> list[str]:
-        """The ids of all that this session holds, the last kept first."""
+        """The passage ids of this session, the latest first."""
         with self._lock:
             self._entries.expire()
-            known = list(self._ids.get(session_id, ()))
-        return known[::-1]
+            passage_ids = list(self._ids.get(session_id, ()))
+        return passage_ids[::-1]
 
     # Called with the lock held.
 
-    def _replace(self, kept: StoredPassage, entry: _Entry) -> None:
-        self._remove((kept.session_id, kept.passage_id))
+    def _replace(self, stored: StoredPassage, entry: _Entry) -> None:
+        self._remove((stored.session_id, stored.passage_id))
         if entry.bytes > self._entries.maxsize:
             return
-        self._entries[kept.session_id, kept.passage_id] = entry
-        self._ids[kept.session_id][kept.passage_id] = None
+        self._entries[stored.session_id, stored.passage_id] = entry
+        self._ids[stored.session_id][stored.passage_id] = None
         self._kept += 1
 
     def _remove(self, key: _Key) -> None:
         self._ids[key[0]].pop(key[1], None)
         self._shared.pop(key[1], None)
-        with suppress(KeyError):  # raised for an entry that has just expired, too, which is removed all the same
+        with suppress(KeyError):  # also raised for an entry that has just expired; it is removed nevertheless
             del self._entries[key]
 
-    def _left(self, kept: StoredPassage, *, expired: bool) -> None:
-        self._ids[kept.session_id].pop(kept.passage_id, None)
-        self._shared.pop(kept.passage_id, None)
+    def _on_entry_removed(self, stored: StoredPassage, *, expired: bool) -> None:
+        self._ids[stored.session_id].pop(stored.passage_id, None)
+        self._shared.pop(stored.passage_id, None)
         self._expirations += expired
         self._evictions += not expired
 
-    def _ended(self, session: Session) -> None:
+    def _on_session_removed(self, session: Session) -> None:
         for passage_id in list(self._ids[session.id]):
             self._remove((session.id, passage_id))
             self._evictions += 1
@@ -287,61 +287,61 @@ class PassageStore:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    kept: StoredPassage
+    stored: StoredPassage
     bytes: int
 
 
 class _Entries(TTLCache[_Key, _Entry]):
-    """The least recently used leave first; says what left, and whether its time was up."""
+    """The entries, with LRU eviction and expiry; reports each removal to ``on_removed``."""
 
     def __init__(
-        self, max_bytes: int, ttl_seconds: float, now: Callable[[], float], left: Callable[..., None]
+        self, max_bytes: int, ttl_seconds: float, now: Callable[[], float], on_removed: Callable[..., None]
     ) -> None:
         super().__init__(max_bytes, ttl_seconds, timer=now, getsizeof=lambda entry: entry.bytes)
-        self._left = left
+        self._on_removed = on_removed
 
     def expire(self, time: float | None = None) -> list[tuple[_Key, _Entry]]:
         expired = list(super().expire(time))
         for _, entry in expired:
-            self._left(entry.kept, expired=True)
+            self._on_removed(entry.stored, expired=True)
         return expired
 
     def popitem(self) -> tuple[_Key, _Entry]:
         key, entry = super().popitem()
-        self._left(entry.kept, expired=False)
+        self._on_removed(entry.stored, expired=False)
         return key, entry
 
 
 class _Sessions(LRUCache[_SessionKey, Session]):
-    """The least recently used leave first; says which."""
+    """The sessions, with LRU eviction; reports each removal to ``on_removed``."""
 
-    def __init__(self, limit: int, ended: Callable[[Session], None]) -> None:
+    def __init__(self, limit: int, on_removed: Callable[[Session], None]) -> None:
         super().__init__(limit)
-        self._ended = ended
+        self._on_removed = on_removed
 
     def popitem(self) -> tuple[_SessionKey, Session]:
         key, session = super().popitem()
-        self._ended(session)
+        self._on_removed(session)
         return key, session
 
 
 class _Alarm:
-    """Rings when evictions come often, at most once a minute."""
+    """Detects frequent evictions; reports at most once a minute."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._since = now()
         self._count = 0
-        self._rung = False
+        self._has_reported = False
 
-    def rings(self, evictions: int) -> int:
-        """Count these; how many there were within a minute, when that is worth a line, else 0."""
+    def count(self, evictions: int) -> int:
+        """Add evictions. Returns their number in this minute if it should be logged, otherwise 0."""
         if self._now() - self._since >= _WINDOW_SECONDS:
-            self._since, self._count, self._rung = self._now(), 0, False
+            self._since, self._count, self._has_reported = self._now(), 0, False
         self._count += evictions
-        if self._rung or self._count <= MANY_EVICTIONS_A_MINUTE:
+        if self._has_reported or self._count <= MANY_EVICTIONS_A_MINUTE:
             return 0
-        self._rung = True
+        self._has_reported = True
         return self._count
 
 
@@ -351,8 +351,8 @@ def _letters(data: bytes) -> str:
 
 
 def _footprint(passage: Passage) -> int:
-    """Bytes of memory that a passage takes: Python's own size of what its source may make long, and the rest."""
+    """Estimated memory of a passage: the sizes of its long strings, plus a constant."""
     chunk, document = passage.chunk, passage.document
     metadata = repr(dict(document.metadata)) if document.metadata else ""
-    long = (chunk.text, *chunk.heading_path, document.title, document.uri, *document.tags, metadata, metadata)
-    return ENTRY_OVERHEAD_BYTES + sum(map(sys.getsizeof, long))
+    strings = (chunk.text, *chunk.heading_path, document.title, document.uri, *document.tags, metadata, metadata)
+    return ENTRY_OVERHEAD_BYTES + sum(map(sys.getsizeof, strings))
