@@ -20,7 +20,7 @@ class Help(Arguments):
         json_schema_extra=LISTED,
     )
     start_char: int = Field(
-        default=0, ge=0, le=1_000_000, description="where to begin; next_start_char of the last answer goes on"
+        default=0, ge=0, le=1_000_000, description="where to begin; to go on, next_start_char of the last answer"
     )
 
 

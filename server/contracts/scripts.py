@@ -74,7 +74,7 @@ class ReadResult(Arguments):
         description="execution_id of the answer that was too large"
     )
     start_char: int = Field(
-        default=0, ge=0, le=10_000_000, description="next_start_char of the last answer goes on"
+        default=0, ge=0, le=10_000_000, description="where to begin; to go on, next_start_char of the last answer"
     )
     max_tokens: int = Field(default=1_000, ge=50, le=8_000, description="length of the portion")
 

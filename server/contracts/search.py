@@ -41,7 +41,7 @@ class SemanticSearch(Arguments):
     vendor_filter: Label | None = Field(default=None, description="only documents of this vendor")
     min_score: float = Field(default=0.0, ge=0.0, le=1.0, description="drop results that score below this")
     include_relationships: bool = Field(
-        default=False, description="add what each result speaks of, from the graph, to preview and full results"
+        default=False, description="add what each result mentions, from the graph, to preview and full results"
     )
     filter_ids: list[ChunkId] = Field(
         default_factory=list,

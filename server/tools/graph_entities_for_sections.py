@@ -18,7 +18,7 @@ Defaults: page_size 25. Max: 50 section_ids."""
 
 TOOL = Tool(
     name="graph.entities_for_sections",
-    title="What sections speak of",
+    title="What sections mention",
     description=DESCRIPTION,
     arguments=EntitiesForSections,
     answer=ReachedAnswer,

@@ -18,7 +18,7 @@ Defaults: page_size 25. Max: 50 entity_ids."""
 
 TOOL = Tool(
     name="graph.sections_for_entities",
-    title="Where entities are spoken of",
+    title="Where entities are mentioned",
     description=DESCRIPTION,
     arguments=SectionsForEntities,
     answer=ReachedAnswer,

@@ -1,4 +1,4 @@
-"""What a graph store has to answer, worked out the slow way: dictionaries, loops and networkx."""
+"""A reference implementation of a graph store's answers, with dictionaries, loops and networkx."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Oracle:
-    """A project's graph as a caller with some scope sees it."""
+    """A project's graph within a scope."""
 
     nodes: Mapping[str, Node]
     edges: Mapping[Key, Edge]
@@ -195,7 +195,7 @@ class Oracle:
 
 
 def oracle(graphs: Sequence[DocumentGraph], scope: Scope) -> Oracle:
-    """The rules of ``server.graph.base`` applied one by one; derived edges included."""
+    """The graph built by the rules of ``server.graph.base``, derived edges included."""
     in_scope = sorted((g for g in graphs if scope is None or g.document_id in scope), key=_place)
     given: dict[str, list[Node]] = {}
     for graph in in_scope:

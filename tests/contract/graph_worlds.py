@@ -1,4 +1,4 @@
-"""Graphs for the contract of the stores, made by hypothesis: few documents, many quarrels, hostile names."""
+"""Hypothesis strategies for graphs: few documents, many conflicts, hostile names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every answer of every tool, errors of all six codes included: as its schema says, and the same as text."""
+"""Every answer of every tool, errors of all six codes included, fits its schema and has the same text."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _server(application: Application) -> Any:
 
 
 async def checked(client: Client, tool: str, arguments: Mapping[str, Any]) -> CallToolResult:
-    """The answer of a call, held against the schema that the server lists."""
+    """The answer of a call, validated against the schema that the server lists."""
     result = await client.call_tool(tool, dict(arguments))
     schemas = {listed.name: listed.output_schema for listed in (await client.list_tools()).tools}
     validator = jsonschema.Draft202012Validator(schemas[tool] or {})
@@ -69,7 +69,7 @@ async def checked(client: Client, tool: str, arguments: Mapping[str, Any]) -> Ca
 
 
 def text_of(result: CallToolResult) -> str:
-    """The one block of text; links to resources may stand beside it."""
+    """The one text block of an answer that may also have resource links."""
     first, *others = result.content
     assert isinstance(first, TextContent)
     assert [other.type for other in others] == ["resource_link"] * len(others)
@@ -77,7 +77,7 @@ def text_of(result: CallToolResult) -> str:
 
 
 def told(value: Any) -> Iterator[str]:
-    """What of a payload must stand in its text."""
+    """The values of a payload that its text must contain."""
     if isinstance(value, list):
         for part in value:
             yield from told(part)
@@ -96,7 +96,7 @@ def told(value: Any) -> Iterator[str]:
 
 @pytest.fixture
 async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
-    """Good calls of every tool: with defaults, and with whatever changes the shape of the answer."""
+    """Valid calls of every tool: with defaults, and with arguments that change the shape of the answer."""
     found = await checked(client, "kb_search", {"query": QUESTION})
     passages = [row["passage_id"] for row in found.structured_content["results"]]
     sections = [row["section_id"] for row in found.structured_content["results"]]
@@ -206,7 +206,7 @@ async def test_a_tool_ignores_what_it_does_not_have_and_says_so(client: Client) 
 
 
 async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], str]]:
-    """What every tool must refuse, by the arguments that it lists; and the code."""
+    """Calls that every tool must refuse, from the arguments that it lists, and the error code."""
     required = {"query": QUESTION, "question": QUESTION, "code": "return 1", "passage_id": "0" * 12}
     lists = ("passage_ids", "section_ids", "ids", "from_ids", "to_ids", "entity_ids")
     required |= {key: ["0" * 12] for key in lists} | {"vendor_name": "acme"}  # type: ignore[dict-item]
@@ -239,7 +239,7 @@ async def test_every_tool_refuses_as_its_schema_says_and_in_the_same_words_as_te
 
 
 def error_code(result: CallToolResult) -> str:
-    """The code of an error that is marked as one, and says all that it says in both channels."""
+    """The code of an error result, checked to be the same in both channels."""
     error, meta, text = (*map(result.structured_content.get, ("error", "meta")), text_of(result))
     assert result.is_error
     assert f"{error['code']}/{error['details']['reason']}: " in text
@@ -277,7 +277,7 @@ async def test_too_many_calls_are_refused_as_the_schema_says(client: Client) -> 
 
 @pytest.fixture
 async def broken(request: pytest.FixtureRequest, store: Path, tmp_path: Path) -> AsyncIterator[Application]:
-    """A winnow over a store that is no store, or with a fault of ours in the way to it."""
+    """A winnow over a broken store, or with a bug of ours on the way to it."""
     (tmp_path / "catalogue.sqlite3").write_bytes(b"no database " * 400)
     settings = load_settings(store=tmp_path, project="handbook", legacy_tools=True, embedding="off")
     async with AsyncExitStack() as stack:

@@ -1,4 +1,4 @@
-"""What is written down of each script, and how it is read."""
+"""The audit file: the record of each script, and reading it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DAY = 86_400
 
 
 def run(settings: Settings, *scripts: str) -> dict[str, Any]:
-    """Run them; the figures of the process afterwards."""
+    """Run the scripts and return the metrics of the process."""
 
     async def all_of_them() -> dict[str, Any]:
         async with open_application(settings, wait_for_model=True) as application:
@@ -100,7 +100,7 @@ def test_what_a_script_is_for_is_in_its_line_in_words_where_queries_are_logged(
 
 
 async def silent(seconds: float, message: str) -> None:
-    """Progress is not looked at here."""
+    """A progress callback that does nothing."""
 
 
 def test_a_file_is_put_aside_at_its_bound_and_removed_after_its_time(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whatever stands in the index and whatever is asked: no answer of any tool is larger than it may be."""
+"""No answer of any tool exceeds its maximum size, for any index and any arguments."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ TEXTS: Mapping[str, str] = {
 
 @pytest.fixture(scope="module")
 async def hostile(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Application]:
-    """A running winnow over documents that nobody would write on purpose; by words alone, which is quicker."""
+    """A running winnow over pathological documents; lexical search only, which is quicker."""
     folder, store = tmp_path_factory.mktemp("hostile"), tmp_path_factory.mktemp("store")
     for name, text in TEXTS.items():
         (folder / name).write_text(text, encoding="utf-8", errors="replace")
@@ -97,7 +97,7 @@ _SCOPES = st.one_of(
 
 
 async def answer(application: Application, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What a client gets, held to the size that the tool may send; errors have one of their own."""
+    """The answer of a call, checked against the tool's maximum size; errors have their own."""
     dispatcher = Dispatcher(application.context, application.settings)
     found = dispatcher.find(tool)
     assert found is not None
@@ -121,7 +121,7 @@ async def answer(application: Application, tool: str, arguments: Mapping[str, An
 
 
 def without_meta(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of an answer that its caps bound."""
+    """The part of an answer that the maximum size applies to."""
     return {name: value for name, value in payload.items() if name != "meta"}
 
 
@@ -131,7 +131,7 @@ def without_meta(payload: Mapping[str, Any]) -> dict[str, Any]:
 async def test_a_text_that_is_much_longer_than_its_structure_is_refused(
     hostile: Application, shown: str, *, is_sent: bool
 ) -> None:
-    """Both channels are held to twice what the structure may take, whatever a handler makes of the text."""
+    """Both channels together have at most twice the maximum size of the structure, for any text of a handler."""
     dispatcher = Dispatcher(hostile.context, hostile.settings)
     found = dispatcher.find("help")
     assert found is not None
@@ -151,7 +151,7 @@ async def test_a_text_that_is_much_longer_than_its_structure_is_refused(
 
 
 async def _silent(seconds: float, message: str) -> None:
-    """Nobody listens."""
+    """A progress callback that does nothing."""
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

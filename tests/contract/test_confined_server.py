@@ -1,4 +1,4 @@
-"""A confined server: no operation, script or id leads to a document outside, and no call widens the scope."""
+"""A confined server: no operation, script or id reaches a document outside its scope."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def document(number: int) -> RawDocument:
 
 
 def inside(scope: Mapping[str, Any]) -> Markers:
-    """The documents that a scope of these labels holds."""
+    """The documents within a scope of these labels."""
     return {
         number
         for number, (environment, repository, tag) in enumerate(LABELS)
@@ -63,7 +63,7 @@ def inside(scope: Mapping[str, Any]) -> Markers:
 
 
 def said(payload: Any) -> Markers:
-    """The documents that are said anything of, by text, title or name."""
+    """The documents that an answer mentions, by text, title or name."""
     return {
         int(number)
         for groups in re.findall(r"marker(\d+)x|Page (\d+)|\b(\d+)\.md", json.dumps(payload))
@@ -92,7 +92,7 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, 
 async def confined(
     request: pytest.FixtureRequest, labelled: tuple[Path, dict[int, str]]
 ) -> AsyncIterator[tuple[Application, Markers]]:
-    """A server within each of the bounds, and what is inside."""
+    """A server confined by each of the bounds, and the documents inside."""
     bound = BOUNDS[request.param]
     settings = load_settings(store=labelled[0], project="p", embedding="off", **bound)
     async with open_application(settings, wait_for_model=False) as application:
@@ -145,7 +145,7 @@ SCOPED = tuple(name for name, operation in OPERATIONS.items() if "scope" in oper
 
 
 async def answer(application: Application, operation: str, chunk: str, **more: Any) -> Markers | str:
-    """What a call says anything of, or the reason for which it is refused."""
+    """The documents that an answer mentions, or the reason of its error."""
     arguments = CALLS[operation](chunk) | more
     try:
         found = await application.kb.call(operation, arguments, application.caller("test"))

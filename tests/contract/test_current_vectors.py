@@ -1,4 +1,4 @@
-"""Vectors whose place others take while they are read: real stores, and another process that builds."""
+"""A vector store that is replaced while it is read, with another process that builds the replacement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls whose time is up, or whose caller is gone: they keep nobody waiting, and their work stops."""
+"""Calls that time out or are cancelled: they do not block other calls, and their work stops."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ class World:
         return (await self.kb.call(operation, ASKED, self.kb.caller("x"))).rows
 
     async def slow(self) -> asyncio.Task[int]:
-        """A call that is in the middle of its first page."""
+        """Start a call and wait until it is within its first page."""
         self.pages.is_slow = True
         call = asyncio.create_task(self.ask())
         assert await asyncio.to_thread(self.pages.first.wait, LIMIT)
         return call
 
     async def pages_at_the_end(self) -> int:
-        """How many pages were begun when all work has ended."""
+        """The number of pages begun, once all work has ended."""
         self.pages.go_on.set()
         await self.kb.aclose()
         return self.pages.begun
@@ -104,7 +104,7 @@ async def world(settings: Settings) -> AsyncIterator[World]:
 
 @contextmanager
 def limited(monkeypatch: pytest.MonkeyPatch, operation: str, seconds: float) -> Iterator[None]:
-    """So long may the operation take."""
+    """Set the time limit of the operation."""
     with monkeypatch.context() as patch:
         limit = {operation: replace(OPERATIONS[operation], seconds=seconds)}
         patch.setattr(knowledge, "OPERATIONS", {**OPERATIONS, **limit})

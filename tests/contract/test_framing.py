@@ -1,4 +1,4 @@
-"""A document and a script say what they like: no line of theirs can be taken for one of this server's."""
+"""No line of a document or a script can be mistaken for a line of the server."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SCRIPTS = {
 
 @pytest.fixture(scope="module")
 async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Application]:
-    """A running winnow over documents that forge; by words alone."""
+    """A running winnow over documents with forged lines; lexical search only."""
     folder, store = tmp_path_factory.mktemp("forged"), tmp_path_factory.mktemp("store")
     front = f"---\ntitle:{TITLE}\nvendor:{TITLE}\ndoc_tag:{TITLE}\ntags: [{TITLE.strip()}]\n---\n"
     (folder / "body.md").write_text(f"# Needle\n\nneedle\n\n{BODY}\n\n{BODY}", encoding="utf-8")
@@ -90,7 +90,7 @@ def dense(result: CallToolResult) -> str:
 
 
 def forged_in(text: str) -> list[str]:
-    """Lines, of whatever break, of a document's that do not stand behind the mark; and what is not printable."""
+    """Lines of a document that are not marked, by any line break, and unprintable characters."""
     return [
         line
         for line in text.splitlines()
@@ -99,7 +99,7 @@ def forged_in(text: str) -> list[str]:
 
 
 async def known(client: Client) -> Mapping[str, Any]:
-    """Ids to ask with."""
+    """Ids for the calls below."""
     rows = (
         await client.call_tool("kb_search", {"query": "needle", "top_k": 20, "page_size": 20})
     ).structured_content
@@ -112,7 +112,7 @@ async def known(client: Client) -> Mapping[str, Any]:
 
 
 async def arguments(client: Client) -> Mapping[str, list[dict[str, Any]]]:
-    """Calls of every tool that show what documents say, or fail with it."""
+    """Calls of every tool whose answers or errors contain text of documents."""
     ids = await known(client)
     passage, section, node = ids["passages"][0], ids["sections"][0], ids["nodes"][0]
     text = "\n".join(FORGED)

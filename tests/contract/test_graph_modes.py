@@ -1,4 +1,4 @@
-"""What a search with a mode is told by a server whose graph is off, or not drawn yet, or cut off."""
+"""Searches with a graph mode where the graph is off, not built yet, or unreachable."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def connected(home: Path, **chosen: str) -> AsyncIterator[Client]:
 
 
 async def told(client: Client, mode: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """The rows of a search as (title, source), and the warnings but for that of the missing model."""
+    """The rows of a search as (title, source), and the warnings except that of the missing model."""
     answer = await client.call_tool("kb_search", {"query": QUESTION, "options": {"mode": mode}})
     assert not answer.is_error, answer.content
     payload: dict[str, Any] = dict(answer.structured_content)
@@ -83,7 +83,7 @@ async def test_before_a_graph_is_drawn_the_legs_answer_and_say_what_draws_one(st
 
 
 async def test_a_graph_that_is_drawn_while_a_server_runs_is_walked_without_a_restart(store: Path) -> None:
-    """The tools are listed from the start, and say what draws a graph until there is one."""
+    """The tools are listed from the start; until there is a graph, their errors say how to build one."""
     settings = load_settings(store=store / "store", project="p", embedding="off")
     async with connected(store) as client:
         assert "graph_describe" in [tool.name for tool in (await client.list_tools()).tools]
@@ -99,7 +99,7 @@ async def test_a_graph_that_is_drawn_while_a_server_runs_is_walked_without_a_res
 
 
 def drawn(settings: Settings) -> None:
-    """What ``winnow graph rebuild`` does in a process of its own."""
+    """Rebuild the graph as ``winnow graph rebuild`` does, in another process."""
     catalogue, graph = Catalogue(catalogue_path(settings)), open_graph(settings)
     assert graph is not None
     try:
@@ -121,7 +121,7 @@ async def test_once_it_is_drawn_what_only_the_graph_brings_says_so(store: Path) 
 
 
 async def test_a_neo4j_that_is_away_costs_the_graph_and_nothing_else(store: Path) -> None:
-    """Nobody listens on port 9 of this machine."""
+    """A server that cannot be reached: nothing listens on port 9."""
     async with connected(store, neo4j_url="bolt://127.0.0.1:9") as client:
         for mode in ("auto", *GRAPH_MODES):
             rows, warnings = await told(client, mode)

@@ -1,4 +1,4 @@
-"""Every graph store answers the same, row for row, and as the definitions in ``graph_oracle`` have it."""
+"""Every graph store returns the same rows, those of the reference implementation in ``graph_oracle``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def store(request: pytest.FixtureRequest) -> GraphStore:
 
 
 def fill(store: GraphStore, graphs: Sequence[DocumentGraph], project: str = P) -> None:
-    """Make the project hold these graphs and no others."""
+    """Replace the contents of the project with these graphs."""
     store.apply(project, graphs, sorted(store.documents(project)))
     store.derive(project)
 
@@ -83,14 +83,14 @@ thoroughly = settings(lightly, max_examples=80)
 def test_every_answer_of_the_embedded_store_is_what_the_definitions_say(
     embedded: GraphStore, data: st.DataObject
 ) -> None:
-    """Any graph, every operation, against loops and networkx."""
+    """Any graph, every operation, against the reference implementation."""
     _every_answer(embedded, data)
 
 
 @lightly
 @given(st.data())
 def test_every_answer_of_neo4j_is_what_the_definitions_say(neo4j: GraphStore, data: st.DataObject) -> None:
-    """The same on a server: fewer graphs, because each costs some hundred statements."""
+    """The same on Neo4j: fewer graphs, because each costs some hundred statements."""
     _every_answer(neo4j, data)
 
 
@@ -144,7 +144,7 @@ steps = st.lists(
 def test_changed_document_by_document_a_graph_ends_where_it_would_have_been_at_once(
     embedded: GraphStore, neo4j: GraphStore, changes: list[tuple[str, DocumentGraph | None]], scope: Any
 ) -> None:
-    """Replacing a document replaces exactly what it said, and taking it out leaves nothing of it."""
+    """Replacing a document replaces exactly its facts, and removing it leaves none of them."""
     held: dict[str, DocumentGraph] = {}
     for store in (embedded, neo4j):
         fill(store, ())
@@ -167,7 +167,7 @@ def test_changed_document_by_document_a_graph_ends_where_it_would_have_been_at_o
 def test_what_one_store_exports_the_other_takes_for_the_same_graph(
     embedded: GraphStore, neo4j: GraphStore, graphs: list[DocumentGraph]
 ) -> None:
-    """Out of one and into the other, document by document or as flat lists of nodes and edges."""
+    """Export from one store and import into the other, by document or as flat lists of nodes and edges."""
     fill(embedded, graphs)
     exported = list(embedded.export(P))
     fill(neo4j, exported, COPY)
@@ -184,7 +184,7 @@ def test_what_one_store_exports_the_other_takes_for_the_same_graph(
 
 
 def document(uri: str, *parts: Node | Edge) -> DocumentGraph:
-    """A document with these entities and edges; its chunks are those that its edges speak of as 1, 2, 3."""
+    """A document with these entities and edges; its chunks are those that its edges name as 1, 2, 3."""
     id = document_id(P, uri)
     own = (
         Node(id, "Document", "markdown", uri, anchor=uri, document_id=id),
@@ -207,7 +207,7 @@ def mention(uri: str, number: int, what: Node, weight: float = 1.0) -> Edge:
 
 
 def test_a_scope_hides_what_only_others_say_of_an_entity(store: GraphStore) -> None:
-    """Its title, its type, its edges: as if their documents had never been read."""
+    """Nothing remains of removed documents: titles, types, edges."""
     secret, spoken = entity("ACME", "vendor"), entity("Acme")
     fill(
         store,
@@ -224,7 +224,7 @@ def test_a_scope_hides_what_only_others_say_of_an_entity(store: GraphStore) -> N
 
 
 def test_an_entity_goes_with_the_last_edge_that_touches_it(store: GraphStore) -> None:
-    """Named without an edge it is not there, and neither is what nobody names any more."""
+    """An entity without edges is not in the graph."""
     kept, lost = entity("Kept"), entity("Lost")
     fill(store, [document("a.md", kept, lost, mention("a.md", 1, kept), mention("a.md", 2, lost))])
     assert list(store.nodes(P, [kept.id, lost.id])) == [kept.id, lost.id]
@@ -252,7 +252,7 @@ HUBS = {"embedded": 50_000, "neo4j": 1_000}
 
 @pytest.mark.parametrize("name", HUBS)
 def test_a_hub_answers_in_pages_however_many_its_neighbours(name: str, request: pytest.FixtureRequest) -> None:
-    """Counts tell the whole, rows never more than were asked for."""
+    """Counts cover everything; there are never more rows than requested."""
     store, size = request.getfixturevalue(name), HUBS[name]
     hub = entity("Hub")
     around = [entity(f"n{at:05}", "function") for at in range(size)]
@@ -304,7 +304,7 @@ REFUSED: dict[str, tuple[Node | Edge, ...]] = {
 def test_a_hostile_record_is_refused_and_changes_nothing(
     store: GraphStore, parts: tuple[Node | Edge, ...]
 ) -> None:
-    """Not the graph, not the documents that came with it, not the generation."""
+    """A failed import changes neither the graph, nor its documents, nor the generation."""
     fill(store, [document("a.md", NAME, EDGE)])
     before = store.generation(P), list(store.export(P))
     with pytest.raises(WinnowError) as refused:
@@ -318,7 +318,7 @@ HOSTILE = ("n) DETACH DELETE n //", "' OR 1=1 --", "`", "\0", "\x1b[2J", "\ud800
 
 
 def test_a_hostile_question_finds_nothing_and_changes_nothing(store: GraphStore) -> None:
-    """Ids, names and types are data wherever they come from."""
+    """Ids, names and types are treated as data, never as query text."""
     fill(store, [document("a.md", NAME, EDGE)])
     before = store.generation(P), list(store.export(P))
     types = frozenset(HOSTILE)
@@ -352,7 +352,7 @@ BEYOND: dict[str, Any] = {
 
 @pytest.mark.parametrize("ask", BEYOND.values(), ids=BEYOND)
 def test_what_is_beyond_the_limits_is_refused_with_the_limits(store: GraphStore, ask: Any) -> None:
-    """Told from what to what, rather than cut in silence."""
+    """An error names the mismatch; nothing is cut silently."""
     with pytest.raises(WinnowError, match=r"must be from \d+ to \d+") as refused:
         ask(store)
     assert refused.value.reason == "INVALID_REQUEST"
@@ -392,7 +392,7 @@ def test_readers_see_whole_changes_while_one_writes(store: GraphStore) -> None:
 
 
 def test_a_gate_that_a_dead_writer_left_shut_is_opened_by_the_next_reader(neo4j: Neo4jGraph) -> None:
-    """It said that it would commit, and then it was gone."""
+    """A writer that dies between announcing a commit and the commit."""
     fill(neo4j, [document("a.md", NAME, EDGE)])
     before = neo4j.generation(P)
     neo4j._run(P, cypher.BEGIN_CHANGE)
@@ -403,7 +403,7 @@ def test_a_gate_that_a_dead_writer_left_shut_is_opened_by_the_next_reader(neo4j:
 def test_a_reader_never_opens_the_gate_of_a_writer_who_lives(
     neo4j: Neo4jGraph, server: tuple[str, str, str]
 ) -> None:
-    """While it commits the reader is told to come again; what it reads afterwards is all of the change."""
+    """During a commit a reader gets a retryable error; afterwards it reads the whole change."""
     fill(neo4j, [document("a.md", NAME, EDGE)])
     told: list[WinnowError] = []
     hurried = Neo4jGraph(*server, query_seconds=1)
@@ -422,7 +422,7 @@ def test_a_reader_never_opens_the_gate_of_a_writer_who_lives(
 
 
 def test_projects_do_not_see_each_other(store: GraphStore) -> None:
-    """Neither by id nor by name, and a change of one is no change of the other."""
+    """Projects are separate by id and by name, and a change of one does not change the other."""
     fill(store, [document("a.md", NAME, EDGE)])
     fill(store, (), COPY)
     before = store.generation(P)
@@ -444,7 +444,7 @@ def test_another_process_sees_what_was_applied(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
-    """Said, not overwritten."""
+    """It is reported, not overwritten."""
     path = tmp_path / "graph.sqlite3"
     path.write_bytes(b"something else entirely, and longer than a header of a hundred bytes" * 4)
     before = path.read_bytes()
@@ -454,7 +454,7 @@ def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_no_server_and_a_silent_server_are_unavailable() -> None:
-    """The caller is told within the time that connecting may take; user and password are not repeated."""
+    """The error comes within the connection timeout, without user and password."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         quiet = f"bolt://127.0.0.1:{silent.getsockname()[1]}"
         for url in ("bolt://127.0.0.1:1", quiet, "bolt://user:secret@127.0.0.1:1", "nonsense"):
@@ -473,7 +473,7 @@ def _ask(url: str) -> int:
 
 
 def test_a_read_that_takes_too_long_is_a_timeout(server: tuple[str, str, str]) -> None:
-    """The server ends the statement; the message says what to ask for instead."""
+    """The server ends the statement; the message says how to change the request."""
     hurried = Neo4jGraph(*server, query_seconds=0.2)
     with pytest.raises(WinnowError) as refused:
         hurried._read(P, None, lambda reader: reader.rows("UNWIND range(1, 10000000000) AS n RETURN count(n)"))

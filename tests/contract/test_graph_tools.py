@@ -1,4 +1,4 @@
-"""The graph as a client walks it: names, fields, counts, caps, pages, scope, errors; vendors and relationships."""
+"""The graph tools: names, fields, counts, caps, pages, scope, errors; vendors and relationships."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def entity(project: str, name: str, kind: str) -> Node:
 
 
 def graph_of(document: Document, chunks: Sequence[Chunk]) -> DocumentGraph:
-    """What one page contributes, written down by rule: its outline, who is named where, whom it is about."""
+    """The facts of one page, by rule: outline, mentions, subject."""
     owner = document.id
     nodes = [Node(owner, "Document", document.type, document.title, 0, 0, document.doc_tag, document.uri, owner)]
     edges = []
@@ -107,7 +107,7 @@ def graph_of(document: Document, chunks: Sequence[Chunk]) -> DocumentGraph:
 
 
 def hub_of(document: Document, chunks: Sequence[Chunk]) -> DocumentGraph:
-    """One entity that 50,000 others call, some of them with names that nobody would choose."""
+    """One entity with 50,000 neighbours, some with pathological names."""
     names = [HOSTILE, "\u202eright to left", "👩‍👩‍👧‍👦" * 20, "備份" * 90]
     names += [f"spoke {number}" for number in range(HUB - len(names))]
     centre = entity(document.project, "Hub", "module")
@@ -122,7 +122,7 @@ def hub_of(document: Document, chunks: Sequence[Chunk]) -> DocumentGraph:
 
 @pytest.fixture(scope="module")
 def chosen(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """A store with a small graph in one project and a hub in another; by words alone, which is quicker."""
+    """A store with a small graph in one project and a hub in another; lexical search only, which is quicker."""
     home = tmp_path_factory.mktemp("graphed")
     settings = load_settings(
         store=home / "store", project="notes", projects=("notes", "hub"), embedding="off", execute_code="off"
@@ -160,7 +160,7 @@ async def client(served: Application) -> AsyncIterator[Client]:
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """What a tool answers; its text holds every id of it, and its size is as promised."""
+    """The answer of a tool, checked: its text contains every id, and its size is within the maximum."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     assert isinstance(result.content[0], TextContent)
@@ -187,7 +187,7 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> tuple[str, str
 
 
 def tokens_of(payload: Mapping[str, Any]) -> int:
-    """Of the structure, which is the larger channel."""
+    """The size of the structured channel, which is the larger one."""
     return measure({name: value for name, value in payload.items() if name != "meta"}).tokens
 
 
@@ -525,7 +525,7 @@ async def test_no_answer_takes_more_tokens_than_its_page_may(
 
 
 async def _silent(seconds: float, message: str) -> None:
-    """Nobody listens."""
+    """A progress callback that does nothing."""
 
 
 # --- scope -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Whatever a document states about itself, every tool answers, and as its schema says."""
+"""Documents with hostile metadata: every tool still answers according to its schema."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def own_settings(folder: Path) -> Settings:
 
 
 async def asked(own: Settings) -> int:
-    """Ask every tool about every document; how many of them there are. Raises where one does not answer."""
+    """Call every tool for every document and return the number of documents. Raises where a tool fails."""
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_application(own, wait_for_model=True))
         server = build_server(Dispatcher(app.context, app.settings), app)
@@ -152,7 +152,7 @@ def test_every_tool_answers_over_every_odd_value_in_every_field(tmp_path: Path) 
 
 
 def test_a_store_from_before_values_were_bounded_is_searched(tmp_path: Path) -> None:
-    """What an earlier winnow let in is made to fit when it is read."""
+    """Facts that an earlier winnow accepted are bounded when they are read."""
     own = own_settings(tmp_path / "store")
     ingested(own, written(tmp_path / "documents", [{"title": "A"}]))
     with closing(sqlite3.connect(catalogue_path(own))) as catalogue, catalogue:

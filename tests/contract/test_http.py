@@ -1,4 +1,4 @@
-"""HTTP on loopback: who may ask, whose session a request has, and how long and how many connections may be."""
+"""HTTP on loopback: access, sessions, and the bounds of connections in time and number."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def url(server: Server[str]) -> AsyncIterator[str]:
 async def ask(
     http: httpx2.AsyncClient, url: str, method: str, params: dict[str, Any], *, token: str = ""
 ) -> dict[str, Any]:
-    """One request, as a client sends it that knows nothing of sessions; its answer."""
+    """The answer to one request of a client without a session."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": MODERN,
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -158,7 +158,7 @@ async def test_nothing_of_another_client_is_completed_or_listed(url: str) -> Non
 
 
 async def test_clients_that_keep_cookies_have_a_session_each_without_knowing_it(url: str) -> None:
-    """The SDK's own client does: its HTTP library returns what it was given."""
+    """The SDK's client returns the cookie, because its HTTP library does."""
     async with Client(url, mode=MODERN) as a, Client(url, mode=MODERN) as b:
         of_a, of_b = (
             [await a.call_tool("kb_search", SEARCH) for _ in range(2)],
@@ -190,7 +190,7 @@ def test_a_token_of_another_process_or_one_that_a_client_chose_is_none() -> None
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
 @pytest.mark.walls
 async def test_a_new_session_from_the_same_address_has_no_new_allowance(url: str, mode: Any) -> None:
-    """Thirty scripts a minute are thirty, with three sessions as with one, however the address is given."""
+    """The limit of thirty scripts a minute applies to the address, over all its sessions and spellings."""
     endings: list[str] = []
     for number in range(3):
         headers = {"x-forwarded-for": f"203.0.113.{number}", "forwarded": f"for=203.0.113.{number}"}
@@ -315,7 +315,7 @@ async def test_a_refused_request_is_refused_before_its_body_is_read(port: int) -
 
 
 class Impatient(BoundedProtocol):
-    """The same protocol with bounds that a test can wait for."""
+    """The same protocol with shorter deadlines."""
 
     seconds = {"head": 0.3, "body": 0.3}  # noqa: RUF012 - as its base has it
     unread_seconds = 0.3
@@ -363,7 +363,7 @@ async def test_one_byte_now_and_then_buys_no_time(impatient: int) -> None:
 
 
 async def test_an_answer_that_takes_long_is_not_cut_short(impatient: int) -> None:
-    """The deadlines are for requests; a script may run as long as it may."""
+    """The deadlines apply to requests, not to the answer of a running script."""
     url = f"http://127.0.0.1:{impatient}{PATH}"
     async with Client(url, mode=MODERN) as client:
         code = "from time import monotonic\nend = monotonic() + 1\nwhile monotonic() < end: pass\nreturn 'done'"

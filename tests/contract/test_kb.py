@@ -1,4 +1,4 @@
-"""The kb ladder as a client climbs it: names, fields, defaults, caps, pages, errors; evidence and excerpts."""
+"""The ``kb.*`` tools: names, fields, defaults, caps, pages, errors; evidence and excerpts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 async def refusal(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The error of a call that must fail; it fits the schema as every answer does."""
+    """The error of a call that must fail, checked against the schema."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     schema = {listed.name: listed.output_schema for listed in (await client.list_tools()).tools}[tool]
@@ -211,7 +211,7 @@ async def test_a_preview_shows_at_most_60_percent_of_a_passage_also_where_no_wor
 
 
 async def test_dedupe_reads_on_until_the_page_is_full(client: Client) -> None:
-    """Every chunk of a handbook says it, and still each of the five comes once."""
+    """Every chunk of each of five handbooks matches; each handbook is returned once."""
     found = await call(client, "kb_search", query=EVERYWHERE, options={"include_debug": True})
     assert len({row["debug"]["document_id"] for row in found["results"]}) == len(found["results"]) == 5
 

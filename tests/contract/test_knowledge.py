@@ -1,4 +1,4 @@
-"""The seam: scope, pages while the index moves, budgets, and a store that somebody else holds."""
+"""``Knowledge.call``: scope, pages while the index changes, budgets, and a store held by another process."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ async def test_a_store_that_another_process_holds_is_refused_by_its_name_and_fre
 async def test_a_ranking_by_words_alone_goes_on_by_words_alone_when_the_model_has_come(
     application: Application,
 ) -> None:
-    """Rows would repeat or be lost where two pages are of two rankings."""
+    """Rows would repeat or get lost if two pages came from two rankings."""
     await application.close()
     chosen, pages = application.settings, []
     asked: dict[str, Any] = {"query": "who reads this page first", "top_k": 12, "options": {"max_per_doc": 9}}
@@ -209,7 +209,7 @@ async def test_a_ranking_by_words_alone_goes_on_by_words_alone_when_the_model_ha
 
 
 async def test_a_script_has_no_part_in_the_tools_for_old_hosts(application: Application) -> None:
-    """Not even by a frame that it makes itself."""
+    """Not even with a frame that the script builds itself."""
     with pytest.raises(WinnowError, match="no operation 'search_sections'") as caught:
         await application.kb.call("search_sections", {"query": "backups"}, application.kb.caller("test", SCRIPT))
     assert "get_section_text" not in caught.value.message

@@ -1,4 +1,4 @@
-"""The same paragraphs in five languages and four scripts, in one project: every query finds the one in its own."""
+"""The same paragraphs in five languages in one project: every query finds the one in its own language."""
 
 from __future__ import annotations
 

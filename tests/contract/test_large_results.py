@@ -1,4 +1,4 @@
-"""A result that is too large: the error says where, and the whole is there to read on, for its session."""
+"""Script results that are too large: the error names the stored result, which its session can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The earlier tools: their arguments, defaults and fields to the letter, over pages and scope that hold."""
+"""The earlier tools: exact arguments, defaults and fields; pages and scope."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def client(request: pytest.FixtureRequest, application: Application) -> As
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """Call a tool, hold its answer against its schema, and hand the structured form on."""
+    """Call a tool, check its answer against its schema, and return the structured content."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     (schema,) = [listed.output_schema for listed in (await client.list_tools()).tools if listed.name == tool]

@@ -1,4 +1,4 @@
-"""What a client sees through the protocol: names, schemas, answers, errors."""
+"""The MCP interface: names, schemas, answers, errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def text_of(result: CallToolResult) -> str:
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """Call a tool, hold its answer against its schema, and hand the structured form on."""
+    """Call a tool, check its answer against its schema, and return the structured content."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, text_of(result)
     listed = {listed.name: listed for listed in (await client.list_tools()).tools}

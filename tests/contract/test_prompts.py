@@ -1,4 +1,4 @@
-"""Prompts and help, as a client gets them: listed, filled, bounded, and in portions that fit together."""
+"""Prompts and help: listing, filling in, bounds, and portions that join to the whole text."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def test_a_server_speaks_of_the_kb_tools_as_it_lists_them_and_not_at_all_w
 
 
 async def asked(client: Client, **arguments: Any) -> dict[str, Any]:
-    """An answer of help, held against its schema and its bound."""
+    """An answer of help, checked against its schema and its maximum size."""
     result = await client.call_tool("help", arguments)
     assert not result.is_error, result.content
     listed = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -126,7 +126,7 @@ async def asked(client: Client, **arguments: Any) -> dict[str, Any]:
 
 
 async def whole(client: Client, topic: str) -> str:
-    """A topic's text, all its portions put together."""
+    """A topic's text, all its portions joined."""
     text, start = "", 0
     while True:
         answer = await asked(client, topic=topic, start_char=start)

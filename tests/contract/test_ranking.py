@@ -1,4 +1,4 @@
-"""What a query and the settings say about the order of results, through the operations that agents call."""
+"""The order of results, by query and settings, through the operations that agents call."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ async def test_fields_of_a_query_narrow_the_search_and_the_answer_says_so(store:
 
 
 async def test_a_field_counts_only_where_a_document_has_the_value(store: Path) -> None:
-    """Words of a command line or a path are looked for; they do not empty the answer."""
+    """Words of a command line or a path are searched for; they do not cause an empty answer."""
     async with opened(store) as kb:
         everything = len(DOCUMENTS)
         for words in ("tag:latest", "path:/usr/local/bin", "type:text", "vendor:nobody", "after:2030"):
@@ -134,7 +134,7 @@ async def test_labels_are_met_whatever_their_case(
 
 
 async def test_a_scope_is_compared_exactly(store: Path) -> None:
-    """The server's and the call's: a label that looks like a bound does not widen it."""
+    """Bounds of the server and of the call: a label in a query does not widen them."""
     async with opened(store) as kb:
         for scope in ({"doc_tags": ["GUIDE"]}, {"repositories": ["Main"]}, {"environment": "prod"}):
             assert await found(kb, QUERY, scope=scope) == []
@@ -169,7 +169,7 @@ async def test_documents_without_a_date_are_counted_where_a_date_is_asked_for(st
 
 
 async def test_ids_are_scored_however_deep_they_lie_in_the_ranking(tmp_path: Path) -> None:
-    """The worst of 130 is beyond the hundred that a search looks at; asked for by id, it has its score."""
+    """The lowest of 130 chunks is not among the 100 that a search ranks; requested by id, it has its score."""
     settings = load_settings(store=str(tmp_path), project="p", graph="off", embedding="off")
     backends = open_backends(settings, wait_for_model=False)
     documents = [RawDocument(f"{n:03}.md", "markdown", f"Page {n}", "sweep " + "matter " * n) for n in range(130)]
@@ -237,7 +237,7 @@ async def test_diversity_puts_what_repeats_a_result_behind_the_others(store: Pat
 
 @pytest.fixture(scope="module")
 def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that likes passages for saying "tea" and dislikes every other word a little."""
+    """A model that scores "tea" high and every other word slightly negative."""
     folder = tmp_path_factory.mktemp("cross-encoder")
     words = {word: n for n, word in enumerate(("[UNK]", "[PAD]", "[SEP]", "tea"))}
     tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))

@@ -1,4 +1,4 @@
-"""What a client reads by URI: its session's passages and the help pages, in memory and over HTTP, in both eras."""
+"""MCP resources: passages of the session and help pages, in memory and over HTTP, in both protocol eras."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ async def test_http_clients_of_the_handshake_era_have_a_session_each(server: Ser
 async def test_http_requests_of_the_handshake_era_with_an_invented_session_or_none_read_nothing(
     server: Server[str],
 ) -> None:
-    """Whose call it is rests on the SDK's own check of that header."""
+    """The session of a call depends on the SDK's check of that header."""
     async with http(server) as url, Client(url, mode="legacy") as client, httpx2.AsyncClient() as raw:
         row = (await found(client))["results"][0]
         request = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": row["scratch_uri"]}}
@@ -334,7 +334,7 @@ async def test_http_requests_of_the_handshake_era_with_an_invented_session_or_no
 async def test_http_requests_of_the_2026_protocol_have_sessions_of_their_own_and_cannot_name_another(
     server: Server[str],
 ) -> None:
-    """Nobody checks the session header in that protocol: it must not open one."""
+    """The session header is not checked in that protocol: it must not select a session."""
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(http(server))
         headers: list[str] = []

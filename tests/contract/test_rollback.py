@@ -1,4 +1,4 @@
-"""Two switches back: ``kb_v2_enabled`` to the earlier tools, ``structured_output_enabled`` to plain JSON."""
+"""The settings ``kb_v2_enabled`` and ``structured_output_enabled``, switched off."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ async def test_without_structure_every_answer_is_one_block_of_minified_json(stor
 
 
 async def plain_answer(client: Client, name: str, arguments: dict[str, Any], *, failed: bool) -> dict[str, Any]:
-    """The payload of an answer that is text alone: minified, bounded, and what the schema would have said."""
+    """The payload of a text-only answer, checked: minified, bounded, and valid for the schema."""
     result = await client.call_tool(name, arguments)
     (block,) = result.content
     assert isinstance(block, TextContent)

@@ -1,4 +1,4 @@
-"""Sessions that crowd a store too small for them: each reads its own passages, or hears that they are gone."""
+"""Many sessions in a small passage store: each reads its own passages, or an error that they are gone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def application(store: Path) -> AsyncIterator[Application]:
 
 @dataclass
 class Reader:
-    """One client, what it was shown, and what came of reading it."""
+    """One client, the passages that it was shown, and the result of reading them."""
 
     client: Client
     shown: list[dict[str, Any]] = field(default_factory=list)

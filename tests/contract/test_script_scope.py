@@ -1,4 +1,4 @@
-"""What a script may see: its scope on every call, its own session's passages, and so much text and no more."""
+"""The limits of a script: its scope on every call, its own session's passages, and the amount of text."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ BY_NAME = {
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A store, the settings that confine a server over it, and what it must not show: chunks, documents."""
+    """A store, the settings that confine a server, and the chunks and documents that it must not show."""
 
     settings: Settings
     hidden: Mapping[str, str]
@@ -137,7 +137,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
 
 @pytest.fixture(scope="module")
 async def shop(indexed: Indexed) -> AsyncIterator[Application]:
-    """A server that is confined by every label."""
+    """A server confined by every label."""
     async with open_application(indexed.settings, wait_for_model=True) as application:
         await application.ready()
         yield application

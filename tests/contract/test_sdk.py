@@ -1,4 +1,4 @@
-"""What scripts do with the SDK, each in the real sandbox over the real knowledge base."""
+"""Scripts that use the SDK, in the real sandbox over the real knowledge base."""
 
 # ruff: noqa: E501 - scripts as one would write them
 
@@ -280,7 +280,7 @@ __result__ = {"found": full["count"], "best": best[0]["metadata"]["title"]}
 
 @pytest.fixture(scope="module")
 def outcomes(store: Path) -> Mapping[str, Outcome]:
-    """What became of each script."""
+    """The outcome of each script."""
 
     async def run() -> Mapping[str, Outcome]:
         async with open_application(

@@ -1,4 +1,4 @@
-"""Several questions at once, through the real sandbox over the real knowledge base."""
+"""``search_many``, through the real sandbox over the real knowledge base."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that the operator chose: what may be one, what a script can do with it, what the shipped ones find."""
+"""Skills: which functions are accepted, how scripts use them, and the results of the shipped ones."""
 
 # ruff: noqa: E501 - scripts as one would write them
 
@@ -181,7 +181,7 @@ The sieve depth of the winnower is 55 millimetres.
 
 @pytest.fixture(scope="module")
 def outcomes(folder: Path, tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Mapping[str, Outcome]:
-    """What became of each script, over the corpus and two pages more."""
+    """The outcome of each script, over the corpus and two more pages."""
     from server.ingest.pipeline import ingest_paths
     from server.ingest.target import target_of
     from server.opening import open_backends

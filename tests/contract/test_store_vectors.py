@@ -1,4 +1,4 @@
-"""Every vector store makes the same promises: the same fixtures against each backend that is reachable."""
+"""The contract of vector stores: the same tests against each backend that is reachable."""
 
 from __future__ import annotations
 
@@ -397,7 +397,7 @@ def test_another_project_is_kept_out_from_its_first_point_on(tmp_path: Path) -> 
 
 
 class Overtaken(EdgeStore):
-    """Another project's point comes while a search is made."""
+    """A point of another project is added during a search."""
 
     def _search(self, *asked: Any) -> list[tuple[str, float]]:
         self.upsert([point("theirs.md", "proxy gateway", project="q", seed=7)])
@@ -521,7 +521,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Vector, Vecto
 def test_an_exact_search_finds_what_is_truly_nearest_above_the_size_that_is_scanned(
     grown: tuple[Path, Vector, Vector],
 ) -> None:
-    """Scores are those of the whole vectors, and next to none is missed."""
+    """Scores are those of the full vectors, and almost no hit is missed."""
     folder, rows, queries = grown
     store, hits = EdgeStore(folder, GROWN_DIMENSION, memory_mb=256), 0
     for query in queries:

@@ -1,4 +1,4 @@
-"""``limits = strict``: about a tenth of what one script usually may; and the tool says so before it is called."""
+"""``limits = strict``: about a tenth of the usual limits of scripts, stated in the tool's description."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 
 @pytest.fixture
 async def strict(store: Path) -> AsyncIterator[Application]:
-    """A winnow with the smaller limits."""
+    """A winnow with strict limits."""
     async with open_application(
         load_settings(store=store, project="handbook", limits="strict"), wait_for_model=True
     ) as app:

@@ -33,7 +33,7 @@ async def listed(application: Application, **changed: Any) -> Sequence[Tool]:
 
 
 def cost(tools: Sequence[Tool]) -> int:
-    """Tokens of what a host puts before a model: names, descriptions, schemas of arguments."""
+    """The tokens of the tool list as a host shows it to a model: names, descriptions, argument schemas."""
     schemas = [json.dumps(tool.input_schema, separators=(",", ":")) for tool in tools]
     return sum(count_tokens(text) for tool in tools for text in (tool.name, tool.description or "")) + sum(
         map(count_tokens, schemas)
@@ -65,7 +65,7 @@ async def test_everything_that_is_listed_costs_no_more_than_4500_tokens(tools: S
 async def test_a_list_of_all_tools_is_a_line_of_fewer_than_60000_bytes(
     application: Application, *, legacy_tools: bool
 ) -> None:
-    """Clients on asyncio read lines of at most 64 KiB by default. Here the list is as long as it gets."""
+    """Clients on asyncio read lines of at most 64 KiB by default. This is the longest list."""
     tools = await listed(
         application,
         legacy_tools=legacy_tools,
@@ -179,7 +179,7 @@ def _objects(node: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_listed_schema_is_one_that_every_host_reads(tool: Any) -> None:
-    """An object without properties is refused by some hosts, with the whole list; an unbounded value by ours."""
+    """Some hosts refuse the whole list for an object without properties; our rule is that values have bounds."""
     schema = dict(wire_schema(tool.arguments, has_projects=True))
     source = schema["properties"].get("code")  # longer than the grammars that some hosts make of a bound
     for node in _objects(schema):

@@ -1,4 +1,4 @@
-"""What one script may take: a row of the table, and what is set apart from it."""
+"""The limits of one script: a row of the table, and settings that override it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may import whom. Two tables are the rule; every import in the tree is walked against them.
+"""Which modules may import which. Two tables are the rule, checked against every import in the tree.
 
 docs/architecture.md draws the same picture. A new room is a row here, a new vendor a row and a line in
 docs/decisions/0002-dependencies.md.

@@ -1,4 +1,4 @@
-"""Rows and pages as a script sees them."""
+"""Rows and pages of the SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused at the boundary, and how the refusal teaches."""
+"""Validation of arguments, and the error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation does what it says: links lead somewhere, generated pages are fresh, examples run."""
+"""The documentation: links resolve, generated pages are current, examples run."""
 
 from __future__ import annotations
 

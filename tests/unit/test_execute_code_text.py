@@ -1,4 +1,4 @@
-"""A failed script as its author reads it."""
+"""The text of a failed script's answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A result as it is told: no longer than it must be, and the same value."""
+"""The text of a result: as short as possible, with the same value."""
 
 from __future__ import annotations
 

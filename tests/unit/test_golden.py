@@ -1,4 +1,4 @@
-"""Golden questions: each answer stands where its question says, and what became of a question is judged."""
+"""Golden questions: each answer is in its document, and outcomes are judged correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where HTTP may be served: loopback only."""
+"""Addresses for HTTP: loopback only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rate limits: who has called too often, and when to come back."""
+"""Rate limits, and the time to wait."""
 
 from __future__ import annotations
 

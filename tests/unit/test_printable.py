@@ -1,4 +1,4 @@
-"""What leaves: nothing that moves a cursor, rings a bell or breaks an encoder."""
+"""Printable text: no control characters, and nothing that breaks an encoder."""
 
 from __future__ import annotations
 

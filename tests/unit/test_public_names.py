@@ -1,4 +1,4 @@
-"""The names that others may rely on. Changing one is a visible change of this file, never an accident."""
+"""The public names. Changing one requires a visible change of this file."""
 
 from __future__ import annotations
 

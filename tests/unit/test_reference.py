@@ -1,4 +1,4 @@
-"""What agents are taught: bounded, and only about what their server offers."""
+"""Reference texts for agents: bounded, and only about what their server offers."""
 
 from __future__ import annotations
 

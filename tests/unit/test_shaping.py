@@ -1,4 +1,4 @@
-"""From rows to what a script returns: pure functions, whatever the rows are."""
+"""The functions that filter, group and format rows, on arbitrary rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents and operators are told where scripts run on the smaller language."""
+"""Descriptions and reports where scripts run in the smaller language (Monty)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever an agent is told to call or pass exists: instructions, descriptions, playbook, prompts, help."""
+"""Every tool and argument named in instructions, descriptions, playbook, prompts and help exists."""
 
 from __future__ import annotations
 
