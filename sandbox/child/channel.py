@@ -1,63 +1,83 @@
-"""An executed child's end of its descriptor (spawned.py has the other one)."""
+"""A child's end of the descriptor that connects it to the parent.
+
+A locked child may only ``read`` and ``write`` the descriptor, and ``recv`` without waiting (walls/seccomp.py), so
+sockets are read and written with these calls wherever the system allows it.
+"""
 
 from __future__ import annotations
 
 import os
-import select
-import signal
 import socket
 import sys
-import threading
+import time
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from sandbox.protocol import frames
+from sandbox.protocol.limits import KIB
 
-_READ_BYTES = 64 * 1024
+_READ_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
+
+# On another processor that sleeps, waking up takes longer than the parent takes to answer from memory.
+_SPIN_SECONDS = 100e-6
+_QUICK_SECONDS = 200e-6
+_SEVERAL_PROCESSORS = len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else False
+_now = time.perf_counter
 
 
-class DescriptorChannel:
-    """Frames over the one descriptor, as an executed child sees them."""
+class ChildChannel:
+    """Frames from and to the parent. ``exit_process`` is called when the parent has closed its end."""
 
-    def __init__(self, end: socket.socket) -> None:
-        end.set_inheritable(False)  # what is executed below gets nothing of it
+    def __init__(self, end: socket.socket, exit_process: Callable[[], NoReturn]) -> None:
         self._end = end
+        self._descriptor = end.fileno()
+        self._exit_process = exit_process
+        self._is_quick = False  # whether the parent's last answer came quickly
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Say something."""
+        """Send a frame. ValueError or TypeError when it is not data."""
         self.send_body(frames.dump(frame))
 
     def send_body(self, body: bytes) -> None:
-        """Say something that is encoded already."""
-        self._end.sendall(frames.pack(body))
+        """Send a frame that is encoded already."""
+        data = frames.pack(body)
+        sent = self._write(data)
+        while sent < len(data):
+            sent += self._write(data[sent:])
 
     def receive(self) -> Any:
-        """Wait for the parent's next word; its end is ours."""
-        (size,) = frames.HEADER.unpack(self._exactly(frames.HEADER.size))
-        return frames.decode_from_parent(self._exactly(size))
+        """Wait for the parent's next frame. The parent never sends two before it gets an answer."""
+        data = self._complete(self._read_next(), frames.HEADER.size)
+        data = self._complete(data, frames.HEADER.size + frames.HEADER.unpack_from(data)[0])
+        return frames.decode_from_parent(data[frames.HEADER.size :])
 
-    def _exactly(self, size: int) -> bytes:
-        found = bytearray()
-        while len(found) < size:
-            more = self._end.recv(min(_READ_BYTES, size - len(found)))
+    def _complete(self, data: bytes, size: int) -> bytes:
+        """The data with more read from the descriptor, up to this size."""
+        if len(data) >= size:
+            return data
+        whole = bytearray(data)
+        while len(whole) < size:
+            more = self._read(size - len(whole))
             if not more:
-                end_all()
-            found += more
-        return bytes(found)
+                self._exit_process()
+            whole += more
+        return bytes(whole)
 
-    def watch(self) -> None:
-        """End with the parent, even while the script computes elsewhere."""
-        if hasattr(select, "poll"):
-            threading.Thread(target=self._wait_for_end, daemon=True).start()
+    def _read_next(self) -> bytes:
+        """Read the beginning of the next frame. While the parent answers quickly, wait without sleeping."""
+        started = _now()
+        while self._is_quick:
+            try:
+                return self._end.recv(_READ_BYTES, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                self._is_quick = _now() - started < _SPIN_SECONDS
+                os.sched_yield()
+        data = self._read(_READ_BYTES)
+        self._is_quick = _SEVERAL_PROCESSORS and _now() - started < _QUICK_SECONDS
+        return data
 
-    def _wait_for_end(self) -> None:
-        poll = select.poll()
-        poll.register(self._end, 0)  # its end is told unasked
-        poll.poll()
-        end_all()
+    def _read(self, size: int) -> bytes:
+        return self._end.recv(size) if sys.platform == "win32" else os.read(self._descriptor, size)
 
-
-def end_all() -> NoReturn:
-    """Kill this process and all below it: they are a group of their own."""
-    if sys.platform != "win32":
-        os.killpg(0, signal.SIGKILL)
-    os._exit(0)
+    def _write(self, data: bytes) -> int:
+        return self._end.send(data) if sys.platform == "win32" else os.write(self._descriptor, data)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -18,11 +20,12 @@ import pydantic_monty
 from pydantic_monty import ExternalModule, Monty, MontyClassProxy, MontyError, MontySession
 
 from sandbox.protocol import frames, verdicts
+from sandbox.protocol.jobs import ScriptJob
 from sandbox.protocol.limits import MIB, Limits
 from sandbox.protocol.outcome import Outcome
 
 from . import monty_sdk, results
-from .channel import DescriptorChannel
+from .channel import ChildChannel
 from .console import Console, OutputLimitReached
 
 _HEADROOM_BYTES = 64 * MIB  # what the allocator maps beside what the interpreter counts
@@ -68,7 +71,9 @@ _HINTS = (
 
 def main(descriptor: int, limits: Mapping[str, Any], binary: str, trial: bool = False) -> NoReturn:
     """Raise what can be raised, start the interpreter, serve one script, and wait to be killed."""
-    channel = DescriptorChannel(socket.socket(fileno=descriptor))
+    end = socket.socket(fileno=descriptor)
+    end.set_inheritable(False)  # the interpreter must not inherit it
+    channel = ChildChannel(end, _kill_group)
     bounds = Limits(**limits)
     tried: dict[str, list[Any]] = {}
     program, prelude = _opened(binary), monty_sdk.prelude()
@@ -85,14 +90,34 @@ def main(descriptor: int, limits: Mapping[str, Any], binary: str, trial: bool = 
             if trial:
                 tried.update(_try_language(session, bounds))
             channel.send({"ready": {"raised": raised, "workers": [worker], "found": tried}})
-            channel.watch()
-            job = channel.receive()
+            _watch_parent(end)
+            job = ScriptJob.decode(channel.receive())
             channel.send_body(_Run(session, channel, job, bounds).ending())
-            channel.receive()  # never comes: the parent measures us, and kills
+            channel.receive()  # nothing comes: the parent measures this process and kills it
     os._exit(0)
 
 
-# --- what stands around the interpreter ------------------------------------------------------------------------
+def _watch_parent(end: socket.socket) -> None:
+    """Exit when the parent closes its end, even while the script computes in the interpreter."""
+    if hasattr(select, "poll"):
+        threading.Thread(target=_wait_for_parent, args=(end,), daemon=True).start()
+
+
+def _wait_for_parent(end: socket.socket) -> None:
+    poll = select.poll()
+    poll.register(end, 0)  # a hang-up is always reported
+    poll.poll()
+    _kill_group()
+
+
+def _kill_group() -> NoReturn:
+    """Kill this process and its children, which are a process group of their own."""
+    if sys.platform != "win32":
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
+# --- walls around the interpreter ------------------------------------------------------------------------------
 
 
 def _raise_walls(limits: Limits, tried: dict[str, list[Any]], *, trial: bool) -> list[str]:
@@ -181,21 +206,19 @@ def _works(session: MontySession, code: str) -> bool:
 class _Run:
     """One script, from the job to its last frame."""
 
-    def __init__(
-        self, session: MontySession, channel: DescriptorChannel, job: Mapping[str, Any], limits: Limits
-    ) -> None:
+    def __init__(self, session: MontySession, channel: ChildChannel, job: ScriptJob, limits: Limits) -> None:
         self._session = session
         self._channel = channel
         self._job = job
         self._cpu_seconds = limits.cpu_seconds
-        self._console = Console(channel, job["stdout_bytes"])
+        self._console = Console(channel, job.stdout_bytes)
         self._flooded = False
         self._refusal: dict[str, Any] = {}  # the host's last one, and the text that it became
 
     def ending(self) -> bytes:
         """The last frame. Whatever the script does ends here."""
         try:
-            value = self._fed(self._job["code"])
+            value = self._fed(self._job.code)
             if value is None:
                 value = self._fed(_NAMED)
             return self._flushed(self._result(value))
@@ -206,7 +229,7 @@ class _Run:
         except results.NotData as error:
             return self._flushed(frames.dump(_failure("error", "ResultNotData", error.message, hint=error.hint)))
         except OutputLimitReached:
-            return frames.dump(_of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job["stdout_bytes"]))))
+            return frames.dump(_of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job.stdout_bytes))))
 
     def _fed(self, code: str) -> Any:
         return self._session.feed_run(code, external_lookup={"_ask": self._ask}, print_callback=self._print)
@@ -230,8 +253,8 @@ class _Run:
             body = frames.dump({"call": method, "params": results.plain(given, _PARAMETER_DEPTH)})
         except results.NotData as error:
             raise ValueError(f"{error.message.replace('result', 'the call', 1)}; {error.hint}") from None
-        if len(body) > self._job["request_bytes"]:
-            raise ValueError(f"the call is {len(body):,} bytes long; the limit is {self._job['request_bytes']:,}")
+        if len(body) > self._job.request_bytes:
+            raise ValueError(f"the call is {len(body):,} bytes long; the limit is {self._job.request_bytes:,}")
         self._channel.send_body(body)
         reply = self._channel.receive()
         if "error" not in reply:
@@ -244,22 +267,22 @@ class _Run:
     def _result(self, value: Any) -> bytes:
         if value is None:
             return frames.dump({"done": True})
-        data = results.plain(_data(value, self._job["nesting"]), self._job["nesting"])
+        data = results.plain(_data(value, self._job.nesting), self._job.nesting)
         body = frames.dump({"result": data})
         size = len(body) - len(b'{"result":}')
-        if size > self._job["whole_bytes"]:
-            bound = self._job["result_bytes"]
+        if size > self._job.whole_bytes:
+            bound = self._job.result_bytes
             return frames.dump(_of_verdict(verdicts.result_too_large(data, size, bound, "bytes")))
         return body
 
     def _told(self, error: MontyError) -> dict[str, Any]:
         """What went wrong, for the one who wrote the script."""
         if self._flooded:
-            return _of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job["stdout_bytes"])))
+            return _of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job.stdout_bytes)))
         cause = error.exception()
         if isinstance(cause, MemoryError):
-            return _of_verdict(verdicts.memory(Limits(memory_bytes=self._job["memory_bytes"])))
-        place = _place(error, self._job["code"])
+            return _of_verdict(verdicts.memory(Limits(memory_bytes=self._job.memory_bytes)))
+        place = _place(error, self._job.code)
         message = str(cause)
         if self._refusal and self._refusal["text"] == message:
             refused = self._refusal

@@ -27,6 +27,7 @@ import types
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from sandbox.protocol.jobs import SpawnRequest
 from sandbox.protocol.limits import Layers, Limits
 from sandbox.walls import kernel, seccomp, wall_table
 from sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, PID_NAMESPACE, SERVER_WALLS, Wall, WallResources
@@ -160,7 +161,7 @@ class ForkedChildren:
         self.layers = layers
         self._walls: tuple[Wall, ...] = CHILD_WALLS
         self._own_namespace = -1
-        self._alive: dict[int, tuple[str, int]] = {}  # pidfd -> (the parent's id, pid)
+        self._alive: dict[int, tuple[int, int]] = {}  # pidfd -> (the parent's id, pid)
 
     def settle(self, report: WallsReport) -> None:
         """In the serving process, while /proc is still there: hold on to our own process namespace."""
@@ -226,17 +227,18 @@ class ForkedChildren:
                 message, rpc, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 1)
                 if not message:
                     os._exit(0)
-                poll.register(self._spawn(json.loads(message), rpc[0], control), select.POLLIN)
+                request = SpawnRequest.decode(json.loads(message))
+                poll.register(self._spawn(request, rpc[0], control), select.POLLIN)
 
-    def _spawn(self, order: dict[str, Any], rpc: int, control: socket.socket) -> int:
+    def _spawn(self, request: SpawnRequest, rpc: int, control: socket.socket) -> int:
         pid = self.fork()
         if pid == 0:
-            limits = Limits(memory_bytes=order["memory_bytes"], cpu_seconds=order["cpu_seconds"])
+            limits = Limits(memory_bytes=request.memory_bytes, cpu_seconds=request.cpu_seconds)
             process.live(self.ground.with_rpc(rpc, limits), self._raised(), fence=self.layers.fence)
         handle = os.pidfd_open(pid)
         os.close(rpc)
-        self._alive[handle] = (order["spawn"], pid)
-        socket.send_fds(control, [json.dumps({"spawned": order["spawn"]}).encode()], [handle])
+        self._alive[handle] = (request.id, pid)
+        socket.send_fds(control, [json.dumps({"spawned": request.id}).encode()], [handle])
         return handle
 
     def _raised(self) -> tuple[Wall, ...]:

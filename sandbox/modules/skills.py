@@ -52,9 +52,9 @@ def _only_definitions(tree: Any, report: transformer.Report) -> None:
 class ImportedSkills:
     """The skills of one run; a file is executed when a function of it is first imported."""
 
-    def __init__(self, told: Mapping[str, Any], builtins: Mapping[str, Any]) -> None:
-        self._sources: Mapping[str, str] = told["sources"]
-        self._homes: Mapping[str, str] = told["homes"]
+    def __init__(self, skills: Skills, builtins: Mapping[str, Any]) -> None:
+        self._sources = skills.sources
+        self._homes = skills.homes
         self._builtins = builtins
         self._loaded: dict[str, dict[str, Any]] = {}
 

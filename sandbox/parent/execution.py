@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from sandbox.protocol import frames, verdicts
+from sandbox.protocol.jobs import ScriptJob
 from sandbox.protocol.limits import KIB, MIB, WARM_BYTES, Limits
 from sandbox.protocol.outcome import CallError, CountTokens, HostCall, Left, Outcome, Reply, ScriptError, Usage
 from sandbox.runners.runner_table import ChildDeath, ChildGone, RunnerChild
@@ -262,7 +263,7 @@ class Execution:
     async def _converse(self, code: str) -> Outcome | frames.ResultFrame:
         child, limits = self._child, self._limits
         child.limit_frames(frames.longest_body(limits))
-        await child.send(frames.pack_for_child(_build_job(code, limits, self._skills)))
+        await child.send(frames.pack_for_child(ScriptJob.build(code, limits, self._skills).encode()))
         while True:
             match frames.decode(await child.receive(), limits):
                 case frames.CallFrame() as request:
@@ -358,20 +359,6 @@ class Execution:
             tokens_kept_out=max(0, self._host.tokens - result_tokens - printed_tokens),
         )
         return replace(ending, stdout=printed, usage=usage)
-
-
-def _build_job(code: str, limits: Limits, skills: Mapping[str, Any] | None) -> dict[str, Any]:
-    optional = {} if skills is None else {"skills": dict(skills)}
-    return {
-        **optional,
-        "code": code,
-        "stdout_bytes": limits.stdout_total_bytes,
-        "result_bytes": limits.result_bytes,
-        "whole_bytes": max(limits.result_bytes, limits.kept_bytes),
-        "request_bytes": limits.request_bytes,
-        "nesting": limits.nesting,
-        "memory_bytes": limits.memory_bytes,
-    }
 
 
 class _OutputTail:

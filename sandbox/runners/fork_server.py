@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import RestrictedPython  # used by the child; imported here to locate it
 
 from sandbox.protocol import frames
+from sandbox.protocol.jobs import SpawnRequest
 from sandbox.protocol.limits import KIB, WARM_BYTES, Layers, Limits
 from sandbox.protocol.outcome import SandboxUnavailable, WallReport
 from sandbox.walls import cgroups, wall_table
@@ -344,10 +345,10 @@ class ForkServer:
         child = ForkedChild(ours, self._loop)
         self._children[name] = child
         self._idle.clear()
-        order = {"spawn": name, "memory_bytes": limits.memory_bytes, "cpu_seconds": limits.cpu_seconds}
+        request = SpawnRequest(name, limits.memory_bytes, limits.cpu_seconds)
         try:
             with theirs:
-                socket.send_fds(self._control, [json.dumps(order).encode()], [theirs.fileno()])
+                socket.send_fds(self._control, [json.dumps(request.encode()).encode()], [theirs.fileno()])
             await child.spawned
         except OSError as error:
             self._children.pop(name, None)

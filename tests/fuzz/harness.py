@@ -20,7 +20,8 @@ import subprocess
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
@@ -28,6 +29,7 @@ from typing import Any
 from sandbox.child import process, script
 from sandbox.language import compiler, policy, refusals, script_builtins, script_source, trust
 from sandbox.protocol import frames
+from sandbox.protocol.jobs import ScriptJob
 from sandbox.protocol.limits import MIB, Limits
 from tests.patience import LIMIT
 
@@ -73,16 +75,8 @@ class _Parent:
         return {"ok": _PAGE}
 
 
-def _job(source: str) -> Mapping[str, Any]:
-    return {
-        "code": source,
-        "stdout_bytes": LIMITS.stdout_total_bytes,
-        "result_bytes": LIMITS.result_bytes,
-        "whole_bytes": max(LIMITS.result_bytes, LIMITS.kept_bytes),
-        "request_bytes": LIMITS.request_bytes,
-        "nesting": LIMITS.nesting,
-        "memory_bytes": _MEMORY_BYTES,
-    }
+def _job(source: str) -> ScriptJob:
+    return replace(ScriptJob.build(source, LIMITS), memory_bytes=_MEMORY_BYTES)
 
 
 class Worker:
@@ -140,7 +134,7 @@ class Worker:
         finally:
             _watching[:], self._listener.heard = [], None
         watch.walk()
-        script._forget()
+        script._clear_state()
         return word, watch.found + heard + parent.broken + self._fingerprint.changed()
 
     def control(self, source: str) -> dict[str, Any]:
@@ -162,7 +156,7 @@ class Worker:
         """What the fenced executor prints and CPython prints, and how both end."""
         parent = _Parent()
         ending = frames.decode(script.run(_job(source), parent, fence=True), LIMITS)
-        script._forget()
+        script._clear_state()
         fenced = ["".join(parent.printed), *_error_of(ending)]
         return {"ending": "compared", "fenced": fenced, "plain": _plainly(source), "findings": []}
 
