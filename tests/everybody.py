@@ -40,7 +40,7 @@ _ROOT_ALONE = (
     "tests/flow/test_hung_engine.py",
     "tests/flow/test_interop.py",
     "tests/flow/test_scarcity.py",
-    "tests/unit/test_database.py",
+    "tests/unit/test_sqlite.py",
     "tests/walls/test_surface_attacks.py",
     "tests/unit/test_docs.py",
     "tests/unit/test_engine_pulse.py",

@@ -107,7 +107,7 @@ async def _measure_calls(sandbox: Sandbox, runs: int) -> dict[str, Any]:
     calls = [percentiles(outcome.result[0]) for outcome in outcomes]
     rows = [median(outcome.result[1]) for outcome in outcomes]
     whole = {key: round(median(each[key] for each in calls), 2) for key in ("p50", "p95", "p99")}
-    bare = [each["p50"] - making for each, making in zip(calls, rows, strict=True)]
+    bare = [each["p50"] - building for each, building in zip(calls, rows, strict=True)]
     return {
         "sdk_call_us": whole,
         "transport_us": {"p50": round(median(bare), 2), "best": round(min(bare), 2), "worst": round(max(bare), 2)},

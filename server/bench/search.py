@@ -84,19 +84,19 @@ async def measure(
     caller = kb.caller("bench")
     for question in asked[:WARMUP]:
         await kb.call(_OPERATION, {"query": question}, with_empty_caches(caller))
-    watch = Stopwatch()
+    stopwatch = Stopwatch()
     for number, question in enumerate(asked, 1):
-        anew = with_empty_caches(caller)
+        uncached = with_empty_caches(caller)
         arguments = {"query": question, "response_mode": "metadata"}
-        ask = partial(kb.call, _OPERATION, arguments, anew)
-        await watch.awaited("cold", ask)
-        await watch.awaited("metadata_cached", ask)
+        ask = partial(kb.call, _OPERATION, arguments, uncached)
+        await stopwatch.awaited("cold", ask)
+        await stopwatch.awaited("metadata_cached", ask)
         preview = {**arguments, "response_mode": "preview"}
-        await watch.awaited("preview_ranked", partial(kb.call, _OPERATION, preview, anew))
+        await stopwatch.awaited("preview_ranked", partial(kb.call, _OPERATION, preview, uncached))
         progress("asking", number, len(asked))
     return {
         "questions": len(asked),
-        "ms": watch.figures(),
+        "ms": stopwatch.figures(),
         **_measure_stages(backends, project, asked, progress),
         "at_once": await _measure_clients(kb, caller, asked),
     }
@@ -105,24 +105,24 @@ async def measure(
 def _measure_stages(
     backends: Backends, project: str, asked: Sequence[str], progress: OnProgress
 ) -> dict[str, Any]:
-    watch, whole, store = Stopwatch(), Filters(project), backends.store
+    stopwatch, filters, store = Stopwatch(), Filters(project), backends.store
     embedder, recall = backends.embedder.ready(), []
     for number, question in enumerate(asked, 1):
         words = build_query_vector(question)
-        near = dict(watch.timed("lexical", partial(store.search_sparse, words, whole, DEPTH)))
+        near = dict(stopwatch.timed("lexical", partial(store.search_sparse, words, filters, DEPTH)))
         if embedder:
-            vector = watch.timed("embedding", partial(_embed, embedder, question))
-            far = dict(watch.timed("dense", partial(store.search_dense, vector, whole, DEPTH)))
-            exact = watch.timed("dense_exact", partial(store.search_dense, vector, whole, TOP, exact=True))
+            vector = stopwatch.timed("embedding", partial(_embed, embedder, question))
+            far = dict(stopwatch.timed("dense", partial(store.search_dense, vector, filters, DEPTH)))
+            exact = stopwatch.timed("dense_exact", partial(store.search_dense, vector, filters, TOP, exact=True))
             recall.append(len({id for id, _ in exact} & {*itertools.islice(far, TOP)}) / max(len(exact), 1))
-            watch.timed("filling", partial(_score_missing, backends, question, vector, far, near))
-        found = watch.timed("ranking", partial(backends.retriever.search, question, whole, DEPTH))
-        watch.timed(
-            "passages", partial(backends.catalogue.passages, [hit.chunk_id for hit in found.hits], project)
+            stopwatch.timed("filling", partial(_score_missing, backends, question, vector, far, near))
+        ranked = stopwatch.timed("ranking", partial(backends.retriever.search, question, filters, DEPTH))
+        stopwatch.timed(
+            "passages", partial(backends.catalogue.passages, [hit.chunk_id for hit in ranked.hits], project)
         )
         progress("stages", number, len(asked))
     return {
-        "stages_ms": watch.figures(),
+        "stages_ms": stopwatch.figures(),
         "recall_at_10": round(sum(recall) / len(recall), 4) if recall else None,
     }
 
@@ -179,7 +179,7 @@ async def replay(kb: KnowledgeBase, log: Path) -> dict[str, Any]:
         "calls": len(answers),
         "hits": hits,
         "hit_rate": round(hits / max(len(answers), 1), 4),
-        "caches": {name: {"hits": one.hits, "misses": one.misses} for name, one in caches.items()},
+        "caches": {name: {"hits": cache.hits, "misses": cache.misses} for name, cache in caches.items()},
     }
 
 

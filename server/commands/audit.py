@@ -45,9 +45,9 @@ def audit(
         name = None if tool is None else _normalize_tool(tool)
         executions = list(_read_records(settings, start, "executions")) if name in (None, "execute_code") else []
         calls = [
-            one
-            for one in _read_records(settings, start, "calls")
-            if name in (None, _normalize_tool(str(one.get("tool"))))
+            record
+            for record in _read_records(settings, start, "calls")
+            if name in (None, _normalize_tool(str(record.get("tool"))))
         ]
         summary = {**_summarize(executions), "calls": _summarize_calls(calls)}
         if as_json:

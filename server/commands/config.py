@@ -36,7 +36,11 @@ def _build_row(configuration: Configuration, name: str) -> dict[str, Any]:
         "value": _printable_value(getattr(configuration.settings, name)),
         "source": configuration.source_of(name),
         "help": Settings.model_fields[name].description or "",
-        "ignored": [{"place": one.place, "why": one.why} for one in configuration.ignored if one.name == name],
+        "ignored": [
+            {"place": ignored.place, "why": ignored.why}
+            for ignored in configuration.ignored
+            if ignored.name == name
+        ],
     }
 
 
@@ -49,5 +53,5 @@ def _printable_value(value: Any) -> Any:
     if isinstance(value, SecretStr):
         return mask_secret(value.get_secret_value())
     if isinstance(value, tuple):
-        return [_printable_value(one) for one in value]
+        return [_printable_value(item) for item in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

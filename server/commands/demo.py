@@ -84,12 +84,12 @@ def demo(store: Store = None, as_json: Json = False) -> None:
     with report_errors(as_json=as_json):
         settings = load_settings(store=store or load_settings().store / "demo", project=PROJECT)
         console = Screen(highlight=False, stderr=as_json)
-        found = _run_demo(settings, console)
+        result = _run_demo(settings, console)
         if as_json:
-            print_json(found.to_json())
+            print_json(result.to_json())
         else:
-            _print_result(found, console)
-        raise typer.Exit(found.exit_code)
+            _print_result(result, console)
+        raise typer.Exit(result.exit_code)
 
 
 def _run_demo(settings: Settings, console: Screen) -> Demonstration:
@@ -147,42 +147,42 @@ async def _missing_walls() -> list[str]:
     return [f"{wall.name}: {wall.detail}; {wall.advice}" for wall in await probe() if not wall.stands]
 
 
-def _print_result(found: Demonstration, console: Screen) -> None:
-    console.print(_answer_table(found))
+def _print_result(result: Demonstration, console: Screen) -> None:
+    console.print(_answer_table(result))
     console.print()
-    console.print(_figure_table(found))
+    console.print(_figure_table(result))
     console.print(
         "Tokens are what the model writes and reads. In both ways the same rule picks the answer from the texts."
     )
-    if found.scripted is None:
+    if result.scripted is None:
         console.print("\n[bold]This host cannot run scripts[/bold], so only the direct way was shown.")
-        for line in found.missing or ("execute_code is switched off (setting execute_code)",):
+        for line in result.missing or ("execute_code is switched off (setting execute_code)",):
             console.print(f"  {escape(line)}", soft_wrap=True)
     else:
-        _print_script(found.direct, found.scripted, console)
-    if found.exit_code == FAILED:
+        _print_script(result.direct, result.scripted, console)
+    if result.exit_code == FAILED:
         console.print("\n[red bold]An answer is wrong[/red bold]: it differs from what the docstrings say.")
     print_lines("", *ON_YOUR_OWN.splitlines())
 
 
-def _answer_table(found: Demonstration) -> Table:
+def _answer_table(result: Demonstration) -> Table:
     """A row for each function in an answer; where an answer is wrong, a column with the right one."""
-    columns = {"direct searches": found.direct.answer}
-    if found.scripted is not None:
-        columns["one script"] = found.scripted.answer
-    if found.exit_code == FAILED:
-        columns["docstrings"] = found.truth
+    columns = {"direct searches": result.direct.answer}
+    if result.scripted is not None:
+        columns["one script"] = result.scripted.answer
+    if result.exit_code == FAILED:
+        columns["docstrings"] = result.truth
     table = _new_table("function", *columns)
     for name in sorted({name for answer in columns.values() for name in answer}):
         table.add_row(name, *(", ".join(answer.get(name, ["-"])) for answer in columns.values()))
     return table
 
 
-def _figure_table(found: Demonstration) -> Table:
+def _figure_table(result: Demonstration) -> Table:
     table = _new_table("", "calls", "tokens in the model's context", "seconds", "answer")
-    for name, arm in (("direct searches", found.direct), ("one script", found.scripted)):
+    for name, arm in (("direct searches", result.direct), ("one script", result.scripted)):
         if arm is not None:
-            verdict = "right" if arm.answer == found.truth else "WRONG"
+            verdict = "right" if arm.answer == result.truth else "WRONG"
             table.add_row(name, f"{arm.calls}", f"{arm.tokens:,}", f"{arm.seconds:.2f}", verdict)
     return table
 

@@ -28,11 +28,11 @@ def status(store: Store = None, as_json: Json = False) -> None:
     """Show the engine of the store: process, memory, clients. Starts nothing."""
     with report_errors(as_json=as_json):
         folder = load_settings(store=store).store
-        found = ask_engine(folder, "status")
+        engine = ask_engine(folder, "status")
     if as_json:
-        print_json({"running": found is not None, "store": str(folder), **(found or {})})
+        print_json({"running": engine is not None, "store": str(folder), **(engine or {})})
         return
-    print_lines(*_format_status(folder, found))
+    print_lines(*_format_status(folder, engine))
 
 
 @app.command(epilog="Examples: winnow engine stop | winnow engine stop --store notes")
@@ -40,21 +40,21 @@ def stop(store: Store = None, as_json: Json = False) -> None:
     """Stop the engine; an ingest can be resumed. The next call of a server starts another engine."""
     with report_errors(as_json=as_json):
         folder = load_settings(store=store).store
-        found = ask_engine(folder, "stop")
-        if found is not None:
-            _wait_for_end(folder, found["pid"])
+        engine = ask_engine(folder, "stop")
+        if engine is not None:
+            _wait_for_end(folder, engine["pid"])
     if as_json:
-        print_json({"stopped": found is not None, "store": str(folder), **(found or {})})
+        print_json({"stopped": engine is not None, "store": str(folder), **(engine or {})})
         return
-    print_lines(f"process {found['pid']} has ended" if found else f"no engine runs for {folder}")
+    print_lines(f"process {engine['pid']} has ended" if engine else f"no engine runs for {folder}")
 
 
-def engine_warnings(store: Path, does: str) -> tuple[str, ...]:
+def engine_warnings(store: Path, consequence: str) -> tuple[str, ...]:
     """A warning if an engine runs on the store: ``does`` says what it does with the replaced index."""
     from server.backends.files.lock import ENGINE, find_holder
 
-    there = find_holder(store, ENGINE)
-    return (f"{there} {does}",) if there else ()
+    holder = find_holder(store, ENGINE)
+    return (f"{holder} {consequence}",) if holder else ()
 
 
 def ask_engine(store: Path, what: str) -> Mapping[str, Any] | None:
@@ -69,31 +69,32 @@ def _wait_for_end(store: Path, pid: int) -> None:
     from server.backends.files.lock import ENGINE, find_holder
 
     until = time.monotonic() + _END_SECONDS
-    while (there := find_holder(store, ENGINE)) is not None and there.pid == pid:
+    while (holder := find_holder(store, ENGINE)) is not None and holder.pid == pid:
         if time.monotonic() > until:
             raise WinnowError("TIMEOUT", f"process {pid} was asked to stop and still runs; try again in a moment")
         time.sleep(_POLL_SECONDS)
 
 
-def _format_status(store: Path, found: Mapping[str, Any] | None) -> list[str]:
-    if found is None:
+def _format_status(store: Path, engine: Mapping[str, Any] | None) -> list[str]:
+    if engine is None:
         return [f"no engine runs for {store}; a server starts one with its first call (setting daemon = on)"]
     lines = [
-        f"process {found['pid']} (winnow {found['build']}) has had {found['store']} for "
-        f"{found['uptime_seconds']:.0f} s: "
-        f"{found['pss_mb']:.0f} MB, {len(found['clients'])} clients, {found['ingests']} ingests"
+        f"process {engine['pid']} (winnow {engine['build']}) has had {engine['store']} for "
+        f"{engine['uptime_seconds']:.0f} s: "
+        f"{engine['pss_mb']:.0f} MB, {len(engine['clients'])} clients, {engine['ingests']} ingests"
     ]
     lines += [
-        f"  process {one['pid']}: project {one['project']}, {one['calls']:,} calls in {one['seconds']:.0f} s"
-        for one in found["clients"]
+        f"  process {client['pid']}: project {client['project']}, {client['calls']:,} calls "
+        f"in {client['seconds']:.0f} s"
+        for client in engine["clients"]
     ]
-    return lines + format_waits(found.get("waits", {}))
+    return lines + format_waits(engine.get("waits", {}))
 
 
 def format_waits(waits: Mapping[str, Any]) -> list[str]:
     """Lines with the time that reads waited for writers."""
     return [
-        f"  waits at {name}: {one['reads']:,} reads; of the latest 95 of 100 at most {one['p95_ms']} ms, "
-        f"the longest {one['longest_ms']} ms"
-        for name, one in waits.items()
+        f"  waits at {name}: {row['reads']:,} reads; of the latest 95 of 100 at most {row['p95_ms']} ms, "
+        f"the longest {row['longest_ms']} ms"
+        for name, row in waits.items()
     ]

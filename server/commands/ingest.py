@@ -113,25 +113,25 @@ def _repair(settings: Settings) -> tuple[str, ...]:
     from server.commands.reindex import run_reindex
     from server.opening import catalogue_path
 
-    if there := find_holder(settings.store, ENGINE):
-        raise WinnowError("INDEX_HELD", f"{settings.store} is shared by {there}; run: winnow engine stop")
+    if holder := find_holder(settings.store, ENGINE):
+        raise WinnowError("INDEX_HELD", f"{settings.store} is shared by {holder}; run: winnow engine stop")
     if not settings.store.is_dir():
         return ()
     lock = StoreLock(settings.store, HOLDER)
     try:
-        aside = rename_damaged(settings.store)
-        told = [f"{path.name} is the damaged file; delete it when you no longer need it" for path in aside]
+        renamed = rename_damaged(settings.store)
+        messages = [f"{path.name} is the damaged file; delete it when you no longer need it" for path in renamed]
         if not catalogue_path(settings).exists():
-            return (*told, "the catalogue is new: ingest every other folder of this store again")
+            return (*messages, "the catalogue is new: ingest every other folder of this store again")
         with closing(Catalogue(catalogue_path(settings))) as catalogue:
             folder = settings.store / catalogue.binding.vectors
             is_whole = settings.qdrant_url is not None or is_intact(folder) or not catalogue.chunk_count()
         if not is_whole:
             done = run_reindex(settings)
-            told.append(f"the vectors of {done.report.chunks:,} chunks were rebuilt")
+            messages.append(f"the vectors of {done.report.chunks:,} chunks were rebuilt")
     finally:
         lock.release()
-    return tuple(told)
+    return tuple(messages)
 
 
 def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) -> IngestReport:
@@ -166,12 +166,12 @@ async def _ingest_in_engine(settings: Settings, paths: list[Path], labels: Mappi
     kb = EngineKnowledge(settings, waits_for_model=False)
     try:
         with show_progress() as on_progress:
-            told = await kb.ingest(paths, labels, lambda facts: on_progress(Progress(**facts)))
+            report = await kb.ingest(paths, labels, lambda facts: on_progress(Progress(**facts)))
     finally:
         await kb.aclose()
-    failures = tuple(IngestFailure(**one) for one in told["failures"])
-    graph = told["graph"] and GraphReport(**{**told["graph"], "warnings": tuple(told["graph"]["warnings"])})
-    return IngestReport(**{**told, "failures": failures, "warnings": tuple(told["warnings"]), "graph": graph})
+    failures = tuple(IngestFailure(**failure) for failure in report["failures"])
+    graph = report["graph"] and GraphReport(**{**report["graph"], "warnings": tuple(report["graph"]["warnings"])})
+    return IngestReport(**{**report, "failures": failures, "warnings": tuple(report["warnings"]), "graph": graph})
 
 
 def _add_forced(stated: Mapping[str, str]) -> dict[str, str]:
@@ -284,8 +284,8 @@ def format_graph_counts(
 ) -> Iterator[str]:
     """A line each for nodes, entities and edges, with their counts by type."""
     for name, counts in (("nodes", nodes), ("entities", entities), ("edges", edges)):
-        most = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-        yield f"  {name}: {', '.join(f'{kind} {count:,}' for kind, count in most) or 'none'}"
+        sorted_counts = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        yield f"  {name}: {', '.join(f'{kind} {count:,}' for kind, count in sorted_counts) or 'none'}"
 
 
 def _to_json(report: IngestReport, settings: Settings) -> dict[str, Any]:

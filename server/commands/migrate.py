@@ -24,7 +24,7 @@ from server.settings import Settings, load_settings
 
 app = command()
 
-_GOES_ON = "goes on with the former index; to have the new one: winnow engine stop"
+_KEEPS_INDEX = "keeps the former index; to use the new one: winnow engine stop"
 
 
 @app.command(
@@ -46,7 +46,7 @@ def migrate(
         target = _resolve_target(settings, to)
         with show_steps() as step:
             moved = _copy_index(settings, target, step)
-    warnings = engine_warnings(settings.store, _GOES_ON)
+    warnings = engine_warnings(settings.store, _KEEPS_INDEX)
     if as_json:
         print_json({"to": show_address(to), **asdict(moved), "warnings": warnings})
     else:

@@ -38,8 +38,10 @@ def quote(
 
 def _format_answer(payload: dict[str, Any]) -> list[str]:
     """Quotes and their titles. Ids are left out: they belong to an agent's session."""
-    looked = payload["diagnostics"]
-    lines = [f"{len(payload['quotes'])} quotes from {looked['passages']} passages ({looked['search_mode']})"]
+    diagnostics = payload["diagnostics"]
+    lines = [
+        f"{len(payload['quotes'])} quotes from {diagnostics['passages']} passages ({diagnostics['search_mode']})"
+    ]
     for number, row in enumerate(payload["quotes"], start=1):
         place = f"{number}. {row['title']} ({row['confidence']:.0%} of the question's words)"
         lines += ["", place, *framed(row["quote"])]

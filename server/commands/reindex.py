@@ -107,11 +107,11 @@ def run_reindex(settings: Settings) -> ReindexReport:
         dimension = model.dimension if model else catalogue.binding.dimension
         with catalogue.only_writer(), show_progress("embedding") as on_progress:
             binding = plan_reindex(settings.store, catalogue, fingerprint, dimension)
-            made = open_store(settings, catalogue.identity, binding, is_unlocked=True)
+            target = open_store(settings, catalogue.identity, binding, is_unlocked=True)
             try:
-                report = embed_all(catalogue, made, model, on_progress)
+                report = embed_all(catalogue, target, model, on_progress)
             finally:
-                made.close()
+                target.close()
             finish_reindex(settings.store, catalogue, binding, fingerprint)
             return ReindexReport(fingerprint, dimension, report)
     finally:

@@ -84,8 +84,8 @@ def _format_relevance(relevance: float | None) -> str:
 
 def _format_stages(stages: dict[str, float]) -> Iterator[str]:
     yield f"{'stage':<10}{'ms':>10}"
-    for name, taken in stages.items():
-        yield f"{name:<10}{taken:>10.3f}"
+    for name, milliseconds in stages.items():
+        yield f"{name:<10}{milliseconds:>10.3f}"
     yield f"{'all':<10}{sum(stages.values()):>10.3f}"
 
 

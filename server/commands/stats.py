@@ -84,12 +84,12 @@ def _disk_bytes(*paths: Path) -> int:
 def _fetch_health(address: str) -> dict[str, Any]:
     try:
         with urllib.request.urlopen(f"http://{address}/health", timeout=_SECONDS) as answer:
-            found: dict[str, Any] = json.load(answer)
+            health: dict[str, Any] = json.load(answer)
     except (OSError, ValueError, urllib.error.URLError):
         raise WinnowError(
             "INDEX_UNAVAILABLE", f"no winnow answers at {address}; start one with: winnow serve --http {address}"
         ) from None
-    return found
+    return health
 
 
 def _print_figures(figures: dict[str, Any]) -> None:
@@ -99,9 +99,9 @@ def _print_figures(figures: dict[str, Any]) -> None:
         lines.append(f"held by {figures['held_by']}")
     lines += format_waits((figures["engine"] or {}).get("waits", {}))
     lines += [
-        f"{one['name']}: {one['documents']:,} documents, {one['chunks']:,} chunks, "
-        f"generation {one['generation']}, vectors of {one['embedding'] or 'no single model'}"
-        for one in figures["projects"]
+        f"{project['name']}: {project['documents']:,} documents, {project['chunks']:,} chunks, "
+        f"generation {project['generation']}, vectors of {project['embedding'] or 'no single model'}"
+        for project in figures["projects"]
     ]
     for server in figures["servers"]:
         lines += _format_server(server)

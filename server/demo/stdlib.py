@@ -131,10 +131,10 @@ Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 def _document_source(name: str, sources: Mapping[str, Path]) -> ModuleDocs:
     tree = _parse_file(sources[name])
-    found: dict[str, Definition] = {}
+    definitions: dict[str, Definition] = {}
     for definition in _find_definitions(tree, name, sources):
-        found.setdefault(definition.name, definition)
-    entries = (entry for definition in found.values() for entry in _iter_entries(definition, name, depth=2))
+        definitions.setdefault(definition.name, definition)
+    entries = (entry for definition in definitions.values() for entry in _iter_entries(definition, name, depth=2))
     return ModuleDocs(name, ast.get_docstring(tree) or "", tuple(entries))
 
 

@@ -130,8 +130,8 @@ def _copy_store(settings: Settings, to: Path) -> Settings:
 
 
 async def _stop_engine(store: Path) -> None:
-    told = await query_engine(store, "stop")
-    while told is not None and psutil.pid_exists(told["pid"]):
+    status = await query_engine(store, "stop")
+    while status is not None and psutil.pid_exists(status["pid"]):
         await asyncio.sleep(0.05)
 
 

@@ -57,8 +57,8 @@ class Scene:
 
     async def waits(self) -> dict[str, Any]:
         """How long searches have waited for writers so far, from the engine's status."""
-        told: dict[str, Any] = (await query_engine(self.settings.store, "status") or {}).get("waits", {})
-        return told
+        waits: dict[str, Any] = (await query_engine(self.settings.store, "status") or {}).get("waits", {})
+        return waits
 
 
 async def measure_ingest(scene: Scene) -> dict[str, Any]:
@@ -73,7 +73,7 @@ async def measure_ingest(scene: Scene) -> dict[str, Any]:
     searching = asyncio.create_task(_search_until(servers, questions[::-1], done))
     began = time.perf_counter()
     try:
-        report = await scene.writer.ingest([pages], {}, lambda told: None)
+        report = await scene.writer.ingest([pages], {}, lambda progress: None)
     finally:
         done.set()
     seconds = time.perf_counter() - began
@@ -128,28 +128,30 @@ async def measure_kills(scene: Scene) -> dict[str, Any]:
 
 async def _measure_kill(scene: Scene, pages: Path) -> dict[str, Any]:
     writer, settings, questions = scene.writer, scene.settings, scene.questions
-    said: list[int] = []
+    reported_counts: list[int] = []
     known = await asyncio.to_thread(_document_ids, settings)
-    ingest = asyncio.create_task(writer.ingest([pages], {}, lambda told: said.append(told["documents"])))
-    while not said and not ingest.done():
+    ingest = asyncio.create_task(
+        writer.ingest([pages], {}, lambda answer: reported_counts.append(answer["documents"]))
+    )
+    while not reported_counts and not ingest.done():
         await asyncio.sleep(0.01)
     await asyncio.sleep(_KILL_AFTER_SECONDS)
     under_way = [asyncio.create_task(each.search(questions[-1])) for each in scene.servers]
     os.kill(await engine_pid(settings.store), signal.SIGKILL)
-    reported, began = (said or [0])[-1], time.perf_counter()
+    reported, began = (reported_counts or [0])[-1], time.perf_counter()
 
     async def answered(each: Server, before: asyncio.Task[Any], query: str) -> tuple[float, str, int]:
         """Seconds until it answers a question asked after the kill, the search mode, and errors until then."""
         errors = int(isinstance((await asyncio.gather(before, return_exceptions=True))[0], BaseException))
         while True:
             try:
-                told = await each.search(query)
+                answer = await each.search(query)
             except WinnowError:
                 if time.perf_counter() - began > ANSWER_SECONDS:
                     raise
                 errors += 1
                 continue
-            return round(time.perf_counter() - began, 2), str(told["search_mode"]), errors
+            return round(time.perf_counter() - began, 2), str(answer["search_mode"]), errors
 
     answers = await asyncio.gather(
         *(
@@ -159,7 +161,7 @@ async def _measure_kill(scene: Scene, pages: Path) -> dict[str, Any]:
     )
     broken_off = isinstance((await asyncio.gather(ingest, return_exceptions=True))[0], WinnowError)
     kept = await asyncio.to_thread(_document_ids, settings)
-    again = await writer.ingest([pages], {}, lambda told: None)
+    again = await writer.ingest([pages], {}, lambda answer: None)
     whole = await asyncio.to_thread(_document_ids, settings)
     return {
         "seconds_to_an_answer": [seconds for seconds, _, _ in answers],

@@ -39,9 +39,9 @@ class Server:
         assert self.process.stdout is not None
         async with asyncio.timeout(ANSWER_SECONDS):
             while line := await self.process.stdout.readline():
-                told = json.loads(line)
-                if told.get("id") == number:
-                    return dict(told.get("result") or {"isError": True, **told.get("error", {})})
+                message = json.loads(line)
+                if message.get("id") == number:
+                    return dict(message.get("result") or {"isError": True, **message.get("error", {})})
         raise WinnowError("INTERNAL", "a server has ended")
 
     def say(self, message: Mapping[str, Any]) -> None:
@@ -142,7 +142,7 @@ def _has_runtime(pid: int) -> bool:
 
 
 async def engine_pid(store: Path) -> int:
-    told = await query_engine(store, "status")
-    if told is None:
+    status = await query_engine(store, "status")
+    if status is None:
         raise WinnowError("INDEX_UNAVAILABLE", f"no engine runs for {store}; see {store / 'engine.log'}")
-    return int(told["pid"])
+    return int(status["pid"])

@@ -222,16 +222,16 @@ async def _called(
 ) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         result = await client.call_tool(tool, arguments)
-    told: Mapping[str, Any] = result.structured_content or {}
-    error = told.get("error") or {}
+    answer: Mapping[str, Any] = result.structured_content or {}
+    error = answer.get("error") or {}
     code = str(error.get("details", {}).get("reason") or error.get("code") or "")
     if code:
         tally.errors[f"{kind}: {code}"] += 1
     is_refused = kind == "search, refused"
     if is_refused != bool(result.is_error) and not status:
         tally.unexpected.append(f"{kind}: {error or 'answered'}")
-    if status and told.get("status") != status:
-        tally.unexpected.append(f"{kind}: ended as {told.get('status')}: {error}")
+    if status and answer.get("status") != status:
+        tally.unexpected.append(f"{kind}: ended as {answer.get('status')}: {error}")
 
 
 async def _cancelled(client: Client, arguments: dict[str, Any], chance: random.Random) -> None:
@@ -290,8 +290,8 @@ async def _sampled(store: Path, samples: list[dict[str, Any]]) -> None:
     while True:
         await asyncio.sleep(SAMPLE_EVERY)
         held = await asyncio.to_thread(_held, store)
-        told = {role: asdict(one) for role, one in held.items() if role in ("engine", "server 1")}
-        samples.append({"seconds": round(time.monotonic() - began), "load": os.getloadavg()[0], **told})
+        shown = {role: asdict(one) for role, one in held.items() if role in ("engine", "server 1")}
+        samples.append({"seconds": round(time.monotonic() - began), "load": os.getloadavg()[0], **shown})
         print(json.dumps(samples[-1]), file=sys.stderr, flush=True)
 
 

@@ -72,9 +72,9 @@ async def _play_step(client: ToolCaller, step: Step, kept: dict[str, str], playe
         if chosen:
             arguments = {"filter_ids": chosen, "top_k": len(chosen), "response_mode": "full"}
             await _read_pages(client, "semantic_search", arguments, _MOST_READS, played)
-    told = "\n".join(played.told[before:])
+    text = "\n".join(played.told[before:])
     for name, pattern in step.keep.items():
-        match = re.search(pattern, told, re.MULTILINE)
+        match = re.search(pattern, text, re.MULTILINE)
         if match is None:
             raise _Stopped(f"nothing in the answer matches {pattern!r}")
         kept[name] = match[match.lastindex or 0].strip()
@@ -109,8 +109,8 @@ async def _call(
 
 
 def _is_chosen(row: Mapping[str, Any], read: Read) -> bool:
-    shown = " | ".join(str(row.get(name, "")) for name in ("title", "section", "file"))
-    return re.search(read.matching, shown) is not None
+    fields = " | ".join(str(row.get(name, "")) for name in ("title", "section", "file"))
+    return re.search(read.matching, fields) is not None
 
 
 def _is_script(steps: Sequence[Step]) -> bool:

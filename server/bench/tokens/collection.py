@@ -118,9 +118,9 @@ class TaskCollection:
 
 def find_collections(folder: Path | None) -> dict[str, TaskCollection]:
     """The available collections: below ``folder`` or ``folder`` itself, and the generated one."""
-    there = {"stdlib": TaskCollection("stdlib")}
+    collections = {"stdlib": TaskCollection("stdlib")}
     for name in COLLECTIONS:
         for place in () if folder is None else (folder / name, folder):
             if place.name == name and place.is_dir():
-                there.setdefault(name, TaskCollection(name, place))
-    return there
+                collections.setdefault(name, TaskCollection(name, place))
+    return collections

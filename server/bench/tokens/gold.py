@@ -44,13 +44,13 @@ def find_expected(task: BenchmarkTask, collection: TaskCollection) -> Expected:
 
 def names_of(oracle: Oracle, sources: Mapping[str, str]) -> list[str]:
     """The distinct names that an oracle finds in the sources, sorted."""
-    found: set[str] = set()
+    names: set[str] = set()
     for file, text in sources.items():
         if fnmatchcase(file, oracle.files):
             for part in split_text(text, oracle.split):
                 if _is_counted(part, oracle):
-                    found.update(_take_names(oracle, file, part))
-    return sorted(found)
+                    names.update(_take_names(oracle, file, part))
+    return sorted(names)
 
 
 def _is_counted(part: str, oracle: Oracle) -> bool:
@@ -101,13 +101,13 @@ def find_missing(expected: Expected, text: str) -> list[str]:
 
 def find_missing_in_result(expected: Expected, result: Any) -> list[str]:
     """The names that a script's result lacks; with ``exact`` also the names that it should not contain."""
-    said = "\n".join(iter_texts(result))
+    text = "\n".join(iter_texts(result))
     if expected.count:
         number = str(len(expected.names))
-        return [] if contains_name(said, number) else [number]
-    missing = find_missing(expected, said)
+        return [] if contains_name(text, number) else [number]
+    missing = find_missing(expected, text)
     if expected.exact:
-        named = {one.strip().casefold() for one in re.split(r"[,\n]", said)} - {""}
+        named = {name.strip().casefold() for name in re.split(r"[,\n]", text)} - {""}
         missing += [f"not {name}" for name in sorted(named - {name.casefold() for name in expected.names})]
     return missing
 

@@ -65,8 +65,8 @@ def resolve_task(task: BenchmarkTask, collection: TaskCollection) -> ResolvedTas
     """
     question = task.question or collection.question(task.query)
     gold = find_expected(task, collection)
-    if told := find_leaks(task, question, gold):
-        raise WinnowError("INVALID_REQUEST", f"task {task.id!r}: a transcript already says {', '.join(told)}")
+    if leaks := find_leaks(task, question, gold):
+        raise WinnowError("INVALID_REQUEST", f"task {task.id!r}: a transcript already says {', '.join(leaks)}")
     return ResolvedTask(task, question, gold)
 
 
@@ -126,10 +126,10 @@ class _Servers:
 async def _measure_task(servers: _Servers, question: ResolvedTask, collection: TaskCollection) -> Trial:
     task = question.task
     played = {arm: await servers.play(question, arm) for arm in ARMS}
-    runs = {arm: _run_of(arm, one, question.expected) for arm, one in played.items()}
+    runs = {arm: _run_of(arm, transcript, question.expected) for arm, transcript in played.items()}
     runs["documents"] = _document_run(played["full"], question.expected, collection)
     measured = MeasuredTask(task.id, task.kind, task.collection, {arm: runs[arm] for arm in MEASURED})
-    return Trial(measured, {arm: one.told for arm, one in played.items()})
+    return Trial(measured, {arm: transcript.told for arm, transcript in played.items()})
 
 
 def _run_of(arm: str, played: PlayedTranscript, gold: Expected) -> Run:

@@ -145,13 +145,13 @@ def markdown(figures: Mapping[str, Any]) -> str:
 
 
 def _overall_lines(overall: Mapping[str, Any]) -> Iterator[str]:
-    told = {name: _percent(value) for name, value in overall.items()}
+    shares = {name: _percent(value) for name, value in overall.items()}
     yield "Summed over the tasks that both answer, a script takes"
-    yield f"{told['reduction_vs_full']} less than full search (95 %: {told['reduction_ci_low']} to"
-    yield f"{told['reduction_ci_high']}; the median task {told['median_reduction_vs_full']}),"
-    yield f"{told['reduction_vs_documents']} less than the whole documents of the same hits, and"
-    yield f"{told['reduction_vs_best_direct']} less than the cheapest tool that answers. It answered"
-    yield f"{told['answer_rate_code']} of the tasks, full search {told['answer_rate_full']}."
+    yield f"{shares['reduction_vs_full']} less than full search (95 %: {shares['reduction_ci_low']} to"
+    yield f"{shares['reduction_ci_high']}; the median task {shares['median_reduction_vs_full']}),"
+    yield f"{shares['reduction_vs_documents']} less than the whole documents of the same hits, and"
+    yield f"{shares['reduction_vs_best_direct']} less than the cheapest tool that answers. It answered"
+    yield f"{shares['answer_rate_code']} of the tasks, full search {shares['answer_rate_full']}."
 
 
 def _head_lines(figures: Mapping[str, Any]) -> Iterator[str]:
@@ -190,9 +190,9 @@ def _share_rows(figures: Mapping[str, Any], *, median: bool = False) -> Iterator
         for kind, pairs in figures["comparisons"].items():
             row = pairs[pair]
             if row["tasks"]:
-                told = (f"{1 - row['reduction']:.1%}", f"{1 - row['ci_high']:.1%} to {1 - row['ci_low']:.1%}")
+                cells = (f"{1 - row['reduction']:.1%}", f"{1 - row['ci_high']:.1%} to {1 - row['ci_low']:.1%}")
                 last = (f"{1 - row['median_reduction']:.1%}",) if median else ()
-                yield (name, CLASS_NAMES[kind], str(row["tasks"]), *told, *last)
+                yield (name, CLASS_NAMES[kind], str(row["tasks"]), *cells, *last)
 
 
 def _collection_rows(figures: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

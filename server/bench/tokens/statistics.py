@@ -97,7 +97,7 @@ def comparisons(tasks: Sequence[MeasuredTask], client: Client) -> dict[str, dict
     """Comparisons of each pair of arms, by class and in all."""
     groups = {kind: [task for task in tasks if task.kind == kind] for kind in CLASSES} | {"all": [*tasks]}
     return {
-        kind: {f"{one}_vs_{other}": compare_arms(group, one, other, client) for one, other in _PAIRS}
+        kind: {f"{arm}_vs_{other}": compare_arms(group, arm, other, client) for arm, other in _PAIRS}
         for kind, group in groups.items()
         if group
     }

@@ -287,7 +287,11 @@ def _read(value: Any) -> Read:
 
 
 def _texts(value: Any, what: str) -> tuple[str, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(one, str) for one in value):
+    if (
+        not isinstance(value, Sequence)
+        or isinstance(value, str)
+        or not all(isinstance(item, str) for item in value)
+    ):
         raise ValueError(f"{what} is a list of texts")
     return tuple(value)
 

@@ -157,10 +157,10 @@ def _format_ranking(figures: dict[str, Any]) -> Iterator[str]:
 def _format_quotes(figures: dict[str, Any]) -> Iterator[str]:
     yield from (f"{_format_collection(figures)}, quotes scored {figures['evidence']}", "")
     yield f"{'':<14}{'recall':>10}{'all gold':>10}{'tokens p50':>12}{'p95':>8}"
-    for name, shown in (("quotes", "quotes"), ("full_chunks", "5 full chunks")):
+    for name, label in (("quotes", "quotes"), ("full_chunks", "5 full chunks")):
         row, tokens = figures[name], figures[name]["tokens"]
         numbers = f"{row['recall']:>10.4f}{row['all_gold']:>10.4f}"
-        yield f"{shown:<14}{numbers}{tokens['p50']:>12,}{tokens['p95']:>8,}"
+        yield f"{label:<14}{numbers}{tokens['p50']:>12,}{tokens['p95']:>8,}"
 
 
 def _format_collection(figures: dict[str, Any]) -> str:

@@ -90,7 +90,7 @@ def _open_indexed(
         if report.failures:
             first = report.failures[0]
             raise WinnowError("INVALID_REQUEST", f"{name}: {first.name}: {first.reason}")
-        (info,) = (one for one in backends.catalogue.projects() if one.name == settings.project)
+        (info,) = (project for project in backends.catalogue.projects() if project.name == settings.project)
         yield backends, {"documents": info.documents, "chunks": info.chunks}
     finally:
         backends.close()
@@ -136,13 +136,13 @@ class _Ranker:
         return compute_measures(run, collection.judgements)
 
     def latency(self, collection: EvaluationCollection, leg: str) -> dict[str, float]:
-        taken = []
+        times = []
         for text in collection.queries.values():
             began = time.perf_counter()
             self._hits(text, _TOP, leg)
-            taken.append((time.perf_counter() - began) * 1000)
+            times.append((time.perf_counter() - began) * 1000)
         shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-        return {name: round(percentile(taken, share), 2) for name, share in shares.items()}
+        return {name: round(percentile(times, share), 2) for name, share in shares.items()}
 
     def _hits(self, text: str, limit: int, leg: str) -> Sequence[Hit]:
         mode, walk = _MODES[leg]
@@ -153,11 +153,11 @@ class _Ranker:
 
 def _records_by_chunk(backends: Backends, project: str) -> dict[str, str]:
     """A map of chunk ids to the ``_id`` of their record."""
-    found = {}
+    records = {}
     for document in backends.catalogue.documents(project):
         for chunk in backends.catalogue.chunks(document.id, project):
-            found[chunk.id] = _record_id(document.uri)
-    return found
+            records[chunk.id] = _record_id(document.uri)
+    return records
 
 
 def _record_id(uri: str) -> str:
@@ -212,15 +212,21 @@ def measure_golden(folder: Path, settings: Settings, only: str | None) -> dict[s
     """Share of golden questions that the quotes of one call answer, by set and in all."""
     sets: dict[str, Any] = {}
     outcomes: list[QuestionOutcome] = []
-    for one in read_golden(folder, only):
+    for golden_set in read_golden(folder, only):
         # A store of its own, because the rarity of a word depends on all documents of a store.
-        own = settings.model_copy(update={"store": settings.store / one.name})
-        with _open_indexed(own, one.name, _ingest_set(one), _WITHOUT_MODEL) as (backends, counts):
+        own = settings.model_copy(update={"store": settings.store / golden_set.name})
+        with _open_indexed(own, golden_set.name, _ingest_set(golden_set), _WITHOUT_MODEL) as (backends, counts):
             model = backends.catalogue.embedding(own.project)
-        print_to_stderr(f"{one.name}: {len(one.questions)} questions")
-        asked, noted = asyncio.run(_ask_all(own, one.questions))
-        sets[one.name] = {**counts, "model": model, **summarise_outcomes(asked), **noted, **list_failures(asked)}
-        outcomes += asked
+        print_to_stderr(f"{golden_set.name}: {len(golden_set.questions)} questions")
+        results, metrics = asyncio.run(_ask_all(own, golden_set.questions))
+        sets[golden_set.name] = {
+            **counts,
+            "model": model,
+            **summarise_outcomes(results),
+            **metrics,
+            **list_failures(results),
+        }
+        outcomes += results
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "evidence": settings.evidence,
@@ -255,15 +261,15 @@ async def _ask_all(
     """Outcomes, with a session for each question, and the metrics of all answers."""
     async with _open_knowledge_base(settings) as kb:
         outcomes = [await _ask(kb, question) for question in questions]
-        noted = kb.metrics.snapshot()
+        metrics = kb.metrics.snapshot()
         for name in (
             "answers",
             "calls",
             "scripts",
             "queue_waits",
         ):  # of tools and scripts, unused here
-            del noted[name]
-        return outcomes, noted
+            del metrics[name]
+        return outcomes, metrics
 
 
 @asynccontextmanager
@@ -313,7 +319,7 @@ def _shown_answer(session: Session, answer: Answer) -> ShownAnswer:
     kept = [session.get(row["passage_id"]) for row in rows]
     return ShownAnswer(
         tuple(row["quote"] for row in rows),
-        tuple(one.passage.document.uri for one in kept if one is not None),
+        tuple(entry.passage.document.uri for entry in kept if entry is not None),
         size.tokens,
         size.bytes,
         answer.payload["next_cursor"] is not None,
@@ -323,4 +329,4 @@ def _shown_answer(session: Session, answer: Answer) -> ShownAnswer:
 def _searched_passages(session: Session) -> list[tuple[str, str]]:
     """The passages that were searched for quotes: after one call a session holds no others."""
     kept = [session.get(passage_id) for passage_id in session.ids()]
-    return [(one.passage.document.uri, one.passage.chunk.text) for one in kept if one is not None]
+    return [(entry.passage.document.uri, entry.passage.chunk.text) for entry in kept if entry is not None]

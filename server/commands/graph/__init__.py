@@ -81,14 +81,14 @@ def show(
         from server.opening import scopes
 
         scope = scopes(opened.catalogue)(_filters_of(opened.settings))
-        found = build_portrait(PortraitQuery(opened.graph, opened.project, scope, rows), name, hops)
+        portrait = build_portrait(PortraitQuery(opened.graph, opened.project, scope, rows), name, hops)
         for path, draw in ((svg, render_svg), (html, render_page)):
             if path is not None:
-                _write_drawing(path, draw(found))
+                _write_drawing(path, draw(portrait))
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(portrait))
     elif svg is None and html is None:
-        _print_tree(_build_tree(found))
+        _print_tree(_build_tree(portrait))
 
 
 @app.command(epilog="Examples: winnow graph stats | winnow graph stats --project notes --json")
@@ -259,15 +259,15 @@ def _print_tree(tree: Tree) -> None:
     Screen(highlight=False, emoji=False, width=width).print(tree)
 
 
-def _build_tree(found: Portrait) -> Tree:
+def _build_tree(portrait: Portrait) -> Tree:
     from rich.text import Text
     from rich.tree import Tree
 
-    tree = Tree(Text.assemble((one_line(found.node.title), "bold"), f" ({found.node.type})"))
-    for group in found.groups:
+    tree = Tree(Text.assemble((one_line(portrait.node.title), "bold"), f" ({portrait.node.type})"))
+    for group in portrait.groups:
         _add_group(tree, group)
-    if found.others:
-        others = ", ".join(f"{one_line(one.title)} ({one.type})" for one in found.others)
+    if portrait.others:
+        others = ", ".join(f"{one_line(node.title)} ({node.type})" for node in portrait.others)
         tree.add(Text(f"the name also finds: {others}", style="dim"))
     return tree
 

@@ -64,12 +64,12 @@ def render_page(portrait: Portrait) -> str:
 def _render_parts(portrait: Portrait) -> Iterator[str]:
     middle_x, middle_y = _WIDTH / 2, _HEIGHT / 2
     spokes = list(_lay_out(portrait))
-    for one in spokes:
-        yield f'<line x1="{middle_x:.0f}" y1="{middle_y:.0f}" x2="{one.x:.0f}" y2="{one.y:.0f}"/>'
+    for spoke in spokes:
+        yield f'<line x1="{middle_x:.0f}" y1="{middle_y:.0f}" x2="{spoke.x:.0f}" y2="{spoke.y:.0f}"/>'
     labelled: set[tuple[str, str]] = set()
-    for one in spokes:
-        yield from _render_spoke(one, is_first=(one.group.type, one.group.direction) not in labelled)
-        labelled.add((one.group.type, one.group.direction))
+    for spoke in spokes:
+        yield from _render_spoke(spoke, is_first=(spoke.group.type, spoke.group.direction) not in labelled)
+        labelled.add((spoke.group.type, spoke.group.direction))
     yield f'<circle cx="{middle_x:.0f}" cy="{middle_y:.0f}" r="13" fill="{_COLOURS[portrait.node.label]}"/>'
     title = _shorten(portrait.node.title)
     yield f'<text class="centre" x="{middle_x:.0f}" y="{middle_y - 22:.0f}" text-anchor="middle">{title}</text>'
@@ -83,14 +83,14 @@ def _lay_out(portrait: Portrait) -> Iterator[_Spoke]:
         yield _Spoke(group, row, x, y, is_left=cos(angle) < 0)
 
 
-def _render_spoke(one: _Spoke, *, is_first: bool) -> Iterator[str]:
-    anchor, side = ("end", -11) if one.is_left else ("start", 11)
-    at = f'x="{one.x + side:.0f}" text-anchor="{anchor}"'
-    yield f"<g><title>{_escape(_describe(one.row))}</title>"
-    yield f'<circle cx="{one.x:.0f}" cy="{one.y:.0f}" r="6" fill="{_COLOURS[one.row.node.label]}"/>'
-    yield f'<text {at} y="{one.y + 4:.0f}">{_shorten(one.row.node.title)}</text></g>'
+def _render_spoke(spoke: _Spoke, *, is_first: bool) -> Iterator[str]:
+    anchor, side = ("end", -11) if spoke.is_left else ("start", 11)
+    position = f'x="{spoke.x + side:.0f}" text-anchor="{anchor}"'
+    yield f"<g><title>{_escape(_describe(spoke.row))}</title>"
+    yield f'<circle cx="{spoke.x:.0f}" cy="{spoke.y:.0f}" r="6" fill="{_COLOURS[spoke.row.node.label]}"/>'
+    yield f'<text {position} y="{spoke.y + 4:.0f}">{_shorten(spoke.row.node.title)}</text></g>'
     if is_first:
-        yield f'<text class="kind" {at} y="{one.y - 12:.0f}">{_escape(one.group.phrase)}</text>'
+        yield f'<text class="kind" {position} y="{spoke.y - 12:.0f}">{_escape(spoke.group.phrase)}</text>'
 
 
 def _render_list(group: RelationGroup) -> str:

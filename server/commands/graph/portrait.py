@@ -106,31 +106,31 @@ def build_portrait(query: PortraitQuery, name: str, hops: int) -> Portrait:
     # A page often has the name of its subject, which has more neighbours than the page.
     matches.sort(key=lambda match: (_MATCH_KINDS.index(match.how), match.node.label != "Entity"))
     by_id = query.graph.nodes(query.project, [name], query.scope)
-    found = [*by_id.values(), *(match.node for match in matches)]
-    if not found:
+    nodes = [*by_id.values(), *(match.node for match in matches)]
+    if not nodes:
         raise WinnowError(
             "NOT_FOUND",
             f"nothing in the graph of project {query.project!r} is called {name[:80]!r}; "
             "winnow graph stats shows what there is, winnow search finds by meaning",
         )
-    node, *others = found
+    node, *others = nodes
     return Portrait(node, _build_groups(query, node, hops, frozenset({node.id})), tuple(others[:_OTHERS]))
 
 
 def _build_groups(query: PortraitQuery, node: Node, hops: int, seen: frozenset[str]) -> tuple[RelationGroup, ...]:
     degrees = _merge_directions(query.graph.degrees(query.project, node.id, query.scope))
-    degrees.sort(key=lambda one: _ORDER.index((one[0], _phrase_direction(one[1]))))
-    groups = [_build_group(query, node, *one, hops, seen) for one in degrees]
+    degrees.sort(key=lambda degree: _ORDER.index((degree[0], _phrase_direction(degree[1]))))
+    groups = [_build_group(query, node, *degree, hops, seen) for degree in degrees]
     return tuple(group for group in groups if group.rows)
 
 
 def _merge_directions(degrees: list[Degree]) -> list[tuple[EdgeType, Literal["out", "in", "both"], int]]:
     """Counts by relation and direction; co-occurrence has no direction and is one row."""
-    found: dict[tuple[str, str], int] = {}
-    for one in degrees:
-        direction = "both" if one.type == "CO_OCCURS" else one.direction
-        found[one.type, direction] = found.get((one.type, direction), 0) + one.count
-    return [(type, direction, count) for (type, direction), count in found.items()]  # type: ignore[misc]
+    counts: dict[tuple[str, str], int] = {}
+    for degree in degrees:
+        direction = "both" if degree.type == "CO_OCCURS" else degree.direction
+        counts[degree.type, direction] = counts.get((degree.type, direction), 0) + degree.count
+    return [(type, direction, count) for (type, direction), count in counts.items()]  # type: ignore[misc]
 
 
 def _build_group(
@@ -143,9 +143,9 @@ def _build_group(
     seen: frozenset[str],
 ) -> RelationGroup:
     phrase = PHRASES[type, _phrase_direction(direction)]
-    around = list(_read_neighbours(query, node, type, direction))
-    rows = _build_rows(query, [one for one in around if one.node.id not in seen])
-    total = len(rows) if len(around) == count else count
+    neighbours = list(_read_neighbours(query, node, type, direction))
+    rows = _build_rows(query, [neighbour for neighbour in neighbours if neighbour.node.id not in seen])
+    total = len(rows) if len(neighbours) == count else count
     shown = rows[: query.rows]
     if hops > 1:
         known = seen | {row.node.id for row in shown}
@@ -177,26 +177,28 @@ def _read_neighbours(
             break
 
 
-def _build_rows(query: PortraitQuery, around: list[Neighbour]) -> list[NeighbourRow]:
+def _build_rows(query: PortraitQuery, neighbours: list[Neighbour]) -> list[NeighbourRow]:
     """A row for each neighbour, passages grouped by document, the strongest first."""
-    homes = sorted({one.node.document_id for one in around if one.node.document_id})
+    document_ids = sorted({neighbour.node.document_id for neighbour in neighbours if neighbour.node.document_id})
     documents = {
-        id: home
-        for at in range(0, len(homes), MAX_NODES)
-        for id, home in query.graph.nodes(query.project, homes[at : at + MAX_NODES], query.scope).items()
+        id: document
+        for at in range(0, len(document_ids), MAX_NODES)
+        for id, document in query.graph.nodes(
+            query.project, document_ids[at : at + MAX_NODES], query.scope
+        ).items()
     }
     rows: dict[str, NeighbourRow] = {}
-    for one in around:
-        home = documents.get(one.node.document_id)
-        node = home if one.node.label == "Chunk" and home else one.node
-        where = home.anchor if home else ""
-        passages = 1 if one.node.label == "Chunk" else len(one.edge.evidence)
+    for neighbour in neighbours:
+        document = documents.get(neighbour.node.document_id)
+        node = document if neighbour.node.label == "Chunk" and document else neighbour.node
+        where = document.anchor if document else ""
+        passages = 1 if neighbour.node.label == "Chunk" else len(neighbour.edge.evidence)
         former = rows.get(node.id)
         if former:
-            weight = max(former.weight, one.edge.weight)
+            weight = max(former.weight, neighbour.edge.weight)
             rows[node.id] = replace(former, passages=former.passages + passages, weight=weight)
         else:
-            rows[node.id] = NeighbourRow(node, where, one.edge.weight, passages)
+            rows[node.id] = NeighbourRow(node, where, neighbour.edge.weight, passages)
     return sorted(rows.values(), key=_sort_key)
 
 

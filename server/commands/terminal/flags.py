@@ -45,9 +45,9 @@ def with_settings(function: Callable[..., None]) -> Callable[..., None]:
         flags = {name: _setting_value(name, arguments.pop(name)) for names in TOPICS.values() for name in names}
         function(**arguments, flags=flags)
 
-    parameters = [one for one in own.values() if one.name != "flags"]
+    parameters = [parameter for parameter in own.values() if parameter.name != "flags"]
     command.__signature__ = inspect.Signature([*parameters, *settings])  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in (*parameters, *settings)}
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*parameters, *settings)}
     return command
 
 
@@ -110,10 +110,10 @@ def _help_text(name: str) -> str:
 def bounds_of(name: str) -> str:
     """The least and the greatest value of a number, such as "1 to 60"; "" for anything else."""
     bounds = {
-        which: getattr(one, which)
-        for one in Settings.model_fields[name].metadata
-        for which in ("ge", "le")
-        if hasattr(one, which)
+        bound: getattr(constraint, bound)
+        for constraint in Settings.model_fields[name].metadata
+        for bound in ("ge", "le")
+        if hasattr(constraint, bound)
     }
     return f"{bounds['ge']:,} to {bounds['le']:,}" if len(bounds) == len(("ge", "le")) else ""
 
@@ -142,6 +142,6 @@ def _without_none(kind: Any) -> Any:
         return _without_none(get_args(kind)[0])
     if get_origin(kind) not in (Union, UnionType):
         return kind
-    options = [_without_none(one) for one in get_args(kind) if one is not type(None)]
-    words = [word for one in options if get_origin(one) is Literal for word in get_args(one)]
+    options = [_without_none(option) for option in get_args(kind) if option is not type(None)]
+    words = [word for option in options if get_origin(option) is Literal for word in get_args(option)]
     return Literal[tuple(words)] if words else options[0]
