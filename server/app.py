@@ -1,4 +1,4 @@
-"""The composition root: settings to backends to knowledge base to sandbox. Only commands import it."""
+"""The composition root: builds the application from the settings. Only commands import it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from server.tools import Context
 
 
 class Application:
-    """A winnow: what answers, what runs scripts, and the moment when both begin to load.
+    """A server's knowledge base and its scripts, and the start of both.
 
-    Nothing heavy happens until ``start``: a host's handshake is answered first.
+    Nothing large is loaded before ``start``, so that a client's handshake is answered first.
     """
 
     def __init__(self, settings: Settings, kb: Knowledge) -> None:
@@ -28,13 +28,13 @@ class Application:
         self.kb = kb
         self.scripts = Scripts(kb, settings)
         self._loading: list[asyncio.Task[Any]] = []
-        self.started = asyncio.Event()  # it has begun to load
+        self.started = asyncio.Event()  # set when loading begins
         self._closed = False
 
     def start(self) -> None:
-        """Begin to open the store, to load the model and to raise the sandbox; returns at once, works once.
+        """Start opening the store, loading the model and starting the sandbox, in the background and once only.
 
-        Does nothing after ``close``: a client may leave between its first answer and the moment of loading.
+        Does nothing after ``close``: a client may leave between its first answer and this call.
         """
         if not self._loading and not self._closed:
             self.started.set()
@@ -45,41 +45,41 @@ class Application:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is settled which tools can be offered."""
+        """Whether it is known which tools can be offered."""
         return bool(self._loading) and self._loading[0].done()
 
     async def ready(self) -> None:
-        """Wait until it is settled which tools can be offered."""
+        """Wait until it is known which tools can be offered."""
         self.start()
-        if self._loading:  # there is nothing to wait for after ``close``
+        if self._loading:  # empty after ``close``
             await asyncio.shield(self._loading[0])
 
     def context(self, client: str, progress: Callable[[float, str], Awaitable[None]]) -> Context:
-        """What one tool call may use."""
+        """The context of one tool call."""
         return Context(self.kb, self.scripts, self.settings, client, progress)
 
     def caller(self, connection: str) -> Caller:
-        """Who asks directly over this connection."""
+        """The caller of direct calls on this connection."""
         return self.kb.caller(connection, DIRECT)
 
     async def health(self) -> dict[str, Any]:
-        """What an operator wants to see at a glance."""
+        """The state and the counters of the server, for operators."""
         await self.ready()
         try:
-            counted = asdict(await self.kb.counters())
+            counters = asdict(await self.kb.counters())
         except WinnowError as error:
-            counted = {"scratch": error.envelope(), "caches": {}}
+            counters = {"scratch": error.envelope(), "caches": {}}
         return {
             "execute_code": "on" if self.scripts.available else self.scripts.why_not,
-            **counted,
+            **counters,
             **self.kb.metrics.snapshot(),
             "queue": self.scripts.queue,
         }
 
     async def close(self) -> None:
-        """Take everything down, in the order in which things depend on each other."""
+        """Stop everything, in the order of dependencies."""
         self._closed = True
-        for task in self._loading[1:]:  # nobody will ask; the sandbox is raised to its end, to be taken down
+        for task in self._loading[1:]:  # the sandbox must finish starting before it can stop
             task.cancel()
         await asyncio.gather(*self._loading, return_exceptions=True)
         await self.scripts.close()
@@ -87,10 +87,11 @@ class Application:
 
 
 def make_knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase:
-    """The knowledge base of these settings, still closed."""
+    """Create the knowledge base of these settings; it opens its store at the first use."""
 
     def open_library() -> Library:
-        # Engines and model runtimes take half a second to import: they load here, in the opener's thread.
+        # Vector stores and model runtimes take half a second to import, so they are imported in the opener's
+        # thread.
         from server.opening import open_backends
 
         return open_backends(settings, wait_for_model=wait_for_model)
@@ -99,17 +100,17 @@ def make_knowledge_base(settings: Settings, *, wait_for_model: bool) -> Knowledg
 
 
 def shares_engine(settings: Settings) -> bool:
-    """Whether these settings are for work through an engine, on a system that can."""
+    """Whether these settings ask for an engine and the system supports it."""
     return settings.daemon == "on" and endpoint.is_supported()
 
 
 def has_engine(settings: Settings) -> bool:
-    """Whether these settings are for work through an engine, and one runs: who finds none works alone."""
+    """Whether these settings ask for an engine and one is running."""
     return shares_engine(settings) and endpoint.is_listening(settings.store)
 
 
 def open_knowledge(settings: Settings, *, wait_for_model: bool, starts_engine: bool = False) -> Knowledge:
-    """What answers under these settings: the store's engine if it runs (or ``starts_engine``), or this process."""
+    """A knowledge base over the store's engine, if one runs or ``starts_engine``, otherwise in this process."""
     if shares_engine(settings) if starts_engine else has_engine(settings):
         return EngineKnowledge(settings, waits_for_model=wait_for_model)
     return make_knowledge_base(settings, wait_for_model=wait_for_model)
@@ -119,7 +120,7 @@ def open_knowledge(settings: Settings, *, wait_for_model: bool, starts_engine: b
 async def open_application(
     settings: Settings, *, wait_for_model: bool, starts_engine: bool = False
 ) -> AsyncIterator[Application]:
-    """An application that is closed at the end; it loads when it is first used, or on ``start``.
+    """An application that is closed on exit; it loads at its first use or on ``start``.
 
     ``wait_for_model``: whether a search waits for the embedding model (a command) or answers lexically until it
     is loaded (a server). ``starts_engine``: see ``open_knowledge``.

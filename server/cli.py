@@ -1,4 +1,4 @@
-"""The command ``winnow``. Each command is one file in ``server.commands``; this is the table of them.
+"""The command ``winnow``: the table of its commands, each a module in ``server.commands``.
 
 A command's module is imported when it is called, so that ``winnow serve`` answers its client before anything
 heavy is loaded.
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def _report_ignored_settings() -> None:
-    """Say on stderr what a configuration file set in vain. A wrong setting is the command's to report."""
+    """Report ignored values of configuration files on stderr. The command itself reports invalid settings."""
     from server.errors import WinnowError
     from server.settings import load
 

@@ -1,4 +1,4 @@
-"""Names that are the same on every machine: digests of what a thing is, not counters of when it came.
+"""Ids that are the same on every machine: digests of content, not counters.
 
 An id is 12 characters of ``0-9a-v``: 60 bits of BLAKE2b in base 32, so that ``int(id, 32)`` is a valid point
 id of a vector store (an unsigned integer below 2**63) and a person can still read it aloud.
@@ -19,15 +19,15 @@ _SHAPE = re.compile(rf"[{_ALPHABET}]{{{_LENGTH}}}")
 
 
 def document_id(project: str, uri: str) -> str:
-    """The id of a document: what it is called, within its project."""
+    """The id of a document, from its project and its URI."""
     return _digest("document", project, uri)
 
 
 def chunk_id(project: str, uri: str, heading_path: Sequence[str], text: str, repetition: int) -> str:
-    """The id of a chunk: what it says and where it stands.
+    """The id of a chunk, from its text and its place.
 
-    ``repetition`` counts from 0 the chunks of one document with equal heading path and text, so that a page
-    that says the same thing twice has two chunks.
+    ``repetition`` counts from 0 the chunks of one document with equal heading path and text, so that a
+    repeated text has two chunks.
     """
     return _digest("chunk", project, uri, *heading_path, text, str(repetition))
 
@@ -37,7 +37,7 @@ def section_id(project: str, uri: str, heading_path: Sequence[str]) -> str:
     return _digest("section", project, uri, *heading_path)
 
 
-# Every mention asks for one: an ingest asks about each name a dozen times.
+# Called for every mention: an ingest needs the id of each name a dozen times.
 @lru_cache(maxsize=16_384)
 def entity_id(project: str, name: str) -> str:
     """The id of an entity: its normalised name within its project, whatever its type."""
@@ -45,13 +45,13 @@ def entity_id(project: str, name: str) -> str:
 
 
 def point_id(chunk: str) -> int:
-    """The number under which a vector store holds a chunk."""
+    """The number of a chunk in a vector store."""
     return int(chunk, 32)
 
 
 def chunk_of_point(point: int) -> str:
-    """The chunk id behind a vector store's number: the inverse of ``point_id``."""
-    # A search names hundreds of points: two digits at a time, without a loop, take a fifth as long.
+    """The chunk id of a vector store's number: the inverse of ``point_id``."""
+    # A search converts hundreds of points: two digits at a time without a loop take a fifth of the time.
     pairs, rest = _PAIRS, _REST
     return (
         f"{pairs[point >> 50]}{pairs[point >> 40 & rest]}{pairs[point >> 30 & rest]}"

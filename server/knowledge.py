@@ -1,8 +1,8 @@
-"""THE seam: everything that is ever asked of the knowledge base goes through ``KnowledgeBase.call``.
+"""The single entry point to the knowledge base: every request goes through ``Knowledge.call``.
 
-Direct tools and sandboxed scripts name an operation of the table ``OPERATIONS`` and send plain arguments; the
-same models validate both, the same scope is put on both, the same code answers both. They differ only in their
-budget: a direct answer lands in a model's context and is kept short, an answer to a script does not.
+Direct tools and sandboxed scripts name an operation of the table ``OPERATIONS`` and pass JSON arguments. The same
+models validate both, the same scope applies to both, the same code answers both. They differ only in their budget:
+a direct answer goes into a model's context and must be short, an answer to a script does not.
 """
 
 from __future__ import annotations
@@ -88,17 +88,17 @@ _SECONDS_PER_MINUTE = 60
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeCounters:
-    """What became of the passages of all sessions, and of the lookups in what direct callers share, by cache."""
+    """Counters of the passage store, and of the caches that direct callers share."""
 
     scratch: PassageStoreCounters
     caches: Mapping[str, CacheCounters]
 
 
 class Knowledge(Protocol):
-    """What tools, scripts and transports ask: a store in this process, or an engine that several share.
+    """The knowledge base as tools, scripts and transports see it: a store in this process, or a shared engine.
 
-    ``metrics`` counts what this process answered. ``results`` holds what its scripts returned that was too large
-    to be sent, by connection. A connection is a name for one session (see ``passages``).
+    ``metrics`` counts the answers of this process. ``results`` stores script results that were too large to be
+    sent, by connection. The name of a connection identifies its session.
     """
 
     @property
@@ -108,58 +108,55 @@ class Knowledge(Protocol):
     def results(self) -> ResultStore: ...
 
     async def open(self) -> None:
-        """Return once the store is open, however long that takes; raises what opening raises.
+        """Wait until the store is open; raises what opening raises.
 
-        A call waits for it as well, but within its own time: who cannot ask again opens first.
+        A call waits for it too, but only until its deadline. Callers that cannot retry should open first.
         """
 
     async def load(self) -> None:
-        """Open the store, load the graphs in reach and what counts tokens; the first call says what goes wrong.
+        """Open the store and load graphs and tokenizer in advance; the first call reports errors.
 
         May be cancelled, before ``aclose`` at the latest.
         """
 
     def caller(self, connection: str, budget: Budget = DIRECT, run: str = "") -> Caller:
-        """Whoever calls over this connection: the same connection has the same session."""
+        """A caller on this connection; callers on one connection share a session."""
 
     async def call(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
-        """Validate and answer one operation of ``OPERATIONS``; ``WinnowError`` for all a caller can act on."""
+        """Validate and answer one operation. Raises ``WinnowError`` for errors that a caller can act on."""
 
     async def passage(self, connection: str, passage_id: str) -> tuple[str, StoredPassage | None]:
-        """The id of the session that holds this passage for the connection, and the passage.
+        """The id of the session that has this passage, and the passage.
 
-        Where there is none: the id of the connection's own session, and None.
+        If the connection may not read it or it is not stored: the id of the connection's own session, and None.
         """
 
     async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
-        """The id of the connection's session, and at most ``limit`` of its passage ids that begin so."""
+        """The id of the connection's session, and at most ``limit`` of its passage ids with this prefix."""
 
     async def counters(self) -> KnowledgeCounters:
-        """What became of passages and lookups so far."""
+        """The counters so far."""
 
     @property
     def tokenizer(self) -> str:
-        """The name of what counts tokens."""
+        """The name of the tokenizer."""
 
     async def count_tokens(self, text: str) -> int:
-        """Tokens in a text; never fails."""
+        """Count the tokens of a text; never fails."""
 
     async def first_tokens(self, text: str, n: int) -> str:
-        """The longest prefix of so many tokens (see ``server.text.tokens``); never fails."""
+        """The longest prefix of at most ``n`` tokens (see ``server.text.tokens``); never fails."""
 
     async def aclose(self) -> None:
-        """Let go of the store, if it was ever opened."""
+        """Release the store, if it was opened."""
 
 
 class KnowledgeBase:
-    """A store that opens in the background and answers operations by name: ``Knowledge`` in this process.
+    """``Knowledge`` over a store in this process, which is opened in the background.
 
-    ``open_library`` is called in a thread on ``load`` or on the first call; where it fails (another process
-    holds the index, say) that call gets the error and the next call tries again.
-
-    ``passages`` holds what sessions have been shown in part, ``results`` what was too large to show; ``metrics``
-    counts what was answered. ``calls``: the threads of a process that opened the library for several; it closes
-    both then.
+    ``open_library`` is called in a thread on ``load`` or on the first call. If it fails, for example because
+    another process holds the index, that call gets the error and the next call tries again. ``calls``: the threads
+    of an engine, which owns the library and closes both itself.
     """
 
     def __init__(
@@ -167,7 +164,7 @@ class KnowledgeBase:
     ) -> None:
         self._open_library = open_library
         self._settings = settings
-        self._is_borrowed = calls is not None
+        self._is_library_shared = calls is not None
         self._calls = calls or CallThreads()
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="winnow-open")
         self._opening: Future[Library] | None = None
@@ -178,39 +175,39 @@ class KnowledgeBase:
 
     async def open(self) -> None:
         """See ``Knowledge.open``."""
-        await self._opened()
+        await self._open_library_once()
 
     async def load(self) -> None:
         """See ``Knowledge.load``.
 
-        A search that comes before waits for its graph, within its own limit: ranked without it, the same question
-        would have another answer a second later.
+        A search that comes earlier waits for its graph, up to its own limit: without the graph, the same question
+        would get another answer a second later.
         """
         await asyncio.gather(self.count_tokens("warm"), self._load_graphs())
 
     async def _load_graphs(self) -> None:
         with suppress(WinnowError):
-            library = await self._opened()
+            library = await self._open_library_once()
             library.retriever.warm()
             for project in self._settings.reachable:
-                # In the thread that ``close`` waits for: the graph must not go while it is being read.
+                # In the thread that ``close`` waits for: the graph must not be closed while it is read.
                 await asyncio.wrap_future(self._opener.submit(library.retriever.load, project))
 
     def close(self) -> None:
-        """Close the store, if it was ever opened."""
+        """Close the store, if it was opened."""
         self._opener.shutdown(wait=True)
-        if self._is_borrowed:
+        if self._is_library_shared:
             return
         self._calls.close()
         if self._opening is not None and not self._opening.exception():
             self._opening.result().close()
 
     async def aclose(self) -> None:
-        """The same, while others go on."""
+        """Close the store without blocking the event loop."""
         await asyncio.to_thread(self.close)
 
     def caller(self, connection: str, budget: Budget = DIRECT, run: str = "") -> Caller:
-        """Whoever calls over this connection: the same connection has the same session."""
+        """See ``Knowledge.caller``."""
         return Caller(connection, budget, run)
 
     async def passage(self, connection: str, passage_id: str) -> tuple[str, StoredPassage | None]:
@@ -238,26 +235,26 @@ class KnowledgeBase:
         return await asyncio.to_thread(first_tokens, text, n)
 
     async def count_tokens(self, text: str) -> int:
-        """See ``Knowledge.count_tokens``. What counts is loaded once, which takes a third of a second."""
+        """See ``Knowledge.count_tokens``. The first call loads the tokenizer, which takes a third of a second."""
         return await asyncio.to_thread(count_tokens, text)
 
     async def call(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Validate and answer one operation of ``OPERATIONS``.
 
         Raises:
-            WinnowError: for everything a caller can act on; the message says how.
+            WinnowError: for errors that a caller can act on; the message says how.
         """
-        offered = {name: one for name, one in OPERATIONS.items() if caller.budget.is_direct or one.in_scripts}
+        offered = {name: item for name, item in OPERATIONS.items() if caller.budget.is_direct or item.in_scripts}
         known = offered.get(operation)
         if known is None:
             raise WinnowError("INVALID_REQUEST", f"no operation {operation!r}; known: {', '.join(offered)}")
         request, warnings = parse(known.request, arguments)
         deadline = deadline_after(known.seconds)
-        what_to_do = "the store is still being opened; try again in a moment"
+        advice = "the store is still being opened; try again in a moment"
         try:
             async with asyncio.timeout(deadline.remaining()):
-                library = await self._opened()
-            what_to_do = "try again with fewer results"
+                library = await self._open_library_once()
+            advice = "try again with fewer results"
             context = RequestContext(
                 library,
                 self._settings,
@@ -266,21 +263,21 @@ class KnowledgeBase:
                 self._caches.of(caller.run),
                 self.results,
             )
-            answer = await self._calls.run(deadline, partial(_answered, known, context, request))
+            answer = await self._calls.run(deadline, partial(_answer_and_count, known, context, request))
         except TimeoutError:
             raise WinnowError(
-                "TIMEOUT", f"no answer within {known.seconds:.0f} s; {what_to_do}", retryable=True
+                "TIMEOUT", f"no answer within {known.seconds:.0f} s; {advice}", retryable=True
             ) from None
         self.metrics.note(answer.noted)
         return replace(answer, warnings=warnings + answer.warnings) if warnings else answer
 
-    async def _opened(self) -> Library:
-        """The open library. Whoever waits may give up: it opens all the same, and an error then is nobody's."""
-        opening = asyncio.wrap_future(self._library())
+    async def _open_library_once(self) -> Library:
+        """The open library. If the caller is cancelled, opening goes on, and a later error is ignored."""
+        opening = asyncio.wrap_future(self._start_opening())
         opening.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(opening)
 
-    def _library(self) -> Future[Library]:
+    def _start_opening(self) -> Future[Library]:
         failed = self._opening is not None and self._opening.done() and self._opening.exception() is not None
         if self._opening is None or failed:
             self._opening = self._opener.submit(self._open_library)
@@ -289,10 +286,9 @@ class KnowledgeBase:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked: the model of its arguments and the function that answers.
+    """An operation: the model of its arguments and the function that answers.
 
-    ``in_scripts``: whether scripts may ask it. They have no part in tools that are there for old hosts.
-    ``seconds``: how long an answer may take.
+    ``in_scripts``: whether scripts may call it; not the operations of legacy tools. ``seconds``: its time limit.
     """
 
     request: type[BaseModel]
@@ -305,8 +301,8 @@ def _over_graph(request: type[BaseModel], answer: Callable[[RequestContext, Any]
     return Operation(request, answer, seconds=GRAPH_SECONDS)
 
 
-def _answered(known: Operation, context: RequestContext, request: BaseModel) -> Answer:
-    # Counted here: in a thread, and where the vocabulary is.
+def _answer_and_count(known: Operation, context: RequestContext, request: BaseModel) -> Answer:
+    # Tokens are counted here: in a thread, in the process that has the tokenizer.
     return counted(context, known.answer(context, request))
 
 

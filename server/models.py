@@ -1,4 +1,4 @@
-"""The nouns of the knowledge base: frozen records, no behaviour beyond reading themselves."""
+"""The records of the knowledge base: documents, chunks, hits, filters. Frozen, without behaviour."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Legs = Literal["hybrid", "lexical-only", "semantic-only"]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One source as its reader saw it.
+    """A document as its reader produced it.
 
     ``id`` is derived from (project, uri). ``uri`` is what a person recognises: the path below the ingested
     folder, or ``corpus.jsonl#4983`` for a record. ``source`` is the ingested root the document came from.
-    ``created`` is an ISO-8601 date or "" where the source states none. ``metadata`` holds JSON scalars and
+    ``created`` is an ISO-8601 date, or "" if the source states none. ``metadata`` holds JSON scalars and
     lists of them: front matter or a record's own metadata. ``environment`` ("dev", "prod", "scratch", or
-    whatever else the source says) and ``repository`` are labels that a scope is enforced by, "" for none.
-    ``language`` (ISO 639-1) is what its text was found to be written in, "" where nobody can tell.
+    another text from the source) and ``repository`` are labels by which a scope is enforced, "" for none.
+    ``language`` (ISO 639-1) is the detected language of its text, "" if unknown.
     """
 
     id: str
@@ -62,7 +62,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk together with the document it belongs to: all that a row of any tier is rendered from."""
+    """A chunk with its document: everything that a row of any tier is rendered from."""
 
     chunk: Chunk
     document: Document
@@ -72,10 +72,10 @@ class Passage:
 class Hit:
     """One ranked chunk.
 
-    ``score`` is the fused score, joined with the graph's where it was walked; ``dense`` and ``lexical`` are the
-    legs' own, ``graph`` the graph's (0..1), where known. ``is_expanded``: only the graph led here. ``before``: the
-    fused score before it was joined with the graph's; None where it was not. ``boost``: the factor that its
-    document was given; ``reranked``: what the second stage says (0..1).
+    ``score`` is the fused score, combined with the graph's if the graph was used; ``dense``, ``lexical`` and
+    ``graph`` (0..1) are the scores of the parts, where known. ``is_expanded``: only the graph found this chunk.
+    ``before``: the fused score without the graph's; None if the graph was not used. ``boost``: the factor of its
+    document; ``reranked``: the score of the second stage (0..1).
     """
 
     chunk_id: str
@@ -89,7 +89,7 @@ class Hit:
     reranked: float | None = None
 
     def at(self, score: float) -> Hit:
-        """The same with another score. A ranking does this a hundred times: ``replace`` takes thrice as long."""
+        """A copy with another score. Called a hundred times per ranking: ``replace`` takes three times as long."""
         return Hit(
             self.chunk_id,
             score,
@@ -105,12 +105,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What narrows a search, pushed into the index. Empty means "do not narrow".
+    """The filters of a search, applied by the index. An empty value does not restrict.
+
     ``tags`` must all be present; ``doc_tags``, ``types`` and ``repositories`` match any; ``path_prefix`` ends
     at a path segment (``guide/net`` matches ``guide/net/a.md``, not ``guide/network.md``). ``updated_after`` and
-    ``updated_before`` are ISO dates, of which the second is not within. A document without a label matches no
-    filter on it. Labels are compared exactly, and also as ``spellings`` has them: pairs of a label's name in the
-    index and the other ways in which documents write a value that is asked for ("Acme" where "acme" is).
+    ``updated_before`` are ISO dates, the second exclusive. A document without a label matches no filter on it.
+    Labels are compared exactly, and also with ``spellings``: pairs of a label's name in the index and another
+    spelling of the requested value that documents use ("Acme" for "acme").
     """
 
     project: str
@@ -128,7 +129,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What the documents within some filters are labelled with; ``values`` by the label's name in the index.
+    """The labels of the documents that match some filters; ``values`` by the label's name in the index.
 
     ``dates`` are the documents' own, in seconds since 1970; ``undated`` counts the documents without one.
     """
@@ -138,19 +139,19 @@ class Labels:
     undated: int = 0
 
     def spellings(self, name: str, value: str) -> tuple[str, ...]:
-        """The ways in which documents write this value of a label, whatever the case; none where none has it."""
+        """The spellings of this value that documents use, ignoring case."""
         folded = value.casefold()
-        return tuple(sorted(one for one in self.values.get(name, ()) if one.casefold() == folded))
+        return tuple(sorted(value for value in self.values.get(name, ()) if value.casefold() == folded))
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The answer of one retrieval: hits best first, and how they came about.
+    """The result of one retrieval: hits best first, and how they were found.
 
-    ``legs`` says which legs answered, ``fusion`` how they were joined ("convex", "rrf", or "none" for a
-    single leg), ``warnings`` what the reader should know (a leg was down, the model is still loading), ``walked``
-    whether the graph had its part in it, ``stages`` the milliseconds that each stage took.
-    ``relevance``: how likely the index holds anything relevant, 0 to 1; None where that is not known.
+    ``legs``: the legs that answered. ``fusion``: how they were combined ("convex", "rrf", or "none" for a single
+    leg). ``warnings``: for the reader (a leg was down, the model is still loading). ``walked``: whether the graph
+    was used. ``stages``: milliseconds by stage. ``relevance``: the probability that the index contains anything
+    relevant, 0 to 1; None if unknown.
     """
 
     hits: tuple[Hit, ...]
@@ -164,7 +165,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class ProjectInfo:
-    """A project as the catalogue knows it. ``generation`` grows with every change of its index."""
+    """A project in the catalogue. ``generation`` grows with every change of its index."""
 
     name: str
     documents: int

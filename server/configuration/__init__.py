@@ -1,1 +1,1 @@
-"""Where settings come from and who may set them; addresses of servers."""
+"""Sources of settings, permissions to set them, and addresses of servers."""

@@ -1,8 +1,8 @@
-"""Addresses of servers, and how they are shown: without user, password and query.
+"""Addresses of servers, which are displayed without user, password and query.
 
-An address may hold credentials (``https://user:password@host``, ``?api_key=...``). It reaches models, terminals
-and logs through messages of ours and of client libraries. Settings therefore hold an ``Address``, which shows
-itself without them; ``whole`` is the only way to the rest. Text from a library passes ``without_credentials``.
+An address may contain credentials (``https://user:password@host``, ``?api_key=...``). It appears in messages of
+winnow and of client libraries, and so in models, terminals and logs. Settings therefore hold an ``Address``, whose
+text is without credentials; only ``whole`` has them. Messages of a library pass ``without_credentials``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 from urllib.parse import unquote
 
 HIDDEN = "***"
-# Up to the last @ before query and fragment: a password may hold an @, and even a slash that nobody escaped.
+# Up to the last @ before query and fragment: a password may contain an @, and even an unescaped slash.
 _USER_INFO = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^?#\s]*@")
 _QUERY = re.compile(r"(?P<name>[?&;][^=&#;\s]{1,100}=)[^&#;\s'\"<>)\]]+")
-_SHORTEST_SECRET = 4  # a shorter one would blank half of a message, and protects nothing
+_SHORTEST_SECRET = 4  # masking shorter ones would blank half of a message and protect nothing
 
 
 def show_address(address: str) -> str:
@@ -30,7 +30,7 @@ def show_address(address: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address that shows itself without credentials. ``whole`` is for the library that connects."""
+    """An address that is displayed without credentials. ``whole`` is for the library that connects."""
 
     whole: str = field(repr=False)
 
@@ -44,14 +44,14 @@ class Address:
 
     @property
     def server(self) -> str:
-        """Scheme, host and port, to compare: what a key may be sent to."""
+        """Scheme, host and port, to check where a key may be sent."""
         shown = str(self).partition("#")[0].partition("?")[0]
         scheme, _, rest = shown.partition("://")
         return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}".lower()
 
     @property
     def secrets(self) -> frozenset[str]:
-        """The parts that must not be shown, as they are written and decoded."""
+        """The parts that must not be displayed, as written and decoded."""
         rest, _, query = self.whole.partition("://")[2].partition("#")[0].partition("?")
         user_info = rest.rpartition("@")[0]
         values = [pair.partition("=")[2] for pair in re.split("[&;]", query)]
@@ -59,7 +59,7 @@ class Address:
         return frozenset(one for part in found for one in (part, unquote(part)) if len(one) >= _SHORTEST_SECRET)
 
     def without_credentials(self, text: object) -> str:
-        """What a library said of a connection to this address, without the address's credentials."""
+        """A library's message about this address, with the credentials masked."""
         shown = show_address(str(text))
         for secret in sorted(self.secrets, key=len, reverse=True):
             shown = shown.replace(secret, HIDDEN)

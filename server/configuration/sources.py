@@ -1,13 +1,13 @@
-"""Where settings are read: flags, the environment, the operator's or the user's file, the working folder's file.
+"""The sources of settings: flags, the environment, the operator's or the user's file, the working folder's file.
 
-Nothing here knows what a setting means. Every value carries its rank and its place; ``server.settings`` says which
-ranks may set what. The nearest source comes first::
+This module does not know what a setting means. Every value has the rank and the place of its source;
+``server.settings`` decides which ranks may set what. The nearest source comes first::
 
     FLAG           --store DIR
     ENVIRONMENT    WINNOW_STORE=DIR
-    OPERATOR_FILE  the file that WINNOW_CONFIG names
-    USER_FILE      winnow.toml in the user's configuration folder, where WINNOW_CONFIG names no file
-    FOLDER_FILE    winnow.toml in the working folder, which may be somebody else's: it never stops a command
+    OPERATOR_FILE  the file named by WINNOW_CONFIG
+    USER_FILE      winnow.toml in the user's configuration folder, if WINNOW_CONFIG is not set
+    FOLDER_FILE    winnow.toml in the working folder. It may come from somebody else, so errors in it are ignored
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from server.errors import WinnowError
 
 FILE_NAME = "winnow.toml"
-MOST_BYTES = 256 * 1024  # a file with every setting and a thousand projects has less
+MOST_BYTES = 256 * 1024  # a file with every setting and a thousand projects is smaller
 
 
 class SourceRank(IntEnum):
@@ -39,7 +39,7 @@ class SourceRank(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourcedValue:
-    """A value as one source gives it. ``place`` is shown: the flag, the variable or the path of the file."""
+    """A value and its source. ``place``, for display: the flag, the variable or the path of the file."""
 
     name: str
     value: Any = field(hash=False)
@@ -49,7 +49,7 @@ class SourcedValue:
 
 @dataclass(frozen=True, slots=True)
 class IgnoredValue:
-    """A value, or a whole file (``name`` is ""), that a source gave in vain."""
+    """A value, or a whole file (``name`` is ""), that was ignored."""
 
     name: str
     place: str
@@ -60,7 +60,7 @@ Source = Sequence[SourcedValue]
 
 
 def config_file() -> Path:
-    """The trusted file: the one that ``WINNOW_CONFIG`` names, else the user's own."""
+    """The trusted file: the one named by ``WINNOW_CONFIG``, otherwise the user's."""
     if named := os.environ.get("WINNOW_CONFIG"):
         return Path(named).expanduser()
     return user_file()
@@ -74,9 +74,10 @@ def user_file() -> Path:
 def sources(
     names: Iterable[str], flags: Mapping[str, Any], also: Mapping[str, str]
 ) -> tuple[list[Source], list[IgnoredValue]]:
-    """What each source gives, the nearest first, and what could not be read. ``also``: a further variable of some.
+    """The values of each source, nearest first, and the files that could not be read.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` where the trusted file cannot be read.
+    ``also``: further environment variables by setting. Raises ``WinnowError("INVALID_REQUEST")`` if the trusted
+    file cannot be read.
     """
     folder, ignored = _folder_file()
     return [_flags(flags), _environment(names, also), _trusted_file(), folder], ignored
@@ -126,8 +127,8 @@ def _folder_file() -> tuple[Source, list[IgnoredValue]]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The values of a TOML file. Raises ``OSError``, and ``ValueError`` where it is too large or not TOML."""
-    # A named pipe would hold up the open, and with it every command in that folder.
+    """The values of a TOML file. Raises ``OSError``, and ``ValueError`` if it is too large or not TOML."""
+    # O_NONBLOCK: opening a named pipe would otherwise hang every command in that folder.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,4 +1,4 @@
-"""Every setting under its topic, and who may set it. Help, docs and ``winnow config`` follow this order."""
+"""All settings by topic, and who may set each. Help, docs and ``winnow config`` use this order."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from server.configuration.sources import SourceRank
 
 
 class Setter(Enum):
-    """Who may set a setting, by the farthest source that is taken."""
+    """Who may set a setting: the value is the farthest source that is accepted."""
 
     OPERATOR = SourceRank.OPERATOR_FILE
-    """Who starts the process: by flag, variable, or the file that ``WINNOW_CONFIG`` names."""
+    """The operator, who starts the process: by flag, variable, or the file named by ``WINNOW_CONFIG``."""
     USER = SourceRank.USER_FILE
     """The operator, and the user's own configuration file."""
     FOLDER = SourceRank.FOLDER_FILE
-    """Also the ``winnow.toml`` of the working folder: what can do no harm where the folder is somebody else's."""
+    """Also the ``winnow.toml`` of the working folder: only what is harmless if somebody else wrote that file."""
 
 
 _OPERATOR, _USER, _FOLDER = Setter.OPERATOR, Setter.USER, Setter.FOLDER
 
-# Topic -> setting -> who may set it. A setting that sends text
-# or keys somewhere, widens what is in reach, loads code, lifts a limit or hides what happened is not the folder's.
+# Topic -> setting -> who may set it. A working folder's file may not set anything that sends text or keys
+# elsewhere, widens the scope, loads code, raises a limit or hides what happened.
 TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
     {
         "Store and scope": {
@@ -80,7 +80,7 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
         "Scripts": {
             "execute_code": _USER,
             "sandbox": _USER,
-            # Said where the server is started, so that no file left behind takes a wall away.
+            # Only at the start of the server, so that a forgotten file cannot remove a wall.
             "allow_weaker_sandbox": _OPERATOR,
             "skills": _USER,
             "limits": _FOLDER,
@@ -103,7 +103,7 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
 SETTERS: Mapping[str, Setter] = MappingProxyType(
     {name: setter for settings in TOPICS.values() for name, setter in settings.items()}
 )
-# Key -> the address that it is for.
+# Setting of a key -> setting of the address that the key is for.
 KEYS: Mapping[str, str] = MappingProxyType(
     {"embedder_key": "embedder", "qdrant_api_key": "qdrant_url", "neo4j_password": "neo4j_url"}
 )

@@ -1,1 +1,1 @@
-"""Scripts over the knowledge base: their allowance, their calls, and the skills they may import."""
+"""Running scripts over the knowledge base: their limits, their calls, and the skills that they may import."""

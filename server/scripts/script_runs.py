@@ -1,7 +1,7 @@
-"""Agents' scripts, run over the knowledge base: the sandbox on one side, ``KnowledgeBase.call`` on the other.
+"""Runs agents' scripts: connects the sandbox to ``Knowledge.call``.
 
-Each run has its own meter. A script cannot widen its scope (its calls pass the same validation as direct ones)
-and cannot take more rows than one run may: what it reads beyond that would be a bulk copy, not a question.
+Each run has its own meter. A script cannot widen its scope, because its calls pass the same validation as direct
+ones, and it cannot read more rows than one run may: more would be a bulk copy, not a question.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ KIB = 1024
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one run may take: rows by their purse, and the limits of the sandbox."""
+    """The limits of one run: rows by kind, and the limits of the sandbox."""
 
     rows: Mapping[str, int]
     limits: Limits
 
 
-# ids and metadata share one purse: both only name things. What an operator chooses by the setting ``limits``.
+# By the setting ``limits``. Ids and metadata rows count as one kind: both only name things.
 ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
     {
         "standard": Allowance({"ids or metadata rows": 2_000, "previews": 200, "full passages": 50}, Limits()),
@@ -59,24 +59,24 @@ ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
 
 
 def allowance_of(settings: Settings) -> Allowance:
-    """What one script may take under these settings: a row of ``ALLOWANCES``, and what is set apart from it."""
+    """The limits of one script under these settings: a row of ``ALLOWANCES`` and the settings that override it."""
     chosen = ALLOWANCES[settings.limits]
-    purses = zip(
+    overrides = zip(
         chosen.rows, (settings.script_rows, settings.script_previews, settings.script_documents), strict=True
     )
-    rows = {purse: chosen.rows[purse] if most is None else most for purse, most in purses}
-    apart = {
+    rows = {kind: chosen.rows[kind] if most is None else most for kind, most in overrides}
+    limit_overrides = {
         "sdk_calls": settings.script_calls,
         "result_bytes": settings.result_kb and settings.result_kb * KIB,
         "result_tokens": settings.result_tokens,
     }
-    limits = replace(chosen.limits, **{name: most for name, most in apart.items() if most is not None})
-    # What is kept of a result that is too large is never less than what is sent of one that is not.
+    limits = replace(chosen.limits, **{name: most for name, most in limit_overrides.items() if most is not None})
+    # Results that are too large are stored: the limit for that is never below the limit for sending.
     limits = replace(limits, kept_bytes=max(limits.kept_bytes, limits.result_bytes))
     return Allowance(rows, limits)
 
 
-_PURSES: Mapping[Tier, str] = MappingProxyType(
+_ROW_KINDS: Mapping[Tier, str] = MappingProxyType(
     {
         "ids_only": "ids or metadata rows",
         "metadata": "ids or metadata rows",
@@ -90,36 +90,36 @@ _PURSES: Mapping[Tier, str] = MappingProxyType(
 LONGEST_SECONDS = 60.0
 _METHOD_CHARS = 40
 _ERROR_CHARS = 200
-_SKILLS = re.compile(r"\bskills\b")  # what a script that imports some has in it
+_SKILLS = re.compile(r"\bskills\b")  # contained in every script that imports some
 _READ_ON = "read_result('{}') has it in the next script"
 
-# What was used so far, and the script's latest words ("" where it has said nothing new).
+# The usage so far, and the latest output of the script ("" if there is nothing new).
 Progress = Callable[[Usage, str], Awaitable[None]]
-# What a purse is called in a script: budget().rows.previews
-_CALLED: Mapping[str, str] = MappingProxyType(
+# The names of the kinds in a script: budget().rows.previews
+_SCRIPT_NAMES: Mapping[str, str] = MappingProxyType(
     {"ids or metadata rows": "names", "previews": "previews", "full passages": "documents"}
 )
 
 
 @dataclass(slots=True)
 class _Meter:
-    """What one run may still take, and the way to the knowledge base."""
+    """Answers the SDK calls of one run and counts the rows that it reads."""
 
     kb: Knowledge
     caller: Caller
     allowed: Mapping[str, int]
     left: dict[str, int] = field(init=False)
-    calls: list[dict[str, Any]] = field(default_factory=list)  # for the audit: what was asked, without its words
+    calls: list[dict[str, Any]] = field(default_factory=list)  # for the audit log: without queries
 
     def __post_init__(self) -> None:
         self.left = dict(self.allowed)
 
     def rows_left(self) -> Mapping[str, int]:
-        """How many rows the run may still take, by what a script calls them."""
-        return {_CALLED[purse]: left for purse, left in self.left.items()}
+        """The rows that the run may still read, by their names in scripts."""
+        return {_SCRIPT_NAMES[kind]: left for kind, left in self.left.items()}
 
     async def call(self, method: str, params: Mapping[str, Any]) -> Reply:
-        """Answer one SDK call. Nothing is counted before the reply is settled: several may be under way."""
+        """Answer one SDK call. Rows are counted when the reply is settled, because calls run concurrently."""
         call: dict[str, Any] = {"call": method[:_METHOD_CHARS], "arguments": fingerprint(params)}
         self.calls.append(call)
         try:
@@ -130,37 +130,37 @@ class _Meter:
         return Reply(value, rows=answer.rows, tokens=answer.tokens, settle=partial(self._take, call, answer))
 
     def _refuse(self, call: dict[str, Any], error: WinnowError) -> None:
-        """Raises ``CallError``: what the script sees instead of an answer."""
+        """Raise the ``CallError`` that the script receives instead of an answer."""
         call["error"] = error.reason
         raise CallError(error.reason, error.message) from None
 
     def _take(self, call: dict[str, Any], answer: Answer) -> None:
-        """Take the answer's rows out of their purse. Raises ``CallError`` where it does not hold as many."""
+        """Count the answer's rows. Raises ``CallError`` if the run may not read as many."""
         call |= {"rows": answer.rows, "tokens": answer.tokens}
-        purse = _PURSES[answer.tier]
-        if answer.rows > self.left[purse]:
+        kind = _ROW_KINDS[answer.tier]
+        if answer.rows > self.left[kind]:
             call["error"] = "SDK_ROWS"
             raise CallError(
                 "SDK_ROWS",
-                f"one run may take {self.allowed[purse]:,} {purse}; {self.left[purse]:,} are left and this call "
+                f"one run may take {self.allowed[kind]:,} {kind}; {self.left[kind]:,} are left and this call "
                 f"would take {answer.rows:,}",
                 hint="rank and filter on metadata rows first; fetch previews or full text of the few that matter",
                 limit=True,
             )
-        self.left[purse] -= answer.rows
+        self.left[kind] -= answer.rows
 
 
 class Scripts:
-    """Runs scripts for as long as the server lives.
+    """Runs the scripts of one server.
 
-    ``promised`` says whether they look possible here, before anything is started. ``available`` is the same until
-    the sandbox was raised, and then whether it stands; ``why_not`` says which wall is missing and what to do.
+    ``promised``: whether scripts look possible on this system, before anything is started. ``available``: the same
+    until the sandbox has started, then whether it did; ``why_not`` says which wall is missing and what to do.
     """
 
     def __init__(self, kb: Knowledge, settings: Settings) -> None:
         self._kb = kb
         self._settings = settings
-        # One CPU and one memory limit for all scripts: children are kept ready with these.
+        # All scripts share one CPU and memory limit, because children are prepared in advance with them.
         self._allowance = allowance_of(settings)
         self._limits = replace(
             self._allowance.limits, wall_seconds=LONGEST_SECONDS, memory_bytes=settings.memory_bytes
@@ -176,29 +176,29 @@ class Scripts:
 
     @property
     def available(self) -> bool:
-        """Whether scripts can run here, as far as is known."""
+        """Whether scripts can run, as far as is known."""
         return self._sandbox is not None if self._is_settled else self.promised
 
     @property
     def queue(self) -> Mapping[str, int]:
-        """How many scripts run now, and how many wait for a worker."""
+        """The numbers of scripts that run and that wait for a worker."""
         running, waiting = self._sandbox.queue if self._sandbox is not None else (0, 0)
         return {"running": running, "waiting": waiting}
 
     async def start(self) -> None:
-        """Raise the sandbox; on failure ``available`` is False and ``why_not`` says why."""
+        """Start the sandbox; on failure ``available`` is False and ``why_not`` says why."""
         try:
-            await self._raise_sandbox()
+            await self._start_sandbox()
         finally:
             self._is_settled = True
 
-    async def _raise_sandbox(self) -> None:
+    async def _start_sandbox(self) -> None:
         if self._settings.execute_code == "off":
             self.why_not = "execute_code is switched off (setting execute_code)"
             return
         self.shelf = await asyncio.to_thread(load_skills, self._settings.skills)
-        for one in self.shelf.left_out:
-            log("a skill is left out", level=logging.WARNING, what=one.what, why=one.why)
+        for skipped in self.shelf.left_out:
+            log("a skill is left out", level=logging.WARNING, what=skipped.what, why=skipped.why)
         sandbox = Sandbox(
             limits=self._limits,
             runner=self._settings.sandbox,
@@ -212,8 +212,8 @@ class Scripts:
         except SandboxUnavailable as problem:
             self.why_not = str(problem)
             if problem.missing:
-                named = " ".join(f"--allow-weaker-sandbox {wall}" for wall in problem.missing)
-                self.why_not += f"; to serve scripts without them all the same: {named}"
+                flags = " ".join(f"--allow-weaker-sandbox {wall}" for wall in problem.missing)
+                self.why_not += f"; to serve scripts without them all the same: {flags}"
             return
         self._sandbox = sandbox
 
@@ -226,17 +226,17 @@ class Scripts:
         progress: Progress | None = None,
         description: str = "",
     ) -> Outcome:
-        """Run one script to its verdict; never raises for anything the script does.
+        """Run one script and return its outcome; nothing that the script does raises an exception here.
 
-        ``description``: what the script is for, as its sender says, for the audit.
+        ``description``: the sender's description of the script, for the audit log.
 
         Raises:
-            WinnowError: SANDBOX_UNAVAILABLE where no sandbox stands.
+            WinnowError: SANDBOX_UNAVAILABLE if the sandbox is not running.
         """
         if self._sandbox is None:
             raise WinnowError("SANDBOX_UNAVAILABLE", f"{self.why_not}; run `winnow doctor`")
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
-        # The session of whoever sent the script: what it found can be read on directly.
+        # The session of the script's sender, so that direct calls can read what the script found.
         caller = self._kb.caller(client, SCRIPT, secrets.token_hex(8))
         meter = _Meter(self._kb, caller, self._allowance.rows)
         began = time.monotonic()
@@ -252,12 +252,12 @@ class Scripts:
         )
         self._kb.metrics.count_wait(max(0.0, time.monotonic() - began - outcome.usage.wall_ms / 1000))
         execution_id = new_execution_id()
-        outcome = self._keeping(outcome, caller, execution_id)
+        outcome = self._store_large_result(outcome, caller, execution_id)
         self._record(outcome, code, description, meter, execution_id)
         return outcome
 
     def _record(self, outcome: Outcome, code: str, description: str, meter: _Meter, execution_id: str) -> None:
-        """Count the execution, and write its line."""
+        """Count the execution and write its line to the audit log."""
         usage, error = outcome.usage, outcome.error
         self._kb.metrics.count_execution(outcome.status, usage.sdk_calls, usage.rows, usage.tokens_kept_out)
         if self._audit is None:
@@ -281,11 +281,11 @@ class Scripts:
             "calls": meter.calls,
             "walls": {"stood": list(outcome.walls.stood), "missing": list(outcome.walls.missing)},
         }
-        # Here and not in a thread: a line takes 0.03 ms, less than handing it to one.
+        # Not in a thread: writing a line takes 0.03 ms, less than handing it over.
         self._audit.write(record)
 
-    def _keeping(self, outcome: Outcome, caller: Caller, execution_id: str) -> Outcome:
-        """The outcome; a result that is too large is kept for the connection, and the error says so."""
+    def _store_large_result(self, outcome: Outcome, caller: Caller, execution_id: str) -> Outcome:
+        """Store a result that was too large to send; the returned outcome's error says how to read it."""
         error, whole = outcome.error, outcome.whole
         if error is None or whole is None or not self._kb.results.put(caller.connection, execution_id, whole):
             return outcome
@@ -293,7 +293,7 @@ class Scripts:
         return replace(outcome, error=replace(error, hint=hint, kept_as=execution_id))
 
     async def close(self) -> None:
-        """Take the sandbox down, with everything that runs in it."""
+        """Stop the sandbox and everything that runs in it."""
         if self._sandbox is not None:
             await self._sandbox.close()
             self._sandbox = None

@@ -1,9 +1,9 @@
-"""Skills: functions that the operator chose for scripts to import, beside the ones that winnow brings.
+"""Skills: functions that scripts may import, shipped with winnow or from the operator's folders.
 
-A folder of skills holds Python files; each public function with a docstring is a skill. Whoever can write there
-writes what scripts may call, so a file or folder that another user owns or may write is left out, and so is one
-that the sandbox's policy refuses: a skill can nothing that a script cannot. Folders of the operator's come first;
-a name that is there already is left out, too. Scripts have no files, so no script adds or changes one.
+A folder of skills contains Python files; each public function with a docstring is a skill. A file or folder that
+another user owns or may write is skipped, because its writer decides what scripts may call. A file that the
+sandbox's policy refuses is skipped too: a skill can do nothing that a script cannot. The operator's folders come
+first; a skill whose name is already taken is skipped. Scripts have no file access and cannot add or change skills.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_FILES = 100  # of one folder
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A function by its name: its parameters as they are written, its docstring, the file that it is from."""
+    """A function: its name, its parameters as source text, its docstring and its file."""
 
     name: str
     parameters: str
@@ -35,13 +35,13 @@ class Skill:
 
     @property
     def line(self) -> str:
-        """What it does, in one line."""
+        """The first line of the docstring."""
         return self.doc.partition("\n")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedSkill:
-    """A file, or a function of one, that scripts do not get; and why."""
+    """A file or function that scripts cannot import, and why."""
 
     what: str
     why: str
@@ -49,29 +49,29 @@ class SkippedSkill:
 
 @dataclass(frozen=True, slots=True)
 class SkillSet:
-    """What scripts may import, and what was left out."""
+    """The skills that scripts may import, and those that were skipped."""
 
     skills: Mapping[str, Skill] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[SkippedSkill, ...] = ()
 
     def for_scripts(self) -> Skills:
-        """As the sandbox takes them."""
+        """The skills in the form that the sandbox takes."""
         return Skills(self.sources, {name: skill.file for name, skill in self.skills.items()})
 
 
 def load_skills(folders: Sequence[Path]) -> SkillSet:
-    """The skills of these folders, and the shipped ones after them."""
+    """Load the skills of these folders, then the shipped ones."""
     skills: dict[str, Skill] = {}
     sources: dict[str, str] = {}
     left_out: list[SkippedSkill] = []
     for folder in (*folders, SHIPPED):
-        is_ours = folder == SHIPPED  # who may write there writes the code of this process, too
-        for path in _files(folder, left_out, is_ours=is_ours):
+        is_ours = folder == SHIPPED  # its writers can change the code of this process anyway
+        for path in _list_files(folder, left_out, is_ours=is_ours):
             file = f"{path.stem}@{len(sources)}"
             try:
-                source = _source_of(path, is_ours=is_ours)
-                found = list(_skills_in(source, file))
+                source = _read_source(path, is_ours=is_ours)
+                found = list(_parse_skills(source, file))
             except Rejected as error:
                 where = f"line {error.line}: " if error.line else ""
                 left_out.append(SkippedSkill(str(path), f"{where}{error.message}"))
@@ -81,14 +81,14 @@ def load_skills(folders: Sequence[Path]) -> SkillSet:
                 continue
             taken = [skill for skill in found if skill.name in skills]
             left_out += [
-                SkippedSkill(f"{path}: {skill.name}", "there is one of this name already") for skill in taken
+                SkippedSkill(f"{path}: {skill.name}", "another skill already has this name") for skill in taken
             ]
             sources[file] = source
             skills.update({skill.name: skill for skill in found if skill not in taken})
     return SkillSet(skills, sources, tuple(left_out))
 
 
-def _files(folder: Path, left_out: list[SkippedSkill], *, is_ours: bool) -> Sequence[Path]:
+def _list_files(folder: Path, left_out: list[SkippedSkill], *, is_ours: bool) -> Sequence[Path]:
     try:
         if not is_ours:
             _check_writers(folder, folder.stat())
@@ -99,7 +99,7 @@ def _files(folder: Path, left_out: list[SkippedSkill], *, is_ours: bool) -> Sequ
 
 
 def _check_writers(path: Path, status: os.stat_result) -> None:
-    """Raises ``PermissionError`` where a user other than this one and root may write."""
+    """Raise ``PermissionError`` if a user other than this one and root may write there."""
     if sys.platform == "win32":
         return
     if status.st_uid not in (0, os.geteuid()):
@@ -108,8 +108,9 @@ def _check_writers(path: Path, status: os.stat_result) -> None:
         raise PermissionError(f"others may write it: chmod go-w {path}")
 
 
-def _source_of(path: Path, *, is_ours: bool) -> str:
-    # The file that is open is the one that is checked; a pipe or a device would hold up the start.
+def _read_source(path: Path, *, is_ours: bool) -> str:
+    # Opened first, so that the file that is checked is the one that is read. O_NONBLOCK: opening a pipe must not
+    # hang.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
@@ -121,24 +122,24 @@ def _source_of(path: Path, *, is_ours: bool) -> str:
     return data.decode("utf-8")
 
 
-def _skills_in(source: str, file: str) -> Iterator[Skill]:
-    """The public functions of a file that the policy admits, in order."""
+def _parse_skills(source: str, file: str) -> Iterator[Skill]:
+    """The public functions of a file, in order. Raises ``Rejected`` if the policy refuses the file."""
     compile_skill(source)
     for node in ast.parse(source).body:
         if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
             continue
         doc = ast.get_docstring(node)
         if not doc:
-            raise Rejected("CodeRejected", f"{node.name}: a skill says in its docstring what it does", node.lineno)
+            raise Rejected("CodeRejected", f"{node.name}: a skill needs a docstring", node.lineno)
         yield Skill(node.name, f"({ast.unparse(node.args)})", inspect.cleandoc(doc), file)
 
 
-# Engines whose language is too small for them (setting ``sandbox``).
+# Runners whose language is too small for skills (setting ``sandbox``).
 WITHOUT_SKILLS = frozenset({"monty"})
 
 
 def describe_skills(shelf: SkillSet) -> str:
-    """Every skill by one line, then each with its parameters; Markdown."""
+    """A list of all skills, then each with its parameters and docstring, as Markdown."""
     lines = [f"- `{skill.name}{skill.parameters}`: {skill.line}" for skill in shelf.skills.values()]
     whole = [
         f"## {skill.name}\n\n`{skill.name}{skill.parameters}`\n\n{skill.doc}" for skill in shelf.skills.values()

@@ -54,7 +54,7 @@ REFUSED: Mapping[str, tuple[str, str]] = {
     "modules": ("import os", "line 1: the module 'os' is not available"),
     "work": ("kb.search('at once')", "line 1: a file of skills only defines"),
     "loops": ("for _ in []: pass", "line 1: a file of skills only defines"),
-    "silent": ("def f(): return 1", "line 1: f: a skill says in its docstring what it does"),
+    "silent": ("def f(): return 1", "line 1: f: a skill needs a docstring"),
     "broken": ("def f(:", "line 1: "),
     "long": (f"x = '{'x' * 52_000}'", "the file is longer than"),
     "innards": ('def f():\n    """F."""\n    return f.__globals__', "line 3: "),

@@ -58,7 +58,7 @@ async def test_an_ingest_is_the_invalidation(application: Application) -> None:
     question = {"query": "how are backups encrypted"}
     caller = application.caller("test")
     answers = [await application.kb.call("semantic_search", question, caller) for _ in range(2)]
-    library = await asyncio.wrap_future(application.kb._library())
+    library = await asyncio.wrap_future(application.kb._start_opening())
     library.catalogue.begin_write("handbook")
     with library.catalogue._database.transaction() as connection:
         connection.execute("UPDATE projects SET generation = generation + 1, writing = 0")
