@@ -41,14 +41,14 @@ class Stopwatch:
         self._wall: dict[str, list[float]] = {}
         self._processor: dict[str, list[float]] = {}
 
-    def timed(self, name: str, work: Callable[[], Any]) -> Any:
+    def time(self, name: str, work: Callable[[], Any]) -> Any:
         """Call ``work`` and record its times."""
         wall, processor = time.perf_counter(), time.process_time()
         result = work()
         self._note(name, wall, processor)
         return result
 
-    async def awaited(self, name: str, work: Callable[[], Any]) -> Any:
+    async def time_async(self, name: str, work: Callable[[], Any]) -> Any:
         """Await ``work()`` and record its times."""
         wall, processor = time.perf_counter(), time.process_time()
         result = await work()
@@ -74,53 +74,53 @@ def with_empty_caches(caller: Caller) -> Caller:
 
 
 async def measure(
-    kb: KnowledgeBase, backends: Backends, project: str, asked: Sequence[str], progress: OnProgress
+    kb: KnowledgeBase, backends: Backends, project: str, questions: Sequence[str], progress: OnProgress
 ) -> dict[str, Any]:
-    """All figures over ``asked``, at least ``WARMUP`` questions.
+    """All figures over ``questions``, at least ``WARMUP`` questions.
 
     ``ms`` has ``cold`` (nothing cached; ten rows of metadata), ``metadata_cached`` (the same call again) and
     ``preview_ranked`` (another tier of a cached ranking); ``stages_ms`` has the stages of a cold search.
     """
     caller = kb.caller("bench")
-    for question in asked[:WARMUP]:
+    for question in questions[:WARMUP]:
         await kb.call(_OPERATION, {"query": question}, with_empty_caches(caller))
     stopwatch = Stopwatch()
-    for number, question in enumerate(asked, 1):
+    for number, question in enumerate(questions, 1):
         uncached = with_empty_caches(caller)
         arguments = {"query": question, "response_mode": "metadata"}
         ask = partial(kb.call, _OPERATION, arguments, uncached)
-        await stopwatch.awaited("cold", ask)
-        await stopwatch.awaited("metadata_cached", ask)
+        await stopwatch.time_async("cold", ask)
+        await stopwatch.time_async("metadata_cached", ask)
         preview = {**arguments, "response_mode": "preview"}
-        await stopwatch.awaited("preview_ranked", partial(kb.call, _OPERATION, preview, uncached))
-        progress("asking", number, len(asked))
+        await stopwatch.time_async("preview_ranked", partial(kb.call, _OPERATION, preview, uncached))
+        progress("asking", number, len(questions))
     return {
-        "questions": len(asked),
+        "questions": len(questions),
         "ms": stopwatch.figures(),
-        **_measure_stages(backends, project, asked, progress),
-        "at_once": await _measure_clients(kb, caller, asked),
+        **_measure_stages(backends, project, questions, progress),
+        "at_once": await _measure_clients(kb, caller, questions),
     }
 
 
 def _measure_stages(
-    backends: Backends, project: str, asked: Sequence[str], progress: OnProgress
+    backends: Backends, project: str, questions: Sequence[str], progress: OnProgress
 ) -> dict[str, Any]:
     stopwatch, filters, store = Stopwatch(), Filters(project), backends.store
     embedder, recall = backends.embedder.ready(), []
-    for number, question in enumerate(asked, 1):
+    for number, question in enumerate(questions, 1):
         words = build_query_vector(question)
-        near = dict(stopwatch.timed("lexical", partial(store.search_sparse, words, filters, DEPTH)))
+        near = dict(stopwatch.time("lexical", partial(store.search_sparse, words, filters, DEPTH)))
         if embedder:
-            vector = stopwatch.timed("embedding", partial(_embed, embedder, question))
-            far = dict(stopwatch.timed("dense", partial(store.search_dense, vector, filters, DEPTH)))
-            exact = stopwatch.timed("dense_exact", partial(store.search_dense, vector, filters, TOP, exact=True))
+            vector = stopwatch.time("embedding", partial(_embed, embedder, question))
+            far = dict(stopwatch.time("dense", partial(store.search_dense, vector, filters, DEPTH)))
+            exact = stopwatch.time("dense_exact", partial(store.search_dense, vector, filters, TOP, exact=True))
             recall.append(len({id for id, _ in exact} & {*itertools.islice(far, TOP)}) / max(len(exact), 1))
-            stopwatch.timed("filling", partial(_score_missing, backends, question, vector, far, near))
-        ranked = stopwatch.timed("ranking", partial(backends.retriever.search, question, filters, DEPTH))
-        stopwatch.timed(
+            stopwatch.time("filling", partial(_score_missing, backends, question, vector, far, near))
+        ranked = stopwatch.time("ranking", partial(backends.retriever.search, question, filters, DEPTH))
+        stopwatch.time(
             "passages", partial(backends.catalogue.passages, [hit.chunk_id for hit in ranked.hits], project)
         )
-        progress("stages", number, len(asked))
+        progress("stages", number, len(questions))
     return {
         "stages_ms": stopwatch.figures(),
         "recall_at_10": round(sum(recall) / len(recall), 4) if recall else None,
@@ -140,14 +140,14 @@ def _score_missing(
     backends.store.score_sparse(build_query_vector(question), [id for id in far if id not in near])
 
 
-async def _measure_clients(kb: KnowledgeBase, caller: Caller, asked: Sequence[str]) -> dict[str, Any]:
+async def _measure_clients(kb: KnowledgeBase, caller: Caller, questions: Sequence[str]) -> dict[str, Any]:
     """Several clients at once, without common caches; errors are counted, not raised."""
     times: list[float] = []
     errors = 0
 
     async def client(number: int) -> None:
         nonlocal errors
-        for question in asked[number::CLIENTS]:
+        for question in questions[number::CLIENTS]:
             try:
                 times.append(
                     await time_ms(partial(kb.call, _OPERATION, {"query": question}, with_empty_caches(caller)))

@@ -67,8 +67,8 @@ def doctor(
         if audit:
             from security.suite import read_attacks
 
-            asked = _select_families(list(read_attacks()), family or [])
-            raise typer.Exit(run_audit(asked, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
+            attacks = _select_families(list(read_attacks()), family or [])
+            raise typer.Exit(run_audit(attacks, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
         if soak:
             raise typer.Exit(run_soak(soak, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
         if family:

@@ -125,7 +125,7 @@ def _format_server(server: dict[str, Any]) -> list[str]:
 def _format_caches(server: dict[str, Any]) -> list[str]:
     lines = []
     for name, counts in server.get("caches", {}).items():
-        asked = counts["hits"] + counts["misses"]
-        rate = f"{counts['hits'] / asked:.0%} of {asked:,} lookups found" if asked else "never asked"
+        lookups = counts["hits"] + counts["misses"]
+        rate = f"{counts['hits'] / lookups:.0%} of {lookups:,} lookups found" if lookups else "never asked"
         lines.append(f"cache {name}: {rate}, {counts['entries']:,} entries")
     return lines

@@ -155,7 +155,7 @@ async def _measure_all(settings: Settings, rounds: int, progress: OnStep) -> dic
 
 
 async def _describe_index(opened: OpenIndex) -> dict[str, Any]:
-    return {"chunks": opened.chunks, "model": opened.backends.embedder.state, "asked": list(opened.asked)}
+    return {"chunks": opened.chunks, "model": opened.backends.embedder.state, "asked": list(opened.questions)}
 
 
 async def _measure_over_stdio(

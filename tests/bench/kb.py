@@ -52,7 +52,7 @@ def run(
 
 async def _measure(opened: OpenIndex) -> dict[str, Any]:
     figures = await measure(
-        opened.base, opened.asked, lambda done: opened.progress("asking", done, len(opened.asked))
+        opened.base, opened.questions, lambda done: opened.progress("asking", done, len(opened.questions))
     )
     return {"chunks": opened.chunks, "model": opened.backends.embedder.state, **figures}
 

@@ -112,13 +112,13 @@ def _build(job: Job) -> dict[str, Any]:
         for number, some in enumerate(
             clock.each("draw", generate_corpus(sample, job.chunks, _BATCH, embedder.fingerprint))
         ):
-            clock.timed("truth", partial(truth.add, some))
+            clock.time("truth", partial(truth.add, some))
             _write_batch(backends, some, clock)
             _report(at="writing", done=min((number + 1) * _BATCH, job.chunks), of=job.chunks)
-        clock.timed("vectors", backends.store.flush)
+        clock.time("vectors", backends.store.flush)
         _report(at="optimizing", done=0, of=1)
-        clock.timed("optimize", backends.store.optimize)
-        clock.timed("vectors", backends.store.flush)
+        clock.time("optimize", backends.store.optimize)
+        clock.time("vectors", backends.store.flush)
         backends.catalogue.finish_write(PROJECT)
         Path(job.store, "truth.json").write_text(json.dumps(truth.nearest()))
         return {
@@ -139,7 +139,7 @@ class _Clock:
     def start(self) -> None:
         self._seconds.clear()
 
-    def timed(self, stage: str, work: Callable[[], Any]) -> Any:
+    def time(self, stage: str, work: Callable[[], Any]) -> Any:
         started = time.perf_counter()
         try:
             return work()
@@ -147,7 +147,7 @@ class _Clock:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + time.perf_counter() - started
 
     def each(self, stage: str, items: Iterator[Batch]) -> Iterator[Batch]:
-        while (item := self.timed(stage, lambda: next(items, None))) is not None:
+        while (item := self.time(stage, lambda: next(items, None))) is not None:
             yield item
 
     def figures(self, chunks: int, model_rate: float) -> dict[str, Any]:
@@ -193,10 +193,10 @@ def _tag_of(width: int) -> str:
 
 
 def _write_batch(backends: Backends, some: Batch, clock: _Clock) -> None:
-    clock.timed("catalogue", lambda: backends.catalogue.begin_write(PROJECT))
-    clock.timed("vectors", lambda: backends.store.upsert(some.points))
+    clock.time("catalogue", lambda: backends.catalogue.begin_write(PROJECT))
+    clock.time("vectors", lambda: backends.store.upsert(some.points))
     changes = CatalogueChanges(PROJECT, SOURCE, some.entries)
-    clock.timed("catalogue", lambda: backends.catalogue.apply(changes))
+    clock.time("catalogue", lambda: backends.catalogue.apply(changes))
 
 
 def _draw_sample(job: Job, embedder: Embedder) -> tuple[Sample, float]:
@@ -237,29 +237,29 @@ def _documents(source: str) -> Iterator[RawDocument]:
 
 def _ask(job: Job) -> dict[str, Any]:
     settings = load_settings(store=job.store, project=PROJECT, graph="off")
-    asked: list[str] = json.loads(Path(job.store, "questions.json").read_text())
+    questions: list[str] = json.loads(Path(job.store, "questions.json").read_text())
     truth: dict[str, list[list[str]]] = json.loads(Path(job.store, "truth.json").read_text())
-    return asyncio.run(_measure_searches(settings, asked, truth))
+    return asyncio.run(_measure_searches(settings, questions, truth))
 
 
 async def _measure_searches(
-    settings: Settings, asked: Sequence[str], truth: Mapping[str, list[list[str]]]
+    settings: Settings, questions: Sequence[str], truth: Mapping[str, list[list[str]]]
 ) -> dict[str, Any]:
     backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True)
     base, memory = KnowledgeBase(lambda: backends, settings), _MemoryMonitor()
     try:
         await base.load()
-        await _search(base, asked[-1], ())
+        await _search(base, questions[-1], ())
         _report(answered=True)
         hybrid = Stopwatch()
         for name in (_FIRST, *truth):
             tags = () if name in (_FIRST, _ALL) else (name,)
-            for at, question in enumerate(asked):
-                await hybrid.awaited(name, partial(_search, base, question, tags))
-                _report(at=f"asking, {name}", done=at + 1, of=len(asked))
-        stages = _measure_stages(backends, asked, truth)
+            for at, question in enumerate(questions):
+                await hybrid.time_async(name, partial(_search, base, question, tags))
+                _report(at=f"asking, {name}", done=at + 1, of=len(questions))
+        stages = _measure_stages(backends, questions, truth)
         return {
-            "questions": len(asked),
+            "questions": len(questions),
             "hybrid_ms": hybrid.figures(),
             **stages,
             **memory.figures(),
@@ -275,7 +275,7 @@ async def _search(base: KnowledgeBase, question: str, tags: tuple[str, ...]) -> 
 
 
 def _measure_stages(
-    backends: Backends, asked: Sequence[str], truth: Mapping[str, list[list[str]]]
+    backends: Backends, questions: Sequence[str], truth: Mapping[str, list[list[str]]]
 ) -> dict[str, Any]:
     """The dense leg alone, its recall against the true nearest chunks, and the lexical leg alone."""
     embedder = backends.embedder.ready()
@@ -284,10 +284,10 @@ def _measure_stages(
     watch = Stopwatch()
     recall: dict[str, list[float]] = {name: [] for name in truth}
     whole = Filters(PROJECT)
-    for at, question in enumerate(asked):
-        vector = watch.timed("embedding", partial(embedder.embed, [question]))[0]
-        watch.timed("dense", partial(backends.store.search_dense, vector, whole, DEPTH))
-        watch.timed("lexical", partial(backends.store.search_sparse, build_query_vector(question), whole, DEPTH))
+    for at, question in enumerate(questions):
+        vector = watch.time("embedding", partial(embedder.embed, [question]))[0]
+        watch.time("dense", partial(backends.store.search_dense, vector, whole, DEPTH))
+        watch.time("lexical", partial(backends.store.search_sparse, build_query_vector(question), whole, DEPTH))
         for name, nearest in truth.items():
             filters = whole if name == _ALL else Filters(PROJECT, tags=(name,))
             found = {chunk for chunk, _ in backends.store.search_dense(vector, filters, DEPTH)[:TOP]}

@@ -176,21 +176,21 @@ async def _measure(opened: OpenIndex, *, peers: str, chunks: int) -> dict[str, A
     if model is None:
         raise WinnowError("MODEL_UNAVAILABLE", opened.backends.embedder.why)
     figures = await measure_search(opened)
-    others = measure_peers(peers, opened.backends, model, opened.project, opened.asked, chunks)
+    others = measure_peers(peers, opened.backends, model, opened.project, opened.questions, chunks)
     return {**figures, "peers": others}
 
 
 def measure_peers(
-    python: str, backends: Backends, embedder: Embedder, project: str, asked: Sequence[str], chunks: int
+    python: str, backends: Backends, embedder: Embedder, project: str, questions: Sequence[str], chunks: int
 ) -> dict[str, Any]:
     """The figures of each peer that ``python`` can import, over at most ``chunks`` chunks; else why not."""
     with tempfile.TemporaryDirectory() as folder:
-        job = _build_job(Path(folder), backends, embedder, project, asked, chunks)
+        job = _build_job(Path(folder), backends, embedder, project, questions, chunks)
         return {name: measure_peer(python, program, job) for name, program in PEERS.items()}
 
 
 def _build_job(
-    folder: Path, backends: Backends, embedder: Embedder, project: str, asked: Sequence[str], chunks: int
+    folder: Path, backends: Backends, embedder: Embedder, project: str, questions: Sequence[str], chunks: int
 ) -> dict[str, Any]:
     stored = chain.from_iterable(backends.store.points())
     vectors = ((point.chunk_id, point.dense) for point in stored if point.dense is not None)
@@ -198,13 +198,13 @@ def _build_job(
     passages = backends.catalogue.passages([*held], project)
     texts = [passages[id].chunk.text for id in held if id in passages]
     np.save(folder / "vectors.npy", np.stack([vector for id, vector in held.items() if id in passages]))
-    np.save(folder / "queries.npy", embedder.embed(asked))
+    np.save(folder / "queries.npy", embedder.embed(questions))
     (folder / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
     return {
         "vectors": str(folder / "vectors.npy"),
         "queries": str(folder / "queries.npy"),
         "texts": str(folder / "texts.json"),
-        "questions": list(asked),
+        "questions": list(questions),
     }
 
 

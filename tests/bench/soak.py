@@ -110,13 +110,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--json", type=Path, default=Path("soak.json"))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="winnow-soak-"))
     try:
-        report = asyncio.run(_soak(folder, asked.seconds))
+        report = asyncio.run(_soak(folder, options.seconds))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    asked.json.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+    options.json.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
     print(json.dumps(report, indent=2))
     return 0 if report["ok"] else 1
 

@@ -108,7 +108,7 @@ def test_every_arm_answers_what_its_transcript_leads_to(trials: tuple[dict[str, 
 def test_a_later_search_has_the_words_that_an_earlier_answer_gave(
     trials: tuple[dict[str, Trial], dict[str, int]],
 ) -> None:
-    told = trials[0]["hop"].told["full"]
+    told = trials[0]["hop"].texts["full"]
     assert len(told) == 2
     assert "The Marshal writes to the harbour log" in told[1].split("\n2. ")[0]
 

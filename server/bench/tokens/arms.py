@@ -30,7 +30,7 @@ class PlayedTranscript:
 
     cost: Cost = field(default_factory=Cost)
     seconds: float = 0.0
-    told: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     structured: list[Mapping[str, Any]] = field(default_factory=list)
     trouble: str = ""
 
@@ -65,14 +65,14 @@ async def play(client: ToolCaller, steps: Sequence[Step], question: str) -> Play
 
 
 async def _play_step(client: ToolCaller, step: Step, kept: dict[str, str], played: PlayedTranscript) -> None:
-    before = len(played.told)
+    before = len(played.texts)
     rows = await _read_pages(client, step.tool, fill_placeholders(step.arguments, kept), step.pages, played)
     if step.read is not None:
         chosen = [row["id"] for row in rows if _is_chosen(row, step.read)][: step.read.first]
         if chosen:
             arguments = {"filter_ids": chosen, "top_k": len(chosen), "response_mode": "full"}
             await _read_pages(client, "semantic_search", arguments, _MOST_READS, played)
-    text = "\n".join(played.told[before:])
+    text = "\n".join(played.texts[before:])
     for name, pattern in step.keep.items():
         match = re.search(pattern, text, re.MULTILINE)
         if match is None:
@@ -100,7 +100,7 @@ async def _call(
     reply = await client.call_tool(tool, arguments)
     text = text_of(reply)
     played.cost += cost_of(tool, arguments, reply)
-    played.told.append(text)
+    played.texts.append(text)
     answer: Mapping[str, Any] = reply.structured_content or {}
     played.structured.append(answer)
     if reply.is_error:

@@ -45,7 +45,7 @@ class Trial:
     """A measured task, with the answers that each arm got."""
 
     measured: MeasuredTask
-    told: Mapping[str, Sequence[str]]
+    texts: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ async def _measure_task(servers: _Servers, question: ResolvedTask, collection: T
     runs = {arm: _run_of(arm, transcript, question.expected) for arm, transcript in played.items()}
     runs["documents"] = _document_run(played["full"], question.expected, collection)
     measured = MeasuredTask(task.id, task.kind, task.collection, {arm: runs[arm] for arm in MEASURED})
-    return Trial(measured, {arm: transcript.told for arm, transcript in played.items()})
+    return Trial(measured, {arm: transcript.texts for arm, transcript in played.items()})
 
 
 def _run_of(arm: str, played: PlayedTranscript, gold: Expected) -> Run:

@@ -54,7 +54,7 @@ def describe_trial(trial: Trial) -> str:
             f"--- {arm}: {'answered' if run.answered else f'NOT answered; lacks {lacks}'}",
             f"    {cost.of('text'):,} tokens as text, {cost.of('structured'):,} as structure: {cost.calls} calls, "
             f"{cost.written:,} written, {cost.text:,} or {cost.structured:,} read; {run.seconds:.2f} s",
-            *trial.told.get(arm, ()),
+            *trial.texts.get(arm, ()),
         ]
     return "\n".join(lines) + "\n\n"
 

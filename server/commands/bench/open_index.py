@@ -24,7 +24,7 @@ class OpenIndex:
     base: KnowledgeBase
     backends: Backends
     project: str
-    asked: Sequence[str]
+    questions: Sequence[str]
     progress: OnStep
 
     @property
@@ -44,10 +44,10 @@ async def measure_with_questions(settings: Settings, count: int, work: Work) -> 
     base = KnowledgeBase(lambda: backends, settings)
     await base.load()  # its close() closes the backends, too
     try:
-        asked = pick_questions(backends, settings.project, count) if count else []
-        if count and len(asked) <= WARMUP:
+        questions = pick_questions(backends, settings.project, count) if count else []
+        if count and len(questions) <= WARMUP:
             raise WinnowError("INVALID_REQUEST", f"project {settings.project!r} has too few headings to ask about")
         with show_steps() as progress:
-            return await work(OpenIndex(base, backends, settings.project, asked, progress))
+            return await work(OpenIndex(base, backends, settings.project, questions, progress))
     finally:
         base.close()

@@ -50,7 +50,7 @@ async def measure_search(opened: OpenIndex) -> dict[str, Any]:
     """All figures of an open index."""
     from server.bench.search import measure
 
-    figures = await measure(opened.base, opened.backends, opened.project, opened.asked, opened.progress)
+    figures = await measure(opened.base, opened.backends, opened.project, opened.questions, opened.progress)
     return {"chunks": opened.chunks, "model": opened.backends.embedder.state, **figures}
 
 
