@@ -1,13 +1,13 @@
-"""Runs every attack on this host in four modes, and judges what became of it.
+"""Runs every attack on this machine in four modes, and judges the results.
 
-    control   plain CPython, nothing in the way: the attack must succeed
+    control   plain CPython without protection: the attack must succeed
     fence     the language's half of the sandbox alone
     walls     the kernel's half alone
     both      the sandbox as it is used
 
-An attack on a surface outside the sandbox is tried in two of them: its control, and under "both" the product as it
-is used. In each but the first, an attack must end in one of the ways its first line names, and must not have got
-what it wanted. Whatever does otherwise is a violation.
+An attack on a surface outside the sandbox is tried in two modes: its control, and as "both" the product as it is
+used. In every mode but the control, an attack must end in one of the ways that its first line names, and must not
+achieve its goal. Anything else is a violation.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from .suite import Attack
 
 CONTROL = "control"
 MODES = (CONTROL, *suite.LAYERS)
-AT_ONCE = 2  # more would make one attack's time the next one's timeout on a small machine
-_CONTROL_SECONDS = 180.0  # on a busy machine: what is slow is no proof
+AT_ONCE = 2  # with more, attacks on a small machine would time out because of each other
+_CONTROL_SECONDS = 180.0  # long enough for a busy machine: a slow control would prove nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One attack in one mode. ``violation`` says what went wrong, "" where it went as claimed."""
+    """The result of one attack in one mode. ``violation`` is the difference from the claim, "" where none is."""
 
     attack: str
     family: str
@@ -53,7 +53,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One mode of one family: how many attacks it claims, and how many of them went as claimed."""
+    """One mode of one family: the number of attacks with a claim, and of those that ended as claimed."""
 
     claimed: int
     held: int
@@ -62,7 +62,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One row of the table."""
+    """One family of attacks: a row of the table."""
 
     name: str
     attacks: int
@@ -86,23 +86,25 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What became of all of them."""
+    """The results of all attacks."""
 
     trials: tuple[Trial, ...]
     seconds: float
 
     def violations(self) -> list[Trial]:
-        """What did not go as claimed."""
+        """The trials that did not end as claimed."""
         return [trial for trial in self.trials if trial.violation]
 
     def families(self) -> list[Family]:
-        """The table, by name of family."""
+        """The rows of the table, by family name."""
         ordered = sorted(self.trials, key=lambda trial: trial.family)
-        return [_family(name, list(trials)) for name, trials in groupby(ordered, key=lambda trial: trial.family)]
+        return [
+            _build_family(name, list(trials)) for name, trials in groupby(ordered, key=lambda trial: trial.family)
+        ]
 
     def totals(self) -> Mapping[str, Column]:
         """The columns over all families."""
-        return _columns(self.trials)
+        return _build_columns(self.trials)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: the shape that docs/operations.md shows."""
@@ -115,21 +117,21 @@ class Audit:
         }
 
 
-def _family(name: str, trials: Sequence[Trial]) -> Family:
-    return Family(name, len({trial.attack for trial in trials}), _columns(trials))
+def _build_family(name: str, trials: Sequence[Trial]) -> Family:
+    return Family(name, len({trial.attack for trial in trials}), _build_columns(trials))
 
 
-def _columns(trials: Sequence[Trial]) -> Mapping[str, Column]:
-    return {mode: _column([trial for trial in trials if trial.mode == mode]) for mode in MODES}
+def _build_columns(trials: Sequence[Trial]) -> Mapping[str, Column]:
+    return {mode: _build_column([trial for trial in trials if trial.mode == mode]) for mode in MODES}
 
 
-def _column(trials: Sequence[Trial]) -> Column:
+def _build_column(trials: Sequence[Trial]) -> Column:
     violations = tuple(trial.attack for trial in trials if trial.violation)
     return Column(len(trials), len(trials) - len(violations), violations)
 
 
 def describe_host() -> dict[str, Any]:
-    """What an audit's verdicts are true of."""
+    """The machine that an audit's results apply to."""
     return {
         "system": platform.system(),
         "release": platform.release(),
@@ -140,7 +142,7 @@ def describe_host() -> dict[str, Any]:
 
 
 def claimed_modes(attack: Attack) -> tuple[str, ...]:
-    """The modes that say how this attack must end."""
+    """The modes for which this attack claims how it ends."""
     return tuple(mode for mode in MODES if mode == CONTROL or mode in attack.verdicts)
 
 
@@ -151,44 +153,48 @@ async def run(
     accept_missing: tuple[str, ...] = (),
     on_trial: Callable[[Trial], None] = lambda _: None,
 ) -> Audit:
-    """Try them all, mode after mode, `AT_ONCE` at a time. Cancelling leaves nothing behind.
+    """Run all attacks, mode by mode, `AT_ONCE` at a time. Cancelling leaves nothing behind.
 
-    SandboxUnavailable where a wall of this host does not stand and ``accept_missing`` does not name exactly those.
+    SandboxUnavailable where a wall of this machine does not stand and ``accept_missing`` does not name exactly
+    the missing ones.
     """
     started = time.monotonic()
-    found: list[Trial] = []
+    trials: list[Trial] = []
     for mode in modes:
-        asked = [attack for attack in attacks if mode in claimed_modes(attack)]
-        scripts = [attack for attack in asked if attack.is_script]
+        claimed = [attack for attack in attacks if mode in claimed_modes(attack)]
+        scripts = [attack for attack in claimed if attack.is_script]
         if scripts:
-            async with _ground(mode, accept_missing) as attempt:
-                found += await _several(attempt, scripts, on_trial)
-        found += await _several(_on_surface(mode), [attack for attack in asked if not attack.is_script], on_trial)
-    return Audit(tuple(found), time.monotonic() - started)
+            async with _prepare_attempts(mode, accept_missing) as attempt:
+                trials += await _run_several(attempt, scripts, on_trial)
+        surface_attacks = [attack for attack in claimed if not attack.is_script]
+        trials += await _run_several(_attempt_on_surface(mode), surface_attacks, on_trial)
+    return Audit(tuple(trials), time.monotonic() - started)
 
 
 Attempt = Callable[[Attack], Awaitable[Trial]]
 
 
-async def _several(attempt: Attempt, attacks: Sequence[Attack], on_trial: Callable[[Trial], None]) -> list[Trial]:
+async def _run_several(
+    attempt: Attempt, attacks: Sequence[Attack], on_trial: Callable[[Trial], None]
+) -> list[Trial]:
     places = asyncio.Semaphore(AT_ONCE)
 
-    async def one(attack: Attack) -> Trial:
+    async def run_one(attack: Attack) -> Trial:
         async with places:
             trial = await attempt(attack)
         on_trial(trial)
         return trial
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(attack)) for attack in attacks]
+        tasks = [group.create_task(run_one(attack)) for attack in attacks]
     return [task.result() for task in tasks]
 
 
 @contextlib.asynccontextmanager
-async def _ground(mode: str, accept_missing: tuple[str, ...]) -> AsyncIterator[Attempt]:
-    """What attacks are tried on in one mode."""
+async def _prepare_attempts(mode: str, accept_missing: tuple[str, ...]) -> AsyncIterator[Attempt]:
+    """Prepare one mode for scripts: yields the function that runs an attack in it."""
     if mode == CONTROL:
-        yield _on_plain_python
+        yield _run_on_plain_python
         return
     layers = suite.LAYERS[mode]
     async with Sandbox(
@@ -197,18 +203,20 @@ async def _ground(mode: str, accept_missing: tuple[str, ...]) -> AsyncIterator[A
         workers=AT_ONCE,
         accept_missing=accept_missing if layers.walls else (),
     ) as sandbox:
-        yield lambda attack: _in_sandbox(attack, mode, sandbox)
+        yield lambda attack: _run_in_sandbox(attack, mode, sandbox)
 
 
 # --- one trial -------------------------------------------------------------------------------------------------
 
 
-async def _in_sandbox(attack: Attack, mode: str, sandbox: Sandbox) -> Trial:
+async def _run_in_sandbox(attack: Attack, mode: str, sandbox: Sandbox) -> Trial:
     outcome = await sandbox.run(attack.source, call=_answer, limits=attack.limits)
-    return Trial(str(attack), attack.family, mode, outcome.status, _violation(attack.verdicts[mode], outcome))
+    return Trial(
+        str(attack), attack.family, mode, outcome.status, _describe_violation(attack.verdicts[mode], outcome)
+    )
 
 
-def _violation(verdict: tuple[str, ...], outcome: Outcome) -> str:
+def _describe_violation(verdict: tuple[str, ...], outcome: Outcome) -> str:
     if suite.has_breached(outcome):
         return f"it got through: what came back says {suite.BREACHED}"
     if outcome.status not in verdict:
@@ -218,12 +226,12 @@ def _violation(verdict: tuple[str, ...], outcome: Outcome) -> str:
 
 
 async def _answer(method: str, params: Mapping[str, Any]) -> Reply:
-    """A host with nothing in it."""
+    """Answer a call as an empty knowledge base."""
     return Reply({"count": 0, "results": []})
 
 
-async def _on_plain_python(attack: Attack) -> Trial:
-    """The positive control, in a folder for whatever it writes."""
+async def _run_on_plain_python(attack: Attack) -> Trial:
+    """Run the positive control, in a temporary folder for its files."""
     with tempfile.TemporaryDirectory(prefix="winnow-audit-") as folder:
         succeeded = await _succeeds(attack.source, folder)
     violation = "" if succeeded else "it does not succeed on plain Python, so it proves nothing"
@@ -231,12 +239,14 @@ async def _on_plain_python(attack: Attack) -> Trial:
 
 
 async def _succeeds(source: str, folder: str) -> bool:
-    said = await _said([control.__file__], source, folder, _CONTROL_SECONDS)
-    return said is not None and suite.BREACHED.encode() in said[0]
+    output = await _run_program([control.__file__], source, folder, _CONTROL_SECONDS)
+    return output is not None and suite.BREACHED.encode() in output[0]
 
 
-async def _said(arguments: Sequence[str], source: str, folder: str, seconds: float) -> tuple[bytes, bytes] | None:
-    """What a program of ours prints about an attack; None where it was not done in time."""
+async def _run_program(
+    arguments: Sequence[str], source: str, folder: str, seconds: float
+) -> tuple[bytes, bytes] | None:
+    """Run a Python program with an attack as its input; returns its output and errors, None after a timeout."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-B", *arguments),
         stdin=asyncio.subprocess.PIPE,
@@ -260,19 +270,19 @@ async def _said(arguments: Sequence[str], source: str, folder: str, seconds: flo
 # --- surfaces outside the sandbox ------------------------------------------------------------------------------
 
 
-def _on_surface(mode: str) -> Attempt:
-    return _control_of_surface if mode == CONTROL else _on_product
+def _attempt_on_surface(mode: str) -> Attempt:
+    return _run_surface_control if mode == CONTROL else _run_on_product
 
 
-async def _control_of_surface(attack: Attack) -> Trial:
+async def _run_surface_control(attack: Attack) -> Trial:
     ending, _ = await _call(attack, "control")
     violation = "" if ending == _SUCCEEDED else "its control does not succeed, so it proves nothing"
     return Trial(str(attack), attack.family, CONTROL, "succeeded" if not violation else "failed", violation)
 
 
-async def _on_product(attack: Attack) -> Trial:
-    ending, why = await _call(attack, "surface")
-    violation = "" if ending in attack.verdicts["both"] else f"it ended as {ending}{why}, not as {suite.HELD}"
+async def _run_on_product(attack: Attack) -> Trial:
+    ending, reason = await _call(attack, "surface")
+    violation = "" if ending in attack.verdicts["both"] else f"it ended as {ending}{reason}, not as {suite.HELD}"
     if ending == _SUCCEEDED:
         violation = "it got through"
     return Trial(str(attack), attack.family, "both", ending, violation)
@@ -282,15 +292,15 @@ _SUCCEEDED = "succeeded"
 
 
 async def _call(attack: Attack, function: str) -> tuple[str, str]:
-    """How one of its functions ended, and what it said where it failed."""
+    """Call one function of the attack; returns its ending, and the error where it failed."""
     with tempfile.TemporaryDirectory(prefix="winnow-audit-", ignore_cleanup_errors=True) as folder:
-        said = await _said([surface.__file__, function], attack.source, folder, attack.seconds)
-    if said is None:
+        output = await _run_program([surface.__file__, function], attack.source, folder, attack.seconds)
+    if output is None:
         return "timeout", ""
-    verdict = said[0].splitlines()[-1:]
+    verdict = output[0].splitlines()[-1:]
     if verdict == [surface.BREACHED.encode()]:
         return _SUCCEEDED, ""
     if verdict == [surface.HELD.encode()]:
         return suite.HELD, ""
-    last_line = said[1].decode(errors="replace").strip().rpartition("\n")[2]
+    last_line = output[1].decode(errors="replace").strip().rpartition("\n")[2]
     return "error", f" ({last_line[:500]})"

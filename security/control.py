@@ -1,8 +1,8 @@
 """The positive control: an attack on plain CPython, with a parent behind descriptor 3 that trusts every frame.
 
-Executed by path, in a process and a session of its own, with the program on its standard input. The parent does
-what each frame asks, whatever its size, shape and order; what it was made to believe, it prints. So a forged frame
-succeeds here, as a file that is read does.
+Executed by path, in a process and a session of its own, with the attack on its standard input. The parent obeys
+each frame, whatever its size, shape and order, and prints it. So a forged frame succeeds here, as reading a file
+does.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ _CHANNEL = 3
 
 
 def main() -> None:
-    """Play both: this process is the parent, its child the attack."""
+    """Run both sides: this process is the parent, its child the attack."""
     program = sys.stdin.buffer.read()
     ours, theirs = socket.socketpair()
     attack = os.fork()
     if attack == 0:
-        _take_place(theirs)
-        _attack(program)
+        _arrange_descriptors(theirs)
+        _run_attack(program)
         return
     theirs.close()
-    parent = threading.Thread(target=_keep, args=[ours])
+    parent = threading.Thread(target=_serve, args=[ours])
     parent.start()
     os.waitpid(attack, 0)
-    ours.shutdown(socket.SHUT_RD)  # what is said is still heard, but nothing of what the attack left running
+    ours.shutdown(socket.SHUT_RD)  # sent frames are still read, but none of processes that the attack left running
     parent.join()
     sys.stdout.flush()
-    os.killpg(0, signal.SIGKILL)  # whatever the attack left running goes with us
+    os.killpg(0, signal.SIGKILL)  # kills this process and everything that the attack left running
 
 
-def _take_place(channel: socket.socket) -> None:
-    """The descriptors of a script: nothing to read, and the parent behind number 3 alone."""
+def _arrange_descriptors(channel: socket.socket) -> None:
+    """Set up the descriptors of a script: an empty standard input, and the parent behind number 3."""
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(channel.fileno(), _CHANNEL)
     os.closerange(_CHANNEL + 1, 64)
     channel.detach()
 
 
-def _keep(channel: socket.socket) -> None:
-    with channel.makefile("rb") as words:
-        for body in _frames(words):
+def _serve(channel: socket.socket) -> None:
+    with channel.makefile("rb") as stream:
+        for body in _read_frames(stream):
             _obey(body, channel)
 
 
-def _attack(program: bytes) -> None:
+def _run_attack(program: bytes) -> None:
     sys.path.insert(0, str(Path(__file__).parents[1]))  # the SDK is all that is added to plain Python
     if b"client_sdk" in program:
         import client_sdk.transport
@@ -66,7 +66,7 @@ def _attack(program: bytes) -> None:
         client_sdk.transport.connect(_call)
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(program, "<attack>", "exec"), names)
-    print(names.get("result"))  # a runner that trusts what a script calls its result
+    print(names.get("result"))  # trusts the script's own result
 
 
 def _call(method: str, params: Mapping[str, Any], each: Sequence[Mapping[str, Any]] = ()) -> Any:
@@ -78,13 +78,13 @@ def _call(method: str, params: Mapping[str, Any], each: Sequence[Mapping[str, An
     return marshal.loads(os.read(_CHANNEL, size))
 
 
-def _frames(words: BinaryIO) -> Iterator[bytes]:
-    while len(header := words.read(_HEADER.size)) == _HEADER.size:
-        yield words.read(_HEADER.unpack(header)[0])
+def _read_frames(stream: BinaryIO) -> Iterator[bytes]:
+    while len(header := stream.read(_HEADER.size)) == _HEADER.size:
+        yield stream.read(_HEADER.unpack(header)[0])
 
 
-def _understood(body: bytes) -> Any:
-    """Whatever it may mean: JSON in any coding, JSON with scratches, a pickle."""
+def _decode(body: bytes) -> Any:
+    """Decode in every way that works: JSON in any encoding, JSON with invalid bytes, a pickle."""
     for attempt in (json.loads, lambda data: json.loads(data.decode(errors="replace")), pickle.loads):
         with contextlib.suppress(ValueError, RecursionError):
             return attempt(body)
@@ -92,7 +92,7 @@ def _understood(body: bytes) -> Any:
 
 
 def _obey(body: bytes, channel: socket.socket) -> None:
-    frame = _understood(body)
+    frame = _decode(body)
     sys.stdout.write(str(frame).encode("ascii", "backslashreplace").decode() + "\n")
     sys.stdout.flush()
     if isinstance(frame, dict) and "call" in frame:

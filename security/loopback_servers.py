@@ -1,6 +1,6 @@
-"""Servers on loopback for the attacks on transports: the product's own, and ones without any protection.
+"""Servers on loopback for the attacks on transports: the product's own, and unprotected ones.
 
-What is sent is what a client can send: bytes over a socket, or lines over a pipe. The system chooses the ports.
+Attacks send what a client can send: bytes over a socket, or lines over a pipe. The system chooses the ports.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _environment() -> dict[str, str]:
 
 
 def make_store() -> None:
-    """Make a store with one document, which speaks of a canary."""
+    """Make a store with one document, which mentions a canary."""
     Path("documents").mkdir()
     Path("documents/one.md").write_text("# Birds\n\nThe canary sings at dawn.\n", "utf-8")
     done = winnow("ingest", "documents", *_STORE)
@@ -49,7 +49,7 @@ def make_store() -> None:
 
 @contextmanager
 def serve_product(host: str = "127.0.0.1") -> Iterator[int]:
-    """The port of ``winnow serve --http`` on ``host``."""
+    """Run ``winnow serve --http`` on ``host``; yields its port."""
     with socket.socket() as free:
         free.bind((host, 0))
         port = int(free.getsockname()[1])
@@ -74,8 +74,8 @@ def _wait(process: subprocess.Popen[bytes], host: str, port: int) -> None:
     raise AssertionError(f"the server does not listen: {process.returncode}")
 
 
-class _Careless(BaseHTTPRequestHandler):
-    """Answers whoever asks, whatever the headers say."""
+class _UnprotectedHandler(BaseHTTPRequestHandler):
+    """Answers every request, whatever its headers are."""
 
     protocol_version = "HTTP/1.1"
 
@@ -91,13 +91,13 @@ class _Careless(BaseHTTPRequestHandler):
     do_GET = do_POST = _answer
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def serve_unprotected() -> Iterator[int]:
-    """The port of a server that checks nothing and waits for ever."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Careless) as server:
+    """Run a server that checks nothing and has no timeouts; yields its port."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _UnprotectedHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield int(server.server_address[1])
@@ -106,12 +106,12 @@ def serve_unprotected() -> Iterator[int]:
 
 
 def request_head(path: str, *lines: str, method: str = "GET", version: str = "1.1") -> bytes:
-    """The head of a request with exactly these header lines; its connection ends with the answer."""
+    """The head of a request with exactly these header lines; the connection ends with the answer."""
     return "\r\n".join((f"{method} {path} HTTP/{version}", *lines, "connection: close", "", "")).encode("latin-1")
 
 
 def send_raw(port: int, sent: bytes, host: str = "127.0.0.1") -> tuple[int, bytes]:
-    """The status and the body with which raw bytes are answered; status 0 for no answer."""
+    """Send raw bytes; returns the status and the body of the answer, with status 0 for no answer."""
     with socket.create_connection((host, port), _SECONDS) as client:
         client.sendall(sent)
         received = b""
@@ -133,7 +133,7 @@ def is_served(port: int, *lines: str, host: str = "127.0.0.1", version: str = "1
 def call_method(
     port: int, method: str, params: Mapping[str, Any], *lines: str, revision: str = MODERN
 ) -> tuple[dict[str, Any], str]:
-    """The answer to one request of the 2026 protocol, and the cookie that came with it."""
+    """Send one request of the 2026 protocol; returns the answer and its cookie."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": revision,
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -160,27 +160,27 @@ def call_method(
             received += chunk
     top, _, text = received.partition(b"\r\n\r\n")
     cookie = re.search(rb"set-cookie: ([^;\r]+)", top, re.IGNORECASE)
-    found = re.search(rb"\{.*\}", text, re.DOTALL)
-    return (json.loads(found[0]) if found else {}), (cookie[1].decode() if cookie else "")
+    body_match = re.search(rb"\{.*\}", text, re.DOTALL)
+    return (json.loads(body_match[0]) if body_match else {}), (cookie[1].decode() if cookie else "")
 
 
 def search_canary(port: int, *lines: str) -> tuple[dict[str, Any], str]:
-    """The answer to a search for the canary, and the cookie that came with it."""
+    """Search for the canary; returns the answer and its cookie."""
     params = {"name": "kb_search", "arguments": {"query": "canary sings"}}
-    answered, cookie = call_method(port, "tools/call", params, *lines)
-    return dict(answered["result"]["structuredContent"]), cookie
+    response, cookie = call_method(port, "tools/call", params, *lines)
+    return dict(response["result"]["structuredContent"]), cookie
 
 
 def exchange_lines(sent: Sequence[bytes], *, program: str = "", seconds: float = _SECONDS) -> list[dict[str, Any]]:
-    """What a server on a pipe says to these lines until its input ends: ``winnow serve``, or a ``program``."""
+    """Send lines to a server on a pipe, and return its answers. The server: ``winnow serve``, or a ``program``."""
     with serve_on_pipe(program) as process:
-        said, _ = process.communicate(b"".join(line + b"\n" for line in sent), seconds)
-    return [json.loads(line) for line in said.splitlines()]
+        output, _ = process.communicate(b"".join(line + b"\n" for line in sent), seconds)
+    return [json.loads(line) for line in output.splitlines()]
 
 
 @contextmanager
 def serve_on_pipe(program: str = "") -> Iterator[subprocess.Popen[bytes]]:
-    """A server on a pipe: ``winnow serve``, or a ``program`` without protection."""
+    """Run a server on a pipe: ``winnow serve``, or a ``program`` without protection."""
     command = [sys.executable, "-I", "-B", "-c", program or _WINNOW, _ROOT, "serve", *_STORE]
     pipe = subprocess.PIPE
     with subprocess.Popen(

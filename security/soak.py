@@ -1,8 +1,8 @@
-"""Thousands of scripts, some of them attacks, several at once: does anything stay behind?
+"""The soak test: runs thousands of scripts, some of them attacks, and checks that nothing stays behind.
 
-What is measured is this process, which keeps the sandbox, and everything below it: resident memory, descriptors,
-processes, temporary files. The start is taken when the sandbox is warm, the end when the last script has ended and
-the sandbox is as idle as it was.
+It measures this process, which holds the sandbox, and everything below it: resident memory, descriptors,
+processes, temporary files. The first measurement is taken when the sandbox is warm, the second when the last
+script has ended and the sandbox is idle again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LIMITS = Limits(wall_seconds=10.0)
 
 _ROW = MappingProxyType({"id": "guide#1", "title": "Retries", "score": 0.5, "source": "guide.md"})
 
-# What agents send, small and large, well and not so well; each with the status that it must end in.
+# Scripts as agents send them, small and large, correct and not; each with the statuses it may end in.
 SCRIPTS: Sequence[tuple[str, str]] = (
     ("1 + 1", "ok"),
     ("return [row.title for row in semantic_search('retries', top_k=5)]", "ok"),
@@ -51,7 +51,7 @@ SCRIPTS: Sequence[tuple[str, str]] = (
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What one process and those below it hold."""
+    """The resources that one process and its descendants hold."""
 
     resident_bytes: int
     descriptors: int
@@ -60,7 +60,7 @@ class Footprint:
 
     @staticmethod
     def of_this_process(folder: Path) -> Footprint:
-        """Now; ``files`` are those under ``folder``, where temporary files go."""
+        """Measure this process now; ``files`` counts those under ``folder``, where temporary files go."""
         gc.collect()
         here = psutil.Process()
         return Footprint(
@@ -70,15 +70,15 @@ class Footprint:
             files=sum(1 for _ in folder.rglob("*")),
         )
 
-    def returned_to(self, start: Footprint) -> bool:
-        """Whether this is the start again, within the tolerance."""
+    def is_back_at(self, start: Footprint) -> bool:
+        """Whether this is at most ``start``, within the tolerance."""
         most = {name: value * (1 + TOLERANCE) for name, value in asdict(start).items()}
         return all(value <= most[name] for name, value in asdict(self).items())
 
 
 @dataclass(frozen=True, slots=True)
 class Soak:
-    """What became of all of them."""
+    """The result of a soak test."""
 
     executions: int
     attacks: int
@@ -93,11 +93,11 @@ class Soak:
 
     @property
     def ok(self) -> bool:
-        """Nothing got through, nothing died that should not, nothing stayed behind."""
+        """Whether no attack succeeded, no runner died, and nothing stayed behind."""
         return (
             not self.violations
             and not self.renewals.get("died")
-            and self.after.returned_to(self.before)
+            and self.after.is_back_at(self.before)
             and not self.left_behind
         )
 
@@ -107,12 +107,12 @@ class Soak:
 
 
 async def _answer(method: str, params: Mapping[str, Any]) -> Reply:
-    """A host of one row."""
+    """Answer a call as a knowledge base with one row."""
     return Reply({"mode": "metadata", "count": 1, "results": [dict(_ROW)]}, rows=1, tokens=10)
 
 
-class _Crowd:
-    """The scripts still to run, and how those that ran have ended."""
+class _ScriptRuns:
+    """Runs scripts and attacks in turn, and counts how they end."""
 
     def __init__(self, sandbox: Sandbox, attacks: Sequence[Attack], on_execution: Callable[[], None]) -> None:
         self.endings: Counter[str] = Counter()
@@ -124,7 +124,7 @@ class _Crowd:
         self._on_execution = on_execution
 
     async def run(self, executions: int, at_once: int) -> None:
-        """So many, several at once."""
+        """Run so many scripts, several at once."""
         numbers = iter(range(executions))
 
         async def worker() -> None:
@@ -160,32 +160,32 @@ async def run(
     accept_missing: tuple[str, ...] = (),
     on_execution: Callable[[], None] = lambda: None,
 ) -> Soak:
-    """Run them all. SandboxUnavailable where this host does not hold a script safely."""
+    """Run the soak test. SandboxUnavailable where this machine cannot run scripts safely."""
     with tempfile.TemporaryDirectory(prefix="winnow-soak-") as folder:
         before_all = psutil.Process().children(recursive=True)
-        usual = os.environ.get("TMPDIR"), tempfile.tempdir
+        saved = os.environ.get("TMPDIR"), tempfile.tempdir
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         try:
             async with Sandbox(limits=_LIMITS, workers=at_once, accept_missing=accept_missing) as sandbox:
-                warm = _Crowd(sandbox, attacks, lambda: None)
-                await warm.run(min(_WARM_UP, executions), at_once)
-                crowd = _Crowd(sandbox, attacks, on_execution)
-                before = await _at_rest(Path(folder))
+                warm_up = _ScriptRuns(sandbox, attacks, lambda: None)
+                await warm_up.run(min(_WARM_UP, executions), at_once)
+                runs = _ScriptRuns(sandbox, attacks, on_execution)
+                before = await _measure_at_rest(Path(folder))
                 started = time.monotonic()
-                await crowd.run(executions, at_once)
+                await runs.run(executions, at_once)
                 seconds = time.monotonic() - started
-                after = await _at_rest(Path(folder))
+                after = await _measure_at_rest(Path(folder))
                 renewals = dict(sandbox.renewals)
         finally:
-            _restore(*usual)
-        left = [each for each in psutil.Process().children(recursive=True) if each not in before_all]
+            _restore_temp_folder(*saved)
+        left = [process for process in psutil.Process().children(recursive=True) if process not in before_all]
     return Soak(
         executions=executions,
-        attacks=crowd.attacked,
+        attacks=runs.attacked,
         at_once=at_once,
         seconds=seconds,
-        endings=dict(crowd.endings),
-        violations=(*warm.violations, *crowd.violations),
+        endings=dict(runs.endings),
+        violations=(*warm_up.violations, *runs.violations),
         renewals={str(why): count for why, count in renewals.items()},
         before=before,
         after=after,
@@ -193,13 +193,13 @@ async def run(
     )
 
 
-async def _at_rest(folder: Path) -> Footprint:
-    """When spares are back and the dead are buried."""
+async def _measure_at_rest(folder: Path) -> Footprint:
+    """Measure when the spares are refilled and dead children are reaped."""
     await asyncio.sleep(1.0)
     return Footprint.of_this_process(folder)
 
 
-def _restore(variable: str | None, folder: str | None) -> None:
+def _restore_temp_folder(variable: str | None, folder: str | None) -> None:
     tempfile.tempdir = folder
     if variable is None:
         del os.environ["TMPDIR"]

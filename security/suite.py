@@ -1,26 +1,26 @@
-"""The attacks of ``security/attacks`` as data, each with the ways it may end behind each half of the sandbox.
+"""Reads the attacks of ``security/attacks``, each with the ways it may end behind each half of the sandbox.
 
-An attack is a small program that prints BREACHED when it got what it wanted. Its first line says how it must end
-behind each half alone, as statuses of an outcome; any of them will do. ``-`` stands for a half that does not claim
-to stop this attack; one of the two must::
+An attack is a small program that prints BREACHED when it achieved its goal. Its first line lists the statuses in
+which it may end behind each half alone. ``-`` stands for a half that does not claim to stop this attack; at least
+one half must claim it::
 
     # fence: rejected | walls: error/crashed
 
 Further parts, each with a default:
 
-    | both: STATUS/...       behind both; else as the fence says, or the walls where the fence claims nothing
+    | both: STATUS/...       behind both; default: as for the fence, or the walls where the fence claims nothing
     | limits: NAME=N ...     lower limits than `LIMITS`, by the names of `sandbox.Limits`
-    | source: computed       what follows is an expression whose value is the program: for programs that no editor
-                             should open and no installer should compile
+    | source: computed       the rest of the file is an expression whose value is the program: for programs that no
+                             editor should open and no installer should compile
 
 ``ok`` is claimed where an attack runs to its end and harms nothing. On plain Python every attack must succeed
-(control.py): one that fails there proves nothing about the sandbox.
+(control.py): an attack that fails there proves nothing about the sandbox.
 
 Attacks on a surface outside the sandbox
 ----------------------------------------
 
-Files that are ingested, transports, settings and rendered text are attacked by families of the same audit. Such a
-program defines two functions without parameters, each of which returns whether the attack got what it wanted::
+Other families of the same audit attack ingested files, transports, settings and rendered text. Such a program
+defines two functions without parameters, each of which returns whether the attack achieved its goal::
 
     # surface: held | seconds: 120
     # A title of 20,000 digits stops the ingest of the files beside it.
@@ -35,9 +35,9 @@ program defines two functions without parameters, each of which returns whether 
         ...
         return winnow("ingest", "documents", "--store", "store").returncode != 0
 
-Each is called once, in a process and an empty working folder of its own (surface.py), which are gone afterwards.
+Each is called once, in a process and an empty working folder of its own (surface.py); both are gone afterwards.
 ``control`` must return True within the time and ``surface`` False; an exception in ``surface`` is a violation as
-well. ``seconds`` is how long each may take, 180 unless said. Programs drive the product by its command line
+well. ``seconds`` is the time limit of each, 180 by default. Programs drive the product by its command line
 (`security.surface.winnow`) or import what they attack; they listen on loopback only, on a port that the system
 chooses, and leave no process behind. What several attacks share is in loopback_servers.py (transports),
 loopback_listener.py (settings that name a server) and bomb_ingest.py (hostile files). An unprotected equivalent is
@@ -56,35 +56,35 @@ from typing import Any, get_args
 
 from sandbox import Layers, Limits, Outcome, Status
 
-HERE = Path(__file__).parent / "attacks"
+ATTACKS_FOLDER = Path(__file__).parent / "attacks"
 BREACHED = "BREACHED"
 LIMITS = Limits(wall_seconds=10.0)
 
-# What stands around a script in each mode.
+# The halves of the sandbox that are in force in each mode.
 LAYERS: Mapping[str, Layers] = MappingProxyType(
     {"fence": Layers(walls=False), "walls": Layers(fence=False), "both": Layers()}
 )
 
 _NOT_CLAIMED = "-"
-# A caller that withdrew, and a host without a sandbox, are no verdicts on an attack.
+# A cancelled call, or a machine without a sandbox, says nothing about an attack.
 _VERDICTS = frozenset(get_args(Status)) - {"cancelled", "unavailable"}
 _PARTS = ("fence", "walls", "both", "limits", "source")
 _SURFACE_PARTS = ("surface", "seconds")
 _SURFACE_SECONDS = 180.0
-_MOST_SECONDS = 300.0
+_MAX_SECONDS = 300.0
 HELD = "held"  # how an attack on a surface must end
 
 
 class SuiteError(Exception):
-    """An attack's first line says nothing that can be tested."""
+    """An attack's first line is malformed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One program, and the ways it may end in each mode; a mode that is not there claims nothing.
+    """One program, and the statuses it may end in for each mode; a missing mode claims nothing.
 
     ``is_script``: the program is a script for the sandbox. Others attack a surface outside it, and ``seconds`` is
-    how long each of their functions may take.
+    the time limit of each of their functions.
     """
 
     family: str
@@ -99,8 +99,8 @@ class Attack:
         return f"{self.family}/{self.name}"
 
 
-def read_attacks(folder: Path = HERE) -> Iterator[Attack]:
-    """All of them, by family and name. SuiteError names the file that is not one."""
+def read_attacks(folder: Path = ATTACKS_FOLDER) -> Iterator[Attack]:
+    """All attacks, by family and name. SuiteError names a malformed file."""
     for path in sorted(folder.glob("*/*.py")):
         try:
             yield parse_attack(path.parent.name, path.stem, path.read_text(encoding="utf-8"))
@@ -109,36 +109,36 @@ def read_attacks(folder: Path = HERE) -> Iterator[Attack]:
 
 
 def parse_attack(family: str, name: str, text: str) -> Attack:
-    """One attack from the text of its file."""
+    """Parse one attack from the text of its file."""
     first_line, _, rest = text.partition("\n")
     if first_line.startswith("# surface:"):
-        parts = _parts(first_line, _SURFACE_PARTS)
-        return _on_surface(family, name, text, parts)
-    parts = _parts(first_line, _PARTS)
+        parts = _split_parts(first_line, _SURFACE_PARTS)
+        return _parse_surface_attack(family, name, text, parts)
+    parts = _split_parts(first_line, _PARTS)
     if list(parts)[:2] != ["fence", "walls"]:
         raise SuiteError("the first line does not speak for both the fence and the walls")
-    verdicts = {half: _verdict(parts[half]) for half in ("fence", "walls") if parts[half] != _NOT_CLAIMED}
+    verdicts = {half: _parse_verdict(parts[half]) for half in ("fence", "walls") if parts[half] != _NOT_CLAIMED}
     if not verdicts:
         raise SuiteError("neither half claims to stop this")
-    verdicts["both"] = _verdict(parts["both"]) if "both" in parts else next(iter(verdicts.values()))
-    source = _computed(rest) if _is_computed(parts) else text
-    return Attack(family, name, source, MappingProxyType(verdicts), _limits(parts.get("limits", "")))
+    verdicts["both"] = _parse_verdict(parts["both"]) if "both" in parts else next(iter(verdicts.values()))
+    source = _evaluate(rest) if _is_computed(parts) else text
+    return Attack(family, name, source, MappingProxyType(verdicts), _parse_limits(parts.get("limits", "")))
 
 
-def _on_surface(family: str, name: str, text: str, parts: Mapping[str, str]) -> Attack:
+def _parse_surface_attack(family: str, name: str, text: str, parts: Mapping[str, str]) -> Attack:
     if parts["surface"] != HELD:
         raise SuiteError(f"an attack on a surface claims {HELD!r}")
     try:
         seconds = float(parts.get("seconds", _SURFACE_SECONDS))
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds <= _MOST_SECONDS:
-        raise SuiteError(f"seconds is a number above 0 and at most {_MOST_SECONDS:.0f}")
+    if not 0 < seconds <= _MAX_SECONDS:
+        raise SuiteError(f"seconds is a number above 0 and at most {_MAX_SECONDS:.0f}")
     verdicts = MappingProxyType({"both": (HELD,)})
     return Attack(family, name, text, verdicts, is_script=False, seconds=seconds)
 
 
-def _parts(line: str, known: Sequence[str]) -> dict[str, str]:
+def _split_parts(line: str, known: Sequence[str]) -> dict[str, str]:
     if not line.startswith("# "):
         raise SuiteError("the first line is not of the form '# fence: STATUS | walls: STATUS'")
     pairs = [part.split(":") for part in line.removeprefix("# ").split("|")]
@@ -148,14 +148,14 @@ def _parts(line: str, known: Sequence[str]) -> dict[str, str]:
     return {name: pair[1].strip() for name, pair in zip(names, pairs, strict=True)}
 
 
-def _verdict(text: str) -> tuple[str, ...]:
+def _parse_verdict(text: str) -> tuple[str, ...]:
     statuses = tuple(text.split("/"))
     if unknown := [status for status in statuses if status not in _VERDICTS]:
         raise SuiteError(f"no outcome ends as {unknown[0]!r}; there are {', '.join(sorted(_VERDICTS))}")
     return statuses
 
 
-def _limits(text: str) -> Limits:
+def _parse_limits(text: str) -> Limits:
     usual, asked = asdict(LIMITS), {}
     for pair in text.split():
         name, _, number = pair.partition("=")
@@ -176,7 +176,7 @@ def _is_computed(parts: Mapping[str, str]) -> bool:
     return "source" in parts
 
 
-def _computed(expression: str) -> str:
+def _evaluate(expression: str) -> str:
     source: Any = eval(expression, {})
     if not isinstance(source, str):
         raise SuiteError("the expression is not a text")
@@ -184,6 +184,6 @@ def _computed(expression: str) -> str:
 
 
 def has_breached(outcome: Outcome) -> bool:
-    """Whether the attack got through; what a script printed before it failed counts as well."""
-    said = (outcome.stdout, str(outcome.result), outcome.error.message if outcome.error else "")
-    return any(BREACHED in words for words in said)
+    """Whether the attack succeeded; text printed before a failure counts as well."""
+    texts = (outcome.stdout, str(outcome.result), outcome.error.message if outcome.error else "")
+    return any(BREACHED in text for text in texts)

@@ -1,8 +1,8 @@
-"""Runs one attack on a surface outside the sandbox; security/suite.py says how such an attack is written.
+"""Runs one attack on a surface outside the sandbox; security/suite.py documents the format of such an attack.
 
 Executed by path, in a process, a session and a folder of its own, with the program on standard input and the name
 of the function to call as its argument. The program drives the product as its users do: `winnow` runs the command
-line, and anything else of the product may be imported.
+line, and any module of the product may be imported.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ FUNCTIONS = ("control", "surface")
 _ROOT = str(Path(__file__).parents[1])
 _WINNOW = "import sys; sys.path.insert(0, sys.argv.pop(1)); from server.cli import main; main()"
 _SECONDS = 120.0
-# No process stays behind a command, and none waits for a model.
+# So that a command leaves no process behind and does not wait for a model.
 ALONE = MappingProxyType({"WINNOW_DAEMON": "off", "WINNOW_EMBEDDING": "off"})
 
 
 def winnow(
     *arguments: str, environment: Mapping[str, str] = ALONE, given: bytes = b"", seconds: float = _SECONDS
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run `winnow` in the working folder, with what it says caught.
+    """Run `winnow` in the working folder, and capture its output.
 
-    Homes and caches lie in that folder. ``environment`` takes the place of `ALONE`, ``given`` is standard input::
+    Homes and caches are in that folder. ``environment`` replaces `ALONE`, ``given`` is the standard input::
 
         answer = winnow("ingest", "documents", "--store", "store")
     """
@@ -48,13 +48,13 @@ def winnow(
 
 
 def main(function: str) -> None:
-    """Say whether the attack got what it wanted."""
+    """Call the function, and print whether the attack achieved its goal."""
     program = sys.stdin.buffer.read()
     sys.path.insert(0, _ROOT)
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(program, "<attack>", "exec"), names)
     print(BREACHED if names[function]() else HELD, flush=True)
-    os.killpg(0, signal.SIGKILL)  # what the attack left running goes with this process
+    os.killpg(0, signal.SIGKILL)  # kills this process and everything that the attack left running
 
 
 if __name__ == "__main__":

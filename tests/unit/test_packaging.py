@@ -91,7 +91,7 @@ def test_the_audit_runs_as_installed(wheel: Path, tmp_path: Path) -> None:
     shutil.unpack_archive(wheel, tmp_path, "zip")
     code = "import sys; sys.argv[1:] = ['doctor', '--audit', '--json', '--family', 'ipc', '--family', 'bombs']; "
     code += f"sys.path.insert(0, {str(tmp_path)!r}); import security.suite, server.cli; "
-    code += f"assert str(security.suite.HERE).startswith({str(tmp_path)!r}); server.cli.main()"
+    code += f"assert str(security.suite.ATTACKS_FOLDER).startswith({str(tmp_path)!r}); server.cli.main()"
     done = subprocess.run([sys.executable, "-I", "-c", code], cwd="/", capture_output=True, text=True, check=False)
     document = json.loads(done.stdout)
     in_tree = sum(1 for family in ("ipc", "bombs") for _ in (ROOT / "security/attacks" / family).glob("*.py"))
