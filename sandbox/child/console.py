@@ -1,4 +1,4 @@
-"""What a script prints, on its way out: in bounded frames, while it is produced."""
+"""The output stream of a script: printed text leaves in bounded frames while the script runs."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from sandbox.protocol.frames import OUT_CHARS
 
 
 class OutputChannel(Protocol):
-    """Where frames go."""
+    """The channel that frames are sent to."""
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Say something."""
+        """Send a frame."""
 
 
-# A script that is killed should have lost nothing of what it printed. Few prints go out at once; a script that
-# prints much goes out in full frames, and by the clock.
+# A script that is killed should lose no printed text. The first prints are sent at once; later ones are collected
+# until a frame is full or the time is over.
 _PROMPT_WRITES = 200
 _PATIENCE_SECONDS = 0.01
 
 
 class OutputLimitReached(BaseException):
-    """More was printed than anybody reads. Not an Exception: no handler of the script's may go on printing."""
+    """The script printed too much. Not an Exception, so that no handler of the script goes on printing."""
 
 
 class Console(io.TextIOBase):
-    """A text stream into frames. Stops the script when it has written more than ``limit`` bytes."""
+    """A text stream that sends frames. It stops the script after more than ``limit`` bytes."""
 
     def __init__(self, channel: OutputChannel, limit: int) -> None:
         super().__init__()
@@ -40,18 +40,18 @@ class Console(io.TextIOBase):
         self.used = False
 
     def writable(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
     def write(self, text: str) -> int:
-        """Take text; send it now, or soon."""
+        """Send text, now or with later text."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        text = str.__str__(text)  # what a subclass says of itself is the script's word
+        text = str.__str__(text)  # a subclass is the script's, and so are its methods
         self.used = True
         self._left -= len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
         if self._left < 0:
-            # One frame beyond the limit shows the parent that it was passed, and keeps the end.
+            # One frame beyond the limit shows the parent that the limit was passed, and has the end of the text.
             self._hold(text[-OUT_CHARS:])
             self.flush()
             raise OutputLimitReached
@@ -69,7 +69,7 @@ class Console(io.TextIOBase):
         return time.monotonic() - self._sent_at > _PATIENCE_SECONDS
 
     def flush(self) -> None:
-        """Send what is held."""
+        """Send the collected text."""
         text = "".join(self._held)
         self._held.clear()
         self._chars = 0

@@ -1,7 +1,7 @@
-"""One script in Monty: this child is ours and holds the descriptor; the interpreter runs in a process below it.
+"""The child that runs one script in Monty: it holds the descriptor, and the interpreter runs in its own child.
 
-Nothing hostile runs in this process. What comes from the interpreter is copied to plain data, and leaves through
-the same frames, and the same decoder, as everything that comes from a child.
+No hostile code runs in this process. Values from the interpreter are copied to plain data and sent in the same
+frames, to the same decoder, as those of any child.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from . import monty_sdk, results
 from .channel import ChildChannel
 from .console import Console, OutputLimitReached
 
-_HEADROOM_BYTES = 64 * MIB  # what the allocator maps beside what the interpreter counts
-_ROUND_TRIPS = 1_000_000  # names and calls that one script may ask for; the parent counts the calls
+_HEADROOM_BYTES = 64 * MIB  # memory that the allocator maps and the interpreter does not count
+_ROUND_TRIPS = 1_000_000  # names and calls that one script may request; the parent counts the calls
 _PARAMETER_DEPTH = 16
 _CPU_GRAIN_SECONDS = 0.1  # the kernel counts the limit in ticks
-# Messages of assert as CPython's; every line at once, for a script that is killed should have lost nothing.
-_MANNERS: dict[str, Any] = {"assert_message_annotations": False, "print_flush_interval": 0}
+# CPython's messages of assert; every line is sent at once, so that a killed script loses no printed text.
+_SESSION_OPTIONS: dict[str, Any] = {"assert_message_annotations": False, "print_flush_interval": 0}
 _SCRIPT = "<python-input-1>"  # the prelude is fed before it
 _MOST_CHARS = 2_000
 
-# The value of the first of these names that the script has given one.
+# The value of the first of these names that has one.
 _NAMED = """
 try:
     _value = __result__
@@ -51,7 +51,7 @@ if _value is None:
 _value
 """
 
-# (found in the message, what to write instead), the first that fits.
+# (text in the message, what to write instead); the first match is used.
 _HINTS = (
     ("class inheritance", "write classes without bases, or functions over dicts"),
     ("yield", "build a list and return it"),
@@ -64,35 +64,35 @@ _HINTS = (
      "entities_for_sections, sections_for_entities"),
     ("'Row' object has no attribute", "row.keys() lists what a row has; row.get('x') is None where it has none"),
     ("No module named 'skills'", "skills need whole Python: here, write the function into the script"),
-    ("No module named", "this is the smaller Python of Monty; winnow doctor lists what it has not"),
+    ("No module named", "this is the smaller Python of Monty; winnow doctor lists what is missing"),
     ("does not yet support", "this is the smaller Python of Monty: write it with functions, lists and dicts"),
 )  # fmt: skip
 
 
 def main(descriptor: int, limits: Mapping[str, Any], binary: str, trial: bool = False) -> NoReturn:
-    """Raise what can be raised, start the interpreter, serve one script, and wait to be killed."""
+    """Apply the walls, start the interpreter, run one script, and wait to be killed."""
     end = socket.socket(fileno=descriptor)
     end.set_inheritable(False)  # the interpreter must not inherit it
     channel = ChildChannel(end, _kill_group)
     bounds = Limits(**limits)
     tried: dict[str, list[Any]] = {}
-    program, prelude = _opened(binary), monty_sdk.prelude()
-    raised = _raise_walls(bounds, tried, trial=trial)
+    program, prelude = _open_binary(binary), monty_sdk.prelude()
+    raised = _apply_walls(bounds, tried, trial=trial)
     with Monty(binary_path=program, min_processes=1, max_processes=1) as pool:
         modules: dict[str, ExternalModule] = {}
         wanted: Any = {"max_memory": bounds.memory_bytes, "max_suspensions": _ROUND_TRIPS}
-        with pool.checkout(limits=wanted, external_modules=modules, **_MANNERS) as session:
+        with pool.checkout(limits=wanted, external_modules=modules, **_SESSION_OPTIONS) as session:
             sdk = dict(zip(monty_sdk.NAMES, session.feed_run(prelude), strict=True))
             modules.update({"winnow": ExternalModule(sdk), "client_sdk": ExternalModule(sdk)})
             worker = session.worker_pid
             assert worker is not None
-            raised += _bound(worker, bounds, tried)
+            raised += _limit_interpreter(worker, bounds, tried)
             if trial:
                 tried.update(_try_language(session, bounds))
             channel.send({"ready": {"raised": raised, "workers": [worker], "found": tried}})
             _watch_parent(end)
             job = ScriptJob.decode(channel.receive())
-            channel.send_body(_Run(session, channel, job, bounds).ending())
+            channel.send_body(_Run(session, channel, job, bounds).run())
             channel.receive()  # nothing comes: the parent measures this process and kills it
     os._exit(0)
 
@@ -120,8 +120,8 @@ def _kill_group() -> NoReturn:
 # --- walls around the interpreter ------------------------------------------------------------------------------
 
 
-def _raise_walls(limits: Limits, tried: dict[str, list[Any]], *, trial: bool) -> list[str]:
-    """On Linux, the kernel walls that the interpreter can live behind: it inherits them. The names of those."""
+def _apply_walls(limits: Limits, tried: dict[str, list[Any]], *, trial: bool) -> list[str]:
+    """On Linux, apply the kernel walls that the interpreter inherits and can run behind; return their names."""
     if sys.platform != "linux":
         return []
     from sandbox.walls import wall_table
@@ -145,8 +145,8 @@ def _raise_walls(limits: Limits, tried: dict[str, list[Any]], *, trial: bool) ->
 _INHERITED = ("capabilities", "no_new_privileges")
 
 
-def _opened(binary: str) -> str:
-    """A name of the interpreter that serves another user, too, where its folder is closed to others."""
+def _open_binary(binary: str) -> str:
+    """A path to the interpreter that another user can execute, even where its folder is private."""
     if sys.platform != "linux":
         return binary
     descriptor = os.open(binary, os.O_RDONLY)
@@ -154,8 +154,8 @@ def _opened(binary: str) -> str:
     return f"/proc/self/fd/{descriptor}"
 
 
-def _bound(worker: int, limits: Limits, tried: dict[str, list[Any]]) -> list[str]:
-    """Lower the running interpreter's limits, and read them back. The names of those that hold."""
+def _limit_interpreter(worker: int, limits: Limits, tried: dict[str, list[Any]]) -> list[str]:
+    """Lower the running interpreter's limits and read them back; return the names of those that hold."""
     if sys.platform != "linux":
         return []
     import resource
@@ -185,11 +185,14 @@ _ATTEMPTS: Mapping[str, tuple[str, ...]] = {
 
 
 def _try_language(session: MontySession, limits: Limits) -> Iterator[tuple[str, list[Any]]]:
-    """What the language must refuse, tried in it."""
+    """Try what the language must refuse."""
     attempts = {**_ATTEMPTS, "interpreter_memory": (f"len('a' * {limits.memory_bytes + MIB})",)}
     for name, codes in attempts.items():
-        through = [code for code in codes if _works(session, code)]
-        yield name, [not through, f"runs: {through[0]!r}" if through else "what it forbids was tried and refused"]
+        successes = [code for code in codes if _works(session, code)]
+        yield (
+            name,
+            [not successes, f"runs: {successes[0]!r}" if successes else "what it forbids was tried and refused"],
+        )
 
 
 def _works(session: MontySession, code: str) -> bool:
@@ -204,7 +207,7 @@ def _works(session: MontySession, code: str) -> bool:
 
 
 class _Run:
-    """One script, from the job to its last frame."""
+    """One run of a script, from the job to its last frame."""
 
     def __init__(self, session: MontySession, channel: ChildChannel, job: ScriptJob, limits: Limits) -> None:
         self._session = session
@@ -213,28 +216,32 @@ class _Run:
         self._cpu_seconds = limits.cpu_seconds
         self._console = Console(channel, job.stdout_bytes)
         self._flooded = False
-        self._refusal: dict[str, Any] = {}  # the host's last one, and the text that it became
+        self._refusal: dict[str, Any] = {}  # the last refusal of the host, with the text that the script saw
 
-    def ending(self) -> bytes:
-        """The last frame. Whatever the script does ends here."""
+    def run(self) -> bytes:
+        """Run the script and return its last frame; nothing that the script does raises here."""
         try:
-            value = self._fed(self._job.code)
+            value = self._feed(self._job.code)
             if value is None:
-                value = self._fed(_NAMED)
-            return self._flushed(self._result(value))
+                value = self._feed(_NAMED)
+            return self._flush(self._encode_result(value))
         except pydantic_monty.MontyCrashedError:
-            _die_like_it(self._cpu_seconds)
+            _exit_after_crash(self._cpu_seconds)
         except MontyError as error:
-            return self._flushed(frames.dump(self._told(error)))
+            return self._flush(frames.dump(self._report_error(error)))
         except results.NotData as error:
-            return self._flushed(frames.dump(_failure("error", "ResultNotData", error.message, hint=error.hint)))
+            return self._flush(
+                frames.dump(_build_report("error", "ResultNotData", error.message, hint=error.hint))
+            )
         except OutputLimitReached:
-            return frames.dump(_of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job.stdout_bytes))))
+            return frames.dump(
+                _report_of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job.stdout_bytes)))
+            )
 
-    def _fed(self, code: str) -> Any:
+    def _feed(self, code: str) -> Any:
         return self._session.feed_run(code, external_lookup={"_ask": self._ask}, print_callback=self._print)
 
-    def _flushed(self, body: bytes) -> bytes:
+    def _flush(self, body: bytes) -> bytes:
         with contextlib.suppress(OutputLimitReached):
             self._console.flush()
         return body
@@ -247,7 +254,7 @@ class _Run:
             raise
 
     def _ask(self, method: str, params: dict[str, Any]) -> Any:
-        """One SDK call of the script's."""
+        """Send an SDK call of the script and return its answer."""
         given = {name: _data(value, _PARAMETER_DEPTH) for name, value in params.items() if value is not None}
         try:
             body = frames.dump({"call": method, "params": results.plain(given, _PARAMETER_DEPTH)})
@@ -264,7 +271,7 @@ class _Run:
         self._refusal = {"text": text, **refusal}
         raise RuntimeError(text)
 
-    def _result(self, value: Any) -> bytes:
+    def _encode_result(self, value: Any) -> bytes:
         if value is None:
             return frames.dump({"done": True})
         data = results.plain(_data(value, self._job.nesting), self._job.nesting)
@@ -272,29 +279,29 @@ class _Run:
         size = len(body) - len(b'{"result":}')
         if size > self._job.whole_bytes:
             bound = self._job.result_bytes
-            return frames.dump(_of_verdict(verdicts.result_too_large(data, size, bound, "bytes")))
+            return frames.dump(_report_of_verdict(verdicts.result_too_large(data, size, bound, "bytes")))
         return body
 
-    def _told(self, error: MontyError) -> dict[str, Any]:
-        """What went wrong, for the one who wrote the script."""
+    def _report_error(self, error: MontyError) -> dict[str, Any]:
+        """The error report for the author of the script."""
         if self._flooded:
-            return _of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job.stdout_bytes)))
+            return _report_of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job.stdout_bytes)))
         cause = error.exception()
         if isinstance(cause, MemoryError):
-            return _of_verdict(verdicts.memory(Limits(memory_bytes=self._job.memory_bytes)))
+            return _report_of_verdict(verdicts.memory(Limits(memory_bytes=self._job.memory_bytes)))
         place = _place(error, self._job.code)
         message = str(cause)
         if self._refusal and self._refusal["text"] == message:
             refused = self._refusal
             status = "limit" if refused["limit"] else "error"
-            return _failure(status, refused["type"], refused["message"], hint=refused["hint"], **place)
+            return _build_report(status, refused["type"], refused["message"], hint=refused["hint"], **place)
         status, kind = _kind(cause)
         hint = next((hint for found, hint in _HINTS if found in message), None)
-        return _failure(status, kind, message, hint=hint, **place)
+        return _build_report(status, kind, message, hint=hint, **place)
 
 
-def _die_like_it(cpu_seconds: int) -> NoReturn:
-    """The interpreter is dead. If that was its CPU limit, this end says so."""
+def _exit_after_crash(cpu_seconds: int) -> NoReturn:
+    """Exit because the interpreter died; with SIGXCPU if it died of its CPU limit."""
     if sys.platform != "win32":
         import resource
 
@@ -305,7 +312,7 @@ def _die_like_it(cpu_seconds: int) -> NoReturn:
 
 
 def _kind(cause: BaseException) -> tuple[str, str]:
-    """Status and type: what the smaller language has not is refused, and is no error of the script's logic."""
+    """Status and type of an error; what the smaller language lacks counts as a refusal."""
     if isinstance(cause, SyntaxError):
         return "rejected", "SyntaxError"
     if isinstance(cause, NotImplementedError) and "monty" in str(cause):
@@ -314,27 +321,27 @@ def _kind(cause: BaseException) -> tuple[str, str]:
 
 
 def _place(error: MontyError, code: str) -> dict[str, Any]:
-    """Line and column of the innermost frame that is the script's."""
-    told: Callable[[], list[pydantic_monty.Frame]] | None = getattr(error, "traceback", None)
-    own = [frame for frame in (told() if told else []) if frame.filename == _SCRIPT]
+    """Line and column in the innermost frame of the script."""
+    traceback: Callable[[], list[pydantic_monty.Frame]] | None = getattr(error, "traceback", None)
+    own = [frame for frame in (traceback() if traceback else []) if frame.filename == _SCRIPT]
     lines = code.splitlines()
     if not own or not 0 < own[-1].line <= len(lines):
         return {}
     return {"line": own[-1].line, "column": own[-1].column, "source_line": lines[own[-1].line - 1][:500]}
 
 
-def _failure(status: str, kind: str, message: str, **more: Any) -> dict[str, Any]:
-    told = {"type": kind[:200], "message": message[:_MOST_CHARS], **more}
-    return {"status": status, "error": {name: value for name, value in told.items() if value is not None}}
+def _build_report(status: str, kind: str, message: str, **more: Any) -> dict[str, Any]:
+    error = {"type": kind[:200], "message": message[:_MOST_CHARS], **more}
+    return {"status": status, "error": {name: value for name, value in error.items() if value is not None}}
 
 
-def _of_verdict(verdict: Outcome) -> dict[str, Any]:
+def _report_of_verdict(verdict: Outcome) -> dict[str, Any]:
     assert verdict.error is not None
-    return _failure(verdict.status, verdict.error.type, verdict.error.message, hint=verdict.error.hint)
+    return _build_report(verdict.status, verdict.error.type, verdict.error.message, hint=verdict.error.hint)
 
 
 def _data(value: Any, depth: int) -> Any:
-    """The value with objects of the script's classes as the dicts they stand for."""
+    """The value with objects of the script's classes replaced by dicts of their attributes."""
     if depth < 0:
         return value
     kind = type(value)

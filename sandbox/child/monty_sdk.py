@@ -13,12 +13,12 @@ from importlib.resources import files
 
 from client_sdk.rows import FIELDS
 
-# What a script calls of the arranging part.
+# Functions of the SDK that arrange rows.
 SHAPING = (
     "filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "group_by", "summarize", "quotes", "cite",
     "format_for_agent",
 )  # fmt: skip
-# Everything that a script has at hand.
+# All names that a script has.
 NAMES = (
     "semantic_search", "search_many", "grep", "fetch", "hybrid_search", "rerank", "tokens", "budget", "progress",
     "read_result", "kb", "graph", "find_vendor_info", *SHAPING,
@@ -308,7 +308,7 @@ find_vendor_info = FindVendorInfo()
 
 @cache
 def prelude() -> str:
-    """The source to feed; its value is a list of the objects of ``NAMES``."""
+    """The source text to feed before a script; its value is a list of the objects of ``NAMES``."""
     source = files("client_sdk").joinpath("shaping.py").read_text("utf-8")
     tree = ast.parse(source)
     tree.body = [statement for statement in tree.body if not _is_left_out(statement)]
@@ -316,7 +316,7 @@ def prelude() -> str:
     return f"{_CALLS}\n_FIELDS = {FIELDS!r}\n{plain}\n{_OBJECTS}"
 
 
-# What stands there for a name of the module; the names of types that only annotate are left out.
+# Replacements for names of the module; names of types that are used in annotations only are left out.
 _STAND_INS = {
     **{name: f"_{name}" for name in SHAPING},
     "Row": "_Row",
@@ -342,7 +342,7 @@ def _is_left_out(statement: ast.stmt) -> bool:
 
 
 class _Plain(ast.NodeTransformer):
-    """Takes out annotations and docstrings, and puts in the stand-ins."""
+    """A transformer that removes annotations and docstrings and inserts the replacements."""
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name(_STAND_INS.get(node.id, node.id), node.ctx)

@@ -1,8 +1,8 @@
-"""A script's value as plain data: exact JSON types, copied; or a clear word on why it cannot be.
+"""Conversion of a script's value to plain data: exact JSON types, copied; or an error that says why it cannot be.
 
-The value may be of the script's own classes, so nothing is asked of an object that its class could answer falsely:
-numbers and texts are taken as the builtin types hold them. What an object has to be asked for (its items, its
-fields) is counted while it comes, and ends at a bound.
+The value may be of the script's own classes. Numbers and strings are therefore read with the methods of the
+builtin types, which the script cannot override. Items and fields, which only the object itself can give, are
+counted while they are read, and bounded.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Any
 
 from sandbox.protocol.frames import INT_BITS, RESULT_NODES
 
-# All texts together. The bound on a result is smaller by far; this one keeps a text that is shared a thousand
-# times from being written a thousand times before that bound is looked at.
+# The characters of all strings together. The limit of a result is far smaller; this one keeps a string that is
+# shared a thousand times from being written a thousand times before that limit is checked.
 RESULT_CHARS = 4 * 1024 * 1024
 
 
 class NotData(Exception):
-    """The value has no JSON. ``message`` says where and why, ``hint`` what to return instead."""
+    """The value is not plain data. ``message`` says where and why, ``hint`` what to return instead."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -35,14 +35,14 @@ class NotData(Exception):
 
 
 class _Copier:
-    """Copies one value, counting."""
+    """A copier of one value, which counts values and characters."""
 
     def __init__(self, nesting: int, what: str) -> None:
         self._nesting = nesting
         self._what = what
         self._nodes = 0
         self._chars = 0
-        self._path: list[str | int] = []  # keys and positions from the result down to here
+        self._path: list[str | int] = []  # keys and indexes from the result to the current value
 
     def copy(self, value: Any) -> Any:
         self._count()
@@ -58,7 +58,7 @@ class _Copier:
         return copier(self, value)
 
     def where(self) -> str:
-        """The path as a script would write it."""
+        """The path to the current value, as a script would write it."""
         text = self._what + "".join(f"[{step!r}]" for step in self._path[:8])
         return text[:80]
 
@@ -72,7 +72,7 @@ class _Copier:
     def text(self, value: str) -> str:
         text = str.__str__(value)
         if not text.isascii():
-            text = text.encode("utf-8", "replace").decode()  # a lone surrogate leaves as a question mark
+            text = text.encode("utf-8", "replace").decode()  # a lone surrogate becomes a question mark
         self._chars += len(text)
         if self._chars > RESULT_CHARS:
             raise NotData(
@@ -109,17 +109,17 @@ class _Copier:
         return self._pairs((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
 
     def _pairs(self, pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        copies: dict[str, Any] = {}
         for key, item in pairs:
             name = self._key(key)
-            if name in found:
+            if name in copies:
                 raise NotData(
                     f"{self.where()} has two keys that are {name[:40]!r} as text", "use keys of one type"
                 )
             self._path.append(name)
-            found[name] = self.copy(item)
+            copies[name] = self.copy(item)
             self._path.pop()
-        return found
+        return copies
 
     def _key(self, key: Any) -> str:
         self._count()
@@ -139,12 +139,12 @@ class _Copier:
         )
 
     def sequence(self, value: Iterable[Any]) -> list[Any]:
-        found = []
+        copies = []
         for index, item in enumerate(value):
             self._path.append(index)
-            found.append(self.copy(item))
+            copies.append(self.copy(item))
             self._path.pop()
-        return found
+        return copies
 
     def unordered(self, value: Iterable[Any]) -> list[Any]:
         items = list(itertools.islice(value, RESULT_NODES))
@@ -155,10 +155,10 @@ class _Copier:
         return self.sequence(items)
 
     def member(self, value: enum.Enum) -> Any:
-        self._path.append("value")  # a member whose value is a member, and so on, is a nesting as well
-        found = self.copy(value.value)
+        self._path.append("value")  # a member may have a member as its value, and so on
+        copy = self.copy(value.value)
         self._path.pop()
-        return found
+        return copy
 
     def as_is(self, value: Any) -> Any:
         return value
@@ -168,15 +168,16 @@ class _Copier:
 
 
 def plain(value: Any, nesting: int, what: str = "result") -> Any:
-    """The value as JSON has it: exact dicts, lists, strings, numbers, booleans and None. Raises NotData.
+    """The value as plain data: exact dicts, lists, strings, numbers, booleans and None. Raises NotData.
 
-    Tuples, sets (sorted) and deques become lists, dataclasses objects, dates ISO text, decimals text, members of
-    an enumeration their values. What the value's own methods raise is raised. ``what`` the value is called.
+    Tuples, sets (sorted) and deques become lists, dataclasses become dicts, dates ISO text, decimals text, and
+    members of an enumeration their values. Exceptions of the value's own methods pass through. ``what`` names the
+    value in messages.
     """
     return _Copier(nesting, what).copy(value)
 
 
-# By type; a subclass is copied like the first of its bases that stands here.
+# By type; a subclass is copied like the first of its bases in this table.
 _EXACT: dict[type, Callable[[_Copier, Any], Any]] = {
     type(None): _Copier.as_is,
     bool: _Copier.as_is,

@@ -1,12 +1,13 @@
 """The fork server: a lean, walled process that forks one locked child per script.
 
-Theory of operation. The parent (runner.py) executes this with a literal environment and one descriptor, a
-sequenced-packet socket. It imports everything a script may need, raises the walls that hold once for all, and
-splits in two: the outer process only waits, and dies with its parent or its other half; the inner one serves.
+Theory of operation. The parent (runners/fork_server.py) executes this with a literal environment and one
+descriptor, a sequenced-packet socket. It imports everything a script may need, applies the walls that all children
+share, and forks in two: the outer process only waits and exits with its parent or the inner one; the inner process
+serves.
 
     parent -> inner   {"spawn": ID, "memory_bytes": N, "cpu_seconds": N} + the child's end of a socket pair
-    inner -> parent   {"hello": {...}}                       the walls, as their self-tests found them
-                      {"spawned": ID} + a pidfd              the child is locked, or about to be
+    inner -> parent   {"hello": {...}}                       the results of the self-tests of the walls
+                      {"spawned": ID} + a pidfd              the child is locked, or will be in a moment
                       {"gone": ID, "status": S, ...}         reaped: wait status, CPU time, peak memory
 
 It holds no index, no settings, no secret, and never runs a script itself. Closing the socket ends it, and with
@@ -35,25 +36,25 @@ from sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, PID_NAMESPACE, SER
 from . import process
 
 MESSAGE_BYTES = 64 * 1024
-_BREACHED, _REFUSED, _NOT_RAISED = 10, 11, 12  # exit codes of a self-test
+_BREACHED, _REFUSED, _NOT_APPLIED = 10, 11, 12  # exit codes of a self-test
 
 
 def main(control_descriptor: int, parent: int, limits: dict[str, int], fence: bool, walled: bool) -> NoReturn:
-    """Serve until the parent is gone. ``limits`` are the sandbox's own: the self-tests need them."""
+    """Serve until the parent is gone. ``limits`` are those of the sandbox, for the self-tests."""
     started = time.monotonic()
     control = socket.socket(fileno=control_descriptor)
     process.warm_up(fence=fence)
-    _forget_start()
-    ground = _survey(Limits(**limits))
+    _clear_start_state()
+    ground = _gather_resources(Limits(**limits))
     report = WallsReport()
     if walled:
         for wall in SERVER_WALLS:
-            report.raise_and_test(wall, ground)
-    nursery = _split(parent, control, ForkedChildren(ground, Layers(fence=fence, walls=walled)), report)
+            report.apply_and_test(wall, ground)
+    children = _fork_inner(parent, control, ForkedChildren(ground, Layers(fence=fence, walls=walled)), report)
     if walled:
-        report.raise_and_test(EMPTY_ROOT, ground)
+        report.apply_and_test(EMPTY_ROOT, ground)
         wall_table.drop_bounding_capabilities()
-        nursery.test_walls(report)
+        children.test_walls(report)
     gc.collect()
     gc.freeze()
     hello = {
@@ -62,18 +63,18 @@ def main(control_descriptor: int, parent: int, limits: dict[str, int], fence: bo
         "start_ms": (time.monotonic() - started) * 1000,
     }
     control.send(json.dumps({"hello": hello}).encode())
-    nursery.serve(control)
+    children.serve(control)
 
 
-def _forget_start() -> None:
-    """What brought us here is no business of the children's."""
+def _clear_start_state() -> None:
+    """Remove arguments, main module and environment, which children must not see."""
     sys.argv[:] = sys.orig_argv[:] = [""]
     sys.modules["__main__"] = types.ModuleType("__main__")
     os.environ.clear()
 
 
-def _survey(limits: Limits) -> WallResources:
-    """Gather what needs /proc and /dev while they are there."""
+def _gather_resources(limits: Limits) -> WallResources:
+    """Open and read what needs /proc and /dev while they exist."""
     kernel.use_one_malloc_arena()
     return WallResources(
         limits=limits,
@@ -90,25 +91,27 @@ def _address_space() -> int:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _split(parent: int, control: socket.socket, nursery: ForkedChildren, report: WallsReport) -> ForkedChildren:
-    """Fork into the one that waits and the one that serves; returns in the second."""
+def _fork_inner(
+    parent: int, control: socket.socket, children: ForkedChildren, report: WallsReport
+) -> ForkedChildren:
+    """Fork into the process that waits and the one that serves; return in the second."""
     parent_handle = os.pidfd_open(parent)
     if os.getppid() != parent:
-        os._exit(0)  # it died while we imported
-    if nursery.layers.walls:
-        report.raise_and_test(PID_NAMESPACE, nursery.ground, test=False)
+        os._exit(0)  # the parent died during the imports
+    if children.layers.walls:
+        report.apply_and_test(PID_NAMESPACE, children.ground, test=False)
     inner = os.fork()
     if inner != 0:
         control.close()
-        _wait(parent_handle, os.pidfd_open(inner))
+        _wait_for_end(parent_handle, os.pidfd_open(inner))
     os.close(parent_handle)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-    nursery.settle(report)
-    return nursery
+    children.keep_namespace(report)
+    return children
 
 
-def _wait(parent: int, inner: int) -> NoReturn:
-    """Until either is gone; then so is the other, and all below it."""
+def _wait_for_end(parent: int, inner: int) -> NoReturn:
+    """Wait until the parent or the inner process is gone; then kill the inner process and exit."""
     poll = select.poll()
     poll.register(parent, select.POLLIN)
     poll.register(inner, select.POLLIN)
@@ -119,60 +122,60 @@ def _wait(parent: int, inner: int) -> NoReturn:
 
 
 class WallsReport:
-    """What the self-tests found: one record a wall, and what broke through all of them together."""
+    """The results of the self-tests: one record for each wall, and the attempts that broke through all of them."""
 
     def __init__(self) -> None:
         self.walls: list[dict[str, Any]] = []
         self.breaches: list[str] = []
 
-    def note(self, wall: Wall, *, stands: bool, detail: str) -> None:
-        """One wall's record; the last word on a wall replaces an earlier one."""
+    def record(self, wall: Wall, *, stands: bool, detail: str) -> None:
+        """Record the result for a wall, in place of an earlier one."""
         self.walls = [record for record in self.walls if record["name"] != wall.name]
         self.walls.append({"name": wall.name, "stands": stands, "detail": detail})
 
     def judge(self, wall: Wall, control: bool, breached: bool) -> None:
-        """The verdict on a wall that was raised: what did its attempt do before it, what behind it?"""
+        """Record a wall by what its attempt did: ``control`` without the wall, ``breached`` behind it."""
         if breached:
-            self.note(wall, stands=False, detail="what it forbids still works")
+            self.record(wall, stands=False, detail="what it forbids still works")
         elif control:
-            self.note(wall, stands=True, detail="what it forbids was tried and refused; without it, it works")
+            self.record(wall, stands=True, detail="what it forbids was tried and refused; without it, it works")
         else:
-            self.note(wall, stands=True, detail="what it forbids is refused here even without it")
+            self.record(wall, stands=True, detail="what it forbids is refused here even without it")
 
-    def raise_and_test(self, wall: Wall, ground: WallResources, *, test: bool = True) -> None:
-        """Raise a wall around this very process."""
+    def apply_and_test(self, wall: Wall, ground: WallResources, *, test: bool = True) -> None:
+        """Apply a wall to this process and test it."""
         try:
             control = wall.is_breached(ground) if test else True
             wall.apply(ground)
             self.judge(wall, control, breached=test and wall.is_breached(ground))
         except OSError as error:
-            self.note(wall, stands=False, detail=str(error))
+            self.record(wall, stands=False, detail=str(error))
 
-    def standing(self, name: str) -> bool:
-        """Whether this wall was found to stand."""
+    def is_standing(self, name: str) -> bool:
+        """Whether this wall passed its test."""
         return any(record["name"] == name and record["stands"] for record in self.walls)
 
 
 class ForkedChildren:
-    """Forks children, knows which are alive, and buries them."""
+    """The children of this fork server: forks, lists and reaps them."""
 
     def __init__(self, ground: WallResources, layers: Layers) -> None:
         self.ground = ground
         self.layers = layers
         self._walls: tuple[Wall, ...] = CHILD_WALLS
         self._own_namespace = -1
-        self._alive: dict[int, tuple[int, int]] = {}  # pidfd -> (the parent's id, pid)
+        self._alive: dict[int, tuple[int, int]] = {}  # pidfd -> (id of the request, pid)
 
-    def settle(self, report: WallsReport) -> None:
-        """In the serving process, while /proc is still there: hold on to our own process namespace."""
-        if report.standing(PID_NAMESPACE.name):
+    def keep_namespace(self, report: WallsReport) -> None:
+        """Open the process namespace of the serving process, while /proc exists."""
+        if report.is_standing(PID_NAMESPACE.name):
             self._own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY)
 
     def fork(self) -> int:
         """Like os.fork, but the child is the first process of a namespace of its own."""
         if self._own_namespace < 0:
             return os.fork()
-        # A namespace takes no second first process: leave for a new one, and come back, at every fork.
+        # Each namespace has one first process, so every fork enters a new namespace and returns.
         kernel.unshare(kernel.CLONE_NEWPID)
         pid = os.fork()
         if pid != 0:
@@ -180,7 +183,7 @@ class ForkedChildren:
         return pid
 
     def test_walls(self, report: WallsReport) -> None:
-        """Each child's wall alone, against a child without it; then all together against every canary."""
+        """Test each wall of a child alone, against a child without it; then all together against every canary."""
         basis = tuple(wall for wall in CHILD_WALLS if wall.name in ("descriptors", "no_new_privileges"))
         if self._own_namespace >= 0:
             report.judge(
@@ -189,40 +192,40 @@ class ForkedChildren:
         for wall in CHILD_WALLS:
             behind = (*(other for other in basis if other is not wall), wall)
             control = self._try((), wall.is_breached) == _BREACHED
-            found = self._try(behind, wall.is_breached)
-            if found == _NOT_RAISED:
-                report.note(wall, stands=False, detail="the kernel refused to raise it")
+            code = self._try(behind, wall.is_breached)
+            if code == _NOT_APPLIED:
+                report.record(wall, stands=False, detail="the kernel refused to apply it")
             else:
-                report.judge(wall, control, found == _BREACHED)
-        self._walls = tuple(wall for wall in CHILD_WALLS if report.standing(wall.name))
+                report.judge(wall, control, code == _BREACHED)
+        self._walls = tuple(wall for wall in CHILD_WALLS if report.is_standing(wall.name))
         tried = {name: self._try(self._walls, attempt) for name, attempt in wall_table.CANARIES.items()}
         report.breaches = [name for name, code in tried.items() if code != _REFUSED]
 
-    def _try(self, raised: tuple[Wall, ...], attempt: Callable[[WallResources], bool]) -> int:
-        """The exit code of a throw-away child that tries something behind some walls."""
+    def _try(self, walls: tuple[Wall, ...], attempt: Callable[[WallResources], bool]) -> int:
+        """The exit code of a throw-away child that makes an attempt behind some walls."""
         pid = self.fork()
         if pid == 0:
-            code = _NOT_RAISED
+            code = _NOT_APPLIED
             try:
                 ground = self.ground.with_rpc(self.ground.null, self.ground.limits)
-                for wall in raised:
+                for wall in walls:
                     wall.apply(ground)
                 code = _BREACHED if attempt(ground) else _REFUSED
             finally:
                 os._exit(code)
         _, status = os.waitpid(pid, 0)
-        # Killed by the filter is refused, too.
+        # An attempt that the filter killed was refused, too.
         return _REFUSED if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
     def serve(self, control: socket.socket) -> NoReturn:
-        """Spawn and bury until the parent closes its end."""
+        """Fork and reap children until the parent closes its end."""
         poll = select.poll()
         poll.register(control, select.POLLIN)
         while True:
             for descriptor, _ in poll.poll():
                 if descriptor != control.fileno():
                     poll.unregister(descriptor)
-                    control.send(json.dumps(self._bury(descriptor)).encode())
+                    control.send(json.dumps(self._reap(descriptor)).encode())
                     continue
                 message, rpc, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 1)
                 if not message:
@@ -234,20 +237,20 @@ class ForkedChildren:
         pid = self.fork()
         if pid == 0:
             limits = Limits(memory_bytes=request.memory_bytes, cpu_seconds=request.cpu_seconds)
-            process.live(self.ground.with_rpc(rpc, limits), self._raised(), fence=self.layers.fence)
+            process.live(self.ground.with_rpc(rpc, limits), self._walls_to_apply(), fence=self.layers.fence)
         handle = os.pidfd_open(pid)
         os.close(rpc)
         self._alive[handle] = (request.id, pid)
         socket.send_fds(control, [json.dumps({"spawned": request.id}).encode()], [handle])
         return handle
 
-    def _raised(self) -> tuple[Wall, ...]:
+    def _walls_to_apply(self) -> tuple[Wall, ...]:
         if self.layers.walls:
             return self._walls
-        # Not a wall then, but the way the child speaks.
+        # Needed without walls too: it puts the channel on the descriptor that the child uses.
         return tuple(wall for wall in CHILD_WALLS if wall.name == "descriptors")
 
-    def _bury(self, handle: int) -> dict[str, Any]:
+    def _reap(self, handle: int) -> dict[str, Any]:
         name, pid = self._alive.pop(handle)
         os.close(handle)
         _, status, usage = os.wait4(pid, 0)
