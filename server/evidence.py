@@ -1,8 +1,8 @@
-"""Quotes: the few spans of some passages that say most of a question. Pure and deterministic, without a model.
+"""Selects quotes: the spans of passages that match a question best. Deterministic, without a model.
 
-A quote is a span whole with its context: first the neighbours that say something of the question too, then
-what stands around them, in whole spans where there is room, else some tokens of it. What is left out is marked
-"…". A span that is too long for a quote is cut around the stretch that says most of the question.
+A quote is a whole span with its context: first the neighbours that match the question too, then the text around
+them, in whole spans if there is room, otherwise some tokens of it. Omissions are marked "…". A span that is too
+long for a quote is cut around the part that matches the question best.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from server.text.limits import MAX_QUOTE_CHARS
 from server.text.spans import Span, clip, matches, next_word, scored_spans, terms, word_before
 from server.text.tokens import count_tokens, first_tokens, last_tokens
 
-# Spans that a similarity is asked for, characters of each that it sees (more than its model reads), and its share.
+# The spans whose similarity is computed, the characters of each that are used (more than the model reads), and the
+# weight of the similarity in the score.
 SIMILAR_SPANS = 24
 _SIMILAR_CHARS = 2000
 SIMILARITY_SHARE = 0.8
-# Where passages were ranked, how much a place in that ranking counts beside a span's own score.
+# The weight of a passage's score in a ranking, relative to the span's own score.
 PRIOR_SHARE = 0.5
-# Texts less alike than this are about something else: then only a term of the question makes a span evidence.
+# A span below this similarity is quoted only if it contains a term of the question.
 LEAST_LIKENESS = 0.2
-# Of one ranked passage so many quotes come before the first ones of others.
+# So many quotes of one ranked passage may come before the first quotes of others.
 PER_PASSAGE = 2
-# What the marks on both sides of a quote cost.
+# Tokens of the marks on both sides of a quote.
 _MARK_TOKENS = 2
 
 Similarity = Callable[[Sequence[str]], Sequence[float]]
@@ -33,10 +34,10 @@ Similarity = Callable[[Sequence[str]], Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Characters ``start`` to ``end`` of passage number ``passage``; ``text`` shows them and what stands around.
+    """Characters ``start`` to ``end`` of passage number ``passage``; ``text`` contains them and their context.
 
-    ``confidence`` is the share of the question's terms that ``text`` says, 0 to 1. ``likeness`` is what the
-    similarity says of the characters alone, 0 to 1; None where it was not asked.
+    ``confidence`` is the share of the question's terms in ``text``, 0 to 1. ``likeness`` is the similarity of the
+    characters alone, 0 to 1; None if it was not computed.
     """
 
     passage: int
@@ -49,7 +50,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """Span number ``index`` of a passage; ``worth`` is what it is ranked by."""
+    """Span number ``index`` of a passage; candidates are ranked by ``worth``."""
 
     passage: int
     index: int
@@ -69,22 +70,21 @@ def quotes(
     similarity: Similarity | None = None,
     from_most: int | None = None,
 ) -> list[Quote]:
-    """At most ``limit`` quotes from ``passages``, best first; none of a span that says no term of ``question``.
+    """At most ``limit`` quotes from ``passages``, best first, from spans that contain a term of ``question``.
 
-    ``priors``, where given, are the passages' scores in the search that found them, 0 to 1. A span is then
-    ranked by its own score and its passage's together, a passage without any matching span is quoted with its
-    first one (its title may be what matched), and what follows the second quote of a passage comes after two of
-    every other. Without them, ties go to the shorter, then to the earlier span. ``from_most``: quotes come from
-    so many of the passages at most.
+    ``priors``, if given, are the passages' scores in the search that found them, 0 to 1. Spans are then ranked by
+    their own score and their passage's together; a passage without a matching span is quoted with its first one
+    (its title may have matched); and the third quote of a passage comes after the first two of every other.
+    Without priors, ties go to the shorter, then to the earlier span. ``from_most``: the number of passages that
+    may be quoted.
 
-    A quote has at most ``max_tokens`` tokens and ``MAX_QUOTE_CHARS`` characters; ``context_tokens`` is how much
-    of its passage stands before it, and after it, rounded up to whole spans where there is room. What was
-    quoted is not quoted again, whichever passage repeats it. A smaller ``limit`` gives the first of the same
-    quotes.
+    A quote has at most ``max_tokens`` tokens and ``MAX_QUOTE_CHARS`` characters; ``context_tokens`` is the context
+    on each side, rounded up to whole spans if there is room. A text is quoted once, even if several passages
+    contain it. A smaller ``limit`` gives the first of the same quotes.
 
-    ``similarity``, where given, scores texts by their likeness to the question (1: the same). It is asked once,
-    for the ``SIMILAR_SPANS`` spans that score best without it, and only those are quoted; also such as say no term
-    of the question, if they are like it.
+    ``similarity``, if given, scores texts by their similarity to the question (1: equal). It is called once, for
+    the ``SIMILAR_SPANS`` spans that score best without it, and only those are quoted, including spans without a
+    term of the question that are similar enough.
 
     >>> quotes("How long are backups kept?", ["Backups are encrypted. Backups are kept for ninety days."],
     ...        limit=1, max_tokens=80, context_tokens=0)[0].text
@@ -92,44 +92,44 @@ def quotes(
     """
     asked = terms(question)
     spans = [scored_spans(text, asked) for text in passages]
-    ranked = _ranked(spans, priors, needs_terms=similarity is None)
+    ranked = _rank_candidates(spans, priors, needs_terms=similarity is None)
     if similarity is not None:
-        like = _by_similarity(passages, ranked[:SIMILAR_SPANS], priors, similarity)
-        ranked = like or _ranked(spans, priors, needs_terms=True)
+        like = _rank_by_similarity(passages, ranked[:SIMILAR_SPANS], priors, similarity)
+        ranked = like or _rank_candidates(spans, priors, needs_terms=True)
     if priors is not None:
         ranked = _spread(ranked)
     chosen: list[Quote] = []
-    said = _Said()
+    quoted_texts = _Quoted()
     for candidate in ranked:
         if len(chosen) >= limit:
             break
         text, span, quoted = passages[candidate.passage], candidate.span, {one.passage for one in chosen}
         if from_most is not None and len(quoted) >= from_most and candidate.passage not in quoted:
             continue
-        if said.includes(text[span.start : span.end]):
+        if quoted_texts.includes(text[span.start : span.end]):
             continue
-        near, index = _unshown(text, spans[candidate.passage], candidate.index, said)
+        near, index = _unquoted_neighbours(text, spans[candidate.passage], candidate.index, quoted_texts)
         quote = _text(text, near, index, asked, max_tokens, context_tokens)
         if quote:
-            said.add(text[span.start : span.end], quote)
+            quoted_texts.add(text[span.start : span.end], quote)
             confidence = len({match.term for match in matches(quote, asked)}) / max(1, len(asked))
             chosen.append(Quote(candidate.passage, span.start, span.end, quote, confidence, candidate.likeness))
     return chosen
 
 
 def _spread(ranked: Sequence[_Candidate]) -> list[_Candidate]:
-    """In the same order, but for those after the ``PER_PASSAGE`` best of a passage, which follow all others."""
+    """Move the candidates after the ``PER_PASSAGE`` best of each passage to the end."""
     first: list[_Candidate] = []
     then: list[_Candidate] = []
     of_passage: Counter[int] = Counter()
-    for one in ranked:
-        of_passage[one.passage] += 1
-        (first if of_passage[one.passage] <= PER_PASSAGE else then).append(one)
+    for candidate in ranked:
+        of_passage[candidate.passage] += 1
+        (first if of_passage[candidate.passage] <= PER_PASSAGE else then).append(candidate)
     return [*first, *then]
 
 
-class _Said:
-    """What was quoted so far, whatever its case and white space."""
+class _Quoted:
+    """The texts that were quoted so far, ignoring case and white space."""
 
     def __init__(self) -> None:
         self._spans: set[str] = set()
@@ -148,26 +148,28 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _unshown(text: str, spans: Sequence[Span], index: int, said: _Said) -> tuple[Sequence[Span], int]:
-    """Span number ``index`` and those near it up to what a quote shows already, and its number among them."""
+def _unquoted_neighbours(
+    text: str, spans: Sequence[Span], index: int, quoted: _Quoted
+) -> tuple[Sequence[Span], int]:
+    """Span ``index`` with its neighbours up to spans that were quoted already, and its number among them."""
     here = spans[index]
     first = last = index
     while first > 0 and here.start - (one := spans[first - 1]).end < MAX_QUOTE_CHARS:
-        if said.includes(text[one.start : one.end]):
+        if quoted.includes(text[one.start : one.end]):
             break
         first -= 1
     while last + 1 < len(spans) and (one := spans[last + 1]).start - here.end < MAX_QUOTE_CHARS:
-        if said.includes(text[one.start : one.end]):
+        if quoted.includes(text[one.start : one.end]):
             break
         last += 1
     return spans[first : last + 1], index - first
 
 
-def _ranked(
+def _rank_candidates(
     spans: Sequence[Sequence[Span]], priors: Sequence[float] | None, *, needs_terms: bool
 ) -> list[_Candidate]:
     """The spans that may be quoted, best first."""
-    found = [
+    candidates = [
         _Candidate(number, index, span, span.score + _prior(priors, number))
         for number, ours in enumerate(spans)
         for index, span in enumerate(ours)
@@ -175,7 +177,7 @@ def _ranked(
         or span.score > 0
         or (priors is not None and index == 0 and not any(one.score for one in ours))
     ]
-    return sorted(found, key=_order)
+    return sorted(candidates, key=_order)
 
 
 def _prior(priors: Sequence[float] | None, passage: int) -> float:
@@ -187,7 +189,7 @@ def _order(candidate: _Candidate) -> tuple[float, int, int, int]:
     return (-candidate.worth, span.end - span.start, candidate.passage, span.start)
 
 
-def _by_similarity(
+def _rank_by_similarity(
     passages: Sequence[str],
     ranked: Sequence[_Candidate],
     priors: Sequence[float] | None,
@@ -205,8 +207,8 @@ def _by_similarity(
     return sorted(found, key=_order)
 
 
-def _grown(text: str, spans: Sequence[Span], index: int, max_tokens: int) -> Span:
-    """The span with the neighbours that match as well, the better side first, as far as a quote has room."""
+def _extend(text: str, spans: Sequence[Span], index: int, max_tokens: int) -> Span:
+    """Extend the span by matching neighbours, the better side first, as long as the quote has room."""
     first = last = index
     while True:
         sides = [at for at in (first - 1, last + 1) if 0 <= at < len(spans) and spans[at].score > 0]
@@ -226,10 +228,10 @@ def _joined(score: float, likeness: float) -> float:
 def _text(
     text: str, spans: Sequence[Span], index: int, asked: frozenset[str], max_tokens: int, context_tokens: int
 ) -> str:
-    span = _grown(text, spans, index, max_tokens) if context_tokens else spans[index]
+    span = _extend(text, spans, index, max_tokens) if context_tokens else spans[index]
     body = text[span.start : span.end]
     if not _fits(body, max_tokens):
-        return _shortened(body, asked, max_tokens)
+        return _shorten(body, asked, max_tokens)
     if context_tokens:
         for start, end in _whole_contexts(text, spans, span, context_tokens):
             quote = _marked(text, start, end)
@@ -245,7 +247,7 @@ def _fits(quote: str, max_tokens: int) -> bool:
 def _whole_contexts(
     text: str, spans: Sequence[Span], span: Span, context_tokens: int
 ) -> Iterator[tuple[int, int]]:
-    """The span with the spans that so many tokens on both sides reach into, whole; then one side of it alone."""
+    """The span with whole spans as context on both sides; then with those on one side only."""
     near = span.start - len(last_tokens(text[max(0, span.start - MAX_QUOTE_CHARS) : span.start], context_tokens))
     far = span.end + len(first_tokens(text[span.end : span.end + MAX_QUOTE_CHARS], context_tokens))
     start = min((one.start for one in spans if near < one.end and one.start < span.start), default=span.start)
@@ -263,7 +265,7 @@ def _marked(text: str, start: int, end: int) -> str:
 
 
 def _with_cut_context(text: str, spans: Sequence[Span], span: Span, max_tokens: int, context_tokens: int) -> str:
-    """The span with so many tokens on both sides, or as many as there is room for; without any, no mark either."""
+    """The span with up to ``context_tokens`` on both sides, as far as there is room; unmarked without context."""
     first, last = spans[0].start, spans[-1].end
     room = max_tokens - count_tokens(text[span.start : span.end]) - _MARK_TOKENS
     context = min(context_tokens, room // max(1, (first < span.start) + (span.end < last)))
@@ -276,8 +278,8 @@ def _with_cut_context(text: str, spans: Sequence[Span], span: Span, max_tokens: 
     return text[span.start : span.end]
 
 
-def _shortened(body: str, asked: frozenset[str], max_tokens: int) -> str:
-    """The part of a span that says most of the question, as long as a quote may be."""
+def _shorten(body: str, asked: frozenset[str], max_tokens: int) -> str:
+    """The part of a span that matches the question best, cut to the maximum length of a quote."""
     found = matches(body, asked)
     width = min(MAX_QUOTE_CHARS, len(body))
     while width > 0:
@@ -290,14 +292,14 @@ def _shortened(body: str, asked: frozenset[str], max_tokens: int) -> str:
 
 
 def _before(text: str, first: int, start: int, context: int) -> int:
-    """Where the context before ``start`` begins: with a word, and not before ``first``."""
+    """The start of the context before ``start``: at a word, and not before ``first``."""
     near = text[max(first, start - MAX_QUOTE_CHARS) : start]
     cut = next_word(near, len(near) - len(last_tokens(near, context)), len(near))
     return start - len(near[cut:].lstrip())
 
 
 def _after(text: str, end: int, last: int, context: int) -> int:
-    """Where the context after ``end`` ends: with a word, and not behind ``last``."""
+    """The end of the context after ``end``: at a word, and not behind ``last``."""
     near = text[end : min(last, end + MAX_QUOTE_CHARS)]
     cut = word_before(near, len(first_tokens(near, context)), 0)
     return end + len(near[:cut].rstrip())

@@ -1,4 +1,4 @@
-"""Settings to open backends: catalogue, vector store, graph, model, and the retriever over them."""
+"""Opens the backends of the settings: catalogue, vector store, graph, model, and the retriever over them."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from server.runtime.waits import WaitSummary
 from server.settings import Settings
 from server.text.languages import is_mixed, load_language_model
 
-# Filters whose documents are remembered: ids of 100,000 documents are about 10 MB.
+# Filters whose documents are cached: the ids of 100,000 documents take about 10 MB.
 _SCOPES = 16
 
 
-def _none() -> None:
+def _no_reranker() -> None:
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """Everything that an index consists of, open. Close it to let another process in.
+    """The open parts of an index. Must be closed before another process can open them.
 
-    ``reranker`` loads the second stage when it is first asked for, and raises what that raises; None without one.
-    ``graph`` is None where none is kept. ``scope_of`` and ``labels_of`` are ``admitted`` and
-    ``labels`` as functions that remember.
+    ``reranker`` loads the second stage at its first call and raises what loading raises; it returns None if there
+    is none. ``graph`` is None if it is switched off. ``scope_of`` and ``labels_of`` are the cached functions
+    behind ``admitted`` and ``labels``.
     """
 
     catalogue: Catalogue
@@ -55,18 +55,18 @@ class Backends:
     retriever: Retriever
     scope_of: Callable[[Filters], Scope]
     labels_of: Callable[[Filters], Labels]
-    reranker: Callable[[], Reranker | None] = _none
+    reranker: Callable[[], Reranker | None] = _no_reranker
 
     def admits(self, filters: Filters, document: Document) -> bool:
         """Whether a search with these filters could return the document."""
         return admits(filters, document)
 
     def admitted(self, filters: Filters) -> Scope:
-        """The documents that a search with these filters could return, by id; None for all of the project."""
+        """The ids of the documents that a search with these filters could return; None for the whole project."""
         return self.scope_of(filters)
 
     def labels(self, filters: Filters) -> Labels:
-        """The labels of the documents that these filters admit, whatever their dates."""
+        """The labels of the documents that these filters admit, regardless of dates."""
         return self.labels_of(filters)
 
     def has_path(self, filters: Filters, prefix: str) -> bool:
@@ -74,12 +74,12 @@ class Backends:
         return self.catalogue.has_path(filters, prefix)
 
     def waits(self) -> Mapping[str, WaitSummary]:
-        """How long searches waited for writers, by what they waited at. (Reads of the catalogue never wait.)"""
+        """How long searches waited for writers, by backend. (Reads of the catalogue never wait.)"""
         graph = {"graph": self.graph.waits.summary} if isinstance(self.graph, SqliteGraph) else {}
         return {"vectors": self.store.waits.summary, **graph}
 
     def close(self) -> None:
-        """Let go of the stores and the catalogue."""
+        """Close the stores and the catalogue."""
         self.store.close()
         if self.graph:
             self.graph.close()
@@ -89,18 +89,17 @@ class Backends:
 def open_backends(
     settings: Settings, *, wait_for_model: bool, builds_in_subprocess: bool = False, repairs_vectors: bool = False
 ) -> Backends:
-    """Open what ``settings`` name; a store that does not exist is made, empty.
+    """Open the backends; a store that does not exist is created, empty.
 
-    The model starts to load in the background; with ``wait_for_model`` this returns once it is loaded or
-    known to be missing. ``builds_in_subprocess``: several servers share this process, so work that holds it up is
-    done in another one.
-    ``repairs_vectors``: the caller brings the vectors in line with the catalogue, so they need not be now.
-    Raises ``WinnowError``: "INDEX_HELD" where another process holds the index,
-    "INDEX_UNAVAILABLE" where it cannot be opened or reached.
+    The model is loaded in the background; with ``wait_for_model`` this returns once it is loaded or known to be
+    missing. ``builds_in_subprocess``: build the vector index in another process, because several servers share
+    this one. ``repairs_vectors``: the caller repairs the vectors, so they need not match the catalogue yet. Raises
+    ``WinnowError``: "INDEX_HELD" if another process holds the index, "INDEX_UNAVAILABLE" if it cannot be opened or
+    reached.
     """
     prepare_store(settings.store)
     with map_os_errors(settings.store):
-        return _opened(
+        return _open(
             settings,
             wait_for_model=wait_for_model,
             builds_in_subprocess=builds_in_subprocess,
@@ -108,7 +107,7 @@ def open_backends(
         )
 
 
-def _opened(
+def _open(
     settings: Settings, *, wait_for_model: bool, builds_in_subprocess: bool, repairs_vectors: bool
 ) -> Backends:
     embedder = LazyEmbedder(settings)
@@ -118,8 +117,8 @@ def _opened(
     try:
         graph = open_graph(settings)
         check_finished(settings.store, str(settings.qdrant_url or ""))
-        binding = _bound(settings, catalogue, embedder)
-        store = _current(settings, catalogue, binding, builds_in_subprocess=builds_in_subprocess)
+        binding = _bind_vectors(settings, catalogue, embedder)
+        store = _open_current_vectors(settings, catalogue, binding, builds_in_subprocess=builds_in_subprocess)
         if not settings.qdrant_url:
             remove_leftovers(settings.store, catalogue)
             if not repairs_vectors:
@@ -149,7 +148,10 @@ def _opened(
 
 
 def _check_counts(store: Path, catalogue: Catalogue, vectors: CurrentVectors) -> None:
-    """An ingest writes points before chunks, and removes chunks before points: there are never fewer points."""
+    """Raise ``WinnowError`` if vectors are missing.
+
+    An ingest writes points before chunks and removes chunks before points, so there are never fewer points.
+    """
     chunks, points = catalogue.chunk_count(), vectors.count()
     if points >= chunks > 0 or points == chunks:
         return
@@ -164,12 +166,12 @@ def _check_counts(store: Path, catalogue: Catalogue, vectors: CurrentVectors) ->
 
 
 def catalogue_path(settings: Settings) -> Path:
-    """Where the catalogue lies, whether it exists or not."""
+    """The path of the catalogue, whether it exists or not."""
     return settings.store / CATALOGUE
 
 
 def open_vectors(settings: Settings, catalogue: Catalogue) -> VectorStore:
-    """The vectors of this catalogue, in its folder or on the server of the settings; made where there are none.
+    """Open the vectors of this catalogue, in its folder or on the server of the settings; creates missing ones.
 
     Raises ``WinnowError`` as ``open_backends`` does.
     """
@@ -177,16 +179,18 @@ def open_vectors(settings: Settings, catalogue: Catalogue) -> VectorStore:
 
 
 def open_fact_store(settings: Settings) -> SqliteFactStore:
-    """What the graph of these settings was drawn from."""
+    """Open the store of the facts that the graph is built from."""
     return SqliteFactStore(settings.store / "ledger.sqlite3", str(settings.neo4j_url or ""))
 
 
 def scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
-    """The documents of a catalogue that filters admit, by id; None for all of the project."""
+    """A cached function: the ids of the documents that filters admit; None for the whole project."""
 
     @lru_cache(maxsize=_SCOPES)
     def at(filters: Filters, generation: int) -> Scope:
-        return frozenset(one.id for one in catalogue.documents(filters.project) if admits(filters, one))
+        return frozenset(
+            document.id for document in catalogue.documents(filters.project) if admits(filters, document)
+        )
 
     def admitted(filters: Filters) -> Scope:
         is_whole = filters == Filters(filters.project)
@@ -196,7 +200,7 @@ def scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
 
 
 def labels(catalogue: Catalogue) -> Callable[[Filters], Labels]:
-    """The labels of the documents that filters admit, remembered until the project changes."""
+    """A cached function: the labels of the documents that filters admit."""
 
     @lru_cache(maxsize=_SCOPES)
     def at(filters: Filters, generation: int) -> Labels:
@@ -206,7 +210,7 @@ def labels(catalogue: Catalogue) -> Callable[[Filters], Labels]:
 
 
 def languages(catalogue: Catalogue) -> Callable[[str], Mapping[str, int]]:
-    """How many documents of a project are in each language, remembered until the project changes."""
+    """A cached function: the number of a project's documents by language."""
 
     @lru_cache(maxsize=_SCOPES)
     def at(project: str, generation: int) -> Mapping[str, int]:
@@ -216,9 +220,9 @@ def languages(catalogue: Catalogue) -> Callable[[str], Mapping[str, int]]:
 
 
 def open_graph(settings: Settings) -> GraphStore | None:
-    """The graph that ``settings`` name, made where there is none; None where it is switched off.
+    """Open the graph, creating it if it is missing; None if it is switched off.
 
-    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where it cannot be opened or reached.
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` if it cannot be opened or reached.
     """
     if settings.graph == "off":
         return None
@@ -228,7 +232,7 @@ def open_graph(settings: Settings) -> GraphStore | None:
 def _reranker_of(settings: Settings) -> Callable[[], Reranker | None]:
     folder = settings.reranker
     if folder is None:
-        return _none
+        return _no_reranker
 
     @cache
     def loaded() -> Reranker:
@@ -240,14 +244,14 @@ def _reranker_of(settings: Settings) -> Callable[[], Reranker | None]:
 
 
 def open_store(settings: Settings, identity: str, binding: Binding, *, is_unlocked: bool = False) -> VectorStore:
-    """The vectors of the catalogue ``identity`` that are bound so, made where there are none."""
+    """Open the vectors of the catalogue ``identity`` with this binding, creating missing ones."""
     if settings.qdrant_url:
         return _open_server(settings, identity, binding)
     return _open_embedded(settings, binding, is_unlocked=is_unlocked)
 
 
-def _bound(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedder) -> Binding:
-    """Where the vectors are; those of an empty catalogue get the dimension of the model."""
+def _bind_vectors(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedder) -> Binding:
+    """The catalogue's binding to its vectors; an empty catalogue is bound to the dimension of the model."""
     binding = catalogue.binding
     if catalogue.chunk_count() or settings.embedding == "off":
         return binding
@@ -259,10 +263,10 @@ def _bound(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedder) -> 
     return binding
 
 
-def _current(
+def _open_current_vectors(
     settings: Settings, catalogue: Catalogue, binding: Binding, *, builds_in_subprocess: bool
 ) -> CurrentVectors:
-    """The vectors that count, and this process as their holder. Raises as ``open_backends`` does."""
+    """Lock the store and open its current vectors. Raises as ``open_backends`` does."""
     if settings.qdrant_url:
         return CurrentVectors(catalogue, binding, lambda bound: _open_server(settings, catalogue.identity, bound))
     lock = StoreLock(settings.store, HOLDER)
@@ -288,10 +292,10 @@ def _builder_of(settings: Settings) -> BuildVectors:
 
 
 def _embeddings(catalogue: Catalogue, vectors: CurrentVectors, embedder: LazyEmbedder) -> Callable[[str], str]:
-    """The fingerprint of a project's vectors in the open store.
+    """A function: the embedding fingerprint of a project's vectors in the open store.
 
-    Where others of the same model have taken their place those are opened; what is of another model stays closed,
-    for nobody here could ask it.
+    It opens newer vectors of the same model if they have replaced the open ones. Vectors of another model stay
+    closed, because this process could not query them.
     """
     last: dict[str, str] = {}
 
@@ -306,11 +310,11 @@ def _embeddings(catalogue: Catalogue, vectors: CurrentVectors, embedder: LazyEmb
     return embedding_of
 
 
-# Each engine takes long to import, and only one is wanted.
+# Each vendor takes long to import, and only one is needed.
 
 
 def open_neo4j(settings: Settings, *, space: str = "", query_seconds: float | None = None) -> GraphStore:
-    """The graph on the server at ``neo4j_url``; ``query_seconds`` is the store's own limit unless given."""
+    """Open the graph on the server at ``neo4j_url``; ``query_seconds`` overrides the store's own limit."""
     from server.backends.graphs.neo4j import QUERY_SECONDS, Neo4jGraph
 
     assert settings.neo4j_url is not None
@@ -353,7 +357,8 @@ def _open_server(settings: Settings, identity: str, binding: Binding) -> VectorS
     return QdrantStore(
         settings.qdrant_url.whole,
         binding.dimension,
-        # What is in the collection but not in the catalogue counts as left over, so no two share one.
+        # Two catalogues must not share a collection: points that are not in the catalogue are deleted as
+        # leftovers.
         collection="-".join(["winnow", identity, *binding.vectors.split("-")[1:]]),
         api_key=key.get_secret_value() if key else None,
         layout=CollectionLayout(settings.qdrant_shards, settings.qdrant_replicas, settings.qdrant_on_disk),

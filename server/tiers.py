@@ -1,8 +1,8 @@
-"""How much of each result an answer shows: ids < metadata < preview < full. Pure functions.
+"""Tiers of detail of a result row (ids < metadata < preview < full), and fitting rows into a budget.
 
-Every row is rendered from the same passage at every tier and carries the id that the next tier takes. An
-answer is made to fit its budget before it is sent: whole rows are left out from the end, never cut, and the
-caller is told where to continue.
+Every row is rendered from the same passage at every tier and contains the id that the next tier takes. An answer
+is fitted into its budget before it is sent: whole rows are dropped from the end, never cut, and the caller gets a
+cursor to the rest.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from server.text.printable import one_line, printable, shorten
 from server.text.spans import preview
 from server.text.tokens import count_tokens
 
-# Tokens and bytes of the payload of one direct answer: of the structure, which is the larger of the two channels.
-# Both together are held to twice as much. Hosts warn at 10,000 tokens and cut at 25,000; the byte
-# cap is that of the smallest host's message. Quotes: what 20 of the longest take; six of the usual length stay
-# below 1,000.
+# Limits of the structured content of one direct answer, which is the larger of its two forms; both together may
+# take twice as much. Hosts warn at 10,000 tokens and cut at 25,000; the byte limit is the smallest message size of
+# a host. Quotes: 20 of the longest; six of the usual length stay below 1,000 tokens.
 ANSWER_TOKENS: Mapping[Tier, int] = MappingProxyType(
     {
         "ids_only": 2_000,
@@ -36,24 +35,23 @@ ANSWER_TOKENS: Mapping[Tier, int] = MappingProxyType(
     }
 )
 ANSWER_BYTES = 128 * 1024
-# Of the graph, whose answers are names; the ceiling is for whoever asks for larger pages.
+# For answers of the graph, which consist of names; the maximum applies to larger pages on request.
 GRAPH_TOKENS = 2_000
 MOST_GRAPH_TOKENS = 8_000
 SCRIPT_ANSWER_BYTES = 900 * 1024
 _TAG_CHARS, _TAGS = 80, 20
-# A row that is too large alone is clipped to these lengths in turn. Ids are never clipped: they would lead
-# nowhere.
+# A single row that is too large is clipped to these text lengths in turn. Ids are never clipped.
 _CLIPS = (1_000, 400, 200, 100, 40, 16)
 _WHOLE = frozenset({"id", "document_id", "passage_id", "section_id", "scratch_uri", "uri"})
 
 
-# An object, or at ids_only the bare id.
+# An object; at the tier ids_only, the id alone.
 Row = dict[str, Any] | str
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a value takes as it is sent."""
+    """The size of a value as it is sent."""
 
     tokens: int
     bytes: int
@@ -64,7 +62,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class TierPage:
-    """The rows that fit, what they cost, and why the rest is missing ("none" if nothing is)."""
+    """The rows that fit, their tokens, and why the rest is missing ("none" if nothing is)."""
 
     rows: tuple[Row, ...]
     tokens: int
@@ -72,41 +70,40 @@ class TierPage:
 
 
 def row(passage: Passage, tier: Mode, score: float | None, question: frozenset[str]) -> Row:
-    """One result at one tier. ``score`` is None where nothing was ranked (a fetch by id)."""
+    """Render one result at one tier. ``score`` is None if nothing was ranked (a fetch by id)."""
     return _RENDERERS[tier](passage, score, question)
 
 
 def fit(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> TierPage:
-    """As many whole rows, from the first on, as the budget holds.
+    """The first rows that fit into the budget, whole.
 
-    A first row that does not fit alone is there all the same, its texts clipped, so that a page is never empty
-    without reason and never too large.
+    If not even the first row fits, its texts are clipped, so that a page is neither empty nor too large.
     """
     whole = measure(list(rows))
     if whole.tokens <= max_tokens and whole.bytes <= max_bytes:
         return TierPage(tuple(rows), whole.tokens, "none")
-    kept, reason = _cut(rows, max_tokens, max_bytes)
-    shown = list(rows[:kept]) or [_shrunk(rows[0], max_tokens, max_bytes)]
-    return TierPage(tuple(shown), measure(shown).tokens, reason)
+    count, reason = _count_fitting(rows, max_tokens, max_bytes)
+    fitting = list(rows[:count]) or [_shrink(rows[0], max_tokens, max_bytes)]
+    return TierPage(tuple(fitting), measure(fitting).tokens, reason)
 
 
 def measure(value: Any) -> Size:
-    """Tokens and bytes of a value as it is sent."""
+    """Count the tokens and bytes of a value as it is sent."""
     text = dumps(value)
     return Size(count_tokens(text), len(text.encode("utf-8", "replace")))
 
 
 def estimated_tokens(payload: Mapping[str, Any]) -> int:
-    """Tokens of an answer as it is sent: its structure with ``meta``, and the text that says its values."""
-    said = " | ".join((notice(payload), *_values(payload)))
-    return count_tokens(dumps(payload)) + count_tokens(said) + _AROUND_TOKENS
+    """Estimate the tokens of an answer: its structure with ``meta``, and the text of its values."""
+    text = " | ".join((notice(payload), *_values(payload)))
+    return count_tokens(dumps(payload)) + count_tokens(text) + _AROUND_TOKENS
 
 
 def _values(value: Any) -> Iterator[str]:
-    """What of a payload its text says."""
+    """The values of a payload that its text contains."""
     if isinstance(value, Mapping):
         for name, part in value.items():
-            if name not in _UNSAID:
+            if name not in _NOT_IN_TEXT:
                 yield from _values(part)
     elif isinstance(value, list):
         for part in value:
@@ -115,51 +112,51 @@ def _values(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-# Values that no text repeats: what a row's title and text say already.
-_UNSAID = frozenset({"document_id", "tags", "preview_tokens", "has_more", "tokens"})
-# ``meta``, and the names around both channels.
+# Fields that the text of an answer omits.
+_NOT_IN_TEXT = frozenset({"document_id", "tags", "preview_tokens", "has_more", "tokens"})
+# Tokens of ``meta`` and of the names around both forms.
 _AROUND_TOKENS = 105
 
 
-def _cut(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> tuple[int, str]:
-    """How many rows fit, and which budget ends them. Rows counted one by one come to no less than together."""
+def _count_fitting(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> tuple[int, str]:
+    """How many rows fit, and which limit is reached. Counting rows one by one never underestimates their sum."""
     size = Size(0, 0)
-    for kept, item in enumerate(rows):
+    for count, item in enumerate(rows):
         size += measure([item])
         if size.tokens > max_tokens or size.bytes > max_bytes:
-            return kept, "token_cap" if size.tokens > max_tokens else "byte_cap"
+            return count, "token_cap" if size.tokens > max_tokens else "byte_cap"
     return len(rows), "none"
 
 
-def _shrunk(item: Row, max_tokens: int, max_bytes: int) -> Row:
+def _shrink(item: Row, max_tokens: int, max_bytes: int) -> Row:
     for limit in _CLIPS:
-        clipped = _clipped(item, limit) if isinstance(item, dict) else item
+        clipped = _clip(item, limit) if isinstance(item, dict) else item
         size = measure([clipped])
         if size.tokens <= max_tokens and size.bytes <= max_bytes:
             break
     return clipped
 
 
-def _clipped(value: Any, limit: int) -> Any:
+def _clip(value: Any, limit: int) -> Any:
     if isinstance(value, dict):
-        return {name: part if name in _WHOLE else _clipped(part, limit) for name, part in value.items()}
+        return {name: part if name in _WHOLE else _clip(part, limit) for name, part in value.items()}
     if isinstance(value, list):
-        return [_clipped(part, limit) for part in value[: max(limit // 20, 1)]]
+        return [_clip(part, limit) for part in value[: max(limit // 20, 1)]]
     return shorten(printable(value), limit) if isinstance(value, str) else value
 
 
 def dumps(value: Any) -> str:
-    """Minified JSON: what is counted, and what goes over the wire."""
+    """Minified JSON, as it is counted and sent."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def first_bytes(text: str, most: int) -> str:
-    """The beginning of ``text``, in whole characters, that takes at most so many bytes of UTF-8."""
+    """The longest prefix of ``text`` with at most ``most`` bytes of UTF-8."""
     return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
 
 
 def facts(passage: Passage) -> dict[str, Any]:
-    """What is known of a passage beside its text, on one level."""
+    """The metadata of a passage, as a flat object."""
     return {**_facts(passage), "document_id": passage.document.id, "tags": _tags(passage)}
 
 

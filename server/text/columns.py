@@ -1,9 +1,9 @@
-"""A value with its tables as columns: what many equal records say, their names written once. Pure.
+"""Converts lists of equal records to columns, so that field names are written once.
 
     [{"id": "a", "score": 1}, {"id": "b", "score": 2}]
     {"columns": ["id", "score"], "rows": [["a", 1], ["b", 2]]}
 
-Only where that is shorter as JSON. Records are equal when they have the same names, in whatever order.
+Only if the JSON becomes shorter. Records are equal if they have the same field names, in any order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FEWEST = 2
 
 
 def columned(value: Any) -> Any:
-    """The value in its shorter form; a copy where anything changes."""
+    """Convert all tables within a value; returns a copy if anything changes."""
     if isinstance(value, dict):
         return {name: columned(part) for name, part in value.items()}
     if not isinstance(value, list):
@@ -30,9 +30,9 @@ def _is_table(rows: list[Any]) -> bool:
     names = rows[0].keys()
     if not all(isinstance(row, dict) and row.keys() == names for row in rows):
         return False
-    written = [len(json.dumps(name, ensure_ascii=False)) for name in names]
-    every_time = len(rows) * sum(size + 1 for size in written)
-    return _AROUND + sum(written) + len(written) - 1 < every_time
+    name_sizes = [len(json.dumps(name, ensure_ascii=False)) for name in names]
+    repeated = len(rows) * sum(size + 1 for size in name_sizes)
+    return _AROUND + sum(name_sizes) + len(name_sizes) - 1 < repeated
 
 
 def _table(rows: list[Any]) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""What opens a definition in source code, for those that cut it and those that name its parts."""
+"""The pattern of a definition in source code, shared by chunking and by the knowledge graph."""
 
 from __future__ import annotations
 
 import re
 
-# Every repetition has a bound: a file of nothing but modifiers or brackets takes no longer than another.
+# Every repetition is bounded, so that no input makes matching slow.
 # A definition at the left margin opens a section of source code, in most languages that have a word for it.
 DEFINITION = re.compile(
     r"^(?:(?:export|default|public|private|protected|internal|static|abstract|final|async|unsafe|pub(?:\([a-z]+\))?)"

@@ -1,10 +1,10 @@
-r"""Text as it may leave: no terminal escapes, no control characters, nothing that a reader cannot see. Pure.
+r"""Removes terminal escapes, control characters and invisible characters from text.
 
-What a document or a script says ends up in terminals, logs and models. Escape sequences go whole, so that no
-``[31m`` stays behind; line ends and tabs stay; nothing is escaped for HTML, which would change what was said.
-Characters without a shape of their own (directions, tags, zero widths, fillers) go too: a model reads what a
-person at the screen does not see. They stay only where a script needs them: joiners after letters that join,
-joiners between the parts of an emoji, and one variation selector directly after a character that has variants.
+Text of documents and scripts ends up in terminals, logs and models. Escape sequences are removed completely, so
+that no ``[31m`` remains; line ends and tabs stay; nothing is escaped for HTML, which would change the text.
+Invisible characters (directions, tags, zero widths, fillers) are removed because a model reads what a person does
+not see. They stay only where a writing system needs them: joiners after letters that join, joiners between the
+parts of an emoji, and one variation selector directly after a character that has variants.
 
 ``printable`` is for bodies of several lines, ``one_line`` for names, titles and messages, ``visible_json`` for
 JSON on its way to a terminal or a file. Each takes time in proportion to the length of the text.
@@ -84,7 +84,7 @@ def printable(text: str) -> str:
 
 
 def beginning(text: str, most: int) -> str:
-    """The first ``most`` characters of ``printable(text)``, of a long text without a look at the rest."""
+    """The first ``most`` characters of ``printable(text)``, without processing the rest of a long text."""
     taken = most + 2 * _SEQUENCE
     while True:
         clean = printable(text[:taken])
@@ -94,7 +94,7 @@ def beginning(text: str, most: int) -> str:
 
 
 def ending(text: str, most: int) -> str:
-    """About the last ``most`` characters of ``printable(text)``, without a look at what is long before them."""
+    """About the last ``most`` characters of ``printable(text)``, without processing the text long before them."""
     taken = 2 * (most + _SEQUENCE)
     clean = printable(text[-taken:])
     return clean[-most:] if taken >= len(text) else clean[_SEQUENCE:][-most:]
@@ -103,8 +103,8 @@ def ending(text: str, most: int) -> str:
 def one_line(text: str, most: int = ONE_LINE_CHARS) -> str:
     r"""``text`` as one printable line of at most ``most`` characters, white space as single blanks.
 
-    For names, titles, reasons and messages that documents, files or scripts supply. Text of which nothing can be
-    seen is U+FFFD.
+    For names, titles, reasons and messages from documents, files or scripts. Text without any visible character
+    becomes U+FFFD.
 
     >>> one_line("a name\r\n2. [forged] 1.000\x1b[2K")
     'a name 2. [forged] 1.000'
@@ -126,7 +126,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def visible_json(text: str) -> str:
-    r"""JSON text that loses nothing and can be shown: what ``printable`` would take out stands as ``\\uXXXX``.
+    r"""Make JSON text displayable without loss: what ``printable`` would remove becomes ``\\uXXXX``.
 
     >>> visible_json('{"name": "a\u202eb ü"}') == r'{"name": "a\u202eb ü"}'
     True
@@ -135,9 +135,9 @@ def visible_json(text: str) -> str:
 
 
 def caret(line: str, column: int) -> str | None:
-    """A line that points at a column (from 1) of the line above it; None where that is beyond its end.
+    """A line with a caret under a column (from 1) of ``line``; None if the column is beyond its end.
 
-    Tabs stay tabs, characters that terminals draw two cells wide count twice, accents that combine not at all.
+    Tabs stay tabs, characters that are two cells wide count twice, combining accents do not count.
 
     >>> caret("日本 = nope", 6)
     '       ^'
@@ -154,7 +154,7 @@ def _cells(char: str) -> int:
 
 
 def printable_data(value: Any) -> Any:
-    """JSON data with every string in it, keys included, made printable."""
+    """Apply ``printable`` to every string in JSON data, keys included."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):

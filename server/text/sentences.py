@@ -1,11 +1,11 @@
-"""Where sentences end, in a knowledge base whose languages nobody declared. Pure.
+"""Finds the ends of sentences in texts of unknown language.
 
-``. ? ! …`` end a sentence before white space; the full stops of scripts that write no spaces need none. Marks of
-quotation, brackets, emphasis and footnotes that close behind a mark belong to its sentence. A full stop is in
-doubt: what stands before it decides, by the tables below. Where they say nothing it ends a sentence, whatever
-follows, since documentation begins sentences with ``kubelet`` and ``x509``.
+``. ? ! …`` end a sentence before white space; the full stops of scripts without spaces need none. Closing
+quotation marks, brackets, emphasis and footnotes after a mark belong to its sentence. A full stop is ambiguous:
+the word before it decides, by the tables below. By default it ends a sentence whatever follows, because
+documentation begins sentences with ``kubelet`` and ``x509``.
 
-Every pattern looks at a character a bounded number of times, so a megabyte of full stops costs what prose costs.
+Every pattern examines a character a bounded number of times, so the time is linear for any input.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MARK = re.compile(
     rf"(?<![{_BEFORE_SPACE}])(?P<marks>[{_BEFORE_SPACE}]++)(?P<closed>(?:{_CLOSING})*+)(?=\s|\Z)"
     rf"|(?P<wide>[{_ANYWHERE}]++|．(?!\d))(?P<quoted>(?:{_CLOSING})*+)"
 )
-# What is looked at before and after a full stop: longer words are no abbreviations.
+# The characters that are examined before and after a full stop: longer words are not abbreviations.
 _REACH = 24
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"'“‘«„*_`—–/]++\Z")
 # The next word; with its dot where it is an initial.
@@ -74,7 +74,7 @@ _AFTER_ORDINALS = _words(
 
 
 def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
-    """The positions in ``text[start:end]`` behind each sentence that ends there, its closing marks included."""
+    """The positions in ``text[start:end]`` behind each sentence end, closing marks included."""
     for match in _MARK.finditer(text, start, end):
         if _is_end(text, match, end):
             yield match.end()

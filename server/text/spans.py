@@ -1,11 +1,11 @@
-"""Spans of a text and how well each answers a question: pure, deterministic, shared by previews and quotes.
+"""Splits a text into spans and scores them against a question; used for previews and quotes.
 
-A span is a fenced code block, closed or not; a row of a table; a heading; or a sentence of what is left, which
-blank lines and the items of lists divide first. The score of a span is the share of the question's terms that it
-says; ties go to the shorter span, then to the earlier one.
+A span is a fenced code block, closed or not; a row of a table; a heading; or a sentence of the remaining text,
+which is first divided at blank lines and list items. The score of a span is the share of the question's terms that
+it contains; ties go to the shorter span, then to the earlier one.
 
-Text can be anything, a megabyte on one line too, so no pattern here looks at a character more often than a fixed
-number of times: repeats are possessive, and nothing looks back without a bound.
+Text can be anything, also a megabyte on one line, so every pattern examines a character a bounded number of times:
+repetitions are possessive, and lookbehinds are bounded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from itertools import pairwise
 from server.text.sentences import sentence_ends
 from server.text.tokens import halves_a_pair
 
-# Quotation and list marks may stand before a fence, which then belongs to that quotation or item.
+# A fence within a quotation or a list item has its marks before it.
 _FENCE = re.compile(
     r"^[ \t>]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]++)?+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*+)", re.MULTILINE
 )
@@ -30,8 +30,7 @@ _BLANK = re.compile(r"\n[^\S\n]*+\n")
 # Marks belong to the letters they follow, but Python's \w leaves them out.
 _MARKS = r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])++")
-# Scripts without spaces between words, and Hangul, whose words carry their particles: there two characters have a
-# meaning, so terms are pairs.
+# Scripts without spaces between words, and Hangul, whose words include particles: terms are pairs of characters.
 _PAIRED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
     r"\U00020000-\U0003ffff]++"
@@ -45,7 +44,7 @@ _WORD_CHARS = 20
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters ``start`` to ``end`` of a text, and the score (0 to 1) of what stands there."""
+    """Characters ``start`` to ``end`` of a text, and their score (0 to 1)."""
 
     start: int
     end: int
@@ -54,7 +53,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class TermMatch:
-    """Characters ``start`` to ``end`` of a text say ``term``, alone or within a word."""
+    """Characters ``start`` to ``end`` of a text match ``term``, alone or within a word."""
 
     start: int
     end: int
@@ -62,7 +61,7 @@ class TermMatch:
 
 
 def terms(text: str) -> frozenset[str]:
-    """The terms a question is compared by: lower case, split on non-alphanumerics, 3 characters or more.
+    """The terms of a question: lower case, split on non-alphanumerics, 3 characters or more.
 
     Lower case is Unicode's case folding. Scripts that write no spaces, and Korean, give pairs of characters.
 
@@ -75,9 +74,9 @@ def terms(text: str) -> frozenset[str]:
 
 
 def matches(text: str, question: frozenset[str]) -> list[TermMatch]:
-    """Where ``text`` says terms of ``question``, in order; once for each word and term.
+    """The matches of a question's terms in ``text``, in order; one per word and term.
 
-    A term is said by every word that it is part of: "encrypt" by "encrypted", "port" by "8443/tcp-port".
+    A term matches every word that contains it: "encrypt" in "encrypted", "port" in "8443/tcp-port".
     """
     asked = sorted(question)
     if _FOREIGN.search(text) is None:
@@ -89,32 +88,32 @@ def matches(text: str, question: frozenset[str]) -> list[TermMatch]:
 
 
 def split_spans(text: str) -> list[Span]:
-    """Every span of ``text``, in order, without the white space around it: they hold all of it but white space."""
+    """The spans of ``text``, in order, stripped. Together they contain everything but white space."""
     return [
         span for start, end, is_whole in _blocks(text) for span in _within(text, start, end, is_whole=is_whole)
     ]
 
 
 def scored_spans(text: str, question: frozenset[str]) -> list[Span]:
-    """Every span of ``text``, in order, with its score: the share of the question's terms that it says."""
-    return [span for span, _ in _said(text, question)]
+    """The spans of ``text``, in order, with their scores."""
+    return [span for span, _ in _score_spans(text, question)]
 
 
 def preview(text: str, question: frozenset[str], max_chars: int) -> str:
-    """The one to three best spans of ``text``, in its order and at most ``max_chars`` long, cut marks included.
+    """The one to three best spans of ``text``, in text order, at most ``max_chars`` long with cut marks.
 
-    A second and third span are taken only where they say terms that are not said yet and fit whole. A span that is
-    too long is cut around its matches. Where nothing matches, the preview is how the text begins.
+    A second and third span are added only if they contain further terms and fit whole. A span that is too long is
+    cut around its matches. If nothing matches, the preview is the beginning of the text.
     """
-    chosen = _covering(text, question, max_chars)
+    chosen = _choose_spans(text, question, max_chars)
     line = _joined(text, chosen)
     return clip(line, matches(line, question), max_chars)
 
 
 def clip(text: str, found: Sequence[TermMatch], max_chars: int) -> str:
-    """At most ``max_chars`` of ``text`` around the stretch with the most of its terms; "…" where it was cut.
+    """Cut ``text`` to ``max_chars`` around the part with the most terms; cuts are marked "…".
 
-    ``found`` are the matches in ``text``; without any, the beginning stays.
+    ``found`` are the matches in ``text``; without any, the beginning is kept.
     """
     if len(text) <= max_chars:
         return text
@@ -127,7 +126,7 @@ def clip(text: str, found: Sequence[TermMatch], max_chars: int) -> str:
 
 
 def next_word(text: str, at: int, limit: int) -> int:
-    """``at``, or where the next word begins if ``at`` is within one and that is near and not behind ``limit``."""
+    """``at``, or the start of the next word if ``at`` is within a word and that is near, up to ``limit``."""
     if at == 0 or text[at - 1].isspace():
         return at
     spaces = (place + 1 for place in range(at, min(at + _WORD_CHARS, limit)) if text[place].isspace())
@@ -135,7 +134,7 @@ def next_word(text: str, at: int, limit: int) -> int:
 
 
 def word_before(text: str, at: int, limit: int) -> int:
-    """``at``, or where the word that it cuts begins if that is near and not before ``limit``."""
+    """``at``, or the start of the word that it cuts, if that is near and not before ``limit``."""
     if at >= len(text) or text[at].isspace():
         return min(at, len(text))
     spaces = (place for place in range(at - 1, max(at - _WORD_CHARS, limit) - 1, -1) if text[place].isspace())
@@ -143,7 +142,7 @@ def word_before(text: str, at: int, limit: int) -> int:
 
 
 def _densest(found: Sequence[TermMatch], width: int) -> tuple[int, int]:
-    """The stretch of at most ``width`` characters with the most different terms; then the shorter, the earlier."""
+    """The part of at most ``width`` characters with the most distinct terms; ties: the shorter, the earlier."""
     best, most = (0, 0), (0, 0)
     held: dict[str, int] = {}  # term -> index of its last match
     left = 0
@@ -163,8 +162,8 @@ def _rank(span: Span) -> tuple[float, int, int]:
     return (-span.score, span.end - span.start, span.start)
 
 
-def _said(text: str, question: frozenset[str]) -> list[tuple[Span, frozenset[str]]]:
-    """Every span of ``text``, scored, and what it says of ``question``."""
+def _score_spans(text: str, question: frozenset[str]) -> list[tuple[Span, frozenset[str]]]:
+    """The scored spans of ``text``, each with its terms of ``question``."""
     spans = split_spans(text)
     said: list[set[str]] = [set() for _ in spans]
     place = 0
@@ -178,9 +177,9 @@ def _said(text: str, question: frozenset[str]) -> list[tuple[Span, frozenset[str
     ]
 
 
-def _covering(text: str, question: frozenset[str], max_chars: int) -> list[Span]:
-    """The best span, and those after it that say more of the question, while all of them fit."""
-    spans = _said(text, question)
+def _choose_spans(text: str, question: frozenset[str], max_chars: int) -> list[Span]:
+    """The best span, and further ones that add terms of the question, while all of them fit."""
+    spans = _score_spans(text, question)
     ranked = sorted(((span, says) for span, says in spans if says), key=lambda pair: _rank(pair[0]))
     if not ranked:
         return [Span(spans[0][0].start, spans[-1][0].end)] if spans else []
@@ -194,7 +193,7 @@ def _covering(text: str, question: frozenset[str], max_chars: int) -> list[Span]
 
 
 def _joined(text: str, chosen: Sequence[Span]) -> str:
-    """The spans on one line, with a mark where the text between two of them is left out."""
+    """Join the spans to one line, with a mark where text between two of them is omitted."""
     ordered = sorted(chosen, key=lambda span: span.start)
     lines = [" ".join(text[span.start : span.end].split()) for span in ordered]
     gaps = [" … " if text[a.end : b.start].strip() else " " for a, b in pairwise(ordered)]
@@ -203,7 +202,7 @@ def _joined(text: str, chosen: Sequence[Span]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """Characters from ``start`` on, folded; ``size`` of them."""
+    """A word of the text: ``size`` characters from ``start`` on; ``term`` is its folded form."""
 
     start: int
     size: int
@@ -212,7 +211,7 @@ class _Word:
 
 
 def _plainly(lowered: str, term: str) -> Iterator[TermMatch]:
-    """Where a text without letters beyond ASCII says a term: a search for it is faster than word after word."""
+    """The matches of a term in ASCII text: searching is faster there than comparing word by word."""
     at = lowered.find(term)
     while at >= 0:
         end = at + len(term)
@@ -222,7 +221,7 @@ def _plainly(lowered: str, term: str) -> Iterator[TermMatch]:
 
 
 def _match(word: _Word, term: str) -> TermMatch:
-    """Where folding changed the length of a word, the whole word is the place."""
+    """The match of a term in a word; the whole word if folding changed its length."""
     if len(word.term) != word.size:
         return TermMatch(word.start, word.start + word.size, term)
     at = word.start + word.term.index(term)
@@ -239,7 +238,7 @@ def _words(text: str) -> Iterator[_Word]:
 
 
 def _parts(word: str, start: int) -> Iterator[_Word]:
-    """The pairs of a script without spaces, and what stands between such runs."""
+    """The character pairs of scripts without spaces, and the words between such runs."""
     last = 0
     for run in _PAIRED.finditer(word):
         yield from _folded(word[last : run.start()], start + last)
@@ -259,7 +258,7 @@ def _pairs(run: str, start: int) -> Iterator[_Word]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
-    """What is a span whole (code, rows, headings), and the stretches of text between them."""
+    """The blocks that are whole spans (code, rows, headings), and the text between them."""
     position = 0
     for start, end in _fences(text):
         yield from _lines(text, position, start)

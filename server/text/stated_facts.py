@@ -1,7 +1,7 @@
-"""Labels, titles and dates that documents state about themselves, in the form that is kept and shown. Pure.
+"""Normalises the labels, titles and dates that documents state about themselves.
 
-Values are bounded when a document is ingested, and again when a row is rendered: a store from before these bounds
-may hold anything. Both use the functions below, and what has been bounded once stays as it is.
+Values are limited when a document is ingested, and again when a row is rendered, because an older store may
+contain anything. Both use the functions below, which do not change a value that is already normalised.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from email.utils import parsedate_to_datetime
 
 from server.text.printable import one_line
 
-# Longer titles are text that was put in the wrong place.
+# A longer title is misplaced text.
 TITLE_CHARS = 500
 # A scope or a filter names at most 200 characters.
 LABEL_CHARS = 200
 # An ISO time with microseconds and an offset takes 32.
 MOMENT_CHARS = 40
 MOST_TAGS = 100
-# What is looked at for a date.
+# The characters that are examined for a date.
 _DATE_CHARS = 200
 
 _REMARK = re.compile(r"\([^()]*\)\s*\Z")
@@ -32,12 +32,12 @@ _SCRIPT_DATE = re.compile(
 
 
 def tags(values: Iterable[str]) -> tuple[str, ...]:
-    """Tags as lines, each once, none empty, at most 100."""
+    """At most 100 tags, each one line, without duplicates and empty ones."""
     return tuple(dict.fromkeys(tag for value in values if (tag := one_line(value, LABEL_CHARS))))[:MOST_TAGS]
 
 
 def moment(text: str) -> str:
-    """A date or time in ISO 8601; what is in no common notation stays as it was said, as a short line.
+    """A date or time in ISO 8601; text in no common notation stays as it is, as a short line.
 
     >>> moment("Wed Mar 06 2024 10:00:00 GMT+0100 (Central European Standard Time)")
     '2024-03-06T10:00:00+01:00'

@@ -1,8 +1,8 @@
-"""Token counts with tiktoken and a vocabulary that ships with winnow: no download, ever.
+"""Token counts with tiktoken and a vocabulary that ships with winnow, without downloads.
 
 ``tiktoken`` looks for its vocabularies in the folder ``TIKTOKEN_CACHE_DIR`` and checks their sha256; ours lies
-in ``server/data/tiktoken``. Where it cannot be read the count falls back to bytes / 4 and ``encoding_name``
-says so, because a count under a wrong label is worse than a rough one.
+in ``server/data/tiktoken``. If it cannot be read, the count falls back to bytes / 4, and ``encoding_name``
+reports that, because a wrongly labelled count is worse than a rough one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _encoding() -> tiktoken.Encoding | None:
     os.environ["TIKTOKEN_CACHE_DIR"] = str(_VOCABULARIES)
     try:
         return tiktoken.get_encoding(ENCODING)
-    except Exception:  # any reason at all (missing file, wrong hash, no network) means: fall back, labelled
+    except Exception:  # for any reason (missing file, wrong hash, no network): use the labelled fallback
         return None
     finally:
         if before is None:
@@ -46,12 +46,12 @@ def _encoding() -> tiktoken.Encoding | None:
 
 
 def encoding_name() -> str:
-    """The name of what counts: "o200k_base", or "bytes/4" where the vocabulary cannot be read."""
+    """The name of the tokenizer: "o200k_base", or "bytes/4" if the vocabulary cannot be read."""
     return ENCODING if _encoding() else FALLBACK
 
 
 def count_tokens(text: str) -> int:
-    """Tokens in ``text``. The first call loads the vocabulary (about 0.2 s, 66 MB)."""
+    """Count the tokens of ``text``. The first call loads the vocabulary (about 0.2 s, 66 MB)."""
     encoding = _encoding()
     return _fallback_count(text) if encoding is None else len(_encode(encoding, text))
 
@@ -105,7 +105,7 @@ def _cut(text: str, n: int, side: _Side) -> str:
 
 
 def _deciding(text: str, n: int, side: _Side) -> str:
-    """As much of ``text`` as decides where the cut falls, so that a megabyte is not encoded for ten tokens."""
+    """The part of ``text`` that decides the cut, so that a megabyte is not encoded for ten tokens."""
     size = n * _USUAL_CHARS
     while size < len(text) and count_tokens(_take(text, size, side)) <= n:
         size *= 2
@@ -113,7 +113,7 @@ def _deciding(text: str, n: int, side: _Side) -> str:
 
 
 def _fitting(encoding: tiktoken.Encoding, piece: str, n: int, side: _Side) -> str:
-    """A cut changes how the text beside it is encoded, so every candidate is counted before it is given out."""
+    """The longest part that fits. A cut changes the encoding beside it, so each candidate is counted."""
     tokens = _encode(encoding, _SURROGATES.sub("\ufffd", piece))
     for kept in range(n, 0, -1):
         candidate = _characters(encoding.decode_bytes(_take(tokens, kept, side)), piece, side)
@@ -123,7 +123,7 @@ def _fitting(encoding: tiktoken.Encoding, piece: str, n: int, side: _Side) -> st
 
 
 def _characters(raw: bytes, text: str, side: _Side) -> str:
-    """The characters of ``text`` that ``raw``, their bytes from one side on, holds whole."""
+    """The characters of ``text`` whose bytes are complete in ``raw``, counted from one side."""
     size = len(raw.decode("utf-8", "ignore"))
     return _take(text, size - halves_a_pair(text, size if side == "start" else len(text) - size), side)
 
