@@ -30,7 +30,7 @@ QUERIES = 200
 
 
 def main(chunks: int) -> None:
-    """Embed, fill a store, build its graph, and ask it."""
+    """Embed texts, fill a store, build its graph, and search it."""
     generator = np.random.default_rng(0)
     _embedding([" ".join(generator.choice(WORDS, 60)) for _ in range(256)])
     with tempfile.TemporaryDirectory() as folder:

@@ -72,7 +72,7 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Documents to an index in a folder of its own, end to end and stage by stage, with the default model.
+    """Index documents in a temporary folder, end to end and stage by stage, with the default model.
 
     Others are mcp-server-qdrant, chromadb and lancedb, as far as PYTHON has them: given the same chunks and the
     same model, as they use it (float32) and as it is here (int8).
@@ -116,7 +116,7 @@ def measure(
 
 
 def _compare_peer(ours: Mapping[str, float], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A peer's medians, and how many times as fast this is; by processor time, too, where the machine was busy."""
+    """A peer's medians, and how many times as fast winnow is, by time and by processor time."""
     missing = next((row for row in rows if "missing" in row), None)
     if missing:
         return missing
@@ -131,7 +131,7 @@ def _compare_peer(ours: Mapping[str, float], rows: list[dict[str, Any]]) -> dict
 
 
 def _build_jobs(settings: Settings, scratch: Path, texts: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What peers are given: the model as it was published, where its weights are at hand, and as it is here."""
+    """The inputs of peers: the model as published (float32), if its weights are there, and as installed (int8)."""
     folder, carrier = minilm.model_folder(settings.models), weights.find_installed_carrier()
     graphs = {"int8": folder / "model.onnx"}
     if carrier:
@@ -167,14 +167,14 @@ def _read_documents(folder: Path | None) -> Iterator[RawDocument]:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Documents, cut: what every round and every peer is given."""
+    """Documents and their chunks: the input of every round and every peer."""
 
     documents: tuple[RawDocument, ...]
     rows: tuple[tuple[Document, str, tuple[Chunk, ...]], ...]
 
     @property
     def texts(self) -> list[str]:
-        """What is embedded and indexed for each chunk."""
+        """The indexed text of each chunk."""
         return [
             indexed_text(document.title, one.heading_path, one.text)
             for document, _, chunks in self.rows
@@ -196,7 +196,7 @@ class Place:
 
 
 def build_workload(documents: Iterator[RawDocument], chunks: int) -> Workload:
-    """The first documents that make so many chunks. Raises ``WinnowError("INVALID_REQUEST")`` for none."""
+    """The first documents with at least ``chunks`` chunks. Raises ``WinnowError("INVALID_REQUEST")`` for none."""
     taken: list[RawDocument] = []
     rows: list[tuple[Document, str, tuple[Chunk, ...]]] = []
     while sum(len(some) for _, _, some in rows) < chunks and (raw := next(documents, None)):
@@ -222,7 +222,7 @@ def measure_end_to_end(work: Workload, place: Place, embedder: Embedder) -> dict
 
 
 def measure_stages(work: Workload, place: Place, embedder: Embedder) -> dict[str, dict[str, float]]:
-    """Each stage of an ingest alone, one after the other: what it costs, and what bounds the whole."""
+    """Each stage of an ingest alone, one after the other."""
     texts, count = work.texts, len(work.texts)
     points: list[Point] = []
 
@@ -270,13 +270,13 @@ def _document_of(raw: RawDocument) -> Document:
 
 
 def count_items(work: Workload) -> dict[str, Any]:
-    """What was indexed."""
+    """Counts of documents, chunks and tokens."""
     count = len(work.texts)
     return {"documents": len(work.documents), "chunks": count, "tokens_per_chunk": round(work.tokens / count, 1)}
 
 
 def show_figures(figures: Mapping[str, Any]) -> None:
-    """For people: a table of stages, and one of others."""
+    """Print a table of stages, and one of peers."""
     console = Screen(highlight=False)
     about = f"{figures['chunks']:,} chunks of {figures['tokens_per_chunk']:.0f} tokens, {figures['model']}"
     table = Table("", "chunks/s", "processor time", title=about)

@@ -1,4 +1,4 @@
-"""An hour of mixed work on one store: what do its processes hold afterwards, and what failed? See ``make soak``.
+"""An hour of mixed work on one store, to find leaks and unexpected errors. See ``make soak``.
 
     python -m tests.bench.soak --seconds 3600 --json soak.json
 
@@ -66,13 +66,13 @@ SCRIPTS: Sequence[tuple[str, str]] = (
     ("while True:\n    pass", "timeout"),
     ("rows = ['x' * 1_000_000 for _ in range(4_000)]\nreturn len(rows)", "memory"),
 )
-# Cancelled while it runs.
+# A script that is cancelled while it runs.
 ENDLESS = "total = 0\nfor number in range(10**12):\n    total += len(semantic_search(f'rule {number}', top_k=5))"
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a process holds; several of one role are added up."""
+    """Resources of a process; several processes of one role are added up."""
 
     resident_bytes: int = 0
     anonymous_bytes: int = 0  # without pages of files, which the system takes back when it needs them
@@ -86,7 +86,7 @@ class Held:
 
 @dataclass(slots=True)
 class Tally:
-    """What the calls came to."""
+    """Times and errors of all calls."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     errors: Counter[str] = field(default_factory=Counter)
@@ -106,7 +106,7 @@ class Tally:
 
 
 def main() -> int:
-    """Run for so long, print the report and write it."""
+    """Run the soak, print the report and write it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--json", type=Path, default=Path("soak.json"))
@@ -170,7 +170,7 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "WINNOW_DAEMON": "on", "PYTHONPATH": str(ROOT)}
 
 
-# --- the work
+# --- calls
 
 
 async def _working(clients: Sequence[Client], store: Path, corpus: Path, tally: Tally, seconds: float) -> None:
@@ -240,7 +240,7 @@ async def _cancelled(client: Client, arguments: dict[str, Any], chance: random.R
             await client.call_tool("execute_code", arguments)
 
 
-# --- the changes
+# --- ingests
 
 
 async def _changing(store: Path, corpus: Path, tally: Tally, until: float) -> None:
@@ -277,7 +277,7 @@ def _write_page(corpus: Path, number: int, edition: int) -> None:
     (corpus / f"page{number:03}.md").write_text(f"# Page {number}\n\n{sections}\n", "utf-8")
 
 
-# --- what is held
+# --- resources
 
 
 async def _at_rest(store: Path) -> dict[str, Held]:
@@ -326,7 +326,7 @@ def _of(process: psutil.Process) -> Held:
 
 
 def _anonymous(pid: int, resident: int) -> int:
-    """What only Linux tells apart."""
+    """Anonymous memory, which only Linux reports."""
     with suppress(OSError, StopIteration):
         lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
         return int(next(line for line in lines if line.startswith("RssAnon:")).split()[1]) * 1024
@@ -334,7 +334,7 @@ def _anonymous(pid: int, resident: int) -> int:
 
 
 def _grown(before: Mapping[str, Held], after: Mapping[str, Held]) -> Iterator[str]:
-    """What is more at the end than at the start, beyond what caches and allocators explain."""
+    """Resources that grew between start and end by more than caches and allocators explain."""
     for role in sorted(before.keys() | after.keys()):
         first, last = asdict(before.get(role, Held())), asdict(after.get(role, Held()))
         if last["anonymous_bytes"] > first["anonymous_bytes"] * (1 + GROWTH) + GROWTH_BYTES:
