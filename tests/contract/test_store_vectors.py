@@ -30,7 +30,7 @@ from server.backends.base import (
 )
 from server.backends.vectors import edge
 from server.backends.vectors.edge import EdgeStore
-from server.backends.vectors.qdrant import MEMORY, CollectionLayout, QdrantStore, _wait
+from server.backends.vectors.qdrant import MEMORY, CollectionLayout, QdrantStore, _retry_wait
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
 from server.models import Document, DocumentType, Filters
@@ -473,7 +473,7 @@ BUSY = UnexpectedResponse(503, "busy", b"", Headers())
 def test_a_write_is_tried_again_only_where_it_may_come_to_another_end(
     error: Exception, expected: float | None
 ) -> None:
-    assert _wait(error, pause=0.5) == expected
+    assert _retry_wait(error, pause=0.5) == expected
 
 
 def test_a_write_survives_a_server_that_is_away_for_a_moment_and_no_more_than_that() -> None:

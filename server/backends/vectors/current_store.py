@@ -19,24 +19,24 @@ from server.errors import WinnowError
 from server.models import Filters
 from server.runtime.waits import WaitCounter, WriterClock
 
-# So many vectors that are bound so, with their graph built, bound anew; None where they are not built apart.
+# Builds the graph of this many vectors in a copy; returns the copy's binding, or None where it did not.
 BuildVectors = Callable[[Binding, int], Binding | None]
 
 
 @dataclass(slots=True, eq=False)
-class _Opened:
+class _OpenStore:
     store: VectorStore
     binding: Binding
     users: int = 0
-    is_former: bool = False
+    is_replaced: bool = False
 
 
 class CurrentVectors:
-    """A ``VectorStore`` over the one that counts. ``waits`` counts how long searches waited for writes.
+    """The ``VectorStore`` over the current vectors. ``waits`` counts how long searches waited for writes.
 
-    ``open_next`` opens other vectors of the catalogue beside those that are open. ``build_vectors`` is None where
-    building may hold up this process; otherwise it is called after so many points as ``build_every`` says, too.
-    ``discard`` takes away what counts no more and nobody reads, ``on_close`` is called at the end.
+    ``open_next`` opens other vectors of the catalogue beside the open ones. ``build_vectors`` is None where
+    building may block this process; otherwise it is also called after every ``build_every`` points. ``discard``
+    removes replaced vectors after their last search, ``on_close`` is called at the end.
     """
 
     def __init__(
@@ -57,30 +57,30 @@ class CurrentVectors:
         self._discard, self._on_close = discard, on_close
         self._clock = WriterClock()
         self._guard = threading.Lock()
-        self._turning = threading.Lock()
-        self._now = _Opened(open_next(binding), binding)
+        self._switching = threading.Lock()
+        self._current = _OpenStore(open_next(binding), binding)
 
     @property
     def binding(self) -> Binding:
-        """Which vectors are open."""
-        return self._now.binding
+        """The binding of the open vectors."""
+        return self._current.binding
 
     def is_current(self) -> bool:
-        """Whether the open vectors are those that count."""
-        return self._turning.locked() or self._catalogue.binding == self.binding
+        """Whether the open vectors are those that the catalogue names."""
+        return self._switching.locked() or self._catalogue.binding == self.binding
 
     def open_current(self) -> bool:
-        """Open what counts now, if that is something else; whether it is open. What does not open is left."""
-        if not self._turning.acquire(blocking=False):
-            return True  # somebody is about to, and what is open serves until then
+        """Open the vectors that the catalogue names, if they changed; False where they do not open."""
+        if not self._switching.acquire(blocking=False):
+            return True  # another thread is switching; the open vectors serve until then
         try:
             wanted = self._catalogue.binding
             if wanted != self.binding:
-                self._turn_to(self._opened(wanted))
+                self._switch_to(self._open(wanted))
         except WinnowError:
             return False
         finally:
-            self._turning.release()
+            self._switching.release()
         return True
 
     def upsert(self, points: Sequence[Point]) -> None:
@@ -120,17 +120,17 @@ class CurrentVectors:
 
     def ids(self, project: str) -> Iterable[str]:
         """See ``VectorStore``."""
-        with self._used() as store:
+        with self._in_use() as store:
             yield from store.ids(project)
 
     def points(self, first: str = "") -> Iterator[Sequence[Point]]:
         """See ``VectorStore``."""
-        with self._used() as store:
+        with self._in_use() as store:
             yield from store.points(first)
 
     def count(self) -> int:
         """See ``VectorStore``."""
-        with self._used() as store:
+        with self._in_use() as store:
             return store.count()
 
     def flush(self) -> None:
@@ -148,12 +148,12 @@ class CurrentVectors:
 
     def warm(self) -> None:
         """See ``VectorStore``."""
-        with self._used() as store:
+        with self._in_use() as store:
             store.warm()
 
     def close(self) -> None:
-        """Close them, and let the next process in."""
-        self._now.store.close()
+        """Close the vectors and release the store."""
+        self._current.store.close()
         self._on_close()
 
     def _build_elsewhere(self, build: BuildVectors) -> bool:
@@ -161,50 +161,50 @@ class CurrentVectors:
         built = build(self.binding, self.count())
         if built is None:
             return False
-        with self._turning:
-            fresh = self._opened(built)
-            self._catalogue.bind(built)  # killed before this, the former count; after it, these
-            self._turn_to(fresh)
+        with self._switching:
+            fresh = self._open(built)
+            self._catalogue.bind(built)  # the switch: a kill before it leaves the former vectors current
+            self._switch_to(fresh)
         return True
 
-    def _opened(self, binding: Binding) -> _Opened:
-        with self._clock.running():  # the engine holds the interpreter meanwhile
-            return _Opened(self._open_next(binding), binding)
+    def _open(self, binding: Binding) -> _OpenStore:
+        with self._clock.running():  # opening holds the interpreter
+            return _OpenStore(self._open_next(binding), binding)
 
-    def _turn_to(self, fresh: _Opened) -> None:
+    def _switch_to(self, fresh: _OpenStore) -> None:
         with self._guard:
-            former, self._now = self._now, fresh
-            former.is_former = True
+            former, self._current = self._current, fresh
+            former.is_replaced = True
             is_free = former.users == 0
         if is_free:
-            self._end(former)
+            self._discard_store(former)
 
-    def _end(self, former: _Opened) -> None:
+    def _discard_store(self, former: _OpenStore) -> None:
         former.store.close()
         self._discard(former.binding)
 
     @contextmanager
-    def _used(self) -> Iterator[VectorStore]:
+    def _in_use(self) -> Iterator[VectorStore]:
         with self._guard:
-            one = self._now
-            one.users += 1
+            opened = self._current
+            opened.users += 1
         try:
-            yield one.store
+            yield opened.store
         finally:
             with self._guard:
-                one.users -= 1
-                is_last = one.is_former and one.users == 0
+                opened.users -= 1
+                is_last = opened.is_replaced and opened.users == 0
             if is_last:
-                self._end(one)
+                self._discard_store(opened)
 
     @contextmanager
     def _reading(self) -> Iterator[VectorStore]:
         before = self._clock.seconds
-        with self._used() as store:
+        with self._in_use() as store:
             yield store
         self.waits.note(self._clock.seconds - before)
 
     @contextmanager
     def _writing(self) -> Iterator[VectorStore]:
-        with self._used() as store, self._clock.running():
+        with self._in_use() as store, self._clock.running():
             yield store

@@ -1,9 +1,9 @@
-"""The graph of embedded vectors, built by another process in a copy of them.
+"""Builds the search graph of embedded vectors in a subprocess, in a copy of them.
 
     python -m server.backends.vectors.index_build < job.json
 
-The engine of the vectors holds the interpreter until the graph is built: in a process that answers searches,
-nothing else would be answered meanwhile.
+The embedded vector store holds the interpreter until the graph is built, so a process that answers searches would
+answer nothing meanwhile.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import server
 from server.backends.base import EXACT_KB
 from server.backends.catalogue import Binding
 
-_STEPS_BACK = 10  # of niceness: behind those who answer
+_NICENESS = 10  # searches go first
 _NUMBER_BYTES = 4
 
 
 def build_in_subprocess(store: Path, binding: Binding, count: int, memory_mb: int) -> Binding | None:
-    """A copy of these ``count`` vectors with their graph built, beside them.
+    """Copy these ``count`` vectors and build the graph of the copy; returns the copy's binding.
 
-    None where they are so few that there is no graph, where there is no room, or where it fails. The caller is the
-    only writer, and has flushed. Blocks; other threads go on. A copy that does not come to its end is left over,
-    and taken away by whoever opens the store next.
+    None where there are too few vectors for a graph, where there is no room, or where it fails. The caller is the
+    only writer, and has flushed. Blocks, but other threads run. An unfinished copy is removed when the store is
+    next opened.
     """
     if count * binding.dimension * _NUMBER_BYTES <= EXACT_KB * 1024:
         return None
@@ -52,14 +52,14 @@ def build_in_subprocess(store: Path, binding: Binding, count: int, memory_mb: in
 
 
 def _copy_with_holes(source: str, target: str) -> None:
-    """The engine's logs are mostly holes, which an ordinary copy would fill."""
+    """Copy a file with its holes: Qdrant's logs are mostly holes, which an ordinary copy would fill."""
     with open(source, "rb") as read, open(target, "wb") as write:
         size, at = os.fstat(read.fileno()).st_size, 0
         os.ftruncate(write.fileno(), size)
         while at < size:
             try:
                 start = os.lseek(read.fileno(), at, os.SEEK_DATA)
-            except OSError:  # nothing but a hole is left
+            except OSError:  # only a hole is left
                 break
             at = os.lseek(read.fileno(), start, os.SEEK_HOLE)
             while start < at:
@@ -67,10 +67,10 @@ def _copy_with_holes(source: str, target: str) -> None:
 
 
 def main() -> None:
-    """Build what the job names."""
+    """Build the graph that the job on standard input names."""
     from server.backends.vectors.edge import EdgeStore
 
-    os.nice(_STEPS_BACK)
+    os.nice(_NICENESS)
     job = json.load(sys.stdin)
     folder, memory_mb = Path(job["store"]), job["memory_mb"]
     store = EdgeStore(folder, job["dimension"], memory_mb, vectors=job["vectors"], is_unlocked=True)
@@ -78,13 +78,13 @@ def main() -> None:
         store.optimize()
     finally:
         store.close()
-    _to_disk(Path(job["store"], job["vectors"]))
+    _sync_folder(Path(job["store"], job["vectors"]))
 
 
-def _to_disk(folder: Path) -> None:
-    """Return once all of it survives the machine: what the copy brought along was never flushed.
+def _sync_folder(folder: Path) -> None:
+    """Flush all files to the disk, also those that the copy brought along.
 
-    Whoever opens it then waits less for the disk, too, and holds the interpreter meanwhile.
+    The process that opens them, holding the interpreter, then waits less for the disk.
     """
     for path in (folder, *folder.rglob("*")):
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

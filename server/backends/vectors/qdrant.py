@@ -1,12 +1,12 @@
-"""The other vector store: a Qdrant server, by URL. The same vectors, filters and rankings as ``edge``.
+"""The vector store on a Qdrant server: the same vectors, filters and rankings as ``edge``.
 
-One collection holds the projects of one catalogue. Every vector is there whole and at one byte a number: bytes in
-memory find, whole vectors say what stays. A write that the server was too busy for, or away for a moment, is tried
-again; a point has one id, so doing it twice has the same result. With more than one shard each counts the words of
-its own chunks, and BM25 scores differ a little from those of one.
+One collection holds the projects of one catalogue. Every vector is stored as float32 and as int8: int8 vectors in
+memory give the candidates, float32 vectors rescore them. A write that fails because the server is busy or briefly
+unreachable is retried; a point has one id, so a repeated write has the same result. With more than one shard each
+counts the words of its own chunks, so BM25 scores differ slightly from those of one shard.
 
-``:memory:`` instead of a URL runs the client's own
-imitation of a server, in Python and by brute force: for tests, it is unfit beyond 20,000 points.
+``:memory:`` instead of a URL runs the client's emulation of a server, in Python and by brute force. It is for
+tests, and unfit beyond 20,000 points.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from server.runtime.deadlines import current_deadline
 
 MEMORY = ":memory:"
 _TIMEOUT_SECONDS = 10
-# Waits between attempts to write, in seconds: a server that restarts is back within them, or is down.
+# Pauses between attempts to write, in seconds: a server that restarts is back within them.
 _PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
-_BUSY = frozenset({429, 500, 502, 503, 504})
-_AT_ONCE = 256  # points in one request: about a megabyte
+_RETRYABLE = frozenset({429, 500, 502, 503, 504})
+_BATCH_POINTS = 256  # points in one request: about a megabyte
 _INDEXES = {"keyword": models.PayloadSchemaType.KEYWORD, "float": models.PayloadSchemaType.FLOAT}
 
-_BYTES = models.ScalarQuantization(
+_INT8 = models.ScalarQuantization(
     scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=QUANTILE, always_ram=True)
 )
 _NEAREST = models.SearchParams(
@@ -70,20 +70,20 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class CollectionLayout:
-    """How a collection is spread over a cluster, and whether whole vectors and the graph stay on disk."""
+    """Shards and replicas of a collection, and whether float32 vectors and the graph stay on disk."""
 
     shards: int = 1
     replicas: int = 1
     on_disk: bool = True
 
 
-ONE = CollectionLayout()
+DEFAULT_LAYOUT = CollectionLayout()
 
 
 class QdrantStore:
-    """A ``VectorStore`` in the collection ``collection`` of the server at ``url``, made where there is none.
+    """A ``VectorStore`` in the collection ``collection`` of the server at ``url``, created where there is none.
 
-    ``layout`` counts where the collection is made; one that is there keeps its own. Every method raises
+    ``layout`` applies when the collection is created; an existing one keeps its own. Every method raises
     ``WinnowError("INDEX_UNAVAILABLE")`` where the server does not answer.
     """
 
@@ -94,34 +94,34 @@ class QdrantStore:
         *,
         collection: str = "winnow",
         api_key: str | None = None,
-        layout: CollectionLayout = ONE,
+        layout: CollectionLayout = DEFAULT_LAYOUT,
     ) -> None:
         self._address = Address(url)
         self._layout = layout
         self._name = collection
-        self._client = self._asked(lambda: _connect(url, api_key))
-        self._asked(lambda: self._prepare(dimension))
+        self._client = self._call(lambda: _connect(url, api_key))
+        self._call(lambda: self._prepare(dimension))
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Put the points in; a point with a known id replaces it."""
-        for start in range(0, len(points), _AT_ONCE):
-            some = [_point(point) for point in points[start : start + _AT_ONCE]]
-            self._written(lambda some=some: self._client.upsert(self._name, some, wait=True))  # type: ignore[misc]
+        """Write the points; a point with an existing id replaces it."""
+        for start in range(0, len(points), _BATCH_POINTS):
+            batch = [_qdrant_point(point) for point in points[start : start + _BATCH_POINTS]]
+            self._write(lambda batch=batch: self._client.upsert(self._name, batch, wait=True))  # type: ignore[misc]
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Take the points out; unknown ids are no error."""
+        """Delete the points; unknown ids are no error."""
         if chunk_ids:
             points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
-            self._written(lambda: self._client.delete(self._name, models.PointIdsList(points=points), wait=True))
+            self._write(lambda: self._client.delete(self._name, models.PointIdsList(points=points), wait=True))
 
     def search_dense(
         self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
     ) -> list[tuple[str, float]]:
-        """The ``limit`` nearest chunks by cosine, best first; ``exact``: by a scan, so that none is missed."""
+        """The ``limit`` nearest chunks by cosine, best first; ``exact``: by a full scan."""
         return self._search(vector.tolist(), DENSE, _filter(filters), limit, _EXACT if exact else _NEAREST)
 
     def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]:
-        """The ``limit`` best chunks by BM25, best first; only such as share a term."""
+        """The ``limit`` best chunks by BM25 that share a term, best first."""
         return self._search(_sparse(vector), LEXICAL, _filter(filters), limit) if vector.indices else []
 
     def score_dense(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
@@ -139,21 +139,21 @@ class QdrantStore:
 
     def points(self, first: str = "") -> Iterator[Sequence[Point]]:
         """Every point of all projects from the chunk ``first`` on, in the order of their numbers, in pages."""
-        for page in self._pages(None, point_id(first) if first else None, _AT_ONCE, whole=True):
-            yield [_kept(record) for record in page]
+        for page in self._pages(None, point_id(first) if first else None, _BATCH_POINTS, whole=True):
+            yield [_point_of(record) for record in page]
 
     def count(self) -> int:
         """Points in all projects."""
-        return self._asked(lambda: self._client.count(self._name, exact=True, timeout=_patience())).count
+        return self._call(lambda: self._client.count(self._name, exact=True, timeout=_timeout())).count
 
     def flush(self) -> None:
-        """Nothing to do: every write waited until the server had it in its log."""
+        """Nothing to do: every write returns after it is in the server's log."""
 
     def optimize(self) -> None:
-        """Nothing to do: the server builds its graph by itself."""
+        """Nothing to do: the server builds its graph itself."""
 
     def warm(self) -> None:
-        """Nothing to do: the server has memory of its own."""
+        """Nothing to do: the server manages its own memory."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -175,15 +175,15 @@ class QdrantStore:
                     full_scan_threshold=EXACT_KB,
                     on_disk=self._layout.on_disk,
                 ),
-                quantization_config=_BYTES,
+                quantization_config=_INT8,
                 shard_number=self._layout.shards,
                 replication_factor=self._layout.replicas,
             )
-        if self._address.whole != MEMORY:  # the imitation has no payload indexes and warns
+        if self._address.whole != MEMORY:  # the emulation has no payload indexes and warns
             self._index_payload()
 
     def _index_payload(self) -> None:
-        """Have an index on every key of a filter; a collection from before may lack some."""
+        """Create the payload indexes that are missing; a collection of an earlier version may lack some."""
         present = self._client.get_collection(self._name).payload_schema
         for key in PAYLOAD_KEYS.keys() - present.keys():
             self._client.create_payload_index(self._name, key, _INDEXES[PAYLOAD_KEYS[key]], wait=True)
@@ -192,7 +192,7 @@ class QdrantStore:
         self, where: models.Filter | None, offset: Any, size: int, *, whole: bool
     ) -> Iterator[Sequence[models.Record]]:
         while True:
-            records, offset = self._asked(
+            records, offset = self._call(
                 lambda at=offset: self._client.scroll(  # type: ignore[misc]
                     self._name,
                     where,
@@ -200,7 +200,7 @@ class QdrantStore:
                     offset=at,
                     with_payload=whole,
                     with_vectors=whole,
-                    timeout=_patience(),
+                    timeout=_timeout(),
                 )
             )
             yield records
@@ -215,20 +215,20 @@ class QdrantStore:
         limit: int,
         params: models.SearchParams | None = None,
     ) -> list[tuple[str, float]]:
-        answer = self._asked(
+        answer = self._call(
             lambda: self._client.query_points(
                 self._name,
                 query=query,
                 using=using,
                 query_filter=where,
-                search_params=params if self._address.whole != MEMORY else None,  # the imitation always scans
+                search_params=params if self._address.whole != MEMORY else None,  # the emulation always scans
                 limit=limit,
                 with_payload=False,
                 with_vectors=False,
-                timeout=_patience(),
+                timeout=_timeout(),
             )
         )
-        return [(_chunk(found.id), found.score) for found in answer.points]
+        return [(_chunk(point.id), point.score) for point in answer.points]
 
     def _score(self, query: Any, using: str, chunk_ids: Sequence[str]) -> dict[str, float]:
         if not chunk_ids:
@@ -237,29 +237,29 @@ class QdrantStore:
         where = models.Filter(must=[models.HasIdCondition(has_id=points)])
         return dict(self._search(query, using, where, len(points), _EXACT if using == DENSE else None))
 
-    def _written(self, write: Callable[[], R]) -> R:
-        """Do it, again where the server was too busy or away: writes are idempotent."""
+    def _write(self, write: Callable[[], R]) -> R:
+        """Run a write, and retry it while the server is busy or unreachable: writes are idempotent."""
 
-        def patient() -> R:
+        def retry() -> R:
             for pause in _PAUSES:
                 try:
                     return write()
                 except Exception as error:
-                    if (wait := _wait(error, pause)) is None:
+                    if (wait := _retry_wait(error, pause)) is None:
                         raise
                     time.sleep(wait)
             return write()
 
-        return self._asked(patient)
+        return self._call(retry)
 
-    def _asked(self, question: Callable[[], R]) -> R:
-        # The client raises its own, httpx's and gRPC's exceptions, and ValueError for what a server refuses.
+    def _call(self, request: Callable[[], R]) -> R:
+        # The client raises its own, httpx's and gRPC's exceptions, and ValueError for a refused request.
         deadline = current_deadline()
         deadline.check()
         try:
-            return question()
+            return request()
         except Exception as error:
-            deadline.check()  # who asked for too little time did not find a server that is down
+            deadline.check()  # after the deadline the cause may be the short timeout, not the server
             raise WinnowError(
                 "INDEX_UNAVAILABLE",
                 f"the Qdrant server at {self._address} does not answer: "
@@ -268,18 +268,18 @@ class QdrantStore:
             ) from error
 
 
-def _patience() -> int:
-    """Seconds until the server must have answered, of which it knows whole ones only."""
+def _timeout() -> int:
+    """Seconds until the server must have answered; it takes whole seconds only."""
     return max(1, math.ceil(current_deadline().at_most(_TIMEOUT_SECONDS)))
 
 
-def _wait(error: Exception, pause: float) -> float | None:
-    """How long to wait before the next attempt, in seconds; None where another one would end like this one."""
+def _retry_wait(error: Exception, pause: float) -> float | None:
+    """Seconds to wait before the next attempt; None where a retry would fail the same way."""
     match error:
         case ResourceExhaustedResponse():
             return min(float(error.retry_after_s), _PAUSES[-1])
         case UnexpectedResponse():
-            return pause if error.status_code in _BUSY else None
+            return pause if error.status_code in _RETRYABLE else None
         case ResponseHandlingException():  # the connection: refused, reset, timed out
             return pause
         case _:
@@ -292,7 +292,7 @@ def _connect(url: str, api_key: str | None) -> QdrantClient:
     return QdrantClient(url=url, api_key=api_key, timeout=_TIMEOUT_SECONDS, check_compatibility=False)
 
 
-def _point(point: Point) -> models.PointStruct:
+def _qdrant_point(point: Point) -> models.PointStruct:
     vectors: dict[str, Any] = {LEXICAL: _sparse(point.sparse)}
     if point.dense is not None:
         vectors[DENSE] = point.dense.tolist()
@@ -304,7 +304,7 @@ def _sparse(vector: SparseVector) -> models.SparseVector:
     return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
 
 
-def _kept(record: models.Record) -> Point:
+def _point_of(record: models.Record) -> Point:
     return point_of(_chunk(record.id), record.vector, record.payload or {})
 
 

@@ -1,13 +1,12 @@
-"""How one set of vectors takes another's place: which folder they are made in, and what becomes of the former.
+"""The plan of a reindex: the folder that new vectors are made in, and the switch from the former ones.
 
-Each set lies in a folder of its own below the store (``vectors``, ``vectors-1f0c...``), or in a collection whose
-name ends alike; the catalogue says which one counts. A set that is being made is written down beside it before its
-first point::
+Each set of vectors has its own folder below the store (``vectors``, ``vectors-1f0c...``), or a collection with the
+same suffix; the catalogue names the current one. Before its first point a new set is recorded in the store::
 
     reindexing.json    which folder, for which model, from which state of the documents
 
-Killed at any time, the former set still counts, and the next run goes on in the folder that is written down if
-model and documents are as they were. A folder that neither counts nor is written down is left over.
+If the process is killed at any time, the former set stays current, and the next run continues in the recorded
+folder if model and documents are unchanged. A folder that is neither current nor recorded is a leftover.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _FILE = "reindexing.json"
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is being made, and from what: ``generations`` is that of each project."""
+    """A set of vectors that is being made; ``generations``: of each project when it began."""
 
     vectors: str
     dimension: int
@@ -36,36 +35,36 @@ class _Plan:
 
 
 def folder_name(dimension: int) -> str:
-    """The folder for the first vectors of another dimension than the default's."""
+    """The folder of the first vectors whose dimension is not the default."""
     return f"vectors-{dimension}"
 
 
 def plan_reindex(store: Path, catalogue: Catalogue, fingerprint: str, dimension: int) -> Binding:
-    """Where to make all vectors of the catalogue anew: where an interrupted run began to, or somewhere empty.
+    """Where to make all vectors of the catalogue again: in the folder of an interrupted run, or a new one.
 
     The caller is the catalogue's only writer.
     """
-    generations = {each.name: each.generation for each in catalogue.projects()}
-    begun = _begun(store)
+    generations = {project.name: project.generation for project in catalogue.projects()}
+    begun = _read_plan(store)
     plan = _Plan(f"vectors-{secrets.token_hex(4)}", dimension, fingerprint, generations)
     if begun and (begun.dimension, begun.fingerprint, begun.generations) == (dimension, fingerprint, generations):
         plan = begun
     else:
-        _write_down(store, plan)
+        _write_plan(store, plan)
     return Binding(plan.vectors, plan.dimension)
 
 
 def finish_reindex(store: Path, catalogue: Catalogue, binding: Binding, fingerprint: str) -> None:
-    """Let these vectors take the place of those that counted so far."""
+    """Make these vectors the current ones and remove the plan."""
     catalogue.rebind(binding, fingerprint)
     (store / _FILE).unlink()
 
 
 def remove_leftovers(store: Path, catalogue: Catalogue) -> None:
-    """Remove what is left over. The caller holds the store, so that nobody else has it open."""
-    # In this order: a folder is written down before it is made, and counts before it is no longer written down.
+    """Remove leftover folders. The caller holds the store, so no other process has it open."""
+    # In this order: a folder is recorded before it is created, and becomes current before the record is removed.
     folders = [path for path in store.glob("vectors*") if path.is_dir()]
-    begun = _begun(store)
+    begun = _read_plan(store)
     kept = {catalogue.binding.vectors, begun.vectors if begun else ""}
     for path in folders:
         if path.name not in kept:
@@ -73,14 +72,14 @@ def remove_leftovers(store: Path, catalogue: Catalogue) -> None:
     remove_abandoned(store, CREATING)
 
 
-def _begun(store: Path) -> _Plan | None:
+def _read_plan(store: Path) -> _Plan | None:
     try:
         return _Plan(**json.loads((store / _FILE).read_text("utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
         return None
 
 
-def _write_down(store: Path, plan: _Plan) -> None:
-    whole = store / f".{_FILE}"
-    whole.write_text(json.dumps(asdict(plan)), encoding="utf-8")
-    os.replace(whole, store / _FILE)
+def _write_plan(store: Path, plan: _Plan) -> None:
+    temporary = store / f".{_FILE}"
+    temporary.write_text(json.dumps(asdict(plan)), encoding="utf-8")
+    os.replace(temporary, store / _FILE)
