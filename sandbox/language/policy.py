@@ -346,11 +346,7 @@ class Policy(CheckedTransformer):
         """Admit members of the allow-list only; replace a star by their names."""
         module = node.module or ""
         if node.level or not module:
-            self.refuse(
-                node,
-                "a script is not part of a package, so relative imports do not work",
-                "import a module by its name",
-            )
+            self.refuse(node, "relative imports do not work in a script", "import a module by its name")
         if module == "__future__":
             return self._visit_future_import(node)
         self._check_module(node, module)
