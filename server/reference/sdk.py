@@ -39,7 +39,7 @@ SDK: Mapping[str, object] = MappingProxyType(dict(_iterate_functions()))
 
 _SMALLER_RUNNER = "monty"
 _PRINTED = "`help(rerank)` prints"  # the beginning of the last sentence, which is not true on Monty
-_GAPS_HEADING = "Scripts run in a smaller Python here. What it has not, and what to write instead:"
+_GAPS_HEADING = "Scripts run in a smaller Python here. What it lacks, and what to write instead:"
 
 
 def list_functions(runner: str = "auto") -> Mapping[str, object]:

@@ -113,7 +113,8 @@ def _find_topic(topic: str, topics: Mapping[str, Callable[[], str]]) -> tuple[st
 async def _find_portion_end(context: Context, text: str, start: int) -> int:
     """The end of the portion that begins at ``start``: after a whole line, if it contains one."""
     if start >= len(text):
-        raise WinnowError("INVALID_REQUEST", f"start_char: this topic ends at {len(text):,} characters")
+        message = f"start_char: this topic ends at {len(text):,} characters; use a smaller one"
+        raise WinnowError("INVALID_REQUEST", message)
     portion = await context.kb.first_tokens(text[start:], _TEXT_TOKENS)
     whole_lines = portion.rfind("\n") + 1
     return start + (whole_lines if whole_lines and start + len(portion) < len(text) else len(portion))

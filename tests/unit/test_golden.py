@@ -155,7 +155,7 @@ def test_a_set_is_read_with_the_files_below_its_root(folder: Path) -> None:
         ("golden.toml", '[net]\nquestions = "gone.jsonl"', "gone.jsonl cannot be read"),
         ("net.jsonl", "", "there must be at least one"),
         ("net.jsonl", "{", "question 1: it: Invalid JSON"),
-        ("net.jsonl", f"{json.dumps(LINE)}\n{json.dumps(LINE)}", "an id of its own"),
+        ("net.jsonl", f"{json.dumps(LINE)}\n{json.dumps(LINE)}", "unique id"),
         ("net.jsonl", json.dumps({**LINE, "max_calls": 3}), "question 1: max_calls: "),
         ("net.jsonl", json.dumps({**LINE, "reply": "8443"}), "question 1: reply: Extra inputs"),
     ],
