@@ -109,7 +109,7 @@ def test_config_shows_every_setting_with_its_source() -> None:
     assert rows["project"] == {
         "value": "default",
         "source": "default",
-        "help": "project that is searched",
+        "help": "project to search",
         "ignored": [],
     }
     assert rows["store"]["source"] == "WINNOW_STORE"

@@ -41,7 +41,7 @@ def shown(what):
             sys.stdin.read()
     yield show
 
-reindex.progress_shown = shown
+reindex.show_progress = shown
 reindex.run_reindex(load_settings(store=sys.argv[1], embedder=sys.argv[2]))
 """
 
