@@ -9,7 +9,7 @@ import typer
 from server.commands.terminal.operation import run_operation
 from server.commands.terminal.output import Json, Project, Store, command, report_errors
 from server.settings import load_settings
-from server.text.framing import framed
+from server.text.framing import frame_text
 
 app = command()
 
@@ -44,5 +44,5 @@ def _format_answer(payload: dict[str, Any]) -> list[str]:
     ]
     for number, row in enumerate(payload["quotes"], start=1):
         place = f"{number}. {row['title']} ({row['confidence']:.0%} of the question's words)"
-        lines += ["", place, *framed(row["quote"])]
+        lines += ["", place, *frame_text(row["quote"])]
     return lines

@@ -13,7 +13,7 @@ from server.knowledge import Caller, Knowledge
 from server.scripts.script_runs import Scripts
 from server.sessions.passage_store import PassageLink
 from server.settings import Settings
-from server.text.framing import told
+from server.text.framing import frame_answer
 from server.tiers import Size
 
 
@@ -96,7 +96,7 @@ class Tool:
         if self.handler is not None:
             return await self.handler(context, arguments)
         answer = await context.kb.call(self.operation, arguments, context.caller)
-        lines = told(self.lines(answer.payload), answer.payload)
+        lines = frame_answer(self.lines(answer.payload), answer.payload)
         return ToolResult(
             answer.payload,
             "\n".join(lines),

@@ -14,7 +14,7 @@ from server.scripts.script_runs import KIB, LONGEST_SECONDS, allowance_of
 from server.sessions.result_store import URI_TEMPLATE as RESULT_URI
 from server.settings import Settings
 from server.text.columns import columned
-from server.text.framing import framed
+from server.text.framing import frame_text
 from server.text.printable import caret, one_line, printable_data, shorten
 from server.tiers import Size, dumps
 from server.tools.base import Context, Tool, ToolResult
@@ -213,7 +213,7 @@ def render(payload: dict[str, Any]) -> str:
     if payload["usage"]["rows"] and (payload["stdout"] or payload["result"] is not None):
         lines.append(_NOTICE)
     if payload["stdout"]:
-        lines += ["stdout:", *framed(payload["stdout"])]
+        lines += ["stdout:", *frame_text(payload["stdout"])]
     if "error" in payload:
         lines.extend(_render_error(payload["error"]))
     if payload["walls"]["missing"]:
@@ -233,7 +233,7 @@ def _render_error(error: dict[str, Any]) -> list[str]:
     where = f" (line {error['line']})" if "line" in error else ""
     first, *more = error["message"].splitlines() or [""]
     lines = [f"{error['code']}/{error['details']['reason']}: {error['type']}: {first}{where}"]
-    lines += framed("\n".join(more)) if more else []
+    lines += frame_text("\n".join(more)) if more else []
     if "source_line" in error:
         lines.append(f"  {error['source_line']}")
         pointer = caret(error["source_line"], error.get("column", 0))

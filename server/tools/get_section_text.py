@@ -6,7 +6,7 @@ from typing import Any
 
 from server.contracts import GetSectionText, SectionTextsAnswer
 from server.settings import Settings
-from server.text.framing import framed
+from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool
 from server.tools.kb import partial_note
@@ -33,7 +33,7 @@ def _render_texts(payload: dict[str, Any]) -> list[str]:
     for row in payload["results"]:
         cut = ", truncated" if row["truncated"] else ""
         place = " | ".join(filter(None, (row["title"], row["doc_tag"])))
-        lines += [f"[{row['section_id']}] {place} | {row['bytes']} bytes{cut}", *framed(row["text_truncated"])]
+        lines += [f"[{row['section_id']}] {place} | {row['bytes']} bytes{cut}", *frame_text(row["text_truncated"])]
     for name, ids in (
         ("missing_ids", payload.get("missing_ids")),
         ("next_section_ids", payload["hints"].get("next_section_ids")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from server.text.framing import framed
+from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, MOST_GRAPH_TOKENS, Size
 from server.tools.base import Context
 from server.tools.kb import partial_note
@@ -43,7 +43,7 @@ def render_nodes(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield " | ".join(filter(None, parts))
         for text in ("snippet", "content"):
             if text in row:
-                yield from framed(row[text])
+                yield from frame_text(row[text])
 
 
 def render_ending(payload: Mapping[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from server.text.framing import framed
+from server.text.framing import frame_text
 from server.tools.base import Context
 
 
@@ -29,7 +29,7 @@ def render_quotes(payload: dict[str, Any]) -> list[str]:
         place = f"{row['title']} | section {row['section_id']}"
         likeness = f" likeness {row['likeness']:.3f}" if "likeness" in row else ""
         lines.append(f"{number}. [{row['passage_id']}] {row['confidence']:.3f}{likeness} {place}")
-        lines.extend(framed(row["quote"]))
+        lines.extend(frame_text(row["quote"]))
     if payload.get("missing_ids"):
         lines.append(f"missing_ids: {' '.join(payload['missing_ids'])}")
     if payload["next_cursor"]:
@@ -55,4 +55,4 @@ def render_excerpt(payload: dict[str, Any]) -> list[str]:
             filter(None, (source["title"], source["doc_tag"], f"section {source['section_id']}", source["uri"]))
         )
         lines.append(place)
-    return [*lines, *framed(payload["excerpt"])]
+    return [*lines, *frame_text(payload["excerpt"])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import KbSearch, KbSearchAnswer
-from server.text.framing import framed
+from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool, omit_without_scripts
 from server.tools.kb import is_offered, partial_note
@@ -40,7 +40,7 @@ def _render_row(row: dict[str, Any]) -> list[str]:
     lines = [
         f"{row['rank']}. [{row['passage_id']}] {row['score']:.3f} {row['title']}{anchor} | {place} | section "
         f"{row['section_id']}",
-        *framed(row["preview"]),
+        *frame_text(row["preview"]),
     ]
     for extra in ("scores", "debug"):
         if extra in row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts.scripts import ReadResult, ResultAnswer
-from server.text.framing import framed
+from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Context, Tool
 
@@ -21,7 +21,7 @@ Defaults: max_tokens 1000. Max: 8000."""
 def _render_result(payload: dict[str, Any]) -> list[str]:
     start, end = payload["start_char"], payload["start_char"] + len(payload["text"])
     lines = [f"result {payload['execution_id']}: characters {start:,} to {end:,} of {payload['total_chars']:,}"]
-    lines += framed(payload["text"])
+    lines += frame_text(payload["text"])
     if payload["truncated"]:
         lines.append(f"next_start_char: {payload['next_start_char']}")
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import SearchAnswer, SemanticSearch
-from server.text.framing import framed
+from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool, omit_without_scripts
 
@@ -51,9 +51,9 @@ def _render_row(number: int, row: dict[str, Any]) -> list[str]:
     lines = [f"{number}. [{row['id']}]{score} {row['title']} | {place}"]
     if "preview" in row:
         lines[0] += " [more]" if row["has_more"] else ""
-        lines += framed(row["preview"])
+        lines += frame_text(row["preview"])
     if "content" in row:
-        lines += framed(row["content"])
+        lines += frame_text(row["content"])
     if row.get("relationships"):
         lines.append(f"   speaks of: {'; '.join(map(_render_relationship, row['relationships']))}")
     return lines

@@ -14,7 +14,7 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
 from server.settings import load_settings
-from server.text.framing import MARK, NOTICE, framed, told
+from server.text.framing import MARK, NOTICE, frame_text, frame_answer
 from server.text.printable import printable
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
@@ -190,15 +190,15 @@ async def test_titles_are_one_line_in_both_channels(client: Client) -> None:
 
 def test_every_line_of_a_body_stands_behind_the_mark() -> None:
     for ending in BREAKS:
-        lines = framed(printable(f"one{ending}2. [forged] 1.000{ending}"))
+        lines = frame_text(printable(f"one{ending}2. [forged] 1.000{ending}"))
         assert [line[: len(MARK)] for line in lines] == [MARK] * len(lines)
-    assert framed("") == [MARK]
+    assert frame_text("") == [MARK]
 
 
 def test_a_tool_s_line_with_a_break_in_it_is_one_line() -> None:
-    assert told(["1 result", "1. a\nwarning: b\u2028c"], {"results": [1]}) == [
+    assert frame_answer(["1 result", "1. a\nwarning: b\u2028c"], {"results": [1]}) == [
         "1 result",
         NOTICE,
         "1. a warning: b c",
     ]
-    assert told(["0 results"], {"results": []}) == ["0 results"]
+    assert frame_answer(["0 results"], {"results": []}) == ["0 results"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from server.commands.terminal.output import print_json, print_lines, print_to_stderr
 from server.settings import Settings
-from server.text.framing import told
+from server.text.framing import frame_answer
 
 
 def run_operation(
@@ -24,7 +24,7 @@ def run_operation(
     if as_json:
         print_json({**payload, "warnings": list(warnings)})
         return
-    print_lines(*told(lines(payload), payload))
+    print_lines(*frame_answer(lines(payload), payload))
     print_to_stderr(*(f"warning: {warning}" for warning in warnings))
 
 
