@@ -48,6 +48,7 @@ REINSTALL = "reinstall: pip install --force-reinstall winnow-mcp"
 PYTHONS = ((3, 11), (3, 15))  # from, below
 FREE_BYTES = 512 * MIB  # an index of 100,000 chunks takes about 400 MB
 REACH_SECONDS = 3.0
+MENDS_MODEL = "run: winnow model install"
 MENDS_VECTORS = "run: winnow reindex"
 
 
@@ -282,13 +283,22 @@ def _model(settings: Settings) -> Iterator[Finding]:
     if model is not None:
         place = f", in {settings.models}" if settings.embedder.whole == "minilm" else ""
         detail = f"{model.fingerprint}, {model.dimension} dimensions{place}"
-        yield Finding("model", "embedding", True, detail)
+        damage = _find_model_damage(settings)
+        advice = MENDS_MODEL if damage else ""
+        yield Finding("model", "embedding", not damage, f"{detail}: {damage}" if damage else detail, advice)
     elif source.state == "off":
         yield Finding("model", "embedding", True, f"{source.why}; search is lexical", essential=False)
     else:
         is_ours = settings.embedder.whole == "minilm"
-        advice = "run: winnow model install" if is_ours else f"check the setting embedder ({settings.embedder})"
+        advice = MENDS_MODEL if is_ours else f"check the setting embedder ({settings.embedder})"
         yield Finding("model", "embedding", False, f"{source.why}; search is lexical", advice)
+
+
+def _find_model_damage(settings: Settings) -> str:
+    """What differs between the default model's files and their recorded digests; "" for other models."""
+    from server.backends.models.minilm import find_damage
+
+    return find_damage(settings.models, compares_digests=True) if settings.embedder.whole == "minilm" else ""
 
 
 def _engine(settings: Settings) -> Iterator[Finding]:

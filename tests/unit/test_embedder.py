@@ -11,8 +11,9 @@ import pytest
 from server.backends.base import Embedder
 from server.backends.models import weights
 from server.backends.models.embedders import LazyEmbedder, load_model
+from server.backends.models.minilm import model_folder
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings import Settings, load_settings
 
 CARRIER = weights.find_installed_carrier()
 needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
@@ -112,10 +113,58 @@ def test_files_that_are_not_the_published_ones_are_refused(tmp_path: Path) -> No
         weights.check(tmp_path)
 
 
-def test_a_model_that_does_not_load_is_missing_and_not_a_crash(tmp_path: Path) -> None:
-    from server.backends.models.minilm import model_folder
-
+def test_a_model_that_does_not_load_is_missing_and_not_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.path", [])  # as on a machine without the carrier
     model_folder(tmp_path).mkdir()
     embedder = LazyEmbedder(load_settings(models=tmp_path))
     assert embedder.wait() is None
     assert (embedder.state, "does not load" in embedder.why) == ("missing", True)
+    assert "winnow model install" in embedder.why
+
+
+@needs_weights
+@pytest.mark.parametrize("is_retryable", [False, True])
+def test_a_model_that_did_not_load_once_is_tried_again_after_a_while(
+    is_retryable: bool, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, attempts = [1000.0], []
+
+    def load(settings: Settings) -> Embedder:
+        attempts.append(now[0])
+        if len(attempts) > 3:
+            return load_model(models)
+        if is_retryable:
+            raise WinnowError("MODEL_UNAVAILABLE", "the disk is full", retryable=True)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("server.backends.models.embedders.load_embedder", load)
+    monkeypatch.setattr("server.backends.models.embedders.time.monotonic", lambda: now[0])
+    embedder = LazyEmbedder(load_settings(models=tmp_path))
+    assert embedder.wait() is None
+    for _ in range(400):
+        now[0] += 1.0
+        embedder.start()
+        assert embedder._thread
+        embedder._thread.join()
+    assert [at - 1000 for at in attempts] == [0, 30, 90, 210]
+    assert (embedder.state, embedder.why, embedder.ready() is not None) == ("ready", "", True)
+
+
+def test_a_model_that_never_loads_is_tried_less_and_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.path", [])
+    now, attempts = [1000.0], []
+    embedder = LazyEmbedder(load_settings(models=tmp_path))
+    monkeypatch.setattr("server.backends.models.embedders.time.monotonic", lambda: now[0])
+    for _ in range(720):
+        former = embedder._thread
+        embedder.start()
+        assert embedder._thread
+        embedder._thread.join()
+        attempts += [now[0]] if embedder._thread is not former else []
+        now[0] += 5.0
+    assert (embedder.state, 8 <= len(attempts) <= 11) == ("missing", True)
+    assert attempts[-1] - attempts[-2] >= 600

