@@ -29,8 +29,8 @@ from server.settings import Settings
 _OFF = "the embedding model is switched off (embedding = off)"
 _LOADING = "the embedding model is still loading"
 _MISSING = "no embedding model is installed; run: winnow model install"
-# A model that did not load is tried again this long after, if somebody asks: an endpoint was away, a disk was full,
-# the model was not installed. The wait doubles up to the longest, because an attempt may cost seconds.
+# A model that did not load is tried again this long after, on the next call: an endpoint was away, a disk full,
+# the model not installed. The wait doubles up to the longest, because an attempt may cost seconds.
 _AGAIN_SECONDS = 30.0
 _LONGEST_SECONDS = 600.0
 

@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2 at work: text to unit vectors on ONNX Runtime, no torch, no network.
 
-The converted model is a folder of ``model.onnx``, ``tokenizer.json`` and a record of their sizes and digests, below
-``settings.models``. It is made once, from checked weights, in a folder of its own that is renamed when its files
+The converted model is a folder of ``model.onnx``, ``tokenizer.json`` and a record of their sizes and digests
+below ``settings.models``. It is made once, from checked weights, in a folder of its own, renamed when its files
 are on disk, however many processes do so at once. Sizes are compared at each load, digests by `winnow doctor` and
 `winnow model install`.
 
