@@ -15,7 +15,7 @@ from sandbox.protocol import frames, verdicts
 from sandbox.protocol.jobs import ScriptJob
 from sandbox.protocol.limits import KIB, MIB, WARM_BYTES, Limits
 from sandbox.protocol.outcome import CallError, CountTokens, HostCall, Left, Outcome, Reply, ScriptError, Usage
-from sandbox.runners.runner_table import ChildDeath, ChildGone, RunnerChild
+from sandbox.runners.runner import ChildDeath, ChildGone, RunnerChild
 
 from .progress import Progress, ProgressReporter
 

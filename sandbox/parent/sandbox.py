@@ -24,7 +24,7 @@ from sandbox.protocol import verdicts
 from sandbox.protocol.limits import Layers, Limits
 from sandbox.protocol.outcome import CountTokens, HostCall, Left, Outcome, SandboxUnavailable, WallReport, Walls
 from sandbox.runners import runner_table
-from sandbox.runners.runner_table import Runner, RunnerChild
+from sandbox.runners.runner import Runner, RunnerChild
 
 from .execution import CallHandler, Execution
 from .progress import Progress

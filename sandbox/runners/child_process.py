@@ -34,7 +34,7 @@ from sandbox.protocol import frames
 from sandbox.protocol.limits import KIB, Limits
 from sandbox.protocol.outcome import SandboxUnavailable, WallReport
 
-from .runner_table import ChildDeath, ChildGone
+from .runner import ChildDeath, ChildGone
 
 _RECEIVE_BYTES = 64 * KIB
 _READY_BYTES = 64 * KIB
@@ -256,7 +256,7 @@ def build_reports(claims: Sequence[ClaimedWall], found: Mapping[str, Sequence[An
 
 
 class Spawner:
-    """A runner (runner_table.py) of executed children."""
+    """A runner (runner.py) of executed children."""
 
     def __init__(self, program: Program, report: Mapping[str, Any], walls: tuple[WallReport, ...]) -> None:
         self.walls = walls

@@ -31,7 +31,7 @@ from sandbox.protocol.outcome import SandboxUnavailable, WallReport
 from sandbox.walls import cgroups, wall_table
 from sandbox.walls.cgroups import MemoryGroup
 
-from .runner_table import ChildDeath, ChildGone
+from .runner import ChildDeath, ChildGone
 
 _RECEIVE_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
 _MESSAGE_BYTES = 64 * 1024
@@ -257,7 +257,7 @@ class ForkedChild:
 
 
 class ForkServer:
-    """A runner (runner_table.py): the parent's end of one fork server."""
+    """A runner (runner.py): the parent's end of one fork server."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], control: socket.socket, group: MemoryGroup | None

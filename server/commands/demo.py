@@ -12,7 +12,6 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from server.commands.ingest import show_progress
 from server.commands.terminal.output import (
     FAILED,
     UNAVAILABLE,
@@ -23,6 +22,7 @@ from server.commands.terminal.output import (
     print_lines,
     report_errors,
 )
+from server.commands.terminal.progress import show_progress
 from server.commands.terminal.screen import Screen
 from server.demo.client import Arm, connect_server, offers_scripts, run_direct, run_scripted, wait_for_model
 from server.demo.stdlib import ModuleDocs, read_corpus

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,18 +23,17 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
+from server.commands.terminal.progress import INTERRUPTED, show_progress
 from server.errors import WinnowError
 from server.models import Environment
 from server.settings import Settings, load_settings
 from server.text.printable import one_line
 
 if TYPE_CHECKING:
-    from server.ingest.pipeline import GraphReport, IngestReport, Progress
+    from server.ingest.pipeline import GraphReport, IngestReport
 
 app = command()
 
-INTERRUPTED = 130  # what a shell expects after Ctrl-C
-_PLAIN_EVERY_SECONDS = 3.0
 _FAILURES_SHOWN = 20
 _LABEL_CHARS = 200  # the longest label that a request may name
 
@@ -190,64 +187,6 @@ def _check_label(name: str, text: str) -> str:
         flag = f"--{name.replace('_', '-')}"
         raise WinnowError("INVALID_REQUEST", f"{flag}: at most {_LABEL_CHARS} characters, or no scope can name it")
     return label
-
-
-@contextmanager
-def show_progress(what: str = "indexing") -> Iterator[Callable[[Progress], None]]:
-    """A function for progress reports, shown on stderr: a bar on a terminal, else a line every few seconds."""
-    if sys.stderr.isatty():
-        with _show_bar(what) as on_progress:
-            yield on_progress
-    else:
-        yield _print_steps(what)
-
-
-@contextmanager
-def _show_bar(what: str) -> Iterator[Callable[[Progress], None]]:
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    from server.commands.terminal.screen import Screen
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[pace]}"),
-    )
-    with Bar(*columns, console=Screen(stderr=True)) as bar:
-        task = bar.add_task(what, total=None, pace="")
-
-        def show(progress: Progress) -> None:
-            total = None if progress.fraction is None else 1.0
-            bar.update(task, total=total, completed=progress.fraction or 0.0, pace=_format_pace(progress))
-
-        yield show
-
-
-def _print_steps(what: str) -> Callable[[Progress], None]:
-    last = time.monotonic()
-
-    def show(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _PLAIN_EVERY_SECONDS:
-            last = time.monotonic()
-            part = "" if progress.fraction is None else f" {progress.fraction:.0%}"
-            print_to_stderr(f"{what}{part}: {_format_pace(progress)}")
-
-    return show
-
-
-def _format_pace(progress: Progress) -> str:
-    of = f" of {progress.documents_total:,}" if progress.documents_total else ""
-    counts = f"{progress.documents:,}{of} documents, {progress.chunks:,} chunks"
-    left = "" if progress.seconds_left is None else f", {_format_duration(progress.seconds_left)} left"
-    return f"{counts}, {progress.chunks_per_second:.0f} chunks/s{left}"
-
-
-def _format_duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from server.commands.engine import engine_warnings
-from server.commands.ingest import INTERRUPTED, show_progress
 from server.commands.terminal.output import (
     Embedder,
     Json,
@@ -19,6 +18,7 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
+from server.commands.terminal.progress import INTERRUPTED, show_progress
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
 

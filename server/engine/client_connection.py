@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from server.engine import endpoint
 from server.engine.messages import (
@@ -30,11 +30,10 @@ from server.engine.messages import (
 from server.engine.wire import REPLIES, REQUESTS, Connection, Message, WireError
 from server.errors import WinnowError
 from server.knowledge import DIRECT, SCRIPT, KnowledgeBase, Library
+from server.runtime.call_threads import CallThreads
 from server.runtime.deadlines import deadline_after, use_deadline
 from server.runtime.logs import log
-
-if TYPE_CHECKING:
-    from server.engine.service import EngineService
+from server.settings import Settings
 
 # A well-behaved client has at most ten requests running.
 _MAX_REQUESTS = 256
@@ -59,10 +58,51 @@ class IngestJob:
             raise WorkCancelled
 
 
+# Runs an ingest into the open library under these settings; returns its report as JSON data. Called in a thread.
+Ingest = Callable[[Settings, IngestJob, Callable[[Any], None]], dict[str, Any]]
+
+
+class SharedLibrary(Protocol):
+    """The library of the engine, opened at its first use."""
+
+    def get(self) -> Library:
+        """The open library. Blocks while it opens and raises what opening raises."""
+
+
+class Service(Protocol):
+    """What a connection needs of the engine (service.py)."""
+
+    settings: Settings
+    calls: CallThreads
+    ingest: Ingest
+    clients: set[ClientConnection]
+    jobs: set[IngestJob]
+    requests: set[asyncio.Task[None]]
+
+    @property
+    def library(self) -> SharedLibrary:
+        """The library that all clients share."""
+
+    async def admit(self, hello: Hello) -> Settings:
+        """The settings of a client that may use this engine; raises WinnowError for another one."""
+
+    def add_client(self, client: ClientConnection) -> None:
+        """Register a client."""
+
+    def remove_client(self, client: ClientConnection) -> None:
+        """Forget a client."""
+
+    def status(self) -> Message:
+        """The engine's process, memory, clients and waits."""
+
+    def leave(self) -> None:
+        """End the engine."""
+
+
 class ClientConnection(Connection):
     """One connection. It counts as a client once its hello is accepted."""
 
-    def __init__(self, service: EngineService) -> None:
+    def __init__(self, service: Service) -> None:
         super().__init__(REQUESTS, REPLIES, self._on_request, self._on_disconnect)
         self.since = time.monotonic()
         self.kb: KnowledgeBase | None = None

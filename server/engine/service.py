@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from server.engine import endpoint
-from server.engine.client_connection import ClientConnection, IngestJob
+from server.engine.client_connection import ClientConnection, Ingest, IngestJob
 from server.engine.compatibility import (
     OWN_SETTINGS,
     SECRET_SETTINGS,
@@ -40,10 +40,6 @@ _SHUTDOWN_SECONDS = 5.0
 _FIRST_CLIENT_SECONDS = 10.0
 # The loop must not delete the socket's file: ``endpoint.close_listener`` does.
 _KEEP_SOCKET_FILE: Mapping[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
-
-
-# Runs an ingest into the open library under these settings; returns its report as JSON data. Called in a thread.
-Ingest = Callable[[Settings, IngestJob, Callable[[Any], None]], dict[str, Any]]
 
 
 class _SharedLibrary:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sandbox import Limits, Outcome, Sandbox, SandboxUnavailable, probe
-from sandbox.runners import child_process, runner_table
+from sandbox.runners import child_process, runner, runner_table
 from tests.patience import LIMIT
 
 pytestmark = pytest.mark.walls
@@ -103,7 +103,7 @@ def test_a_child_is_executed_without_environment_and_site() -> None:
 
 
 def test_memory_that_no_kernel_limits_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def start(*_: Any) -> runner_table.Runner:
+    async def start(*_: Any) -> runner.Runner:
         return child_process.Spawner(UNWALLED, {"raised": []}, ())
 
     async def run() -> Outcome:

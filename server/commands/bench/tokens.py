@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.progress import Progress
 
-from server.commands.ingest import show_progress
 from server.commands.terminal.output import Json, print_json, print_lines, report_errors
+from server.commands.terminal.progress import show_progress
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.settings import Settings, default_models, load_settings

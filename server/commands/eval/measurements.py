@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from server.app import make_knowledge_base
-from server.commands.ingest import show_progress
 from server.commands.terminal.output import print_to_stderr
+from server.commands.terminal.progress import show_progress
 from server.demo.stdlib import read_corpus
 from server.errors import WinnowError
 from server.ingest.documents import RawDocument, UnreadableFile
