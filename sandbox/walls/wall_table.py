@@ -429,7 +429,7 @@ CHILD_WALLS: tuple[Wall, ...] = (
          _NEVER_MISSING),
     Wall("no_new_privileges", "nothing executed gains a privilege", no_new_privileges, _may_gain,
          _NEVER_MISSING),
-    Wall("not_dumpable", "nobody traces the child", not_dumpable, _may_be_traced, _NEVER_MISSING),
+    Wall("not_dumpable", "other processes cannot trace the child", not_dumpable, _may_be_traced, _NEVER_MISSING),
     Wall("landlock", "no files, TCP ports or signals", landlock, _opens_directory, _RAISE_KERNEL),
     Wall("memory_limit", "address space is bounded", memory_limit, _takes_memory, _NEVER_MISSING),
     Wall("cpu_limit", "CPU time is bounded", cpu_limit, _keeps_cpu, _NEVER_MISSING),
