@@ -29,7 +29,7 @@ class SparseVector:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One chunk as the vector store holds it. ``dense`` is None where no model was at hand.
+    """One chunk as the vector store holds it. ``dense`` is None where there was no model.
 
     ``payload`` holds only what filters need; text and metadata live in the catalogue.
     """
@@ -50,7 +50,7 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
-    """The payload's number ``key`` is there and not below ``number``."""
+    """The payload has the number ``key``, and it is not below ``number``."""
 
     key: str
     number: float
@@ -58,7 +58,7 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """The payload's number ``key`` is there and below ``number``."""
+    """The payload has the number ``key``, and it is below ``number``."""
 
     key: str
     number: float
@@ -66,16 +66,16 @@ class Below:
 
 Condition = AnyOf | AtLeast | Below
 
-# What the stores share, so that they rank alike. The names of the two vectors of a point:
+# Settings that all vector stores share, so that they rank alike. The names of the two vectors of a point:
 DENSE, LEXICAL = "dense", "lexical"
 # up to here an index scans exactly: 13,000 vectors of 384 numbers, about a millisecond;
 EXACT_KB = 20_000
-# above it a graph of so many edges a node, built with so many candidates;
+# above it an HNSW graph with this many edges a node is built, with this many candidates;
 HNSW_M, HNSW_EF = 16, 100
-# over vectors of one byte a number (the outermost hundredth of numbers is clipped), of which so many times as many
-# as asked for are scored again with the whole vectors: recall@10 of 30,000 chunks is .997 instead of .967;
+# over int8 vectors (the outermost hundredth of numbers is clipped), of which this many times the limit are
+# rescored with the float32 vectors: recall@10 of 30,000 chunks is .997 instead of .967;
 QUANTILE, OVERSAMPLING = 0.99, 2.0
-# a search looks at so many candidates at least: recall@10 of 100,000 chunks is 1.000, with the usual 100 .972;
+# a search visits at least this many candidates: recall@10 of 100,000 chunks is 1.000, with the usual 100 .972;
 SEARCH_EF = 256
 # points in one page of a scroll.
 PAGE = 1000
@@ -97,7 +97,7 @@ PAYLOAD_KEYS: Mapping[str, Literal["keyword", "float"]] = MappingProxyType(
 
 
 def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
-    """What every point of the document carries for filters.
+    """The payload of every point of the document, for filters.
 
     ``paths`` holds the uri and every folder above it, so that a path prefix is an equality that ends at a
     segment. ``updated`` is the document's own date in seconds since 1970 (UTC), absent where it has none, as
@@ -121,7 +121,7 @@ def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
 
 
 def point_of(chunk_id: str, vectors: Any, payload: Mapping[str, Any]) -> Point:
-    """A point as it was put in, from what a store gave back of it: vectors by name, lists for tuples."""
+    """The point that was written, from a stored record: vectors by name, lists instead of tuples."""
     import numpy as np
 
     sparse, dense = vectors[LEXICAL], vectors.get(DENSE)
@@ -138,8 +138,8 @@ def conditions(filters: Filters) -> list[Condition]:
 
     Raises ``WinnowError("INVALID_REQUEST")`` where ``updated_after`` or ``updated_before`` is not a date.
     """
-    wanted: list[Condition] = [AnyOf("project", (filters.project,))]
-    wanted += [AnyOf("tags", _spelt(filters, "tags", (tag,))) for tag in filters.tags]
+    needed: list[Condition] = [AnyOf("project", (filters.project,))]
+    needed += [AnyOf("tags", _with_spellings(filters, "tags", (tag,))) for tag in filters.tags]
     anything = {
         "doc_tag": filters.doc_tags,
         "type": filters.types,
@@ -148,16 +148,16 @@ def conditions(filters: Filters) -> list[Condition]:
         "environment": (filters.environment,) if filters.environment else (),
         "repository": filters.repositories,
     }
-    wanted += [AnyOf(key, _spelt(filters, key, values)) for key, values in anything.items() if values]
+    needed += [AnyOf(key, _with_spellings(filters, key, values)) for key, values in anything.items() if values]
     if filters.updated_after:
-        wanted.append(AtLeast("updated", _date("updated_after", filters.updated_after)))
+        needed.append(AtLeast("updated", _date("updated_after", filters.updated_after)))
     if filters.updated_before:
-        wanted.append(Below("updated", _date("updated_before", filters.updated_before)))
-    return wanted
+        needed.append(Below("updated", _date("updated_before", filters.updated_before)))
+    return needed
 
 
-def _spelt(filters: Filters, key: str, values: tuple[str, ...]) -> tuple[str, ...]:
-    """The values, and the other spellings of them that count as well."""
+def _with_spellings(filters: Filters, key: str, values: tuple[str, ...]) -> tuple[str, ...]:
+    """The values, and their other spellings that count as equal."""
     folded = {value.casefold() for value in values}
     others = (other for name, other in filters.spellings if name == key and other.casefold() in folded)
     return tuple(dict.fromkeys((*values, *others)))
@@ -171,7 +171,7 @@ def _date(name: str, value: str) -> float:
 
 
 def admits(filters: Filters, document: Document) -> bool:
-    """Whether the document passes the filters: what the index decides, for documents reached by id.
+    """Whether the document passes the filters: the decision of the index, for documents read by id.
 
     Raises ``WinnowError("INVALID_REQUEST")`` where ``updated_after`` or ``updated_before`` is not a date.
     """
@@ -215,12 +215,12 @@ class VectorStore(Protocol):
     def search_dense(
         self, vector: Vector, filters: Filters, limit: int, *, exact: bool = False
     ) -> list[tuple[str, float]]:
-        """``exact``: by a scan, where the graph might miss one."""
+        """``exact``: by a full scan, where the HNSW graph might miss a chunk."""
 
     def search_sparse(self, vector: SparseVector, filters: Filters, limit: int) -> list[tuple[str, float]]: ...
 
     def score_dense(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """The dense score of each of these chunks: fills what the dense leg did not return."""
+        """The dense score of each of these chunks, for those that the dense leg did not return."""
 
     def score_sparse(self, vector: SparseVector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """The sparse score of each of these chunks that has one (absent means 0)."""
@@ -228,17 +228,17 @@ class VectorStore(Protocol):
     def ids(self, project: str) -> Iterable[str]: ...
 
     def points(self, first: str = "") -> Iterator[Sequence[Point]]:
-        """All that the store holds, of all projects, from the chunk ``first`` on, by number, in pages."""
+        """All points of all projects from the chunk ``first`` on, by number, in pages."""
 
     def count(self) -> int: ...
 
     def flush(self) -> None: ...
 
     def optimize(self) -> None:
-        """Build what makes search fast (HNSW). Blocking, may take minutes; search stays correct without it."""
+        """Build the HNSW graph. Blocking, may take minutes; search is correct without it."""
 
     def warm(self) -> None:
-        """Begin to have in memory what searches read; what does not work is no error."""
+        """Begin to load into memory what searches read; failures are ignored."""
 
     def close(self) -> None: ...
 
@@ -266,19 +266,19 @@ class Embedder(Protocol):
 
 
 class Reranker(Protocol):
-    """A second stage that reads query and passage together. Safe to call from several threads."""
+    """A second ranking stage that reads query and passage together. Safe to call from several threads."""
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How well each text answers the query, 0 to 1. Raises what it likes: a ranking goes without it then."""
+        """How well each text answers the query, 0 to 1. May raise any exception; the ranking ignores it."""
 
 
 ModelState = Literal["loading", "ready", "missing", "off"]
 
 
 class EmbedderSource(Protocol):
-    """A model that may still be loading, may be missing, may be switched off; none of these is an error.
+    """A model that may be loading, missing or switched off; none of these is an error.
 
-    ``state`` says which, ``why`` says it in a sentence for people ("" once the model is ready).
+    ``state`` says which, ``why`` is a sentence for messages ("" once the model is ready).
     """
 
     @property
@@ -288,7 +288,7 @@ class EmbedderSource(Protocol):
     def why(self) -> str: ...
 
     def ready(self) -> Embedder | None:
-        """The model if it is there now; never waits."""
+        """The model if it is loaded now; never waits."""
 
     def wait(self) -> Embedder | None:
         """The model once it is loaded, or None where there is none."""
@@ -296,12 +296,12 @@ class EmbedderSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A document as the catalogue keeps it: record, whole text, chunks, and what tells whether to do it again.
+    """A document as the catalogue stores it: record, whole text, chunks, and the state for change detection.
 
     ``origin`` is the file (below the source) that it was read from, or "". ``embedding`` is the fingerprint of
     the model that its vectors come from, or "". ``context_hash`` digests what every point of the document
-    shares (title, filter values): where it and a chunk's id are as before, the point is as before. It is ""
-    where a writer was about to change the points and nobody knows whether it came to it.
+    shares (title, filter values): where it and a chunk's id are unchanged, the point is unchanged. It is "" while
+    a writer changes the points, and after a writer was interrupted there.
     """
 
     document: Document
@@ -314,7 +314,7 @@ class CatalogueEntry:
 
 @dataclass(frozen=True, slots=True)
 class IndexedDocument:
-    """What the catalogue knows of a document without its text: enough to decide whether it changed."""
+    """The state of a document in the catalogue, without its text: enough to decide whether it changed."""
 
     id: str
     uri: str
@@ -327,9 +327,9 @@ class IndexedDocument:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueChanges:
-    """One atomic change of the catalogue: entries that replace their predecessors, ids that go, files seen.
+    """One atomic change of the catalogue: entries to write, ids to delete, stamps of files.
 
-    ``stamps`` maps an origin to what its file looked like (size and modification time); None forgets it.
+    ``stamps`` maps an origin to the stamp of its file (size, modification time, labels); None deletes it.
     """
 
     project: str
@@ -352,7 +352,7 @@ class DocumentStore(Protocol):
         """The fingerprint that all documents of the project share; "" where they have none or several."""
 
     def languages(self, project: str) -> dict[str, int]:
-        """How many documents of a project are in each language (ISO 639-1); "" are those of which nobody knows."""
+        """How many documents of a project are in each language (ISO 639-1); "" stands for unknown."""
 
     def generation(self, project: str) -> int:
         """Grows with every change of the project's index; 0 for a project that does not exist."""
@@ -394,10 +394,10 @@ class DocumentStore(Protocol):
         """Keep other writers out, those of other processes too. Raises ``WinnowError("INDEX_HELD")``."""
 
     def has_unfinished_write(self, project: str) -> bool:
-        """Whether a writer began and never came to its ``finish``."""
+        """Whether a writer began and did not reach ``finish_write``."""
 
     def begin_write(self, project: str) -> None:
-        """Mark the project as being written, and make it if it is new."""
+        """Mark the project as being written, and create it if it is new."""
 
     def finish_write(self, project: str) -> None:
-        """Take the mark away: the vector store and the catalogue agree."""
+        """Remove the mark: the vector store and the catalogue agree."""

@@ -1,7 +1,7 @@
-"""Documents, their text, their chunks and the projects, in one SQLite file: the truth about what is indexed.
+"""The document store in one SQLite file: documents, their text, their chunks and the projects.
 
-The vector store holds only what ranking and filters need; every word that is ever shown comes from here.
-See ``server.backends.sqlite`` for how several processes share it, and for what its errors become.
+It is the truth about what is indexed. The vector store holds only what ranking and filters need; all text that is
+shown comes from here. ``server.backends.sqlite`` describes how several processes share it, and its errors.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from server.backends.sqlite import Database, Layout, seal_databases
 from server.models import Chunk, Document, Filters, Labels, Passage, ProjectInfo
 
 SCHEMA_VERSION = 3
-# SQLite's own ceiling for parameters is 32,766; a few hundred at a time is as fast.
-_AT_ONCE = 500
+# SQLite admits 32,766 parameters in a statement; a few hundred at a time are as fast.
+_BATCH_IDS = 500
 
 _SCHEMA = """
 CREATE TABLE catalogue (
@@ -98,10 +98,10 @@ class Binding:
 
 
 class Catalogue:
-    """The ``DocumentStore`` in one SQLite file, which is made where there is none.
+    """The ``DocumentStore`` in one SQLite file, created where there is none.
 
-    A file of an earlier layout is brought up to date, in one transaction. Raises
-    ``WinnowError("INDEX_UNAVAILABLE")`` where the file is not ours or of a later layout.
+    A file of an earlier layout is migrated in one transaction. Raises ``WinnowError("INDEX_UNAVAILABLE")`` where
+    the file is no catalogue or of a later layout.
     """
 
     def __init__(self, path: Path) -> None:
@@ -133,7 +133,7 @@ class Catalogue:
         return least if least is not None and least == most else ""
 
     def languages(self, project: str) -> dict[str, int]:
-        """How many documents of a project are in each language; "" are those of which nobody knows."""
+        """How many documents of a project are in each language; "" stands for unknown."""
         query = "SELECT language, count(*) FROM documents WHERE project = ? GROUP BY language ORDER BY language"
         return dict(self._database.rows(query, project))
 
@@ -145,17 +145,17 @@ class Catalogue:
     def passages(self, chunk_ids: Sequence[str], project: str) -> dict[str, Passage]:
         """The chunks that exist in this project, by id, each with its document."""
         chunks: dict[str, Chunk] = {}
-        for some in _portions(chunk_ids):
-            query = f"SELECT {_CHUNK} FROM chunks WHERE project = ? AND id IN ({_marks(some)})"
-            chunks |= {one.id: one for one in self._chunks(query, project, *some)}
+        for batch in _batches(chunk_ids):
+            query = f"SELECT {_CHUNK} FROM chunks WHERE project = ? AND id IN ({_placeholders(batch)})"
+            chunks |= {chunk.id: chunk for chunk in self._chunks(query, project, *batch)}
         documents: dict[str, Document] = {}
-        for some in _portions(sorted({chunk.document_id for chunk in chunks.values()})):
-            query = f"SELECT {_DOCUMENT} FROM documents WHERE id IN ({_marks(some)})"
-            documents |= {one.id: one for one in self._documents(query, *some)}
+        for batch in _batches(sorted({chunk.document_id for chunk in chunks.values()})):
+            query = f"SELECT {_DOCUMENT} FROM documents WHERE id IN ({_placeholders(batch)})"
+            documents |= {document.id: document for document in self._documents(query, *batch)}
         return {
             chunk.id: Passage(chunk, documents[chunk.document_id])
             for chunk in chunks.values()
-            if chunk.document_id in documents  # gone between the two reads: as if it had been gone before
+            if chunk.document_id in documents  # it may be deleted between the two reads
         }
 
     def documents(self, project: str) -> list[Document]:
@@ -164,9 +164,9 @@ class Catalogue:
         return self._documents(query, project)
 
     def labels(self, filters: Filters) -> Labels:
-        """The labels of the documents that these filters admit; filters on dates are not looked at."""
-        where, values = _admitted(filters)
-        found = {
+        """The labels of the documents that these filters admit; filters on dates are ignored."""
+        where, values = _where_clause(filters)
+        labels = {
             key: frozenset(
                 row[0] for row in self._database.rows(f"SELECT DISTINCT {key} FROM documents{where}", *values)
             )
@@ -176,14 +176,14 @@ class Catalogue:
         stated = self._database.rows(f"SELECT {_STATED}, count(*) FROM documents{where} GROUP BY 1", *values)
         dated = [(seconds_of(str(date)), count) for date, count in stated]
         return Labels(
-            {key: labels - {""} for key, labels in found.items()} | {"tags": frozenset(row[0] for row in tags)},
+            {key: names - {""} for key, names in labels.items()} | {"tags": frozenset(row[0] for row in tags)},
             tuple(sorted(date for date, _ in dated if date is not None)),
             sum(count for date, count in dated if date is None),
         )
 
     def has_path(self, filters: Filters, prefix: str) -> bool:
         """Whether one of the documents that these filters admit is the file ``prefix``, or lies below it."""
-        where, values = _admitted(replace(filters, path_prefix=prefix))
+        where, values = _where_clause(replace(filters, path_prefix=prefix))
         return bool(self._database.rows(f"SELECT 1 FROM documents{where} LIMIT 1", *values))
 
     def text(self, document_id: str, project: str) -> str | None:
@@ -201,7 +201,7 @@ class Catalogue:
         return self._chunks(query, document_id, project)
 
     def indexed_documents(self, project: str) -> list[IndexedDocument]:
-        """What tells whether a document changed, for all documents of a project."""
+        """The state of every document of a project, without its text."""
         query = (
             "SELECT id, uri, source, origin, content_hash, context_hash, embedding"
             " FROM documents WHERE project = ?"
@@ -209,7 +209,7 @@ class Catalogue:
         return [IndexedDocument(*row) for row in self._database.rows(query, project)]
 
     def stamps(self, project: str, source: str) -> dict[str, str]:
-        """What each file of a source looked like when it was read."""
+        """The stamp of each file of a source from when it was read."""
         query = "SELECT origin, stamp FROM files WHERE project = ? AND source = ?"
         return dict(self._database.rows(query, project, source))
 
@@ -224,7 +224,7 @@ class Catalogue:
         return int(self._database.rows("SELECT count(*) FROM chunks")[0][0])
 
     def apply(self, changes: CatalogueChanges) -> None:
-        """Make one change, all of it or nothing; the generation grows if documents changed."""
+        """Make one atomic change; the generation grows if documents changed."""
         with self._database.transaction() as connection:
             replaced = [entry.document.id for entry in changes.entries]
             for table, key in (("chunks", "document_id"), ("texts", "document_id"), ("documents", "id")):
@@ -241,7 +241,7 @@ class Catalogue:
                 )
 
     def mark_doubtful(self, document_ids: Sequence[str]) -> None:
-        """Forget what the points of these documents hold, because it is about to change."""
+        """Empty the context hash of these documents, because their points are about to change."""
         with self._database.transaction() as connection:
             connection.executemany(
                 "UPDATE documents SET context_hash = '' WHERE id = ?", [(id,) for id in document_ids]
@@ -249,7 +249,7 @@ class Catalogue:
 
     @property
     def identity(self) -> str:
-        """Eight characters that tell this catalogue from every other one."""
+        """Eight characters that identify this catalogue."""
         return str(self._database.rows("SELECT identity FROM catalogue")[0][0])
 
     @property
@@ -258,17 +258,17 @@ class Catalogue:
         return Binding(*self._database.rows("SELECT vectors, dimension FROM catalogue")[0])
 
     def bind(self, binding: Binding) -> None:
-        """Say where the vectors are: those of a catalogue without chunks, or the same ones elsewhere.
+        """Set where the vectors are, for a catalogue without chunks or for the same vectors elsewhere.
 
-        Once this has returned it survives the machine, so that what counted before may be removed.
+        The change is durable when this returns, so the former vectors may be removed.
         """
         with self._database.transaction(to_disk=True) as connection:
             connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
 
     def rebind(self, binding: Binding, embedding: str) -> None:
-        """From now on the vectors are there, all of this fingerprint: one change, all of it or nothing.
+        """Set where the vectors are and that all have this fingerprint, in one atomic change.
 
-        Survives the machine as ``bind`` does.
+        Durable as ``bind``.
         """
         with self._database.transaction(to_disk=True) as connection:
             connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
@@ -289,11 +289,11 @@ class Catalogue:
             lock.release()
 
     def has_unfinished_write(self, project: str) -> bool:
-        """Whether a writer began and never came to its ``finish``."""
+        """Whether a writer began and did not reach ``finish_write``."""
         return self._database.rows("SELECT writing FROM projects WHERE name = ?", project) == [(1,)]
 
     def begin_write(self, project: str) -> None:
-        """Mark the project as being written, and make it if it is new."""
+        """Mark the project as being written, and create it if it is new."""
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT INTO projects (name, writing) VALUES (?, 1) ON CONFLICT DO UPDATE SET writing = 1",
@@ -301,7 +301,7 @@ class Catalogue:
             )
 
     def finish_write(self, project: str) -> None:
-        """Take the mark away."""
+        """Remove the mark."""
         with self._database.transaction() as connection:
             connection.execute("UPDATE projects SET writing = 0 WHERE name = ?", (project,))
 
@@ -327,7 +327,8 @@ def assign_identity(path: Path) -> None:
 def _insert(connection: sqlite3.Connection, entry: CatalogueEntry) -> None:
     document = entry.document
     connection.execute(
-        f"INSERT INTO documents ({_DOCUMENT}, origin, embedding, context_hash) VALUES ({_marks(range(18))})",
+        f"INSERT INTO documents ({_DOCUMENT}, origin, embedding, context_hash)"
+        f" VALUES ({_placeholders(range(18))})",
         (
             document.id,
             document.project,
@@ -351,7 +352,7 @@ def _insert(connection: sqlite3.Connection, entry: CatalogueEntry) -> None:
     )
     connection.execute("INSERT INTO texts VALUES (?, ?)", (document.id, entry.text))
     connection.executemany(
-        f"INSERT INTO chunks ({_CHUNK}, project) VALUES ({_marks(range(9))})",
+        f"INSERT INTO chunks ({_CHUNK}, project) VALUES ({_placeholders(range(9))})",
         [
             (
                 chunk.id,
@@ -404,18 +405,18 @@ def _chunk(row: tuple[Any, ...]) -> Chunk:
     return Chunk(id, document_id, ordinal, _texts(heading_path), text, start, end, tokens)
 
 
-# A ranking reads the same headings again and again, and their JSON takes longer to read than their rows.
+# A ranking reads the same headings repeatedly, and parsing their JSON takes longer than reading their rows.
 @lru_cache(maxsize=8_192)
-def _texts(written: str) -> tuple[str, ...]:
-    return tuple(json.loads(written))
+def _texts(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _admitted(filters: Filters) -> tuple[str, list[str]]:
-    """A WHERE clause for the documents that the filters admit, but for dates, and the values of its marks."""
+def _where_clause(filters: Filters) -> tuple[str, list[str]]:
+    """A WHERE clause for the documents that the filters admit, without dates, and the values of its parameters."""
     clauses: list[str] = []
     values: list[str] = []
     for condition in conditions(replace(filters, updated_after="", updated_before="")):
@@ -423,24 +424,23 @@ def _admitted(filters: Filters) -> tuple[str, list[str]]:
             continue
         match condition.key:
             case "tags":
-                one = (
-                    f"EXISTS (SELECT 1 FROM json_each(documents.tags) WHERE value IN ({_marks(condition.values)}))"
-                )
+                placeholders = _placeholders(condition.values)
+                clause = f"EXISTS (SELECT 1 FROM json_each(documents.tags) WHERE value IN ({placeholders}))"
                 values += condition.values
             case "paths":
-                one = "(uri = ? OR substr(uri, 1, length(?) + 1) = ? || '/')"
+                clause = "(uri = ? OR substr(uri, 1, length(?) + 1) = ? || '/')"
                 values += 3 * list(condition.values)
             case key:
-                one = f"{key} IN ({_marks(condition.values)})"
+                clause = f"{key} IN ({_placeholders(condition.values)})"
                 values += condition.values
-        clauses.append(one)
+        clauses.append(clause)
     return f" WHERE {' AND '.join(clauses)}", values
 
 
-def _marks(values: Sequence[Any]) -> str:
+def _placeholders(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _portions(values: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(values), _AT_ONCE):
-        yield values[start : start + _AT_ONCE]
+def _batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(values), _BATCH_IDS):
+        yield values[start : start + _BATCH_IDS]

@@ -278,7 +278,7 @@ def test_an_ingest_lets_a_question_go_first() -> None:
     asking = threading.Thread(target=turns.rows, args=(["question"],))
     asking.start()
     assert question_began.wait(LIMIT)
-    way = turns._way
+    way = turns._gate
     assert not way.give(0.01)
     question_may_end.set()
     asking.join()

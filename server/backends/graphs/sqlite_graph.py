@@ -1,4 +1,4 @@
-"""The graph on the machine: one SQLite file as the truth, and in memory what traversal needs.
+"""The graph store in one SQLite file, with compressed graphs in memory for traversal.
 
 A row is the graph of one document, in columns; replacing a document replaces a row. The first read after a change
 joins the rows of a project into one compressed graph (see ``server.graph.csr_graph``) for each scope in use.
@@ -51,8 +51,8 @@ from server.graph.records import DocumentGraph, Node, validate_graph
 from server.runtime.waits import WaitCounter
 
 SCHEMA_VERSION = 1
-# Scopes whose graphs are kept: each costs about as much as the whole.
-_SCOPES = 8
+# Scopes whose graphs are kept in memory: each costs about as much as the whole.
+_MAX_SCOPES = 8
 
 _SCHEMA = """
 CREATE TABLE projects (name TEXT PRIMARY KEY, generation INTEGER NOT NULL);
@@ -72,9 +72,9 @@ _PARTS = (
 
 
 class SqliteGraph:
-    """The ``GraphStore`` in one SQLite file, which is made where there is none.
+    """The ``GraphStore`` in one SQLite file, created where there is none.
 
-    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the file is not ours or of a later layout.
+    Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the file is no graph or of a later layout.
     """
 
     def __init__(self, path: Path) -> None:
@@ -111,12 +111,12 @@ class SqliteGraph:
         self._wholes[project] = generation, replace_derived_edges(all, edges, evidence)
 
     def generation(self, project: str) -> int:
-        """Grows with every change; 0 where there never was one."""
+        """Grows with every change; 0 before the first."""
         rows = self._database.rows(_GENERATION, project)
         return int(rows[0][0]) if rows else 0
 
     def documents(self, project: str) -> frozenset[str]:
-        """The ids of the documents whose graphs are held."""
+        """The ids of the documents whose graphs are stored."""
         rows = self._database.rows("SELECT document_id FROM graphs WHERE project = ?", project)
         return frozenset(id for (id,) in rows)
 
@@ -237,7 +237,7 @@ class SqliteGraph:
             with self._guard:
                 self._graphs[project, scope] = generation, graph
                 self._graphs.move_to_end((project, scope))
-                while len(self._graphs) > _SCOPES:
+                while len(self._graphs) > _MAX_SCOPES:
                     self._graphs.popitem(last=False)
             return graph
 

@@ -1,8 +1,8 @@
-"""A second stage: a model that reads query and passage together, from a folder of yours, on ONNX Runtime.
+"""Reranking with a cross-encoder from the user's folder, on ONNX Runtime.
 
-The folder holds ``model.onnx`` and ``tokenizer.json``, as the hubs publish cross-encoders. The model gives a
-number for each pair, or several of which the last speaks for relevance; a logistic curve makes 0 to 1 of it.
-Nothing is downloaded.
+The folder holds ``model.onnx`` and ``tokenizer.json``, as hubs publish cross-encoders. The model gives one logit
+for each pair, or several of which the last is relevance; a logistic function maps it to 0 to 1. Nothing is
+downloaded.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ WINDOW = 512
 _MODEL, _TOKENIZER = "model.onnx", "tokenizer.json"
 _BATCH = 8
 # A logit beyond this is 0 or 1 to all digits.
-_STEEPEST = 30.0
+_MAX_LOGIT = 30.0
 
 
 class CrossEncoder:
-    """The model, loaded. Safe to call from several threads.
+    """The loaded model. Safe to call from several threads.
 
-    Raises ``WinnowError("MODEL_UNAVAILABLE")`` where the folder holds none that can be used.
+    Raises ``WinnowError("MODEL_UNAVAILABLE")`` where the folder holds no usable model.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,24 +43,26 @@ class CrossEncoder:
             ) from error
         self._tokenizer.enable_truncation(WINDOW, strategy="only_second")
         self._tokenizer.enable_padding()
-        self._inputs = {one.name for one in self._session.get_inputs()}
+        self._inputs = {node.name for node in self._session.get_inputs()}
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """How well each text answers the query, 0 to 1."""
-        found: list[float] = []
+        scores: list[float] = []
         for start in range(0, len(texts), _BATCH):
             check_deadline()
             pairs = [(query, text) for text in texts[start : start + _BATCH]]
-            found += self._batch(self._tokenizer.encode_batch(pairs))
-        return found
+            scores += self._score_batch(self._tokenizer.encode_batch(pairs))
+        return scores
 
-    def _batch(self, encodings: Sequence[Encoding]) -> list[float]:
-        every = {
-            "input_ids": [one.ids for one in encodings],
-            "attention_mask": [one.attention_mask for one in encodings],
-            "token_type_ids": [one.type_ids for one in encodings],
+    def _score_batch(self, encodings: Sequence[Encoding]) -> list[float]:
+        available = {
+            "input_ids": [encoding.ids for encoding in encodings],
+            "attention_mask": [encoding.attention_mask for encoding in encodings],
+            "token_type_ids": [encoding.type_ids for encoding in encodings],
         }
-        fed = {name: np.array(rows, dtype=np.int64) for name, rows in every.items() if name in self._inputs}
-        logits = np.asarray(self._session.run(None, fed)[0], dtype=np.float64).reshape(len(encodings), -1)[:, -1]
-        bounded = np.clip(logits, -_STEEPEST, _STEEPEST)
-        return [float(one) for one in 1 / (1 + np.exp(-bounded))]
+        inputs = {name: np.array(rows, dtype=np.int64) for name, rows in available.items() if name in self._inputs}
+        logits = np.asarray(self._session.run(None, inputs)[0], dtype=np.float64).reshape(len(encodings), -1)[
+            :, -1
+        ]
+        bounded = np.clip(logits, -_MAX_LOGIT, _MAX_LOGIT)
+        return [float(score) for score in 1 / (1 + np.exp(-bounded))]

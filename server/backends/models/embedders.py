@@ -1,15 +1,15 @@
-"""The embedding model as the rest of the server meets it: loading in the background, ready, missing or off.
+"""The embedding model of the settings: loading in the background, ready, missing or off.
 
-Which model is the setting `embedder`::
+The setting `embedder` chooses the model::
 
     minilm              the default: all-MiniLM-L6-v2 as int8
     fastembed:MODEL     a model of fastembed's list, where that package is installed
     onnx:FOLDER         a sentence-transformers model that was exported to ONNX
     openai:URL#MODEL    an endpoint that speaks OpenAI's /v1/embeddings
 
-A missing model is no error. Search and ingest then work on words alone and say so, and nothing here ever
-downloads one but ``install_model``: the default's weights come from the installed carrier package or from an
-earlier `winnow model install`, fastembed's files from the latter.
+A missing model is no error. Search and ingest then are lexical and say so. Only ``install_model`` downloads: the
+default's weights come from the installed carrier package or from an earlier `winnow model install`, fastembed's
+files from the latter.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LONGEST_SECONDS = 600.0
 
 
 class LazyEmbedder:
-    """A model that loads in a background thread once somebody asks. See ``base.EmbedderSource``."""
+    """A model that loads in a background thread at its first use. See ``base.EmbedderSource``."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -53,7 +53,7 @@ class LazyEmbedder:
 
     @property
     def state(self) -> ModelState:
-        """One of "loading" (also before anybody asked), "ready", "missing", "off"."""
+        """One of "loading" (also before the first use), "ready", "missing", "off"."""
         return self._state
 
     @property
@@ -72,7 +72,7 @@ class LazyEmbedder:
                 self._thread.start()
 
     def ready(self) -> Embedder | None:
-        """The model if it is there now; starts to load it if nobody has. Never waits."""
+        """The model if it is loaded now; begins to load it if needed. Never waits."""
         self.start()
         return self._model
 
@@ -113,7 +113,7 @@ def load_embedder(settings: Settings) -> Embedder:
 
 
 def load_model(models: Path) -> Embedder:
-    """The default model, converted first if only its weights are at hand. Never downloads.
+    """The default model, converted first if only its weights are present. Never downloads.
 
     Raises ``WinnowError("MODEL_UNAVAILABLE")`` where there is neither a converted model nor weights.
     """

@@ -1,4 +1,4 @@
-"""Whose turn it is at a model: one text a run, on all cores, and what somebody waits for before what can wait."""
+"""Schedules embedding on all cores, one text a run: queries go before ingests."""
 
 from __future__ import annotations
 
@@ -16,48 +16,48 @@ from server.runtime.deadlines import current_deadline
 
 T = TypeVar("T")
 
-# Texts in a call that goes first: a query, or the candidates for a quote.
+# Calls of at most this many texts go first: a query, or the candidates for a quote.
 FEW = 16
-# Questions that never end would hold up an ingest for good; after this long it takes a step all the same.
-_PATIENCE_SECONDS = 1.0
+# An ingest waits at most this long for queries before each text, so that they cannot stop it.
+_MAX_WAIT_SECONDS = 1.0
 
 
 class EmbeddingScheduler(Generic[T]):
     """Runs ``embed_one`` (one item to one vector, safe in several threads) over calls from several threads.
 
-    A call of at most ``FEW`` items is a question, a longer one an ingest: between two of its items the ingest lets
-    questions go first.
+    A call of at most ``FEW`` items is a query, a longer one an ingest. Before each item an ingest waits for
+    running queries.
     """
 
     def __init__(self, embed_one: Callable[[T], Vector]) -> None:
         self._embed_one = embed_one
         cores = os.cpu_count() or 1
-        self._questions = ThreadPoolExecutor(cores, thread_name_prefix="winnow-embed")
+        self._query_threads = ThreadPoolExecutor(cores, thread_name_prefix="winnow-embed")
         # One more than cores: while one waits for the interpreter, the cores have work.
-        self._ingests = ThreadPoolExecutor(cores + 1, thread_name_prefix="winnow-embed")
-        self._way = PriorityGate()
+        self._ingest_threads = ThreadPoolExecutor(cores + 1, thread_name_prefix="winnow-embed")
+        self._gate = PriorityGate()
 
     def rows(self, items: Sequence[T]) -> Vector:
         """Shape (len(items), dimension), in their order; there is at least one."""
         if len(items) > FEW:
-            return np.stack([*self._ingests.map(self._later, items)])
+            return np.stack([*self._ingest_threads.map(self._embed_later, items)])
         deadline = current_deadline()
 
-        def embedded(item: T) -> Vector:
+        def embed(item: T) -> Vector:
             deadline.check()
             return self._embed_one(item)
 
-        with self._way.taken():
-            alone = len(items) == 1
-            return np.stack([*(map if alone else self._questions.map)(embedded, items)])
+        with self._gate.taken():
+            is_single = len(items) == 1
+            return np.stack([*(map if is_single else self._query_threads.map)(embed, items)])
 
-    def _later(self, item: T) -> Vector:
-        self._way.give()
+    def _embed_later(self, item: T) -> Vector:
+        self._gate.give()
         return self._embed_one(item)
 
 
 class PriorityGate:
-    """Who has it keeps the others waiting, not those who have it too."""
+    """A gate that queries hold together and an ingest waits for."""
 
     def __init__(self) -> None:
         self._holders = 0
@@ -65,7 +65,7 @@ class PriorityGate:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """While this is open, ``give`` waits."""
+        """Hold the gate: ``give`` waits meanwhile."""
         with self._changed:
             self._holders += 1
         try:
@@ -75,7 +75,7 @@ class PriorityGate:
                 self._holders -= 1
                 self._changed.notify_all()
 
-    def give(self, seconds: float = _PATIENCE_SECONDS) -> bool:
-        """Wait until nobody has the right of way, at most this long; whether nobody has."""
+    def give(self, seconds: float = _MAX_WAIT_SECONDS) -> bool:
+        """Wait until the gate is free, at most this long; whether it is free."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._holders, seconds)

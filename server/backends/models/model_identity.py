@@ -1,6 +1,6 @@
-"""Which model a setting means, wherever its files lie: two processes that agree here give the same vectors.
+"""Identities of models from the settings: two processes with equal identities compute the same vectors.
 
-Told without loading anything: a server that shares an engine has no model runtime.
+Nothing is loaded: a server that shares an engine has no model runtime.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def reranker_of(settings: Settings) -> str:
 
 
 def digest(files: Sequence[Path]) -> str:
-    """Of the bytes of these files, in this order."""
+    """A digest of the bytes of these files, in this order."""
     whole = hashlib.sha256()
     for path in files:
         with path.open("rb") as file:
@@ -45,12 +45,12 @@ def digest(files: Sequence[Path]) -> str:
 
 
 def _parts(folder: Path) -> list[Path]:
-    """The files of the graph in a model's folder, with what lies beside it."""
+    """The ONNX files in a model's folder, with their external data."""
     return [path for name in GRAPHS for path in sorted((folder / name).parent.glob("model.onnx*"))]
 
 
 def _identity(folder: Path) -> str:
-    """By its files; a folder that cannot be read is itself alone."""
+    """A digest of the folder's files; the path of a folder that cannot be read."""
     try:
         files = [*_parts(folder), *(path for name in _SMALL if (path := folder / name).is_file())]
         states = tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
@@ -61,5 +61,5 @@ def _identity(folder: Path) -> str:
 
 @lru_cache(maxsize=4)
 def _digest_of(states: tuple[tuple[Path, int, int], ...]) -> str:
-    """Hundreds of megabytes are read once, as long as they are as they were."""
+    """Cached, because the files are hundreds of megabytes; a changed file has another state."""
     return digest([path for path, _, _ in states])

@@ -1,7 +1,7 @@
 """Vectors from an endpoint that speaks OpenAI's /v1/embeddings: a service, or a server of the user's own.
 
-The address comes from the operator's settings, never from a call. Texts leave the machine for it. What does not
-answer is asked again, later each time; a query, which somebody waits for, once more at most.
+The address comes from the operator's settings, never from a call. Texts leave the machine for it. Failed
+requests are retried with growing pauses; a query, whose caller waits, at most once.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 60.0
 _QUERY_SECONDS = 5.0
 _ATTEMPTS, _QUERY_ATTEMPTS = 6, 2
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 30.0
-# Busy, or ill for the moment; anything else is an answer.
-_WEATHER = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+# Busy or briefly failing; every other status is final.
+_RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
 class OpenAIEndpoint:
@@ -48,7 +48,7 @@ class OpenAIEndpoint:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.Client(headers=headers)
         self._dimension = 0
-        self._dimension = len(self._asked(["dimension"])[0])
+        self._dimension = len(self._request(["dimension"])[0])
 
     @property
     def fingerprint(self) -> str:
@@ -69,9 +69,9 @@ class OpenAIEndpoint:
         """Unit vectors, shape (len(texts), dimension), in the order of ``texts``."""
         if not texts:
             return np.empty((0, self._dimension), dtype=np.float32)
-        return np.concatenate([self._asked(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)])
+        return np.concatenate([self._request(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)])
 
-    def _asked(self, texts: Sequence[str]) -> Vector:
+    def _request(self, texts: Sequence[str]) -> Vector:
         is_query, deadline = len(texts) <= FEW, current_deadline()
         attempts = _QUERY_ATTEMPTS if is_query else _ATTEMPTS
         for attempt in range(attempts):
@@ -88,36 +88,36 @@ class OpenAIEndpoint:
                     timeout=_timeout(deadline, is_query=is_query),
                 )
             except httpx.HTTPError as error:
-                told, pause = f"{type(error).__name__}: {error}", 0.0
+                reason, pause = f"{type(error).__name__}: {error}", 0.0
             else:
                 if answer.status_code == httpx.codes.OK:
                     return self._vectors(answer, len(texts))
-                told, pause = f"{answer.status_code} {answer.reason_phrase}", _wanted_pause(answer)
-                if answer.status_code not in _WEATHER:
-                    raise self._unavailable(told, is_weather=False)
+                reason, pause = f"{answer.status_code} {answer.reason_phrase}", _requested_pause(answer)
+                if answer.status_code not in _RETRYABLE:
+                    raise self._unavailable(reason, is_retryable=False)
             if attempt + 1 < attempts:
                 time.sleep(deadline.at_most(_pause(self._pause_seconds, attempt, pause, is_query=is_query)))
-        raise self._unavailable(told, is_weather=True)
+        raise self._unavailable(reason, is_retryable=True)
 
     def _vectors(self, answer: httpx.Response, count: int) -> Vector:
         try:
             rows = sorted(answer.json()["data"], key=lambda row: int(row["index"]))
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
         except (ValueError, KeyError, TypeError) as error:
-            raise self._unavailable(f"an answer without vectors ({error})", is_weather=False) from None
+            raise self._unavailable(f"an answer without vectors ({error})", is_retryable=False) from None
         lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
         expected = (count, self._dimension or vectors.shape[-1])
         if vectors.shape != expected or not np.isfinite(lengths).all() or not lengths.all():
-            raise self._unavailable(f"vectors of shape {vectors.shape}, not {expected}", is_weather=False)
+            raise self._unavailable(f"vectors of shape {vectors.shape}, not {expected}", is_retryable=False)
         return np.asarray(vectors / lengths, dtype=np.float32)
 
-    def _unavailable(self, told: str, *, is_weather: bool) -> WinnowError:
+    def _unavailable(self, reason: str, *, is_retryable: bool) -> WinnowError:
         return WinnowError(
             "MODEL_UNAVAILABLE",
             f"the embedding endpoint {self._address} (model {self._model}) answers "
-            f"{self._address.without_credentials(told)}; "
+            f"{self._address.without_credentials(reason)}; "
             "check the settings embedder and embedder_key",
-            retryable=is_weather,
+            retryable=is_retryable,
         )
 
 
@@ -126,7 +126,7 @@ def _timeout(deadline: Deadline, *, is_query: bool) -> httpx.Timeout:
     return httpx.Timeout(answer, connect=deadline.at_most(_CONNECT_SECONDS))
 
 
-def _wanted_pause(answer: httpx.Response) -> float:
+def _requested_pause(answer: httpx.Response) -> float:
     try:
         return float(answer.headers.get("retry-after", 0.0))
     except ValueError:  # a date
