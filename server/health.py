@@ -286,12 +286,29 @@ def _model(settings: Settings) -> Iterator[Finding]:
         damage = _find_model_damage(settings)
         advice = MENDS_MODEL if damage else ""
         yield Finding("model", "embedding", not damage, f"{detail}: {damage}" if damage else detail, advice)
+        yield from _check_vectors(settings, model.fingerprint)
     elif source.state == "off":
         yield Finding("model", "embedding", True, f"{source.why}; search is lexical", essential=False)
     else:
         is_ours = settings.embedder.whole == "minilm"
         advice = MENDS_MODEL if is_ours else f"check the setting embedder ({settings.embedder})"
         yield Finding("model", "embedding", False, f"{source.why}; search is lexical", advice)
+
+
+def _check_vectors(settings: Settings, fingerprint: str) -> Iterator[Finding]:
+    """Projects that are ranked by words alone because their vectors are missing or another model's."""
+    from server.backends.catalogue import Catalogue
+    from server.opening import catalogue_path
+
+    if not catalogue_path(settings).exists():
+        return
+    with closing(Catalogue(catalogue_path(settings))) as catalogue:
+        made_with = {info.name: info.embedding for info in catalogue.projects() if info.embedding != fingerprint}
+    for project, theirs in made_with.items():
+        reason = f"indexed with another model ({theirs})" if theirs else "indexed without the embedding model"
+        detail = f"project {project!r} was {reason}, so it is ranked by words alone"
+        advice = MENDS_VECTORS if theirs else f"run: winnow ingest PATH... --project {project}, or winnow reindex"
+        yield Finding("model", "vectors", False, detail, advice)
 
 
 def _find_model_damage(settings: Settings) -> str:

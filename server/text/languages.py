@@ -5,15 +5,25 @@ is certain of a paragraph and rarely of two words, so there are two rules:
 
 * a *document* is in the likeliest language if that is nearly certain, otherwise its language is unknown ("");
 * a *query* is in one of its project's languages, weighted by how many documents are in each.
+
+Loading the model needs space for temporary files. Where it fails, a query is taken for the languages of the
+documents, which is nearly as good. A document's language is an error then: it is kept until the file changes,
+so an ingest without languages would make search worse for good, and nothing would show it.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 import threading
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
+
+from server.errors import WinnowError
 
 # The languages that are considered. A missing one would be mistaken for its neighbour; the rest of the model's 140
 # would only reduce the certainty on short texts.
@@ -39,11 +49,17 @@ _LATIN_END = 0x0250  # the first code point after Latin Extended-B
 _FOREIGN = re.compile(
     r"(?ms)^(```|~~~).*?(^\1|\Z)|`[^`\n]*`|https?://\S+|<[^>\n]{1,200}>|[\w.]{0,80}[_\d./\\](?=\w)[\w./\\]*"
 )
+# The model is unpacked into a temporary file of 77 MB. Queries must not try that each time that it fails.
+_TEMPORARY_MB = 80
+_AGAIN_SECONDS = 60.0
 _load_lock = threading.Lock()
+_failure: tuple[float, WinnowError] | None = None
 
 
 def language_of(text: str) -> str:
     """The language (ISO 639-1) of a document; "" if it is too short or too mixed to tell.
+
+    Raises ``WinnowError("MODEL_UNAVAILABLE")`` where the model does not load.
 
     >>> language_of("Die Sicherung läuft jede Nacht und wird auf einem zweiten Rechner aufbewahrt.")
     'de'
@@ -65,7 +81,10 @@ def query_languages(query: str, documents: Mapping[str, int]) -> dict[str, float
     shares = _shares(documents)
     if len(shares) == 1:
         return dict.fromkeys(shares, 1.0)
-    probabilities = dict(_rank_languages(query))
+    try:
+        probabilities = dict(_rank_languages(query))
+    except WinnowError:
+        return shares
     weights = {language: share * probabilities.get(language, 0.0) for language, share in shares.items()}
     total = sum(weights.values())
     return {language: weight / total for language, weight in weights.items()} if total else shares
@@ -92,8 +111,9 @@ def is_mixed(documents: Mapping[str, int]) -> bool:
 
 
 def load_language_model() -> None:
-    """Load the model, so that the first detection does not have to wait."""
-    _identifier()
+    """Load the model, so that the first detection does not have to wait. A failure is left to that detection."""
+    with suppress(WinnowError):
+        _identifier()
 
 
 def is_mostly_latin(text: str) -> bool:
@@ -128,8 +148,15 @@ def _rank_languages(query: str) -> tuple[tuple[str, float], ...]:
 
 
 def _identifier() -> Any:
+    global _failure
     with _load_lock:
-        return _load_identifier()
+        if _failure is not None and time.monotonic() < _failure[0] + _AGAIN_SECONDS:
+            raise _failure[1]
+        try:
+            return _load_identifier()
+        except (OSError, EOFError, ValueError) as error:  # a file that was cut short is a ValueError of numpy's
+            _failure = time.monotonic(), _load_error(error)
+            raise _failure[1] from error
 
 
 @cache
@@ -140,3 +167,14 @@ def _load_identifier() -> Any:
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     identifier.set_languages(KNOWN)
     return identifier
+
+
+def _load_error(error: Exception) -> WinnowError:
+    folder = tempfile.tempdir or os.environ.get("TMPDIR") or "/tmp"
+    return WinnowError(
+        "MODEL_UNAVAILABLE",
+        f"the language of documents cannot be detected: {type(error).__name__}: {error}. Loading the detector "
+        f"needs {_TEMPORARY_MB} MB in {folder}; free some space there, or set TMPDIR "
+        "to another folder, then try again",
+        retryable=True,
+    )

@@ -54,7 +54,7 @@ ROOMS: Mapping[str, str] = {
     "server.errors": "",
     "server.models": "",
     "server.ids": "",
-    "server.text": "",
+    "server.text": "server.errors",
     "server.configuration": "server.errors",
     "server.settings": "server.configuration server.models server.errors server.text",
     "server.runtime": "server.text server.settings",

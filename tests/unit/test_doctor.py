@@ -11,10 +11,14 @@ from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from server import health
+from server.commands.ingest import app as ingest
+from server.commands.reindex import app as reindex
 from server.health import Finding, examine, find_changed_files, find_foreign_package, is_healthy
 from server.settings import Settings, load_settings
+from tests.tiny_models import write_model
 
 WINNOW = Path(sys.executable).with_name("winnow")
 
@@ -133,3 +137,25 @@ def test_the_command_shows_an_arrow_for_every_advice(tmp_path: Path) -> None:
 def test_the_embedded_engine_is_tried_with_everything_else() -> None:
     found = {finding.check: finding.ok for finding in examine(load_settings())}
     assert found["embedded"] is True
+
+
+def test_a_project_without_vectors_of_the_model_in_use_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Search answers and warns; the doctor must not say that all is right."""
+    (tmp_path / "a.md").write_text("# Proxy\n\nThe proxy is a gateway.\n", encoding="utf-8")
+    monkeypatch.setenv("WINNOW_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("WINNOW_EMBEDDER", f"onnx:{write_model(tmp_path / 'model')}")
+    indexed = CliRunner().invoke(
+        ingest, [str(tmp_path / "a.md"), "--project", "mine"], env={"WINNOW_EMBEDDING": "off"}
+    )
+    assert indexed.exit_code == 0
+    model, vectors = health._model(load_settings())
+    assert (model.ok, vectors.ok, is_healthy([model, vectors])) == (True, False, False)
+    assert "project 'mine' was indexed without the embedding model" in vectors.detail
+    assert vectors.advice == "run: winnow ingest PATH... --project mine, or winnow reindex"
+    assert CliRunner().invoke(reindex, []).exit_code == 0
+    assert [finding.ok for finding in health._model(load_settings())] == [True]
+    other = write_model(tmp_path / "other")
+    (found,) = [each for each in health._model(load_settings(embedder=f"onnx:{other}")) if not each.ok]
+    assert ("another model (onnx/model/" in found.detail, found.advice) == (True, "run: winnow reindex")

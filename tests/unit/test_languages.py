@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.errors import WinnowError
+from server.text import languages
 from server.text.languages import KNOWN, is_covered, language_of, query_languages
 
 ENGLISH = frozenset({"en"})
@@ -58,3 +65,54 @@ def test_a_model_of_one_language_covers_queries_in_it(
 ) -> None:
     assert is_covered(query, documents, ENGLISH) == expected
     assert is_covered(query, documents, None)
+
+
+# --- a detector that does not load
+
+GERMAN = "Die Sicherung beginnt nachts und bewahrt Kopien einen Monat lang auf."
+
+# Files may have 40 MB: the model's temporary file is cut short, as on a disk that is full.
+INGESTS = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (40 << 20, 40 << 20))
+from server.cli import main
+sys.argv = ["winnow", "ingest", sys.argv[1], "--store", sys.argv[2]]
+main()
+"""
+
+
+def test_a_detector_that_does_not_load_is_an_error_for_documents_and_none_for_queries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    languages._load_identifier.cache_clear()
+    languages._rank_languages.cache_clear()
+    monkeypatch.setattr(languages, "_failure", None)
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+        with pytest.raises(WinnowError, match="TMPDIR") as caught:
+            language_of(GERMAN)
+        assert (caught.value.reason, str(tmp_path / "gone") in caught.value.message) == ("MODEL_UNAVAILABLE", True)
+        assert query_languages("Sicherung", {"de": 3, "en": 1}) == {"de": 0.75, "en": 0.25}
+        languages.load_language_model()
+    with pytest.raises(WinnowError):  # not tried again at once
+        language_of(GERMAN)
+    monkeypatch.setattr(languages, "_AGAIN_SECONDS", 0.0)
+    assert language_of(GERMAN) == "de"
+
+
+def test_an_ingest_without_space_for_temporary_files_ends_in_a_message(tmp_path: Path) -> None:
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "a.md").write_text(f"# Sicherung\n\n{GERMAN}\n", encoding="utf-8")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    result = subprocess.run(
+        [sys.executable, "-c", INGESTS, str(documents), str(tmp_path / "store")],
+        env=os.environ | {"TMPDIR": str(temporary), "WINNOW_EMBEDDING": "off"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (result.returncode, "Traceback" in result.stderr) == (4, False), result.stderr
+    assert f"in {temporary}; free some space there, or set TMPDIR" in result.stderr
