@@ -13,7 +13,7 @@ import sys
 from dataclasses import replace
 from typing import NoReturn
 
-from sandbox.language import script_builtins
+from sandbox.language.guards import script_builtins
 from sandbox.protocol.jobs import ScriptJob
 from sandbox.walls.seccomp import RPC
 from sandbox.walls.wall_table import Wall, WallResources

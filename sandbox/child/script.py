@@ -10,7 +10,8 @@ from typing import Any
 import client_sdk.transport
 from client_sdk.awaitable import Nothing
 from sandbox.diagnosis import error_reports, help_text, precheck, tracebacks, unawaited
-from sandbox.language import compiler, methods, policy, refusals, script_builtins, script_source, trust
+from sandbox.language import compiler, policy, refusals, script_source
+from sandbox.language.guards import methods, script_builtins, trust
 from sandbox.modules import asyncio_loop, asyncio_module, copy_module, facades, skills
 from sandbox.modules.output import OutputStreams, Stream, target_of
 from sandbox.protocol import frames

@@ -18,7 +18,8 @@ import client_sdk
 from client_sdk import SDKError
 from sandbox.child.console import OutputLimitReached
 from sandbox.child.results import NotData
-from sandbox.language import refusals, trust
+from sandbox.language import refusals
+from sandbox.language.guards import trust
 from sandbox.language.refusals import Rejected
 from sandbox.language.script_source import FILE_NAME
 from sandbox.modules import asyncio_loop

@@ -32,10 +32,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sandbox.language import names
+from sandbox.language.guards.script_builtins import identity
+from sandbox.language.guards.stand_ins import is_offered
+from sandbox.language.guards.trust import OPEN_TYPES, TRUSTED, is_script_function
 from sandbox.language.refusals import Refused
-from sandbox.language.script_builtins import identity
-from sandbox.language.stand_ins import is_offered
-from sandbox.language.trust import OPEN_TYPES, TRUSTED, is_script_function
 
 _HERE = f"{__package__}."
 

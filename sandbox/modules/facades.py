@@ -23,9 +23,9 @@ from typing import Any, Protocol
 
 import client_sdk
 from sandbox.diagnosis import import_errors
-from sandbox.language import classes, script_builtins, stand_ins, trust
 from sandbox.language.allow_list import ALLOWED
-from sandbox.language.freezing import freeze
+from sandbox.language.guards import classes, script_builtins, stand_ins, trust
+from sandbox.language.guards.freezing import freeze
 from sandbox.language.refusals import Refused
 
 from . import asyncio_loop, asyncio_module, copy_module, generated_classes, logging_module, output, time_zones

@@ -15,7 +15,8 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sandbox.language import attributes, classes, names, trust
+from sandbox.language import names
+from sandbox.language.guards import attributes, classes, trust
 from sandbox.language.refusals import Refused
 
 from .copy_module import deepcopy

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sandbox.diagnosis import tracebacks
-from sandbox.language import attributes
+from sandbox.language.guards import attributes
 from sandbox.language.script_source import FILE_NAME
 
 from .output import OutputStreams

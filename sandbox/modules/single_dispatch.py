@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sandbox.language import script_builtins, trust
+from sandbox.language.guards import script_builtins, trust
 
 
 class SingleDispatch:

@@ -27,7 +27,8 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from sandbox.child import process, script
-from sandbox.language import compiler, policy, refusals, script_builtins, script_source, trust
+from sandbox.language import compiler, policy, refusals, script_source
+from sandbox.language.guards import script_builtins, trust
 from sandbox.protocol import frames
 from sandbox.protocol.jobs import ScriptJob
 from sandbox.protocol.limits import MIB, Limits

@@ -30,8 +30,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from sandbox.language import attributes, trust
 from sandbox.language.allow_list import ALLOWED
+from sandbox.language.guards import attributes, trust
 from sandbox.modules import facades
 
 # --- bytecode --------------------------------------------------------------------------------------------------

@@ -37,18 +37,20 @@ ROOMS: Mapping[str, str] = {
     # the untrusted side: nothing of it imports the parent or the runners
     "sandbox.child.console": "sandbox.protocol",
     "sandbox.child.results": "sandbox.protocol",
-    "sandbox.language": "client_sdk",
+    "sandbox.language": "",
+    "sandbox.language.guards": "client_sdk sandbox.language",
     "sandbox.diagnosis.hints": "client_sdk sandbox.language",
     "sandbox.diagnosis.import_errors": "sandbox.language sandbox.diagnosis.hints",
-    "sandbox.diagnosis.tracebacks": "sandbox.language",
+    "sandbox.diagnosis.tracebacks": "sandbox.language sandbox.language.guards",
     "sandbox.diagnosis.unawaited": "",
-    "sandbox.modules": "client_sdk sandbox.language sandbox.child.console sandbox.diagnosis.import_errors "
-    "sandbox.diagnosis.tracebacks sandbox.diagnosis.unawaited",
-    "sandbox.diagnosis": "client_sdk sandbox.protocol sandbox.language sandbox.modules sandbox.child.console "
-    "sandbox.child.results sandbox.diagnosis.hints sandbox.diagnosis.tracebacks sandbox.diagnosis.unawaited",
-    "sandbox.child": "client_sdk sandbox.protocol sandbox.walls sandbox.language sandbox.modules "
-    "sandbox.diagnosis sandbox.diagnosis.tracebacks sandbox.diagnosis.unawaited sandbox.child.console "
-    "sandbox.child.results",
+    "sandbox.modules": "client_sdk sandbox.language sandbox.language.guards sandbox.child.console "
+    "sandbox.diagnosis.import_errors sandbox.diagnosis.tracebacks sandbox.diagnosis.unawaited",
+    "sandbox.diagnosis": "client_sdk sandbox.protocol sandbox.language sandbox.language.guards sandbox.modules "
+    "sandbox.child.console sandbox.child.results sandbox.diagnosis.hints sandbox.diagnosis.tracebacks "
+    "sandbox.diagnosis.unawaited",
+    "sandbox.child": "client_sdk sandbox.protocol sandbox.walls sandbox.language sandbox.language.guards "
+    "sandbox.modules sandbox.diagnosis sandbox.diagnosis.tracebacks sandbox.diagnosis.unawaited "
+    "sandbox.child.console sandbox.child.results",
     # records, rules and counts: no I/O beyond their own data
     "server": "",
     "server.errors": "",
@@ -305,7 +307,6 @@ MAX_MODULES = 16
 # Folder -> why it may hold more modules than that.
 LARGE_FOLDERS: Mapping[str, str] = {
     "server/tools": "one module for each tool",
-    "sandbox/language": "one module for each thing that the fence guards",
 }
 # Module, or folder with a dot at its end -> why it imports inside functions.
 LATE_IMPORTS: Mapping[str, str] = {

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from sandbox.child.console import Console
-from sandbox.language import allow_list, compiler, names, policy, refusals, script_builtins
+from sandbox.language import allow_list, compiler, names, policy, refusals
+from sandbox.language.guards import script_builtins
 from sandbox.modules import facades
 from sandbox.modules.output import OutputStreams
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import names
-from .refusals import Refused, check_attribute_name, kind_of
+from sandbox.language import names
+from sandbox.language.refusals import Refused, check_attribute_name, kind_of
+
 from .trust import OPEN_TYPES, TRUSTED, is_script_function
 
 

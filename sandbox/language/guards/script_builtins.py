@@ -6,12 +6,13 @@ import builtins
 import os
 from typing import Any
 
-from . import names
+from sandbox.language import names
+from sandbox.language.policy import ATTRIBUTE, END, LAST, SLOTS, TARGET
+from sandbox.language.refusals import Refused
+
 from .attributes import read_attribute, read_by_name
 from .classes import build_class, check_slots
 from .dunders import read_namespace
-from .policy import ATTRIBUTE, END, LAST, SLOTS, TARGET
-from .refusals import Refused
 from .stand_ins import Type
 from .trust import script_globals
 from .writes import check_write, writable_target

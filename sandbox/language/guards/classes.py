@@ -9,8 +9,9 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import names
-from .refusals import Refused, kind_of, refuse_attribute
+from sandbox.language import names
+from sandbox.language.refusals import Refused, kind_of, refuse_attribute
+
 from .stand_ins import OFFERED, Type
 from .trust import ALIASES, TRUSTED, inherits_from, instance_dict, script_globals
 

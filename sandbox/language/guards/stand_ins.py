@@ -6,7 +6,8 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-from .refusals import Refused
+from sandbox.language.refusals import Refused
+
 from .trust import TRUSTED
 
 OFFERED: set[type] = set()  # the classes that scripts have by name

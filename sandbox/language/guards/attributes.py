@@ -10,9 +10,10 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import names
+from sandbox.language import names
+from sandbox.language.refusals import Refused, check_attribute_name, kind_of, refuse_attribute
+
 from .dunders import read_dunder, read_members
-from .refusals import Refused, check_attribute_name, kind_of, refuse_attribute
 from .trust import ALIASES, TRUSTED, instance_dict, is_made_by_script
 
 

@@ -6,9 +6,10 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import names
+from sandbox.language import names
+from sandbox.language.refusals import refuse_attribute
+
 from .methods import read_from_class
-from .refusals import refuse_attribute
 from .stand_ins import is_stand_in, public_class, type_of
 from .trust import TRUSTED, is_made_by_script, is_script_function, super_self
 from .writes import check_write, refuse_write
