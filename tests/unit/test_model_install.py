@@ -238,3 +238,13 @@ def test_a_conversion_that_fails_for_another_reason_names_its_folders(
         install_model(load_settings(models=tmp_path), lambda _: None)
     assert str(tmp_path) in caught.value.message
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_download_without_a_folder_for_temporary_files_names_it(
+    hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    monkeypatch.setattr("server.backends.models.weights.find_installed_carrier", lambda: None)
+    with pytest.raises(WinnowError, match="FileNotFoundError") as caught:
+        install_model(load_settings(models=tmp_path), lambda _: None)
+    assert (caught.value.reason, str(tmp_path / "gone") in caught.value.message) == ("MODEL_UNAVAILABLE", True)

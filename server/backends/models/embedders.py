@@ -22,7 +22,7 @@ from types import MappingProxyType
 
 from server.backends.base import Embedder, ModelState
 from server.backends.models import weights
-from server.backends.models.conversion_space import check_space
+from server.backends.models.conversion_space import check_space, map_conversion_errors
 from server.errors import WinnowError
 from server.settings import Settings
 
@@ -176,7 +176,7 @@ def _install_minilm(models: Path, say: weights.Report) -> None:
         minilm.convert(carrier, models)
     else:
         check_space(models, downloads=True)
-        with weights.download_weights(say) as downloaded:
+        with map_conversion_errors(models), weights.download_weights(say) as downloaded:
             minilm.convert(downloaded, models)
     say(f"converted to int8: {folder}")
 

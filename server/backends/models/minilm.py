@@ -120,8 +120,8 @@ def convert(source: Path, models: Path) -> None:
     from server.backends.models import minilm_conversion
 
     check_space(models)
-    weights.check(source)
     with map_conversion_errors(models):
+        weights.check(source)
         models.mkdir(parents=True, exist_ok=True)
         with temporary_folder(models, CONVERTING) as elsewhere:
             made = elsewhere / "model"
