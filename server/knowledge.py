@@ -50,7 +50,7 @@ from server.operations.base import (
     Library,
     RankingCaches,
     RequestContext,
-    counted,
+    count_answer_tokens,
 )
 from server.operations.evidence import extract_evidence, retrieve_evidence
 from server.operations.excerpts import expand_excerpt, read_excerpt
@@ -68,7 +68,7 @@ from server.operations.graph.walks import (
 from server.operations.kb import kb_search
 from server.operations.legacy import get_section_text, search_sections
 from server.operations.results import read_result
-from server.operations.scripting import hybrid_search, rerank, tokens
+from server.operations.scripting import count_texts, hybrid_search, rerank
 from server.operations.search import semantic_search
 from server.runtime.caches import CacheCounters
 from server.runtime.call_threads import CallThreads
@@ -303,7 +303,7 @@ def _over_graph(request: type[BaseModel], answer: Callable[[RequestContext, Any]
 
 def _answer_and_count(known: Operation, context: RequestContext, request: BaseModel) -> Answer:
     # Tokens are counted here: in a thread, in the process that has the tokenizer.
-    return counted(context, known.answer(context, request))
+    return count_answer_tokens(context, known.answer(context, request))
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
@@ -312,7 +312,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "fetch": Operation(Fetch, fetch),
         "hybrid_search": Operation(HybridSearch, hybrid_search),
         "rerank": Operation(Rerank, rerank),
-        "tokens": Operation(CountTokens, tokens),
+        "tokens": Operation(CountTokens, count_texts),
         "read_result": Operation(ReadResult, read_result),
         "kb.search": Operation(KbSearch, kb_search),
         "kb.read_excerpt": Operation(ReadExcerpt, read_excerpt),

@@ -30,7 +30,7 @@ from server.engine.wire import PROTOCOL, REPLIES, REQUESTS, Connection, Message
 from server.errors import WinnowError
 from server.knowledge import DIRECT, OPERATIONS, SEARCH_SECONDS, Answer, Caller, KnowledgeCounters
 from server.operations.base import Budget
-from server.operations.results import portion
+from server.operations.results import read_portion
 from server.runtime.caches import CacheCounters
 from server.runtime.deadlines import NEVER, Deadline, deadline_after
 from server.runtime.metrics import Metrics
@@ -186,7 +186,7 @@ class EngineKnowledge:
 
     def _read_result(self, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         request, warnings = parse(ReadResult, arguments)
-        return replace(portion(self.results, caller, request), warnings=warnings)
+        return replace(read_portion(self.results, caller, request), warnings=warnings)
 
     async def _call_engine(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         known = OPERATIONS.get(operation)

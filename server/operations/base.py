@@ -1,4 +1,4 @@
-"""What every operation is given and what it gives back."""
+"""The input and output of every operation: the request context, the answer, budgets and caches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ENTRIES_OF_RUN = 16
 
 
 class Library(Protocol):
-    """An open store: what is known, how it is ranked, and the model that embeds."""
+    """An open store: catalogue, retriever, embedding model, graph."""
 
     @property
     def catalogue(self) -> DocumentStore: ...
@@ -48,54 +48,54 @@ class Library(Protocol):
 
     @property
     def graph(self) -> GraphStore | None:
-        """What is connected to what; None where graphs are switched off."""
+        """The graph store; None if graphs are switched off."""
 
     def reranker(self) -> Reranker | None:
-        """The second stage; None without one. Raises what its loading raises."""
+        """The reranking model, if one is configured. Raises what its loading raises."""
 
     def admits(self, filters: Filters, document: Document) -> bool:
         """Whether a search with these filters could return the document."""
 
     def admitted(self, filters: Filters) -> GraphScope:
-        """The documents that a search with these filters could return, by id; None for all of the project."""
+        """The ids of the documents that a search with these filters could return; None for all of the project."""
 
     def labels(self, filters: Filters) -> Labels:
-        """The labels of the documents that these filters admit, whatever their dates."""
+        """The labels of the documents that match these filters, regardless of dates."""
 
     def has_path(self, filters: Filters, prefix: str) -> bool:
-        """Whether one of these documents is the file ``prefix``, or lies below it."""
+        """Whether one of these documents is the file ``prefix``, or below that folder."""
 
     def waits(self) -> Mapping[str, WaitSummary]:
-        """How long reads waited for writers, by what they waited at."""
+        """How long reads waited for writers, by lock."""
 
     def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How large the payload of one answer may be."""
+    """The size limits of the payload of one answer."""
 
     tokens: Mapping[Tier, int]
     bytes: int
     is_direct: bool
 
     def of(self, tier: Tier) -> tiers.Size:
-        """What an answer of this tier may take."""
+        """The size limit of an answer of this tier."""
         return tiers.Size(self.tokens[tier], self.bytes)
 
 
 DIRECT = Budget(tiers.ANSWER_TOKENS, tiers.ANSWER_BYTES, is_direct=True)
-# A script's answers never reach a model; what bounds them is the frame they travel in.
+# A script's answers do not reach a model; their limit is the size of a frame.
 SCRIPT = Budget(
     MappingProxyType(dict.fromkeys(tiers.ANSWER_TOKENS, 10_000_000)), tiers.SCRIPT_ANSWER_BYTES, is_direct=False
 )
 
 
 class RankingCache:
-    """Ranked ids, kept per question and index generation, and what goes into them and comes out of them.
+    """Caches of rankings (by query and index generation), of query vectors and of rendered answers.
 
-    ``vectors``: of queries, by model and text. ``views``: answers rendered from a ranking, by tier. ``most``
-    bounds the entries of each cache below the usual.
+    ``vectors`` are query vectors by model and text; ``views`` are answers rendered from a ranking, by tier.
+    ``most`` limits the entries of each cache.
     """
 
     def __init__(self, most: int = _CACHED_VECTORS) -> None:
@@ -106,16 +106,16 @@ class RankingCache:
         )
 
     def get(self, key: tuple[Any, ...]) -> Ranking | None:
-        """What was found for this question, if it is still here."""
+        """The cached ranking, or None."""
         return self._rankings.get(key)
 
     def put(self, key: tuple[Any, ...], ranking: Ranking) -> None:
-        """Keep what was found with both legs; the rest must not outlive the loading of the model."""
+        """Cache a ranking by both legs; others must not outlive the loading of the model."""
         if ranking.legs == "hybrid":
             self._rankings.put(key, ranking)
 
     def counters(self) -> dict[str, CacheCounters]:
-        """What became of the lookups, by cache."""
+        """Hits and misses, by cache."""
         views = {f"views.{tier}": cache.counters for tier, cache in self.views.items()}
         return {"rankings": self._rankings.counters, "query_vectors": self.vectors.counters, **views}
 
@@ -131,7 +131,7 @@ class RankingCaches:
         self._of_runs: OrderedDict[str, RankingCache] = OrderedDict()
 
     def of(self, run: str) -> RankingCache:
-        """The cache of this run; "" is nobody's and everybody's. Called from one thread."""
+        """The cache of this run; the shared cache for "". Called from one thread."""
         if not run:
             return self.shared
         if run not in self._of_runs:
@@ -144,7 +144,7 @@ class RankingCaches:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, as far as an answer depends on it: plain data, so that it can be said over a wire.
+    """The caller, as far as an answer depends on it: plain data that can be sent to another process.
 
     ``connection`` names the session; it comes from the transport, never from an argument. ``run`` names the run of
     a script, "" for a direct call (see ``RankingCaches``).
@@ -157,10 +157,10 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """One question: who asks, of which open index, under which settings; the caller's session and its rankings.
+    """The context of one request: open index, settings, caller, session and caches.
 
-    ``results``: where the large results of scripts are kept, by connection. ``generations``: of projects, as this
-    question met them first, so that all of its answer has one.
+    ``results`` has the large results of scripts, by connection. ``generations`` are the generations of projects at
+    their first use in this request, so that the whole answer has the same.
     """
 
     index: Library
@@ -174,11 +174,10 @@ class RequestContext:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A payload, what it counts (rows of a tier, tokens), and what its reader should know.
+    """A payload, its numbers of rows and tokens, and warnings for the caller.
 
-    ``noted``: what the figures of the process count of it, by name (rows left out as duplicates, say).
-    ``links``: passages of the payload that a client may be offered as resources. ``counted``: tokens of the whole
-    payload as it is sent; None where nobody counted them.
+    ``noted`` are increments of the process's metrics, by name. ``links`` are passages of the payload that a client
+    may be offered as resources. ``counted`` is the number of tokens of the whole payload; None if not counted.
     """
 
     payload: dict[str, Any]
@@ -189,11 +188,11 @@ class Answer:
     cache_hit: bool = False
     noted: Mapping[str, int] = field(default_factory=dict)
     links: tuple[PassageLink, ...] = ()
-    counted: int | None = None
+    count_answer_tokens: int | None = None
 
 
-def counted(context: RequestContext, answer: Answer) -> Answer:
-    """The answer with the tokens of its payload, where it lands in a model's context and is held to a size."""
+def count_answer_tokens(context: RequestContext, answer: Answer) -> Answer:
+    """Add the number of tokens of the payload to an answer of a direct call."""
     if answer.counted is not None or not context.caller.budget.is_direct:
         return answer
     return replace(answer, counted=tiers.measure(answer.payload).tokens)

@@ -21,7 +21,7 @@ from server.contracts.kb import (
 from server.errors import WinnowError
 from server.operations.base import Answer, RequestContext
 from server.operations.kb import title_of
-from server.operations.passages import passage_of
+from server.operations.passages import require_passage
 from server.sessions.passage_store import StoredPassage
 from server.text.printable import beginning, ending, one_line, printable
 from server.text.spans import split_spans
@@ -38,7 +38,7 @@ _LAST_WORD = re.compile(r"\s\S*\Z")
 
 
 @dataclass(frozen=True)
-class _Surroundings:
+class _PassageInDocument:
     """A passage in its document, as it is shown."""
 
     context: RequestContext
@@ -77,37 +77,41 @@ class _Surroundings:
 
 def read_excerpt(context: RequestContext, request: ReadExcerpt) -> Answer:
     """A bounded excerpt of a passage, from ``start_char`` on."""
-    here = _Surroundings(context, passage_of(context, request.passage_id, request.scope))
-    text, start, is_whole = _readable(here, request.start_char)
+    here = _PassageInDocument(context, require_passage(context, request.passage_id, request.scope))
+    text, start, is_whole = _locate_start(here, request.start_char)
     if request.options.format == "bullets":
-        excerpt, length = _bullets(text[start:], request.max_tokens)
+        excerpt, length = _build_bullets(text[start:], request.max_tokens)
     else:
-        excerpt = _first(text[start:], request.max_tokens)
+        excerpt = _cut_end(text[start:], request.max_tokens)
         length = len(excerpt)
     is_cut = not is_whole or bool(text[start + length :].strip())
-    payload = _payload(here.stored, excerpt, request.start_char, request.start_char + length if is_cut else None)
+    payload = _build_payload(
+        here.stored, excerpt, request.start_char, request.start_char + length if is_cut else None
+    )
     if request.options.include_citation:
-        payload["citation"] = _citation(here.stored)
-    return _answer(payload)
+        payload["citation"] = _build_citation(here.stored)
+    return _build_answer(payload)
 
 
 def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
     """A passage with what stands before and after it, within the caps of an excerpt."""
-    here = _Surroundings(context, passage_of(context, request.passage_id, request.scope))
-    own = _first(here.text, MAX_EXCERPT_TOKENS)
+    here = _PassageInDocument(context, require_passage(context, request.passage_id, request.scope))
+    own = _cut_end(here.text, MAX_EXCERPT_TOKENS)
     following, is_whole = here.after(0)
     if len(own) < len(here.text):
         before = after = ""
     else:
-        before, after = _around(here.before, own, following, request)
+        before, after = _fit_around(here.before, own, following, request)
     excerpt = before + own + after
     end = len(own) + len(after)
     is_cut = not is_whole or bool((here.text + following)[end:].strip())
-    payload = _payload(here.stored, excerpt, -len(before), end if is_cut else None)
-    return _answer({**payload, "citation": _citation(here.stored)}, () if here.is_known else (_CHANGED,))
+    payload = _build_payload(here.stored, excerpt, -len(before), end if is_cut else None)
+    return _build_answer(
+        {**payload, "citation": _build_citation(here.stored)}, () if here.is_known else (_CHANGED,)
+    )
 
 
-def _readable(here: _Surroundings, start: int) -> tuple[str, int, bool]:
+def _locate_start(here: _PassageInDocument, start: int) -> tuple[str, int, bool]:
     """The text that ``start`` lies in, and where: the passage, or what follows it; and whether that is all."""
     if start < len(here.text) or (start == 0 and not here.text):
         return here.text, start, True
@@ -123,14 +127,14 @@ def _readable(here: _Surroundings, start: int) -> tuple[str, int, bool]:
     return after, beyond, is_whole
 
 
-def _around(before: str, own: str, after: str, request: ExpandExcerpt) -> tuple[str, str]:
+def _fit_around(before: str, own: str, after: str, request: ExpandExcerpt) -> tuple[str, str]:
     """What fits on both sides, in the proportion that was asked for."""
     before_tokens, after_tokens = request.before_tokens, request.after_tokens
     room, asked = MAX_EXCERPT_TOKENS - count_tokens(own), before_tokens + after_tokens
     if asked > room:
         before_tokens = room * before_tokens // asked
         after_tokens = room - before_tokens
-    before, after = _last(before, before_tokens), _first(after, after_tokens)
+    before, after = _cut_beginning(before, before_tokens), _cut_end(after, after_tokens)
     # Tokens across a joint may count differently; bytes have a cap of their own.
     while _is_too_large(before + own + after) and (before or after):
         before, after = before[len(before) // 8 + 1 :], after[: -(len(after) // 8 + 1)]
@@ -141,16 +145,16 @@ def _is_too_large(text: str) -> bool:
     return len(text.encode("utf-8", "replace")) > MAX_EXCERPT_BYTES or count_tokens(text) > MAX_EXCERPT_TOKENS
 
 
-def _first(text: str, tokens: int) -> str:
+def _cut_end(text: str, tokens: int) -> str:
     """The beginning of a text, cut between words if it is cut, within both caps."""
-    return _at_a_word(_cut(text, tokens), text)
+    return _end_at_word(_truncate(text, tokens), text)
 
 
-def _cut(text: str, tokens: int) -> str:
+def _truncate(text: str, tokens: int) -> str:
     return first_bytes(first_tokens(text, tokens), MAX_EXCERPT_BYTES)
 
 
-def _at_a_word(cut: str, text: str) -> str:
+def _end_at_word(cut: str, text: str) -> str:
     """The beginning ``cut`` of ``text``, without the part of a word that it may end with."""
     if len(cut) == len(text) or text[len(cut)].isspace():
         return cut
@@ -158,14 +162,14 @@ def _at_a_word(cut: str, text: str) -> str:
     return cut if word is None else cut[: -len(word.group())] or cut
 
 
-def _last(text: str, tokens: int) -> str:
+def _cut_beginning(text: str, tokens: int) -> str:
     cut = last_tokens(text, tokens)
     if len(cut) < len(text) and (space := re.search(r"\s", cut[:_WORD_CHARS])):
         cut = cut[space.end() :]
     return cut
 
 
-def _bullets(text: str, max_tokens: int) -> tuple[str, int]:
+def _build_bullets(text: str, max_tokens: int) -> tuple[str, int]:
     """As many spans as fit, one a line, and how many characters of the text they stand for."""
     lines: list[str] = []
     length = 0
@@ -178,8 +182,8 @@ def _bullets(text: str, max_tokens: int) -> tuple[str, int]:
     if lines:
         return "\n".join(lines), length
     start = len(text) - len(text.lstrip())
-    body = _cut(f"{_BULLET}{text[start:]}", max_tokens)[len(_BULLET) :]
-    body = _at_a_word(body, text[start:])
+    body = _truncate(f"{_BULLET}{text[start:]}", max_tokens)[len(_BULLET) :]
+    body = _end_at_word(body, text[start:])
     return f"{_BULLET}{body}".rstrip(), start + len(body)
 
 
@@ -187,7 +191,7 @@ def _exceeds(text: str, max_tokens: int) -> bool:
     return count_tokens(text) > max_tokens or len(text.encode("utf-8", "replace")) > MAX_EXCERPT_BYTES
 
 
-def _payload(stored: StoredPassage, excerpt: str, start: int, following: int | None) -> dict[str, Any]:
+def _build_payload(stored: StoredPassage, excerpt: str, start: int, following: int | None) -> dict[str, Any]:
     return {
         "passage_id": stored.passage_id,
         "excerpt": excerpt,
@@ -197,7 +201,7 @@ def _payload(stored: StoredPassage, excerpt: str, start: int, following: int | N
     }
 
 
-def _citation(stored: StoredPassage) -> dict[str, str]:
+def _build_citation(stored: StoredPassage) -> dict[str, str]:
     return {
         "section_id": stored.passage.chunk.id,
         "doc_tag": one_line(stored.passage.document.doc_tag, 200),
@@ -206,6 +210,6 @@ def _citation(stored: StoredPassage) -> dict[str, str]:
     }
 
 
-def _answer(payload: dict[str, Any], warnings: tuple[str, ...] = ()) -> Answer:
+def _build_answer(payload: dict[str, Any], warnings: tuple[str, ...] = ()) -> Answer:
     noted = {"excerpts": 1, "excerpts_truncated": int(payload["truncated"])}
     return Answer(payload, "excerpt", 1, count_tokens(payload["excerpt"]), warnings, noted=noted)

@@ -12,7 +12,7 @@ from server.errors import WinnowError
 from server.models import Filters
 from server.operations.base import Answer, RequestContext
 from server.operations.paging import Cursor, fingerprint, resume
-from server.operations.ranking.candidates import BY_ID, by_id, generation_of
+from server.operations.ranking.candidates import BY_ID, fetch_by_id, generation_of
 from server.operations.ranking.scope import filters_of
 from server.operations.search import semantic_search
 from server.runtime.deadlines import check_deadline
@@ -28,7 +28,7 @@ _NAMED, _ID_CHARS = 5, 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _FetchPlan:
     """What ids stand for: passages in order, how many of them make a page; and those that stand for nothing."""
 
     ids: tuple[str, ...]
@@ -46,37 +46,37 @@ def fetch(context: RequestContext, request: Fetch) -> Answer:
     """
     at = resume(request.cursor, request)
     filters = filters_of(context, request.scope)
-    wanted = _wanted(context, request, filters)
+    wanted = _plan_fetch(context, request, filters)
     if wanted.missing and request.missing == "raise":
-        raise _not_found(wanted.missing)
+        raise _not_found_error(wanted.missing)
     some = wanted.ids[at.offset : at.offset + wanted.page_size]
     if not some:
-        return _nothing(request, wanted)
-    found = _at_a_level(context, request, some)
+        return _empty_answer(request, wanted)
+    found = _fetch_at_level(context, request, some)
     generation = generation_of(context, filters)
     end = at.offset + found.rows
     after = Cursor(end, fingerprint(request), generation, BY_ID).encode() if end < len(wanted.ids) else None
     return replace(
         found,
-        payload=_paged(found.payload, wanted, after),
+        payload=_add_paging(found.payload, wanted, after),
         warnings=(*at.moved(generation, BY_ID), *found.warnings),
         counted=None,
     )
 
 
-def _wanted(context: RequestContext, request: Fetch, filters: Filters) -> _Wanted:
-    unknown = frozenset(by_id(context, request.ids, filters, None, 0.0).missing or ())
-    passages_of = dict(_documents(context, [one for one in request.ids if one in unknown], filters))
+def _plan_fetch(context: RequestContext, request: Fetch, filters: Filters) -> _FetchPlan:
+    unknown = frozenset(fetch_by_id(context, request.ids, filters, None, 0.0).missing or ())
+    passages_of = dict(_find_documents(context, [one for one in request.ids if one in unknown], filters))
     missing = tuple(one for one in dict.fromkeys(request.ids) if one in unknown and one not in passages_of)
     ids: list[str] = []
     left = dict(passages_of)
     for one in request.ids:  # a document that is named twice is there once
         ids += left.pop(one, ()) if one in passages_of else () if one in unknown else (one,)
     has_texts = request.level in ("full", "auto")
-    return _Wanted(tuple(ids), PAGE_OF_TEXTS if passages_of and has_texts else MAX_TOP_K, missing)
+    return _FetchPlan(tuple(ids), PAGE_OF_TEXTS if passages_of and has_texts else MAX_TOP_K, missing)
 
 
-def _documents(
+def _find_documents(
     context: RequestContext, ids: Sequence[str], filters: Filters
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The passages of each of these that is a document in scope. Of one out of scope nothing is read."""
@@ -92,10 +92,10 @@ def _documents(
             yield one, tuple(chunk.id for chunk in chunks)
 
 
-def _at_a_level(context: RequestContext, request: Fetch, ids: Sequence[str]) -> Answer:
+def _fetch_at_level(context: RequestContext, request: Fetch, ids: Sequence[str]) -> Answer:
     """These passages at the level asked for, or at the highest one below it at which they fit."""
     bound = request.max_tokens or (_AUTO_TOKENS if request.level == "auto" else None)
-    highest = _LEVELS.index(_highest(request))
+    highest = _LEVELS.index(_highest_level(request))
     for level in reversed(_LEVELS[: highest + 1]):
         search = SemanticSearch(filter_ids=[*ids], response_mode=level, scope=request.scope)
         found = semantic_search(context, search)
@@ -104,7 +104,7 @@ def _at_a_level(context: RequestContext, request: Fetch, ids: Sequence[str]) -> 
     return replace(found, warnings=(*found.warnings, _TOO_FEW.format(found.tokens)))
 
 
-def _highest(request: Fetch) -> Mode:
+def _highest_level(request: Fetch) -> Mode:
     match request.level:
         case "auto":
             return "full"
@@ -114,7 +114,7 @@ def _highest(request: Fetch) -> Mode:
             return level
 
 
-def _paged(payload: dict[str, Any], wanted: _Wanted, after: str | None) -> dict[str, Any]:
+def _add_paging(payload: dict[str, Any], wanted: _FetchPlan, after: str | None) -> dict[str, Any]:
     """The payload with what is missing of all ids, and with the end of this page of all passages."""
     whole = {name: value for name, value in payload.items() if name != "next_cursor"}
     whole["missing_ids"] = list(wanted.missing)
@@ -124,14 +124,14 @@ def _paged(payload: dict[str, Any], wanted: _Wanted, after: str | None) -> dict[
     return {**whole, "partial": True, "limit_reason": reason, "next_cursor": after}
 
 
-def _nothing(request: Fetch, wanted: _Wanted) -> Answer:
-    mode = _highest(request)
+def _empty_answer(request: Fetch, wanted: _FetchPlan) -> Answer:
+    mode = _highest_level(request)
     payload: dict[str, Any] = {"mode": mode, "count": 0, "ids" if mode == "ids_only" else "results": []}
     payload |= {"estimated_tokens": 0, "search_mode": BY_ID, "fusion": "none"}
-    return Answer(_paged({**payload, "partial": False, "limit_reason": "none"}, wanted, None), mode, 0, 0)
+    return Answer(_add_paging({**payload, "partial": False, "limit_reason": "none"}, wanted, None), mode, 0, 0)
 
 
-def _not_found(missing: Sequence[str]) -> WinnowError:
+def _not_found_error(missing: Sequence[str]) -> WinnowError:
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     named = ", ".join(repr(one_line(one, _ID_CHARS)) for one in missing[:_NAMED])
     return WinnowError(

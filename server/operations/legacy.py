@@ -16,9 +16,9 @@ from server.contracts.kb import MAX_PAGE_SIZE, KbSearch, KbSearchOptions
 from server.contracts.legacy import MAX_SECTION_BYTES, GetSectionText, LegacyFilters, SearchSections
 from server.models import Passage
 from server.operations.base import Answer, RequestContext
-from server.operations.kb import kb_row, searched, source_of, title_of
-from server.operations.paging import START, page
-from server.operations.ranking.candidates import Candidate, CandidateList, by_id
+from server.operations.kb import build_kb_row, search_page, source_of, title_of
+from server.operations.paging import START, build_page
+from server.operations.ranking.candidates import Candidate, CandidateList, fetch_by_id
 from server.operations.ranking.scope import filters_of
 from server.settings import Settings
 from server.text.printable import one_line, printable
@@ -43,9 +43,9 @@ _NO_COUNTERPART = {
 
 def search_sections(context: RequestContext, request: SearchSections) -> Answer:
     """A page of ``page_size`` rows; all pages together have ``top_k``, as in ``kb.search``."""
-    size, page_warnings = _capped("page_size", request.page_size, MAX_PAGE_SIZE)
-    most, top_warnings = _capped("top_k", request.top_k, MAX_TOP_K)
-    filters, filter_warnings = _known(request.filters)
+    size, page_warnings = _cap("page_size", request.page_size, MAX_PAGE_SIZE)
+    most, top_warnings = _cap("top_k", request.top_k, MAX_TOP_K)
+    filters, filter_warnings = _known_filters(request.filters)
     # Neither session_id nor ignored filters are part of what was asked: a cursor outlives their change.
     search = KbSearch(
         query=request.query,
@@ -56,44 +56,44 @@ def search_sections(context: RequestContext, request: SearchSections) -> Answer:
         options=KbSearchOptions(max_per_doc=MAX_TOP_K, include_scores=request.include_debug, mode="vector_only"),
     )
     beside = {"cursor": request.cursor}
-    answer = searched(context, search, _section if request.include_debug else kb_row, beside)
-    warnings = (*_session(request.session_id), *page_warnings, *top_warnings, *filter_warnings)
+    answer = search_page(context, search, _build_section_row if request.include_debug else build_kb_row, beside)
+    warnings = (*_session_warnings(request.session_id), *page_warnings, *top_warnings, *filter_warnings)
     return replace(answer, warnings=(*warnings, *answer.warnings))
 
 
 def get_section_text(context: RequestContext, request: GetSectionText) -> Answer:
     """The text of these sections in the order given, each up to ``max_bytes_per``, as many as fit."""
-    limit, warnings = _capped("max_bytes_per", request.max_bytes_per, MAX_SECTION_BYTES)
-    found = by_id(context, list(dict.fromkeys(request.section_ids)), filters_of(context, None), None, 0.0)
-    rows = [_text(one.passage, limit) for one in found.found]
+    limit, warnings = _cap("max_bytes_per", request.max_bytes_per, MAX_SECTION_BYTES)
+    found = fetch_by_id(context, list(dict.fromkeys(request.section_ids)), filters_of(context, None), None, 0.0)
+    rows = [_build_text_row(one.passage, limit) for one in found.found]
     ids = [row["section_id"] for row in rows]
     envelope: dict[str, Any] = {"session_id": context.session.id}
     if found.missing:
         envelope["missing_ids"] = list(found.missing)
     # Room is kept for the ids of all: which are left over is known only once the rest is in.
-    largest = {**envelope, "hints": _hints(context.settings, ids)}
-    shown = page(rows, largest, context.caller.budget.of("full"), START, more=False)
+    largest = {**envelope, "hints": _build_hints(context.settings, ids)}
+    shown = build_page(rows, largest, context.caller.budget.of("full"), START, more=False)
     count = len(shown.rows)
-    hints = _hints(context.settings, ids[count:])
+    hints = _build_hints(context.settings, ids[count:])
     return Answer(
         {"results": list(shown.rows), "hints": hints, **envelope, **shown.ending},
         "full",
         count,
         shown.tokens,
-        (*_session(request.session_id), *warnings),
+        (*_session_warnings(request.session_id), *warnings),
         noted={"excerpts": count, "excerpts_truncated": sum(row["truncated"] for row in rows[:count])},
     )
 
 
-def _session(session_id: str | None) -> tuple[str, ...]:
+def _session_warnings(session_id: str | None) -> tuple[str, ...]:
     return () if session_id is None else (_SESSION_IGNORED,)
 
 
-def _capped(name: str, asked: int, cap: int) -> tuple[int, tuple[str, ...]]:
+def _cap(name: str, asked: int, cap: int) -> tuple[int, tuple[str, ...]]:
     return (asked, ()) if asked <= cap else (cap, (f"{name}: {cap:,} is the most; {asked:,} counts as that",))
 
 
-def _known(filters: LegacyFilters | None) -> tuple[SearchFilters | None, tuple[str, ...]]:
+def _known_filters(filters: LegacyFilters | None) -> tuple[SearchFilters | None, tuple[str, ...]]:
     """The filters that there are here, and what to say of the others."""
     if filters is None:
         return None, ()
@@ -105,25 +105,25 @@ def _known(filters: LegacyFilters | None) -> tuple[SearchFilters | None, tuple[s
     return known, (f"filters: {ignored} ignored; filters here are {', '.join(names)}",)
 
 
-def _section(
+def _build_section_row(
     context: RequestContext, request: KbSearch, found: CandidateList, rank: int, one: Candidate
 ) -> dict[str, Any]:
     passage, hit = one.passage, one.hit
     fused = found.fusion != "none"
     return {
-        **_place(passage),
+        **_section_facts(passage),
         "tokens": passage.chunk.tokens,
         "score": round(one.score or 0.0, 3),
         "rank": rank,
         "source": source_of(found, one),
         "fusion_method": found.fusion if fused else None,
-        "fused_score": _rounded(hit.score if hit and fused else None),
-        "lexical_vec_score": _rounded(hit.lexical if hit else None),
+        "fused_score": _round_score(hit.score if hit and fused else None),
+        "lexical_vec_score": _round_score(hit.lexical if hit else None),
         **_NO_COUNTERPART,
     }
 
 
-def _place(passage: Passage) -> dict[str, Any]:
+def _section_facts(passage: Passage) -> dict[str, Any]:
     return {
         "section_id": passage.chunk.id,
         "title": title_of(passage),
@@ -131,15 +131,15 @@ def _place(passage: Passage) -> dict[str, Any]:
     }
 
 
-def _rounded(score: float | None) -> float | None:
+def _round_score(score: float | None) -> float | None:
     return None if score is None else round(score, _SCORE_DIGITS)
 
 
-def _text(passage: Passage, max_bytes: int) -> dict[str, Any]:
+def _build_text_row(passage: Passage, max_bytes: int) -> dict[str, Any]:
     whole = printable(passage.chunk.text)
     text = tiers.first_bytes(whole, max_bytes)
     return {
-        **_place(passage),
+        **_section_facts(passage),
         "text_truncated": text,
         "bytes": len(text.encode("utf-8")),
         "truncated": text != whole,
@@ -147,7 +147,7 @@ def _text(passage: Passage, max_bytes: int) -> dict[str, Any]:
     }
 
 
-def _hints(settings: Settings, left: Sequence[str]) -> dict[str, Any]:
+def _build_hints(settings: Settings, left: Sequence[str]) -> dict[str, Any]:
     """Where to go from here, and the sections that are still to come."""
     following = "kb.expand_excerpt" if settings.kb_v2_enabled else "search_sections"
     listed = following if settings.tool_names == "dotted" else following.replace(".", "_")

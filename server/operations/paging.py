@@ -16,7 +16,7 @@ from server.models import Legs
 from server.operations.ranking.candidates import BY_ID, WALKED
 
 _MOVED = "the index changed since the last page; rows may repeat or be missing"
-_FARTHEST = 10_000  # rows that any cursor of ours goes on from
+_MAX_OFFSET = 10_000  # rows that any cursor of ours goes on from
 _LEGS = "|".join((*get_args(Legs), BY_ID))
 _ENCODED = re.compile(
     r"(?P<offset>[0-9]{1,5})\.(?P<asked>[0-9]{1,15})\.(?P<generation>[0-9]{1,18})\."
@@ -43,7 +43,13 @@ class Cursor:
 
 
 # What every paged payload has beside its rows and its own facts, at its longest, for the sake of measuring.
-_ENDING = {"results": [], "partial": False, "limit_reason": "token_cap", "estimated_tokens": 100_000, "count": 100}
+_LONGEST_ENDING = {
+    "results": [],
+    "partial": False,
+    "limit_reason": "token_cap",
+    "estimated_tokens": 100_000,
+    "count": 100,
+}
 
 START = Cursor(0, "", 0, "")
 
@@ -58,7 +64,7 @@ def resume(cursor: str | None, request: BaseModel) -> Cursor:
         return START
     at = _decode(cursor)
     if at.asked != fingerprint(request):
-        raise _bad_cursor()
+        raise _invalid_cursor()
     return at
 
 
@@ -83,14 +89,14 @@ class AnswerPage:
         return {"partial": self.limit_reason != "none", "limit_reason": self.limit_reason}
 
 
-def page(
+def build_page(
     rows: Sequence[tiers.Row], envelope: dict[str, Any], allowed: tiers.Size, here: Cursor, *, more: bool
 ) -> AnswerPage:
     """As many of the rows, from the first on, as fit into what is allowed, beside the rest of the payload.
 
     ``here``: the cursor of the first row. ``more``: whether rows follow these that were not handed in.
     """
-    around = tiers.measure({**envelope, **_ENDING, "next_cursor": here.encode()})
+    around = tiers.measure({**envelope, **_LONGEST_ENDING, "next_cursor": here.encode()})
     fitted = tiers.fit(rows, allowed.tokens - around.tokens, allowed.bytes - around.bytes)
     reason, left = fitted.limit_reason, more or len(fitted.rows) < len(rows)
     if reason == "none" and more:
@@ -101,12 +107,12 @@ def page(
 
 def _decode(text: str) -> Cursor:
     parts = _ENCODED.fullmatch(text)
-    if parts is None or int(parts["offset"]) > _FARTHEST:
-        raise _bad_cursor()
+    if parts is None or int(parts["offset"]) > _MAX_OFFSET:
+        raise _invalid_cursor()
     return Cursor(int(parts["offset"]), parts["asked"], int(parts["generation"]), parts["legs"])
 
 
-def _bad_cursor() -> WinnowError:
+def _invalid_cursor() -> WinnowError:
     return WinnowError(
         "INVALID_CURSOR", "cursor: not one of ours for these arguments; repeat the call that gave it, or drop it"
     )

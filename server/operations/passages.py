@@ -8,27 +8,27 @@ from server.contracts.base import Scope
 from server.errors import WinnowError
 from server.ids import is_chunk_id
 from server.operations.base import RequestContext
-from server.operations.ranking.scope import check_kept, filters_of
+from server.operations.ranking.scope import check_passage_scope, filters_of
 from server.sessions.passage_store import StoredPassage
 
 
-def passage_of(context: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage:
+def require_passage(context: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage:
     """The passage that a session was shown under this id; a chunk's id is as good.
 
     Raises:
         WinnowError: NOT_FOUND where this session does not hold it, SCOPE_VIOLATION where it is out of scope.
     """
-    stored = find(context, passage_id, scope)
+    stored = find_passage(context, passage_id, scope)
     if stored is None:
-        raise not_found([passage_id])
+        raise passage_not_found([passage_id])
     return stored
 
 
-def find(context: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage | None:
+def find_passage(context: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage | None:
     """The same, or None for an id that this session does not know."""
     stored = context.session.get(passage_id)
     if stored is not None:
-        check_kept(context, scope, stored.project, stored.passage.document)
+        check_passage_scope(context, scope, stored.project, stored.passage.document)
         return stored
     filters = filters_of(context, scope)
     if not is_chunk_id(passage_id):
@@ -39,7 +39,7 @@ def find(context: RequestContext, passage_id: str, scope: Scope | None) -> Store
     return context.session.keep(known, filters.project)
 
 
-def not_found(passage_ids: Sequence[str]) -> WinnowError:
+def passage_not_found(passage_ids: Sequence[str]) -> WinnowError:
     """What is said of ids that lead nowhere, for whatever reason."""
     named = ", ".join(repr(one) for one in passage_ids[:3])
     return WinnowError(

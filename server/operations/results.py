@@ -14,10 +14,10 @@ from server.text.tokens import count_tokens, first_tokens
 
 def read_result(context: RequestContext, request: ReadResult) -> Answer:
     """A portion of a kept result's JSON, from ``start_char`` on; for a script, all that follows there."""
-    return portion(context.results, context.caller, request)
+    return read_portion(context.results, context.caller, request)
 
 
-def portion(results: ResultStore, caller: Caller, request: ReadResult) -> Answer:
+def read_portion(results: ResultStore, caller: Caller, request: ReadResult) -> Answer:
     """The same from any such store: the process that runs scripts has it, whether it has the index or not."""
     whole = results.get(caller.connection, request.execution_id)
     if whole is None:

@@ -12,30 +12,30 @@ from server.contracts.base import Mode
 from server.contracts.search import SemanticSearch
 from server.ids import is_chunk_id
 from server.models import Filters
-from server.operations.base import Answer, RequestContext, counted
-from server.operations.graph.relationships import with_relationships
-from server.operations.paging import Cursor, fingerprint, page, resume
-from server.operations.ranking.candidates import CandidateList, by_id, generation_of, ranked
-from server.operations.ranking.scope import filters_of, unlabelled
+from server.operations.base import Answer, RequestContext, count_answer_tokens
+from server.operations.graph.relationships import add_relationships
+from server.operations.paging import Cursor, build_page, fingerprint, resume
+from server.operations.ranking.candidates import CandidateList, fetch_by_id, generation_of, rank_chunks
+from server.operations.ranking.scope import filters_of, missing_label_warnings
 from server.text.spans import terms
 
 
 def semantic_search(context: RequestContext, request: SemanticSearch) -> Answer:
     """Ranked chunks, or chunks by id, at the tier that was asked for."""
     filters = filters_of(context, request.scope, request.filters, request.vendor_filter)
-    mode = _mode(context, request)
+    mode = _mode_of(context, request)
     views = context.rankings.views[mode]
     allowed = context.caller.budget.of(mode)
     key = (request.model_dump_json(), filters, generation_of(context, filters), context.settings.fusion, allowed)
     if (known := views.get(key)) is not None:
         return replace(known, cache_hit=True)
-    answer = counted(context, _rendered(context, request, filters))
-    if _is_lasting(request, answer):
+    answer = count_answer_tokens(context, _search(context, request, filters))
+    if _is_cacheable(request, answer):
         views.put(key, answer)
     return answer
 
 
-def _is_lasting(request: SemanticSearch, answer: Answer) -> bool:
+def _is_cacheable(request: SemanticSearch, answer: Answer) -> bool:
     """Whether the same call gives the same answer as long as the index is the same.
 
     Not where a leg or the graph was missing, which may be back; nor where ids are those of a session.
@@ -47,41 +47,41 @@ def _is_lasting(request: SemanticSearch, answer: Answer) -> bool:
     return bool(answer.payload["search_mode"] == "hybrid")
 
 
-def _rendered(context: RequestContext, request: SemanticSearch, filters: Filters) -> Answer:
+def _search(context: RequestContext, request: SemanticSearch, filters: Filters) -> Answer:
     at = resume(request.cursor, request)
     if request.filter_ids:
-        found = by_id(context, request.filter_ids, filters, request.query, request.min_score, request.syntax)
+        found = fetch_by_id(context, request.filter_ids, filters, request.query, request.min_score, request.syntax)
     else:
-        first = ranked(context, request.query or "", filters, request.top_k, at.legs, syntax=request.syntax)
-        found = best(first, request.min_score)
+        first = rank_chunks(context, request.query or "", filters, request.top_k, at.legs, syntax=request.syntax)
+        found = drop_low_scores(first, request.min_score)
         if not found.found:
-            found = replace(found, warnings=(*found.warnings, *unlabelled(filters)))
-    return answer(context, request, found, at, request)
+            found = replace(found, warnings=(*found.warnings, *missing_label_warnings(filters)))
+    return build_answer(context, request, found, at, request)
 
 
-def best(found: CandidateList, min_score: float) -> CandidateList:
+def drop_low_scores(found: CandidateList, min_score: float) -> CandidateList:
     """A ranking without what scores too low."""
     return replace(found, found=tuple(one for one in found.found if (one.score or 0.0) >= min_score))
 
 
-def _mode(context: RequestContext, request: SemanticSearch) -> Mode:
+def _mode_of(context: RequestContext, request: SemanticSearch) -> Mode:
     asked = request.response_mode or context.settings.default_response_mode
     return "ids_only" if asked == "ids" else asked
 
 
-def answer(
+def build_answer(
     context: RequestContext, request: SemanticSearch, found: CandidateList, at: Cursor, asked: BaseModel
 ) -> Answer:
     """A ranking at the tier of ``request``. ``asked``: what a cursor goes on with."""
-    mode, budget, question = _mode(context, request), context.caller.budget, terms(request.query or "")
+    mode, budget, question = _mode_of(context, request), context.caller.budget, terms(request.query or "")
     rest = found.found[at.offset :]
     rows = [tiers.row(one.passage, mode, one.score, question) for one in rest]
     related: tuple[str, ...] = ()
     if request.include_relationships:
-        rows, related = with_relationships(context, request.scope, mode, [one.passage for one in rest], rows)
-    envelope = _envelope(found, mode)
+        rows, related = add_relationships(context, request.scope, mode, [one.passage for one in rest], rows)
+    envelope = _build_envelope(found, mode)
     here = Cursor(at.offset, fingerprint(asked), found.generation, found.legs)
-    shown = page(rows, envelope, budget.of(mode), here, more=False)
+    shown = build_page(rows, envelope, budget.of(mode), here, more=False)
     payload: dict[str, Any] = {"mode": mode, "count": len(shown.rows)}
     payload["ids" if mode == "ids_only" else "results"] = list(shown.rows)
     payload |= {"estimated_tokens": shown.tokens, **envelope, **shown.ending}
@@ -100,6 +100,6 @@ def answer(
     )
 
 
-def _envelope(found: CandidateList, mode: Mode) -> dict[str, Any]:
+def _build_envelope(found: CandidateList, mode: Mode) -> dict[str, Any]:
     missing = {} if found.missing is None else {"missing_ids": list(found.missing)}
     return {"search_mode": found.legs, "fusion": found.fusion, **missing}

@@ -21,7 +21,7 @@ from server.graph.records import Edge, Node, normalise_name
 from server.ids import entity_id, is_chunk_id
 from server.models import Filters
 from server.operations.base import Answer, RequestContext
-from server.operations.paging import Cursor, fingerprint, page, resume
+from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.ranking.scope import filters_of
 from server.text.printable import one_line, printable
 from server.text.spans import preview, terms
@@ -29,12 +29,12 @@ from server.text.tokens import first_tokens
 
 Item = TypeVar("Item")
 
-PASSAGES = 2  # of each row
-_COUNTED = 12  # types that an answer counts one by one
+MAX_PASSAGES = 2  # of each row
+_MAX_TYPES = 12  # types that an answer counts one by one
 _TITLE_TOKENS, _TYPE_TOKENS, _ANCHOR_TOKENS = 32, 10, 48
 _ANCHOR_CHARS = 500
 _MISSING_TOKENS = 20
-_SIMILAR = 5
+_MAX_SIMILAR = 5
 
 _INSTEAD = "use kb_search and kb_retrieve_evidence"
 _GRAPH_OFF = f"the graph is switched off (setting graph); {_INSTEAD}"
@@ -105,13 +105,13 @@ def view_of(context: RequestContext, scope: Scope | None) -> GraphView:
 # --- names to nodes ---------------------------------------------------------------------------------------------
 
 
-def named(view: GraphView, given: Sequence[str]) -> NamedNodes:
+def resolve_nodes(view: GraphView, given: Sequence[str]) -> NamedNodes:
     """The nodes that are meant: by id, by passage id, or by name.
 
     Raises:
         WinnowError: NOT_FOUND where nothing of it leads anywhere.
     """
-    meant = {one: _meant(view, one) for one in given}
+    meant = {one: _possible_ids(view, one) for one in given}
     known = view.nodes([id for ids in meant.values() for id in ids])
     nodes: dict[str, Node] = {}
     missing: list[str] = []
@@ -119,75 +119,75 @@ def named(view: GraphView, given: Sequence[str]) -> NamedNodes:
     for one, ids in meant.items():
         found = next((known[id] for id in ids if id in known), None)
         if found is None:
-            found, advice = _by_name(view, one)
+            found, advice = _find_by_name(view, one)
             warnings += advice
         if found is None:
             missing.append(one)
         else:
             nodes.setdefault(found.id, found)
     if not nodes:
-        raise _nowhere(given, warnings)
+        raise _not_found_error(given, warnings)
     return NamedNodes(tuple(nodes.values()), tuple(missing), tuple(warnings))
 
 
-def _meant(view: GraphView, one: str) -> list[str]:
+def _possible_ids(view: GraphView, one: str) -> list[str]:
     """The ids that a text may stand for, best first."""
     stored = view.context.session.get(one)
     passage = [stored.passage.chunk.id] if stored else []
     return [*passage, *([one] if is_chunk_id(one) else []), entity_id(view.project, normalise_name(one))]
 
 
-def _by_name(view: GraphView, name: str) -> tuple[Node | None, list[str]]:
+def _find_by_name(view: GraphView, name: str) -> tuple[Node | None, list[str]]:
     """The node of this name, entities first, and what to say where there are several or none."""
     matches = view.store.find(view.project, name, None, view.scope)
     exact = [match.node for match in matches if match.how != "prefix"]
     exact.sort(key=lambda node: node.label != "Entity")
     if not exact:
-        return None, [f"{_quoted(name)} is no name of a node; {_listed(matches)}"] if matches else []
+        return None, [f"{_quote(name)} is no name of a node; {_list_matches(matches)}"] if matches else []
     if len(exact) == 1:
         return exact[0], []
-    others = ", ".join(f"{node.id} ({node.label})" for node in exact[1 : _SIMILAR + 1])
-    return exact[0], [f"{_quoted(name)} names several nodes; took {exact[0].id} ({exact[0].label}), not {others}"]
+    others = ", ".join(f"{node.id} ({node.label})" for node in exact[1 : _MAX_SIMILAR + 1])
+    return exact[0], [f"{_quote(name)} names several nodes; took {exact[0].id} ({exact[0].label}), not {others}"]
 
 
-def _listed(matches: Sequence[NodeMatch]) -> str:
-    begun = ", ".join(f"{_quoted(match.node.title)} ({match.node.id})" for match in matches[:_SIMILAR])
+def _list_matches(matches: Sequence[NodeMatch]) -> str:
+    begun = ", ".join(f"{_quote(match.node.title)} ({match.node.id})" for match in matches[:_MAX_SIMILAR])
     return f"names that begin with it: {begun}"
 
 
-def _nowhere(given: Sequence[str], warnings: Sequence[str]) -> WinnowError:
-    shown = ", ".join(_quoted(one) for one in given[:3])
+def _not_found_error(given: Sequence[str], warnings: Sequence[str]) -> WinnowError:
+    shown = ", ".join(_quote(one) for one in given[:3])
     advice = "; ".join(warnings[:3]) or (
         "ids are section_id of kb_search results or id of graph rows, names are as the documents write them"
     )
     return WinnowError("NOT_FOUND", f"no node {shown} in the graph; {advice}")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return repr(first_tokens(one_line(text), _MISSING_TOKENS))
 
 
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
-def shown_node(node: Node) -> dict[str, Any]:
+def render_node(node: Node) -> dict[str, Any]:
     """A node as every answer shows it: what it has of the eight fields, in bounded tokens."""
     optional = {
         "level": node.level,
         "tokens": node.tokens,
-        "doc_tag": short(node.doc_tag, _TITLE_TOKENS),
-        "anchor": short(node.anchor, _ANCHOR_TOKENS)[:_ANCHOR_CHARS],
+        "doc_tag": shorten(node.doc_tag, _TITLE_TOKENS),
+        "anchor": shorten(node.anchor, _ANCHOR_TOKENS)[:_ANCHOR_CHARS],
     }
-    facts = {"id": node.id, "label": node.label, "title": short(node.title), "type": kind(node)}
+    facts = {"id": node.id, "label": node.label, "title": shorten(node.title), "type": render_type(node)}
     return {**facts, **{name: value for name, value in optional.items() if value}}
 
 
-def kind(node: Node) -> str:
+def render_type(node: Node) -> str:
     """A node's type, as long as it may be."""
-    return short(node.type, _TYPE_TOKENS)
+    return shorten(node.type, _TYPE_TOKENS)
 
 
-def short(text: str, tokens: int = _TITLE_TOKENS) -> str:
+def shorten(text: str, tokens: int = _TITLE_TOKENS) -> str:
     """The beginning of a text, as long as a title may be in an answer."""
     return first_tokens(one_line(text), tokens)
 
@@ -196,16 +196,16 @@ def passages_of(view: GraphView, node: Node) -> list[str]:
     """Chunks that show a node: itself, or those behind its strongest relations."""
     if node.label == "Chunk":
         return [node.id]
-    around = view.store.neighbours(view.project, [node.id], scope=view.scope, limit=4 * PASSAGES)
-    return evidence((row.edge, row.node) for row in around.rows)
+    around = view.store.neighbours(view.project, [node.id], scope=view.scope, limit=4 * MAX_PASSAGES)
+    return select_evidence((row.edge, row.node) for row in around.rows)
 
 
-def evidence(related: Iterable[tuple[Edge, Node]]) -> list[str]:
+def select_evidence(related: Iterable[tuple[Edge, Node]]) -> list[str]:
     """The first chunks that the relations bring: those at their ends, and their evidence."""
     chunks = (
         id for edge, node in related for id in ([node.id] if node.label == "Chunk" else []) + [*edge.evidence]
     )
-    return list(islice(dict.fromkeys(chunks), PASSAGES))
+    return list(islice(dict.fromkeys(chunks), MAX_PASSAGES))
 
 
 def weight_of(weight: float) -> float:
@@ -216,13 +216,13 @@ def weight_of(weight: float) -> float:
 def most_frequent(counts: Mapping[str, int]) -> dict[str, int]:
     """The largest counts, largest first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return {short(type, _TYPE_TOKENS): count for type, count in ordered[:_COUNTED]}
+    return {shorten(type, _TYPE_TOKENS): count for type, count in ordered[:_MAX_TYPES]}
 
 
 # --- pages ------------------------------------------------------------------------------------------------------
 
 
-def paged(
+def build_page_answer(
     view: GraphView,
     request: Any,
     size: int,
@@ -237,9 +237,9 @@ def paged(
     here = Cursor(at.offset, fingerprint(request), view.store.generation(view.project), "")
     with_snippets = getattr(request, "include_snippet", False)
     rows = [row(item) for item in items[at.offset : at.offset + size]]
-    rows = _with_snippets(view, rows) if with_snippets else rows
-    allowed = room(view.context, size, usual)
-    shown = page(rows, dict(facts), allowed, here, more=len(items) > at.offset + size)
+    rows = _add_snippets(view, rows) if with_snippets else rows
+    allowed = size_limit(view.context, size, usual)
+    shown = build_page(rows, dict(facts), allowed, here, more=len(items) > at.offset + size)
     return Answer(
         {**facts, "results": list(shown.rows), "next_cursor": shown.next_cursor, **shown.ending},
         "preview" if with_snippets else "metadata",
@@ -250,7 +250,7 @@ def paged(
     )
 
 
-def room(context: RequestContext, size: int, usual: int) -> tiers.Size:
+def size_limit(context: RequestContext, size: int, usual: int) -> tiers.Size:
     """What an answer with this many rows may take."""
     allowed = context.caller.budget.of("metadata")
     if not context.caller.budget.is_direct:
@@ -268,7 +268,7 @@ def texts_of(view: GraphView, chunk_ids: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _with_snippets(view: GraphView, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _add_snippets(view: GraphView, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     texts = texts_of(view, [id for row in rows for id in row["section_ids"][:1]])
     shown = [texts.get(next(iter(row["section_ids"]), ""), "") for row in rows]
     return [

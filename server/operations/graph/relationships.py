@@ -7,17 +7,17 @@ from server.contracts.base import Mode, Scope
 from server.errors import WinnowError
 from server.models import Passage
 from server.operations.base import RequestContext
-from server.operations.graph.nodes import GraphView, short, view_of
-from server.operations.graph.walks import SPEAKING
+from server.operations.graph.nodes import GraphView, shorten, view_of
+from server.operations.graph.walks import MENTION_TYPES
 
-MOST = 10  # of one row
+MAX_RELATIONSHIPS = 10  # of one row
 _NONE = "include_relationships: there are no relationships: {why}"
 _TOO_SMALL = "include_relationships: rows have relationships with response_mode preview or full"
 
 Rendered = tuple[list[tiers.Row], tuple[str, ...]]
 
 
-def with_relationships(
+def add_relationships(
     context: RequestContext, scope: Scope | None, mode: Mode, passages: list[Passage], rows: list[tiers.Row]
 ) -> Rendered:
     """The rows of these passages with at most ten relationships each, or what to say where there are none."""
@@ -25,24 +25,24 @@ def with_relationships(
         view = view_of(context, scope)
         if mode not in ("preview", "full"):
             return rows, (_TOO_SMALL,)
-        return [_added(row, view, passage) for row, passage in zip(rows, passages, strict=True)], ()
+        return [_add_to_row(row, view, passage) for row, passage in zip(rows, passages, strict=True)], ()
     except WinnowError as error:
         return rows, (_NONE.format(why=error.message),)
 
 
-def _added(row: tiers.Row, view: GraphView, passage: Passage) -> tiers.Row:
+def _add_to_row(row: tiers.Row, view: GraphView, passage: Passage) -> tiers.Row:
     if not isinstance(row, dict):
         return row
     ids = [passage.chunk.id, passage.document.id]
-    found = view.store.neighbours(view.project, ids, "out", SPEAKING, view.scope, 2 * MOST).rows
+    found = view.store.neighbours(view.project, ids, "out", MENTION_TYPES, view.scope, 2 * MAX_RELATIONSHIPS).rows
     related = {
         (one.node.id, one.edge.type): {
             "entity_id": one.node.id,
-            "entity_name": short(one.node.title) or one.node.id,
+            "entity_name": shorten(one.node.title) or one.node.id,
             "relationship_type": one.edge.type,
             "confidence": round(one.edge.confidence, 3),
         }
         for one in found
         if one.node.label == "Entity"
     }
-    return {**row, "relationships": [*related.values()][:MOST]}
+    return {**row, "relationships": [*related.values()][:MAX_RELATIONSHIPS]}

@@ -14,21 +14,21 @@ from server.graph.records import Edge, Node
 from server.operations.base import Answer, RequestContext
 from server.operations.graph.nodes import (
     GraphView,
-    evidence,
     most_frequent,
-    named,
     passages_of,
-    room,
-    short,
-    shown_node,
+    render_node,
+    resolve_nodes,
+    select_evidence,
+    shorten,
+    size_limit,
     texts_of,
     view_of,
 )
-from server.operations.graph.walks import nearer_links
-from server.operations.paging import AnswerPage, Cursor, fingerprint, page, resume
+from server.operations.graph.walks import links_towards_seeds
+from server.operations.paging import AnswerPage, Cursor, build_page, fingerprint, resume
 
 # What makes something belong to a vendor: it says so, is named together with it, or the vendor's documents say so.
-_CLOSE = frozenset(
+_ENTITY_RELATIONS = frozenset(
     {
         "ABOUT",
         "TAGGED",
@@ -42,15 +42,15 @@ _CLOSE = frozenset(
         "CO_OCCURS",
     }
 )
-_OF_DOCUMENTS = frozenset({"ABOUT", "TAGGED"})
-_RELATIONS = 4  # of one entity
+_DOCUMENT_RELATIONS = frozenset({"ABOUT", "TAGGED"})
+_MAX_RELATIONS = 4  # of one entity
 _LABELS = frozenset({"Document", "Entity"})
 # They are what shows an entity, not entities.
 _PLACES = frozenset({"chunk", "section"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _VendorEntity:
     """An entity of the vendor's, how far it is, and the relations that lead there, strongest first."""
 
     node: Node
@@ -62,11 +62,11 @@ def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer
     """Documents and entities around a vendor, nearest first and the most strongly related among them."""
     at = resume(request.cursor, request)
     view = view_of(context, request.scope)
-    vendor, warnings = _vendor(view, request.vendor_name)
-    found, counts = _entities(view, vendor, frozenset(request.entity_types))
+    vendor, warnings = _find_vendor(view, request.vendor_name)
+    found, counts = _find_entities(view, vendor, frozenset(request.entity_types))
     listed = found[: request.max_results]
     facts = {
-        "vendor": short(vendor.title),
+        "vendor": shorten(vendor.title),
         "vendor_id": vendor.id,
         "mode": "full" if request.include_content else "metadata",
         "counts": most_frequent(counts),
@@ -74,7 +74,7 @@ def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer
         "cut": sum(counts.values()) - len(listed),
     }
     here = Cursor(at.offset, fingerprint(request), view.store.generation(view.project), "")
-    shown = _page(view, request, listed[at.offset :], facts, here)
+    shown = _build_page(view, request, listed[at.offset :], facts, here)
     entities = [row["entity"] for row in shown.rows if isinstance(row, dict)]
     relations = [edge for row in shown.rows if isinstance(row, dict) for edge in row["relationships"]]
     counted = {"entity_count": len(entities), "entities": entities, "relationships": relations}
@@ -92,7 +92,7 @@ def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer
     )
 
 
-def _vendor(view: GraphView, name: str) -> tuple[Node, tuple[str, ...]]:
+def _find_vendor(view: GraphView, name: str) -> tuple[Node, tuple[str, ...]]:
     """The vendor of this name; else whatever entity has it.
 
     Raises:
@@ -102,61 +102,68 @@ def _vendor(view: GraphView, name: str) -> tuple[Node, tuple[str, ...]]:
     exact = next((match.node for match in vendors if match.how != "prefix"), None)
     if exact is not None:
         return exact, ()
-    found = named(view, [name])
+    found = resolve_nodes(view, [name])
     entity = next((node for node in found.nodes if node.label == "Entity"), None)
     if entity is None:
         raise WinnowError(
-            "NOT_FOUND", f"no vendor {short(name)!r} in the graph; graph_describe says what there is of this name"
+            "NOT_FOUND",
+            f"no vendor {shorten(name)!r} in the graph; graph_describe says what there is of this name",
         )
     if entity.type == "vendor":
         return entity, found.warnings
-    return entity, (*found.warnings, f"{short(name)!r} is not known as a vendor; it is of type {entity.type}")
+    return entity, (*found.warnings, f"{shorten(name)!r} is not known as a vendor; it is of type {entity.type}")
 
 
-def _entities(view: GraphView, vendor: Node, types: frozenset[str]) -> tuple[list[_Around], dict[str, int]]:
+def _find_entities(
+    view: GraphView, vendor: Node, types: frozenset[str]
+) -> tuple[list[_VendorEntity], dict[str, int]]:
     """What is around the vendor, of these types, and how many there are of each, shown by the store or not."""
-    close = view.around([vendor.id], 1, _CLOSE, "both")
-    of_documents = view.around([vendor.id], 2, _OF_DOCUMENTS, "both")
-    found: dict[str, _Around] = {}
+    close = view.around([vendor.id], 1, _ENTITY_RELATIONS, "both")
+    of_documents = view.around([vendor.id], 2, _DOCUMENT_RELATIONS, "both")
+    found: dict[str, _VendorEntity] = {}
     for part in (close, of_documents):
-        links = nearer_links(part, "both")
+        links = links_towards_seeds(part, "both")
         for one in part.nodes:
             if one.distance and one.node.label in _LABELS and (not types or one.node.type in types):
                 edges = tuple(links.get(one.node.id, ()))
-                found.setdefault(one.node.id, _Around(one.node, one.distance, edges))
+                found.setdefault(one.node.id, _VendorEntity(one.node, one.distance, edges))
     counts = Counter(one.node.type for one in found.values())
     for part in (close, of_documents):
         others = Counter(part.by_type)
         others[vendor.type] -= 1
         counts |= Counter({type: count for type, count in others.items() if _is_wanted(type, types)})
-    return sorted(found.values(), key=_rank), dict(counts)
+    return sorted(found.values(), key=_sort_key), dict(counts)
 
 
 def _is_wanted(type: str, types: frozenset[str]) -> bool:
     return type not in _PLACES and (not types or type in types)
 
 
-def _rank(one: _Around) -> tuple[int, float, str, str]:
+def _sort_key(one: _VendorEntity) -> tuple[int, float, str, str]:
     weight = one.edges[0].weight if one.edges else 0.0
     return one.distance, -weight, one.node.title, one.node.id
 
 
-def _page(
-    view: GraphView, request: FindVendorInfo, listed: Sequence[_Around], facts: Mapping[str, Any], here: Cursor
+def _build_page(
+    view: GraphView,
+    request: FindVendorInfo,
+    listed: Sequence[_VendorEntity],
+    facts: Mapping[str, Any],
+    here: Cursor,
 ) -> AnswerPage:
     """As many entities as fit, each with its relations."""
-    rows = [_row(view, one) for one in listed]
-    allowed = room(view.context, request.max_results, DEFAULT_VENDOR_ROWS)
+    rows = [_build_row(view, one) for one in listed]
+    allowed = size_limit(view.context, request.max_results, DEFAULT_VENDOR_ROWS)
     if request.include_content:
         texts = texts_of(view, [id for row in rows for id in row["entity"]["section_ids"][:1]])
-        rows = [_with_content(row, texts) for row in rows]
+        rows = [_add_content(row, texts) for row in rows]
         allowed = tiers.Size(max(allowed.tokens, tiers.MOST_GRAPH_TOKENS), allowed.bytes)
     empty = {"entity_count": 100, "entities": [], "relationships": []}
-    return page(rows, {**facts, **empty}, allowed, here, more=False)
+    return build_page(rows, {**facts, **empty}, allowed, here, more=False)
 
 
-def _row(view: GraphView, one: _Around) -> dict[str, Any]:
-    shown = evidence((edge, one.node) for edge in one.edges) or passages_of(view, one.node)
+def _build_row(view: GraphView, one: _VendorEntity) -> dict[str, Any]:
+    shown = select_evidence((edge, one.node) for edge in one.edges) or passages_of(view, one.node)
     relations = [
         {
             "source_id": edge.source,
@@ -164,14 +171,14 @@ def _row(view: GraphView, one: _Around) -> dict[str, Any]:
             "relationship_type": edge.type,
             "confidence": round(edge.confidence, 3),
         }
-        for edge in one.edges[:_RELATIONS]
+        for edge in one.edges[:_MAX_RELATIONS]
     ]
     return {
-        "entity": {**shown_node(one.node), "distance": one.distance, "section_ids": shown},
+        "entity": {**render_node(one.node), "distance": one.distance, "section_ids": shown},
         "relationships": relations,
     }
 
 
-def _with_content(row: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+def _add_content(row: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
     content = texts.get(next(iter(row["entity"]["section_ids"]), ""))
     return {**row, "entity": {**row["entity"], "content": content}} if content else row

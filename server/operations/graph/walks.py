@@ -25,23 +25,23 @@ from server.operations.base import Answer, RequestContext
 from server.operations.graph.nodes import (
     GraphView,
     NamedNodes,
-    evidence,
-    kind,
+    build_page_answer,
     most_frequent,
-    named,
-    paged,
     passages_of,
-    short,
-    shown_node,
+    render_node,
+    render_type,
+    resolve_nodes,
+    select_evidence,
+    shorten,
     view_of,
     weight_of,
 )
 from server.operations.paging import resume
 
 # How documents, sections and chunks speak of entities.
-SPEAKING = frozenset({"MENTIONS", "DEFINES", "TAGGED", "ABOUT"})
+MENTION_TYPES = frozenset({"MENTIONS", "DEFINES", "TAGGED", "ABOUT"})
 _UP = frozenset({"PART_OF"})
-_EDGES = 2_000  # that are added up, the strongest: ten pages of a store
+_MAX_EDGES_READ = 2_000  # that are added up, the strongest: ten pages of a store
 _SAME_ENDS = "from_ids and to_ids are the same nodes, so there is nothing between them"
 _NO_PARENTS = (
     "entities are in no document's outline; graph_sections_for_entities leads to where they are mentioned"
@@ -53,56 +53,58 @@ def graph_describe(context: RequestContext, request: GraphDescribe) -> Answer:
     view = view_of(context, request.scope)
     if not request.ids:
         resume(request.cursor, request)
-        return _whole(view)
-    found = named(view, request.ids)
+        return _describe_graph(view)
+    found = resolve_nodes(view, request.ids)
 
     def row(node: Node) -> dict[str, Any]:
         edges: dict[str, dict[str, int]] = {"out": {}, "in": {}}
         for degree in view.store.degrees(view.project, node.id, view.scope):
             edges[degree.direction][degree.type] = degree.count
         counted = {f"edges_{way}": counts for way, counts in edges.items() if counts}
-        return {**shown_node(node), **counted, "section_ids": passages_of(view, node)}
+        return {**render_node(node), **counted, "section_ids": passages_of(view, node)}
 
-    return paged(view, request, request.page_size, found.nodes, row, found.facts, found.warnings)
+    return build_page_answer(view, request, request.page_size, found.nodes, row, found.facts, found.warnings)
 
 
 def graph_expand(context: RequestContext, request: GraphExpand) -> Answer:
     """What is within some hops of nodes, nearest first and the most strongly related among them."""
     view = view_of(context, request.scope)
-    return _reached(view, request, named(view, request.ids), frozenset(request.types) or None, request.direction)
+    return _answer_expansion(
+        view, request, resolve_nodes(view, request.ids), frozenset(request.types) or None, request.direction
+    )
 
 
 def graph_parents(context: RequestContext, request: GraphParents) -> Answer:
     """The sections and the document around a passage or section, innermost first."""
-    return _outline(context, request, "out")
+    return _answer_outline(context, request, "out")
 
 
 def graph_children(context: RequestContext, request: GraphChildren) -> Answer:
     """The sections and passages of a document or section."""
-    return _outline(context, request, "in")
+    return _answer_outline(context, request, "in")
 
 
 def graph_entities_for_sections(context: RequestContext, request: EntitiesForSections) -> Answer:
     """What sections speak of, all of them together, most strongly first."""
     view = view_of(context, request.scope)
-    found = named(view, request.section_ids)
+    found = resolve_nodes(view, request.section_ids)
     below = view.around(found.ids, MAX_HOPS, _UP, "in")
     sources = {one.node.id: one.node for one in below.nodes}
     cut = (f"{below.cut} of the passages below were not looked at; name smaller sections",) if below.cut else ()
-    return _related(view, request, found, sources, "out", cut)
+    return _answer_related(view, request, found, sources, "out", cut)
 
 
 def graph_sections_for_entities(context: RequestContext, request: SectionsForEntities) -> Answer:
     """Where entities are spoken of: first what speaks of most of them, then most strongly."""
     view = view_of(context, request.scope)
-    found = named(view, request.entity_ids)
-    return _related(view, request, found, {node.id: node for node in found.nodes}, "in")
+    found = resolve_nodes(view, request.entity_ids)
+    return _answer_related(view, request, found, {node.id: node for node in found.nodes}, "in")
 
 
 def graph_paths(context: RequestContext, request: GraphPaths) -> Answer:
     """How nodes are connected, shortest first, with the passages behind every step."""
     view = view_of(context, request.scope)
-    sources, targets = named(view, request.from_ids), named(view, request.to_ids)
+    sources, targets = resolve_nodes(view, request.from_ids), resolve_nodes(view, request.to_ids)
     types = frozenset(request.types) or None
     found = view.store.paths(
         view.project, sources.ids, targets.ids, request.max_hops, types, view.scope, request.limit
@@ -111,17 +113,21 @@ def graph_paths(context: RequestContext, request: GraphPaths) -> Answer:
     facts = {"total": len(found.paths), "complete": found.complete, **missing}
     same = (_SAME_ENDS,) if set(targets.ids) <= set(sources.ids) else ()
     warnings = (*sources.warnings, *targets.warnings, *same)
-    return paged(view, request, request.limit, found.paths, _path_row, facts, warnings, DEFAULT_PATHS)
+    return build_page_answer(
+        view, request, request.limit, found.paths, _build_path_row, facts, warnings, DEFAULT_PATHS
+    )
 
 
-def _outline(context: RequestContext, request: GraphParents | GraphChildren, direction: Direction) -> Answer:
+def _answer_outline(
+    context: RequestContext, request: GraphParents | GraphChildren, direction: Direction
+) -> Answer:
     view = view_of(context, request.scope)
-    found = named(view, request.ids)
+    found = resolve_nodes(view, request.ids)
     advice = (_NO_PARENTS,) if any(node.label == "Entity" for node in found.nodes) else ()
-    return _reached(view, request, found, _UP, direction, advice)
+    return _answer_expansion(view, request, found, _UP, direction, advice)
 
 
-def _whole(view: GraphView) -> Answer:
+def _describe_graph(view: GraphView) -> Answer:
     counts = view.store.counts(view.project, view.scope)
     payload: dict[str, Any] = {
         "graph": {
@@ -137,26 +143,27 @@ def _whole(view: GraphView) -> Answer:
     return Answer(payload, "metadata", 1, tiers.measure(payload).tokens)
 
 
-def _path_row(path: Path) -> dict[str, Any]:
+def _build_path_row(path: Path) -> dict[str, Any]:
     nodes = [
-        {"id": node.id, "label": node.label, "title": short(node.title), "type": kind(node)} for node in path.nodes
+        {"id": node.id, "label": node.label, "title": shorten(node.title), "type": render_type(node)}
+        for node in path.nodes
     ]
     steps = zip(pairwise(path.nodes), path.edges, strict=True)
-    edges = [_step(here, there, edge) for (here, there), edge in steps]
+    edges = [_build_step(here, there, edge) for (here, there), edge in steps]
     return {"hops": len(path.edges), "nodes": nodes, "edges": edges}
 
 
-def _step(here: Node, there: Node, edge: Edge) -> dict[str, Any]:
+def _build_step(here: Node, there: Node, edge: Edge) -> dict[str, Any]:
     return {
         "relation": edge.type,
-        **_way(edge, is_out=edge.source == here.id),
+        **_direction_of(edge, is_out=edge.source == here.id),
         "weight": weight_of(edge.weight),
         "confidence": round(edge.confidence, 3),
-        "section_ids": evidence([(edge, here), (edge, there)]),
+        "section_ids": select_evidence([(edge, here), (edge, there)]),
     }
 
 
-def _way(edge: Edge, *, is_out: bool) -> dict[str, str]:
+def _direction_of(edge: Edge, *, is_out: bool) -> dict[str, str]:
     """Which way a relation points; what is derived points neither way."""
     return {} if edge.type == DERIVED else {"direction": "out" if is_out else "in"}
 
@@ -164,7 +171,7 @@ def _way(edge: Edge, *, is_out: bool) -> dict[str, str]:
 # --- from nodes to others ---------------------------------------------------------------------------------------
 
 
-def _reached(
+def _answer_expansion(
     view: GraphView,
     request: GraphExpand | GraphParents | GraphChildren,
     found: NamedNodes,
@@ -173,22 +180,22 @@ def _reached(
     warnings: tuple[str, ...] = (),
 ) -> Answer:
     around = view.around(found.ids, request.hops, types, direction)
-    links = nearer_links(around, direction)
+    links = links_towards_seeds(around, direction)
 
     def row(one: ReachedNode) -> dict[str, Any]:
-        edges = links.get(one.node.id) or _link(view, around, one, types, direction)
-        facts = {"distance": one.distance, **_via(edges, one.node), "weight": weight_of(one.weight)}
+        edges = links.get(one.node.id) or _find_links(view, around, one, types, direction)
+        facts = {"distance": one.distance, **_link_facts(edges, one.node), "weight": weight_of(one.weight)}
         if len(found.nodes) == 1 and one.distance == 1:
             facts.pop("from_id", None)
-        shown = evidence((edge, one.node) for edge in edges) or passages_of(view, one.node)
-        return {**shown_node(one.node), **facts, "section_ids": shown}
+        shown = select_evidence((edge, one.node) for edge in edges) or passages_of(view, one.node)
+        return {**render_node(one.node), **facts, "section_ids": shown}
 
     others = [one for one in around.nodes if one.distance]
-    facts = {**_counted(around, found.nodes), "cut": around.cut, **found.facts}
-    return paged(view, request, request.page_size, others, row, facts, (*found.warnings, *warnings))
+    facts = {**_count_others(around, found.nodes), "cut": around.cut, **found.facts}
+    return build_page_answer(view, request, request.page_size, others, row, facts, (*found.warnings, *warnings))
 
 
-def nearer_links(around: Neighbourhood, direction: Direction) -> Mapping[str, Sequence[Edge]]:
+def links_towards_seeds(around: Neighbourhood, direction: Direction) -> Mapping[str, Sequence[Edge]]:
     """For each node the relations through which it was reached, strongest first."""
     distances = {one.node.id: one.distance for one in around.nodes}
     links: dict[str, list[Edge]] = {}
@@ -201,7 +208,7 @@ def nearer_links(around: Neighbourhood, direction: Direction) -> Mapping[str, Se
     return links
 
 
-def _link(
+def _find_links(
     view: GraphView, around: Neighbourhood, one: ReachedNode, types: Types, direction: Direction
 ) -> list[Edge]:
     """The same for a node whose relations are not among the strongest of the neighbourhood."""
@@ -214,20 +221,20 @@ def _link(
     )
 
 
-def _via(edges: Sequence[Edge], node: Node) -> dict[str, Any]:
+def _link_facts(edges: Sequence[Edge], node: Node) -> dict[str, Any]:
     """The strongest of the relations through which a node was reached."""
     if not edges:
         return {}
     is_target = edges[0].target == node.id
     return {
         "relation": edges[0].type,
-        **_way(edges[0], is_out=is_target),
+        **_direction_of(edges[0], is_out=is_target),
         "from_id": edges[0].source if is_target else edges[0].target,
         "confidence": round(edges[0].confidence, 3),
     }
 
 
-def _counted(around: Neighbourhood, seeds: Sequence[Node]) -> dict[str, Any]:
+def _count_others(around: Neighbourhood, seeds: Sequence[Node]) -> dict[str, Any]:
     """Of all that was reached, without the nodes that were asked about."""
     counts = dict(around.by_type)
     for node in seeds:
@@ -237,7 +244,7 @@ def _counted(around: Neighbourhood, seeds: Sequence[Node]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Related:
+class _RelatedNode:
     """A node, and all its relations with the nodes that were asked about, strongest first."""
 
     node: Node
@@ -254,7 +261,7 @@ class _Related:
         return sorted({edge.target for edge in self.edges})
 
 
-def _related(
+def _answer_related(
     view: GraphView,
     request: EntitiesForSections | SectionsForEntities,
     found: NamedNodes,
@@ -263,35 +270,37 @@ def _related(
     warnings: tuple[str, ...] = (),
 ) -> Answer:
     """The nodes at the other ends of what speaks of what, the relations of each added up."""
-    related = _speaking(view, list(sources), direction)
+    related = _collect_related(view, list(sources), direction)
     has_several = direction == "in" and len(sources) > 1
     if has_several:
         related.sort(key=lambda one: -len(one.targets))
 
-    def row(one: _Related) -> dict[str, Any]:
-        shown = evidence((edge, sources.get(edge.source, one.node)) for edge in one.edges)
+    def row(one: _RelatedNode) -> dict[str, Any]:
+        shown = select_evidence((edge, sources.get(edge.source, one.node)) for edge in one.edges)
         facts = {"relation": one.edges[0].type, "weight": weight_of(one.weight)}
         asked = {"entity_ids": one.targets} if has_several else {}
-        return {**shown_node(one.node), **facts, **asked, "section_ids": shown or passages_of(view, one.node)}
+        return {**render_node(one.node), **facts, **asked, "section_ids": shown or passages_of(view, one.node)}
 
-    around = view.around(list(sources), 1, SPEAKING, direction)
-    counted = _counted(around, list(sources.values()))
+    around = view.around(list(sources), 1, MENTION_TYPES, direction)
+    counted = _count_others(around, list(sources.values()))
     kept = related[:MAX_NODES]
     facts = {**counted, "cut": counted["total"] - len(kept), **found.facts}
-    return paged(view, request, request.page_size, kept, row, facts, (*found.warnings, *warnings))
+    return build_page_answer(view, request, request.page_size, kept, row, facts, (*found.warnings, *warnings))
 
 
-def _speaking(view: GraphView, sources: Sequence[str], direction: Direction) -> list[_Related]:
+def _collect_related(view: GraphView, sources: Sequence[str], direction: Direction) -> list[_RelatedNode]:
     """Who speaks of these or what these speak of, most strongly first, over the strongest relations."""
     nodes: dict[str, Node] = {}
     edges: dict[str, list[Edge]] = {}
-    for offset in range(0, _EDGES, MAX_NODES):
-        part = view.store.neighbours(view.project, sources, direction, SPEAKING, view.scope, MAX_NODES, offset)
+    for offset in range(0, _MAX_EDGES_READ, MAX_NODES):
+        part = view.store.neighbours(
+            view.project, sources, direction, MENTION_TYPES, view.scope, MAX_NODES, offset
+        )
         for row in part.rows:
             nodes[row.node.id] = row.node
             edges.setdefault(row.node.id, []).append(row.edge)
         if offset + MAX_NODES >= part.total:
             break
     asked = set(sources)
-    related = [_Related(node, tuple(edges[id])) for id, node in nodes.items() if id not in asked]
+    related = [_RelatedNode(node, tuple(edges[id])) for id, node in nodes.items() if id not in asked]
     return sorted(related, key=lambda one: (-one.weight, one.node.title, one.node.id))

@@ -12,7 +12,7 @@ from server.contracts.kb import SearchMode
 from server.ids import is_chunk_id
 from server.models import Filters, Hit, Legs, Passage, Ranking
 from server.operations.base import RequestContext
-from server.operations.ranking.reordering import arranged
+from server.operations.ranking.reordering import reorder
 from server.retrieval.queries import ParsedQuery, parse_query, without_dates
 from server.retrieval.search_notes import SearchNotes
 from server.runtime.deadlines import check_deadline
@@ -21,9 +21,9 @@ if TYPE_CHECKING:  # it brings numerical libraries with it, which a handshake do
     from server.retrieval.graph_expansion import Walk
 
 # How far down a ranking is read for passages of documents that were not seen yet, four times as far each time.
-_DEEPEST = 6_400
-_DEEPER = 4
-_AT_ONCE = 32
+_MAX_DEPTH = 6_400
+_DEPTH_FACTOR = 4
+_BATCH_SIZE = 32
 
 BY_ID = "by-id"
 WALKED = "+graph"
@@ -78,7 +78,7 @@ class CandidateList:
         return self.legs + WALKED if self.walked else self.legs
 
 
-def ranked(
+def rank_chunks(
     context: RequestContext,
     query: str,
     filters: Filters,
@@ -91,12 +91,12 @@ def ranked(
 
     ``sparse_weight``: the share of words, 0 to 1, where it is not the usual one.
     """
-    asked = _asked(context, query, filters, syntax)
+    asked = _parse(context, query, filters, syntax)
     generation = generation_of(context, filters)
-    ranking, cache_hit = _ranking(context, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
+    ranking, cache_hit = _cached_ranking(context, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
     kept: list[Candidate] = []
-    for some in _portions(ranking.hits, wanted):
-        kept += _passages(context, some, asked.filters)
+    for some in _batches(ranking.hits, wanted):
+        kept += _load_candidates(context, some, asked.filters)
         if len(kept) >= wanted:
             break
     return CandidateList(
@@ -104,12 +104,12 @@ def ranked(
         ranking.legs,
         ranking.fusion,
         generation,
-        (*_read(context, asked), *ranking.warnings),
+        (*_query_warnings(context, asked), *ranking.warnings),
         cache_hit=cache_hit,
     )
 
 
-def distinct(
+def rank_distinct(
     context: RequestContext,
     query: str,
     filters: Filters,
@@ -124,32 +124,32 @@ def distinct(
     The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
     wanted, it begins in the same way, so that pages neither repeat nor lose a row.
     """
-    asked = _asked(context, query, filters, syntax)
+    asked = _parse(context, query, filters, syntax)
     generation = generation_of(context, filters)
     seen: dict[str, int] = {}
     kept: list[Candidate] = []
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
     notes = SearchNotes()
-    while len(kept) < wanted and depth <= _DEEPEST:
-        ranking, is_known = _ranking(context, asked, generation, depth, way, mode)
+    while len(kept) < wanted and depth <= _MAX_DEPTH:
+        ranking, is_known = _cached_ranking(context, asked, generation, depth, way, mode)
         cache_hit = cache_hit and is_known
         notes.add({} if is_known else ranking.stages)
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
         with notes.stage("read"):
-            for some in _portions(fresh):
-                kept += _at_most(_passages(context, some, asked.filters), per_document, seen)
+            for some in _batches(fresh):
+                kept += _limit_per_document(_load_candidates(context, some, asked.filters), per_document, seen)
                 if len(kept) >= wanted:
                     break
         read = frozenset(hit.chunk_id for hit in ranking.hits)
         if len(ranking.hits) < depth:
             break
-        depth *= _DEEPER
+        depth *= _DEPTH_FACTOR
     return CandidateList(
         tuple(kept[:wanted]),
         ranking.legs,
         ranking.fusion,
         generation,
-        (*_read(context, asked), *ranking.warnings),
+        (*_query_warnings(context, asked), *ranking.warnings),
         duplicates=sum(seen.values()) - len(kept),
         cache_hit=cache_hit,
         walked=ranking.walked,
@@ -158,7 +158,7 @@ def distinct(
     )
 
 
-def by_id(
+def fetch_by_id(
     context: RequestContext,
     ids: Sequence[str],
     filters: Filters,
@@ -173,12 +173,12 @@ def by_id(
     """
     library = context.index
     generation = generation_of(context, filters)
-    asked = _asked(context, query, filters, syntax) if query else None
+    asked = _parse(context, query, filters, syntax) if query else None
     within = asked.filters if asked else filters
-    chunk_of = {one: _chunk_of(context, one) for one in ids}
+    chunk_of = {one: _chunk_id_of(context, one) for one in ids}
     known = library.catalogue.passages(list(chunk_of.values()), filters.project)
     admitted = {chunk: one for chunk, one in known.items() if library.admits(within, one.document)}
-    hits, warnings = _rated(context, asked, list(admitted)) if asked else ({}, ())
+    hits, warnings = _score_chunks(context, asked, list(admitted)) if asked else ({}, ())
     named = [(one, chunk_of[one]) for one in ids]
     found = [Candidate(admitted[chunk], hits.get(chunk)) for _, chunk in named if chunk in admitted]
     kept = [one for one in found if not asked or (one.score or 0.0) >= min_score]
@@ -193,13 +193,13 @@ def by_id(
     )
 
 
-def _rated(
+def _score_chunks(
     context: RequestContext, asked: ParsedQuery, chunks: Sequence[str]
 ) -> tuple[dict[str, Hit], tuple[str, ...]]:
     """The scores of these chunks, and what to say of them."""
     ranking = context.index.retriever.rate(asked.text, asked.filters, chunks, vectors=context.rankings.vectors)
-    ranking = arranged(context, asked, ranking)
-    return {hit.chunk_id: hit for hit in ranking.hits}, (*_read(context, asked), *ranking.warnings)
+    ranking = reorder(context, asked, ranking)
+    return {hit.chunk_id: hit for hit in ranking.hits}, (*_query_warnings(context, asked), *ranking.warnings)
 
 
 _FILTERS = "of the query, this was read as filters: {fields}"
@@ -222,7 +222,7 @@ def generation_of(context: RequestContext, filters: Filters) -> int:
     return context.generations[project]
 
 
-def _ranking(
+def _cached_ranking(
     context: RequestContext,
     asked: ParsedQuery,
     generation: int,
@@ -249,16 +249,16 @@ def _ranking(
         vectors=rankings.vectors,
         sparse_weight=sparse_weight,
     )
-    ranking = arranged(context, asked, ranking)
+    ranking = reorder(context, asked, ranking)
     rankings.put(key, ranking)
     return ranking, False
 
 
-def _asked(context: RequestContext, query: str, filters: Filters, syntax: Syntax) -> ParsedQuery:
+def _parse(context: RequestContext, query: str, filters: Filters, syntax: Syntax) -> ParsedQuery:
     return parse_query(query, filters, context.index if syntax == "fields" else None)
 
 
-def _read(context: RequestContext, asked: ParsedQuery) -> tuple[str, ...]:
+def _query_warnings(context: RequestContext, asked: ParsedQuery) -> tuple[str, ...]:
     """What to say of a query that narrows its own search, or seems to; and of documents that a date leaves out."""
     fields, unknown, filters = asked.fields, asked.unknown, asked.filters
     is_dated = filters.updated_after or filters.updated_before
@@ -270,7 +270,7 @@ def _read(context: RequestContext, asked: ParsedQuery) -> tuple[str, ...]:
     )
 
 
-def _passages(context: RequestContext, hits: Sequence[Hit], filters: Filters) -> tuple[Candidate, ...]:
+def _load_candidates(context: RequestContext, hits: Sequence[Hit], filters: Filters) -> tuple[Candidate, ...]:
     """What the catalogue, which is the truth, still knows and admits: an index may lag behind it by a moment."""
     check_deadline()
     known = context.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
@@ -279,24 +279,24 @@ def _passages(context: RequestContext, hits: Sequence[Hit], filters: Filters) ->
     return tuple(one for one in found if admits(filters, one.passage.document))
 
 
-def _chunk_of(context: RequestContext, id: str) -> str:
+def _chunk_id_of(context: RequestContext, id: str) -> str:
     stored = None if is_chunk_id(id) else context.session.get(id)
     return stored.passage.chunk.id if stored else id
 
 
-def _portions(hits: Sequence[Hit], first: int = _AT_ONCE) -> Iterator[Sequence[Hit]]:
+def _batches(hits: Sequence[Hit], first: int = _BATCH_SIZE) -> Iterator[Sequence[Hit]]:
     """Most often the first few dozen have passages of enough documents, so no more are read.
 
     ``first``: how many may be enough where every hit counts, whatever document it is of.
     """
-    first = min(first, _AT_ONCE)
+    first = min(first, _BATCH_SIZE)
     if hits:
         yield hits[:first]
-    for start in range(first, len(hits), _AT_ONCE):
-        yield hits[start : start + _AT_ONCE]
+    for start in range(first, len(hits), _BATCH_SIZE):
+        yield hits[start : start + _BATCH_SIZE]
 
 
-def _at_most(found: Sequence[Candidate], limit: int, seen: dict[str, int]) -> Iterator[Candidate]:
+def _limit_per_document(found: Sequence[Candidate], limit: int, seen: dict[str, int]) -> Iterator[Candidate]:
     for one in found:
         document = one.passage.document.id
         seen[document] = seen.get(document, 0) + 1

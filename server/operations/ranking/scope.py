@@ -27,9 +27,9 @@ def filters_of(
         WinnowError: SCOPE_VIOLATION for what is out of reach, INVALID_PROJECT for a project without documents.
     """
     scope, filters = scope or Scope(), filters or SearchFilters()
-    project = _reachable(context.settings, scope.project_id)
-    narrowed = _narrowed(context.settings, scope, filters)
-    _indexed(context, project)
+    project = _require_reachable(context.settings, scope.project_id)
+    narrowed = _narrow(context.settings, scope, filters)
+    _require_indexed(context, project)
     asked = Filters(
         project=project,
         doc_tags=narrowed.doc_tags,
@@ -42,18 +42,18 @@ def filters_of(
         updated_after=filters.updated_after or "",
     )
     scoped = (scope.doc_tags or context.settings.doc_tags) and asked.doc_tags
-    return _folded(context, asked, () if scoped else asked.doc_tags)
+    return _add_spellings(context, asked, () if scoped else asked.doc_tags)
 
 
-def check_kept(context: RequestContext, scope: Scope | None, project: str, document: Document) -> None:
+def check_passage_scope(context: RequestContext, scope: Scope | None, project: str, document: Document) -> None:
     """A passage that a session holds, against the scope of a call about it.
 
     Raises:
         WinnowError: SCOPE_VIOLATION where the passage's document is outside.
     """
     scope = scope or Scope()
-    named = _reachable(context.settings, scope.project_id or project)
-    narrowed = _narrowed(context.settings, scope, SearchFilters())
+    named = _require_reachable(context.settings, scope.project_id or project)
+    narrowed = _narrow(context.settings, scope, SearchFilters())
     if named != project or not context.index.admits(_in_project(narrowed, project), document):
         raise WinnowError(
             "SCOPE_VIOLATION",
@@ -61,7 +61,7 @@ def check_kept(context: RequestContext, scope: Scope | None, project: str, docum
         )
 
 
-def _folded(context: RequestContext, filters: Filters, doc_tags: Sequence[str]) -> Filters:
+def _add_spellings(context: RequestContext, filters: Filters, doc_tags: Sequence[str]) -> Filters:
     """The filters, with every spelling of these labels that documents in reach have: case makes no difference.
 
     A scope is compared exactly, whether it is the server's or the call's: a bound that grows is none.
@@ -82,7 +82,7 @@ def _folded(context: RequestContext, filters: Filters, doc_tags: Sequence[str]) 
     return filters
 
 
-def unlabelled(filters: Filters) -> tuple[str, ...]:
+def missing_label_warnings(filters: Filters) -> tuple[str, ...]:
     """What to say where nothing was found under a label that documents may not carry."""
     labels = {
         "vendor": filters.vendor,
@@ -106,20 +106,20 @@ def _in_project(narrowed: Filters, project: str) -> Filters:
     )
 
 
-def _reachable(settings: Settings, asked: str | None) -> str:
+def _require_reachable(settings: Settings, asked: str | None) -> str:
     project = asked or settings.project
     if project not in settings.reachable:
         raise WinnowError(
-            "SCOPE_VIOLATION", f"project {project!r} is out of scope; in reach: {_some(settings.reachable)}"
+            "SCOPE_VIOLATION", f"project {project!r} is out of scope; in reach: {_list_names(settings.reachable)}"
         )
     return project
 
 
-def _indexed(context: RequestContext, project: str) -> None:
+def _require_indexed(context: RequestContext, project: str) -> None:
     """Raises INVALID_PROJECT for a project without documents. Projects out of the caller's reach are not named."""
     catalogue, reachable = context.index.catalogue, context.settings.reachable
     if catalogue.generation(project) == 0:
-        known = _some([info.name for info in catalogue.projects() if info.name in reachable]) or "none yet"
+        known = _list_names([info.name for info in catalogue.projects() if info.name in reachable]) or "none yet"
         raise WinnowError(
             "INVALID_PROJECT",
             f"project {project!r} has no documents; projects in reach that have some: {known}. "
@@ -127,9 +127,9 @@ def _indexed(context: RequestContext, project: str) -> None:
         )
 
 
-def _narrowed(settings: Settings, scope: Scope, filters: SearchFilters) -> Filters:
+def _narrow(settings: Settings, scope: Scope, filters: SearchFilters) -> Filters:
     """The labels that a document must carry."""
-    doc_tags = _within("scope.doc_tags", scope.doc_tags, settings.doc_tags)
+    doc_tags = _require_within("scope.doc_tags", scope.doc_tags, settings.doc_tags)
     environment = scope.environment or settings.environment
     if settings.environment and environment != settings.environment:
         raise WinnowError(
@@ -137,39 +137,40 @@ def _narrowed(settings: Settings, scope: Scope, filters: SearchFilters) -> Filte
         )
     return Filters(
         project="",
-        doc_tags=_met(filters.doc_tag, doc_tags),
+        doc_tags=_intersect_tags(filters.doc_tag, doc_tags),
         environment=environment,
-        repositories=_within("scope.repositories", scope.repositories, settings.repositories),
+        repositories=_require_within("scope.repositories", scope.repositories, settings.repositories),
     )
 
 
-def _within(name: str, asked: Sequence[str], bound: Sequence[str]) -> tuple[str, ...]:
+def _require_within(name: str, asked: Sequence[str], bound: Sequence[str]) -> tuple[str, ...]:
     """What was asked for, all of which must be in bounds; the bounds where nothing was."""
     outside = [value for value in asked if bound and value not in bound]
     if outside:
         raise WinnowError(
-            "SCOPE_VIOLATION", f"{name}: {_some(outside)} out of scope; this server is confined to {_some(bound)}"
+            "SCOPE_VIOLATION",
+            f"{name}: {_list_names(outside)} out of scope; this server is confined to {_list_names(bound)}",
         )
     return tuple(asked or bound)
 
 
-def _met(filtered: Sequence[str], scoped: Sequence[str]) -> tuple[str, ...]:
+def _intersect_tags(filtered: Sequence[str], scoped: Sequence[str]) -> tuple[str, ...]:
     """Tags that are in the filter and in scope."""
     if not scoped:
         return tuple(filtered)
-    both = tuple(tag for tag in (_spelt_as(one, scoped) for one in filtered or scoped) if tag in scoped)
+    both = tuple(tag for tag in (_spelling_in(one, scoped) for one in filtered or scoped) if tag in scoped)
     if not both:
-        raise WinnowError("SCOPE_VIOLATION", f"filters.doc_tag is outside scope.doc_tags ({_some(scoped)})")
+        raise WinnowError("SCOPE_VIOLATION", f"filters.doc_tag is outside scope.doc_tags ({_list_names(scoped)})")
     return both
 
 
-def _spelt_as(value: str, bound: Sequence[str]) -> str:
+def _spelling_in(value: str, bound: Sequence[str]) -> str:
     """The value as the bound spells it, where it differs in case alone."""
     return (
         next((one for one in bound if one.casefold() == value.casefold()), value) if value not in bound else value
     )
 
 
-def _some(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(name[:80] for name in names[:_NAMED]) + more
