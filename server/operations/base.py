@@ -188,7 +188,7 @@ class Answer:
     cache_hit: bool = False
     noted: Mapping[str, int] = field(default_factory=dict)
     links: tuple[PassageLink, ...] = ()
-    count_answer_tokens: int | None = None
+    counted: int | None = None
 
 
 def count_answer_tokens(context: RequestContext, answer: Answer) -> Answer:
