@@ -126,6 +126,20 @@ class _Filters:
         )
         return next(rules, "default")
 
+    def emit(self, warning: Warning, streams: OutputStreams) -> None:
+        """Raise, drop, record or print a warning, as the filters decide."""
+        text, kind = str(warning), type(warning)
+        action = self.action(text, kind)
+        if action == "error":
+            raise warning
+        if action == "ignore" or (action in ("default", "once", "module") and (kind, text) in self.printed):
+            return
+        self.printed.add((kind, text))
+        if self.record is not None:
+            self.record.append(types.SimpleNamespace(message=warning, category=kind))
+        else:
+            streams.err.write(f"{kind.__name__}: {text}\n")
+
 
 def warnings_module(streams: OutputStreams) -> dict[str, Any]:
     """``warnings``: each is printed once, unless a filter decides otherwise."""
@@ -133,17 +147,7 @@ def warnings_module(streams: OutputStreams) -> dict[str, Any]:
 
     def warn(message: Any, category: Any = None, *rest: Any, **options: Any) -> None:
         warning = message if isinstance(message, Warning) else (category or UserWarning)(message)
-        text, kind = str(warning), type(warning)
-        action = filters.action(text, kind)
-        if action == "error":
-            raise warning
-        if action == "ignore" or (action in ("default", "once", "module") and (kind, text) in filters.printed):
-            return
-        filters.printed.add((kind, text))
-        if filters.record is not None:
-            filters.record.append(types.SimpleNamespace(message=warning, category=kind))
-        else:
-            streams.err.write(f"{kind.__name__}: {text}\n")
+        filters.emit(warning, streams)
 
     def filterwarnings(
         action: str,

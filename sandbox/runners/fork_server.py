@@ -1,6 +1,7 @@
 """The parent's end of one fork server and its children: processes, descriptors, signals.
 
-The fork server is trusted to report which child is which and how it ended. A child is not trusted at all.
+The fork server is trusted to report which child is which and how it ended. A child is not trusted at all. One
+protocol with its two state machines, so the file is long.
 """
 
 from __future__ import annotations

@@ -106,10 +106,7 @@ def _reads(view: _View) -> Reads:
         f" WHERE type(r) IN $types AND {edge_visible}"
         for direction, pattern in _PATTERNS.items()
     }
-    weighted = (
-        f" WITH DISTINCT m, {_ENDS}, r.weight AS weight WITH m, source, target, relation, max(weight) AS weight"
-        f" RETURN source, target, relation, weight, m.id, {view.title} LIMIT $limit"
-    )
+    weighted = _return_weighted(view)
     return Reads(
         nodes=f"MATCH (m:Winnow) WHERE m.id IN $ids AND {node_visible} RETURN m.id, m.label, {view.type},"
         f" {view.title}, m.level, m.tokens, m.doc_tag, m.anchor, m.document_id",
@@ -121,25 +118,18 @@ def _reads(view: _View) -> Reads:
         f" MATCH (n)-[r]->(m) WHERE type(r) IN relations AND {view.edge}"
         " RETURN n.id, m.id, type(r), r.weight, r.confidence, r.evidence, r.document_id"
         " ORDER BY r.weight DESC, r.uri, r.document_id",
-        rows={
-            direction: f"{match} WITH n, m, {_ENDS}, max(r.weight) AS weight"
+        rows=_complete(
+            around,
+            f" WITH n, m, {_ENDS}, max(r.weight) AS weight"
             f" WITH m.id AS id, {view.title}, source, target, relation, weight"
             " ORDER BY weight DESC, title, id, $order[relation], source, target SKIP $offset LIMIT $limit"
-            " RETURN id, source, target, relation"
-            for direction, match in around.items()
-        },
-        row_count={
-            direction: f"{match} WITH DISTINCT n, m, {_ENDS} RETURN count(*)"
-            for direction, match in around.items()
-        },
-        level={
-            direction: f"{match} WITH m, max(r.weight) AS weight RETURN m.id, {view.title}, {view.type}, weight"
-            for direction, match in around.items()
-        },
-        degrees={
-            direction: f"{match} WITH DISTINCT m, type(r) AS relation RETURN relation, count(*)"
-            for direction, match in around.items()
-        },
+            " RETURN id, source, target, relation",
+        ),
+        row_count=_complete(around, f" WITH DISTINCT n, m, {_ENDS} RETURN count(*)"),
+        level=_complete(
+            around, f" WITH m, max(r.weight) AS weight RETURN m.id, {view.title}, {view.type}, weight"
+        ),
+        degrees=_complete(around, " WITH DISTINCT m, type(r) AS relation RETURN relation, count(*)"),
         among=f"{around['out']} AND m.id IN $ids WITH n, m, type(r) AS relation, max(r.weight) AS weight"
         " ORDER BY weight DESC, $order[relation], n.id, m.id RETURN n.id, m.id, relation",
         fetch=around["both"] + weighted,
@@ -153,6 +143,18 @@ def _reads(view: _View) -> Reads:
         " WHERE $kinds IS NULL OR type IN $kinds RETURN id ORDER BY title, id LIMIT $limit",
         aliased=f"{around['out']} RETURN DISTINCT m.id",
     )
+
+
+def _return_weighted(view: _View) -> str:
+    return (
+        f" WITH DISTINCT m, {_ENDS}, r.weight AS weight WITH m, source, target, relation, max(weight) AS weight"
+        f" RETURN source, target, relation, weight, m.id, {view.title} LIMIT $limit"
+    )
+
+
+def _complete(around: Mapping[Direction, str], rest: str) -> dict[Direction, str]:
+    """A statement for each direction: the edges around some nodes, and what becomes of them."""
+    return {direction: match + rest for direction, match in around.items()}
 
 
 def _match_name(how: str, view: _View, node_visible: str) -> str:

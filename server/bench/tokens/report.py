@@ -79,7 +79,11 @@ def text(figures: Mapping[str, Any], clients: Sequence[str]) -> str:
 
 def markdown(figures: Mapping[str, Any]) -> str:
     """The page of the documentation."""
-    parts = [
+    return "\n".join((*_opening(figures), *_sections(figures))) + "\n"
+
+
+def _opening(figures: Mapping[str, Any]) -> list[str]:
+    return [
         "# What answers cost in tokens",
         "",
         "<!-- Written by `winnow bench tokens --write`. Run it again instead of changing this. -->",
@@ -95,6 +99,11 @@ def markdown(figures: Mapping[str, Any]) -> str:
         "",
         *_overall_lines(figures["overall"]),
         "",
+    ]
+
+
+def _sections(figures: Mapping[str, Any]) -> list[str]:
+    return [
         "## Where a script loses",
         "",
         *_loss_lines(figures),
@@ -141,7 +150,6 @@ def markdown(figures: Mapping[str, Any]) -> str:
         "",
         *markdown_table(("task", "collection", *ARM_NAMES.values()), _task_rows(figures)),
     ]
-    return "\n".join(parts) + "\n"
 
 
 def _overall_lines(overall: Mapping[str, Any]) -> Iterator[str]:
