@@ -35,8 +35,8 @@ def tools_page() -> str:
     opening = [
         "# Tools",
         GENERATED,
-        "What an MCP client sees. The names are as they are listed; `.` also works for `_`. An optional argument that\n"
-        'is `null`, `""` or `[]` counts as not given, also inside `scope` and `filters`: hosts send these for\n'
+        "What an MCP client sees. The names are as they are listed; `.` also works for `_`. An optional argument\n"
+        'that is `null`, `""` or `[]` counts as not given, also inside `scope` and `filters`: hosts send these for\n'
         "arguments that are not used. Lists lose such items.",
     ]
     return _page([*opening, *(part for tool in TOOLS for part in _tool(tool)), *_resources(), *_prompts()])
