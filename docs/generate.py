@@ -36,8 +36,8 @@ def tools_page() -> str:
         "# Tools",
         GENERATED,
         "What an MCP client sees. The names are as they are listed; `.` also works for `_`. An optional argument\n"
-        'that is `null`, `""` or `[]` counts as not given, also inside `scope` and `filters`: hosts send these for\n'
-        "arguments that are not used. Lists lose such items.",
+        'that is `null`, `""` or `[]` counts as not given, also inside `scope` and `filters`: hosts send these\n'
+        "for arguments that are not used. Lists lose such items.",
     ]
     return _page([*opening, *(part for tool in TOOLS for part in _tool(tool)), *_resources(), *_prompts()])
 
