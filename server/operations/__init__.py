@@ -1,4 +1,4 @@
-"""What the knowledge base does when it is asked: one function per operation, over an open library.
+"""The operations of the knowledge base: one function each, over an open library.
 
-They run in worker threads: no event loop in here.
+They run in worker threads and must not use the event loop.
 """

@@ -1,4 +1,4 @@
-"""``kb.extract_evidence`` and ``kb.retrieve_evidence``: the sentences that answer, with where they stand."""
+"""``kb.extract_evidence`` and ``kb.retrieve_evidence``: quotes that answer a question, with their passages."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from server.text.languages import is_covered
 from server.text.printable import printable
 from server.tiers import Size
 
-# Quotes beyond what one answer may hold are kept in order for the next page.
+# How many quotes are ranked in all; those that do not fit into one answer are for the next pages.
 _MAX_QUOTES_KEPT = 5 * MAX_QUOTES
 _USUAL_TOKENS = 1_000
-# Where meaning tells sentences apart, a search looks at so many times the passages that are quoted from: the best
-# sentence is not always in the best passages. By words alone more passages are more that only look like an answer.
+# With a model, so many times the passages that may be quoted are searched, because the best sentence is not always
+# in the best passages. By words alone, more passages would only add texts that look like an answer.
 _PASSAGES_FACTOR = 2
 _ROW_OVERHEAD_TOKENS = 80  # tokens of ids, title and address
 _SCORE_DIGITS = 3
@@ -33,7 +33,7 @@ _UNREAD = "the embedding model does not read the language of this question"
 
 @dataclass(frozen=True, slots=True)
 class _QuotedPassages:
-    """The passages to quote from, and how they were found; ``priors``: what the legs say of them, if ranked."""
+    """The passages to quote from, and how they were found. ``priors``: their scores in a ranking, if ranked."""
 
     stored: Sequence[StoredPassage]
     here: Cursor
@@ -47,85 +47,95 @@ class _QuotedPassages:
 
 @dataclass(frozen=True, slots=True)
 class _Similarity:
-    """How near texts are to the question in meaning; or None, and why, where the settings want it all the same."""
+    """A function that scores texts by similarity to the question; or None, and ``why_not`` if one is expected."""
 
     to_question: Callable[[Sequence[str]], Sequence[float]] | None = None
     why_not: str = ""
 
 
 def extract_evidence(context: RequestContext, request: ExtractEvidence) -> Answer:
-    """Quotes from these passages."""
-    at = resume(request.cursor, request)
+    """Answer with quotes from the given passages."""
+    cursor = resume(request.cursor, request)
     wanted = list(dict.fromkeys(request.passage_ids))
-    known = {passage_id: find_passage(context, passage_id, request.scope) for passage_id in wanted}
-    stored = [one for one in known.values() if one is not None]
-    missing = [passage_id for passage_id, one in known.items() if one is None]
+    by_id = {passage_id: find_passage(context, passage_id, request.scope) for passage_id in wanted}
+    stored = [passage for passage in by_id.values() if passage is not None]
+    missing = [passage_id for passage_id, passage in by_id.items() if passage is None]
     if not stored:
         raise passage_not_found(missing)
-    looked = _QuotedPassages(stored, Cursor(at.offset, fingerprint(request), 0, BY_ID), BY_ID, missing=missing)
+    passages = _QuotedPassages(
+        stored, Cursor(cursor.offset, fingerprint(request), 0, BY_ID), BY_ID, missing=missing
+    )
     return _build_answer(
-        context, request, looked, _open_similarity(context, request.question, [one.project for one in stored])
+        context,
+        request,
+        passages,
+        _open_similarity(context, request.question, [passage.project for passage in stored]),
     )
 
 
 def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Answer:
-    """A search, and quotes from what it finds."""
-    at = resume(request.cursor, request)
+    """Search, and answer with quotes from the passages found."""
+    cursor = resume(request.cursor, request)
     filters = filters_of(context, request.scope, request.filters)
-    near = _open_similarity(context, request.question, [filters.project])
-    most = request.top_k if near.to_question is None else _PASSAGES_FACTOR * request.top_k
-    found = rank_distinct(context, request.question, filters, most, most, at.legs, request.mode, request.syntax)
-    looked = _QuotedPassages(
-        [context.session.keep(one.passage, one.passage.document.project) for one in found.found],
-        Cursor(at.offset, fingerprint(request), found.generation, found.way),
-        found.legs,
-        priors=[one.prior for one in found.found],
-        duplicates=found.duplicates,
-        warnings=(
-            *at.moved(found.generation, found.way),
-            *found.warnings,
-            *(() if found.found else missing_label_warnings(filters)),
-        ),
-        cache_hit=found.cache_hit,
+    similarity = _open_similarity(context, request.question, [filters.project])
+    passage_limit = request.top_k if similarity.to_question is None else _PASSAGES_FACTOR * request.top_k
+    ranking = rank_distinct(
+        context, request.question, filters, passage_limit, passage_limit, cursor.legs, request.mode, request.syntax
     )
-    return _build_answer(context, request, looked, near)
+    passages = _QuotedPassages(
+        [
+            context.session.keep(candidate.passage, candidate.passage.document.project)
+            for candidate in ranking.found
+        ],
+        Cursor(cursor.offset, fingerprint(request), ranking.generation, ranking.way),
+        ranking.legs,
+        priors=[candidate.prior for candidate in ranking.found],
+        duplicates=ranking.duplicates,
+        warnings=(
+            *cursor.moved(ranking.generation, ranking.way),
+            *ranking.warnings,
+            *(() if ranking.found else missing_label_warnings(filters)),
+        ),
+        cache_hit=ranking.cache_hit,
+    )
+    return _build_answer(context, request, passages, similarity)
 
 
 def _build_answer(
     context: RequestContext,
     request: ExtractEvidence | RetrieveEvidence,
-    looked: _QuotedPassages,
-    near: _Similarity,
+    passages: _QuotedPassages,
+    similarity: _Similarity,
 ) -> Answer:
-    is_said = not near.why_not or looked.legs == "lexical-only"  # by the search, in its own words
-    offset, end = looked.here.offset, looked.here.offset + request.max_quotes
-    best = quotes(
+    is_reported = not similarity.why_not or passages.legs == "lexical-only"  # the search has warned of it already
+    offset, end = passages.here.offset, passages.here.offset + request.max_quotes
+    selected = quotes(
         request.question,
-        [printable(one.passage.chunk.text) for one in looked.stored],
+        [printable(passage.passage.chunk.text) for passage in passages.stored],
         limit=min(end + 1, _MAX_QUOTES_KEPT),
         max_tokens=request.max_quote_tokens,
         context_tokens=request.include_context_tokens,
-        priors=looked.priors,
-        similarity=near.to_question,
+        priors=passages.priors,
+        similarity=similarity.to_question,
         from_most=request.top_k if isinstance(request, RetrieveEvidence) else None,
     )
-    rows = [_build_row(looked.stored[quote.passage], quote) for quote in best[offset:end]]
-    envelope: dict[str, Any] = {"missing_ids": looked.missing} if looked.missing else {}
-    envelope["diagnostics"] = {"passages": len(looked.stored), "search_mode": looked.legs}
-    shown = build_page(rows, envelope, _size_limit(context, request), looked.here, more=len(best) > end)
+    rows = [_build_row(passages.stored[quote.passage], quote) for quote in selected[offset:end]]
+    envelope: dict[str, Any] = {"missing_ids": passages.missing} if passages.missing else {}
+    envelope["diagnostics"] = {"passages": len(passages.stored), "search_mode": passages.legs}
+    page = build_page(rows, envelope, _size_limit(context, request), passages.here, more=len(selected) > end)
     return Answer(
-        {"quotes": list(shown.rows), "next_cursor": shown.next_cursor, **shown.ending, **envelope},
+        {"quotes": list(page.rows), "next_cursor": page.next_cursor, **page.ending, **envelope},
         "quotes",
-        len(shown.rows),
-        shown.tokens,
-        (*looked.warnings, *(() if is_said else (_WITHOUT_MODEL.format(why=near.why_not),))),
-        cache_hit=looked.cache_hit,
-        noted={"cursors": int(offset > 0), "duplicates": looked.duplicates, "quotes": len(shown.rows)},
+        len(page.rows),
+        page.tokens,
+        (*passages.warnings, *(() if is_reported else (_WITHOUT_MODEL.format(why=similarity.why_not),))),
+        cache_hit=passages.cache_hit,
+        noted={"cursors": int(offset > 0), "duplicates": passages.duplicates, "quotes": len(page.rows)},
     )
 
 
 def _size_limit(context: RequestContext, request: ExtractEvidence | RetrieveEvidence) -> Size:
-    """A thousand tokens, unless more or longer quotes were asked for."""
+    """The size limit: a thousand tokens, or more if the request asks for more or longer quotes."""
     budget = context.caller.budget.of("quotes")
     asked = request.max_quotes * (request.max_quote_tokens + _ROW_OVERHEAD_TOKENS)
     return Size(min(budget.tokens, max(_USUAL_TOKENS, asked)), budget.bytes)
@@ -145,14 +155,14 @@ def _build_row(stored: StoredPassage, quote: Quote) -> dict[str, Any]:
 
 
 def _open_similarity(context: RequestContext, question: str, projects: Sequence[str]) -> _Similarity:
-    """How near spans of these projects are to the question."""
+    """The similarity function for a question and passages of these projects."""
     if context.settings.evidence == "lexical":
         return _Similarity()
     embedder = context.index.embedder.ready()
     if embedder is None:
         return _Similarity(why_not=context.index.embedder.why)
     documents = [context.index.catalogue.languages(project) for project in dict.fromkeys(projects)]
-    if not all(is_covered(question, one, embedder.languages) for one in documents):
+    if not all(is_covered(question, languages, embedder.languages) for languages in documents):
         return _Similarity(why_not=_UNREAD)
 
     def similarity(spans: Sequence[str]) -> Sequence[float]:

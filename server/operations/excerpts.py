@@ -1,8 +1,8 @@
 """``kb.read_excerpt`` and ``kb.expand_excerpt``: a bounded piece of a passage, or of the document around it.
 
-Positions count characters from the passage's first one, in the text as it is shown. Reading stops at the passage's
-end; who goes on from there reads the document that follows. Nothing is remembered between calls, so that an
-excerpt cannot grow beyond its caps by asking again.
+Positions count characters from the start of the passage, in its printable text. An excerpt ends at the passage's
+end; positions beyond it are in the document after the passage. No state is kept between calls, so that repeated
+calls cannot extend an excerpt beyond its caps.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from server.text.tokens import count_tokens, first_tokens, last_tokens
 from server.tiers import first_bytes
 
 _CHANGED = "the document changed since this passage was found; what stands around it is no longer known"
-# A cut goes back to the last white space if that is not farther than this.
+# A cut moves back to the last white space, at most this far.
 _WORD_CHARS = 40
 _BULLET = "- "
-# A document may be long: no more of it is cleaned than an excerpt can show.
+# Of a long document, no more is made printable than an excerpt can contain.
 _WINDOW_CHARS = 2 * MAX_EXCERPT_BYTES
 _LAST_WORD = re.compile(r"\s\S*\Z")
 
 
 @dataclass(frozen=True)
 class _PassageInDocument:
-    """A passage in its document, as it is shown."""
+    """A passage and its document, as printable text."""
 
     context: RequestContext
     stored: StoredPassage
@@ -50,12 +50,12 @@ class _PassageInDocument:
 
     @cached_property
     def _document(self) -> str | None:
-        """The document, unless it is another one by now."""
+        """The text of the document; None if it changed since the passage was stored."""
         chunk, catalogue = self.stored.passage.chunk, self.context.index.catalogue
-        now = catalogue.passages([chunk.id], self.stored.project).get(chunk.id)
-        whole = catalogue.text(chunk.document_id, self.stored.project)
-        same = now is not None and whole is not None and whole[chunk.start : chunk.end] == chunk.text
-        return whole if same and now is not None and now.chunk.start == chunk.start else None
+        current = catalogue.passages([chunk.id], self.stored.project).get(chunk.id)
+        document = catalogue.text(chunk.document_id, self.stored.project)
+        is_same = current is not None and document is not None and document[chunk.start : chunk.end] == chunk.text
+        return document if is_same and current is not None and current.chunk.start == chunk.start else None
 
     @property
     def is_known(self) -> bool:
@@ -63,22 +63,23 @@ class _PassageInDocument:
 
     @property
     def before(self) -> str:
-        """As much of what stands before it as an excerpt may hold, and a little more."""
+        """The text before the passage: at least as much as an excerpt can contain."""
         return ending((self._document or "")[: self.stored.passage.chunk.start], _WINDOW_CHARS)
 
     def after(self, skipped: int) -> tuple[str, bool]:
-        """What follows it, up to as much as an excerpt may hold and a little more after so many characters; and
-        whether that is all.
+        """The text after the passage, and whether that is the rest of the document.
+
+        At least as much as an excerpt can contain, after the first ``skipped`` characters.
         """
-        most = skipped + _WINDOW_CHARS
-        text = beginning((self._document or "")[self.stored.passage.chunk.end :], most)
-        return text, len(text) < most
+        limit = skipped + _WINDOW_CHARS
+        text = beginning((self._document or "")[self.stored.passage.chunk.end :], limit)
+        return text, len(text) < limit
 
 
 def read_excerpt(context: RequestContext, request: ReadExcerpt) -> Answer:
-    """A bounded excerpt of a passage, from ``start_char`` on."""
-    here = _PassageInDocument(context, require_passage(context, request.passage_id, request.scope))
-    text, start, is_whole = _locate_start(here, request.start_char)
+    """Answer with a bounded excerpt of a passage, from ``start_char`` on."""
+    passage = _PassageInDocument(context, require_passage(context, request.passage_id, request.scope))
+    text, start, is_whole = _locate_start(passage, request.start_char)
     if request.options.format == "bullets":
         excerpt, length = _build_bullets(text[start:], request.max_tokens)
     else:
@@ -86,33 +87,33 @@ def read_excerpt(context: RequestContext, request: ReadExcerpt) -> Answer:
         length = len(excerpt)
     is_cut = not is_whole or bool(text[start + length :].strip())
     payload = _build_payload(
-        here.stored, excerpt, request.start_char, request.start_char + length if is_cut else None
+        passage.stored, excerpt, request.start_char, request.start_char + length if is_cut else None
     )
     if request.options.include_citation:
-        payload["citation"] = _build_citation(here.stored)
+        payload["citation"] = _build_citation(passage.stored)
     return _build_answer(payload)
 
 
 def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
-    """A passage with what stands before and after it, within the caps of an excerpt."""
-    here = _PassageInDocument(context, require_passage(context, request.passage_id, request.scope))
-    own = _cut_end(here.text, MAX_EXCERPT_TOKENS)
-    following, is_whole = here.after(0)
-    if len(own) < len(here.text):
+    """Answer with a passage and the text before and after it, within the caps of an excerpt."""
+    passage = _PassageInDocument(context, require_passage(context, request.passage_id, request.scope))
+    own = _cut_end(passage.text, MAX_EXCERPT_TOKENS)
+    following, is_whole = passage.after(0)
+    if len(own) < len(passage.text):
         before = after = ""
     else:
-        before, after = _fit_around(here.before, own, following, request)
+        before, after = _fit_around(passage.before, own, following, request)
     excerpt = before + own + after
     end = len(own) + len(after)
-    is_cut = not is_whole or bool((here.text + following)[end:].strip())
-    payload = _build_payload(here.stored, excerpt, -len(before), end if is_cut else None)
+    is_cut = not is_whole or bool((passage.text + following)[end:].strip())
+    payload = _build_payload(passage.stored, excerpt, -len(before), end if is_cut else None)
     return _build_answer(
-        {**payload, "citation": _build_citation(here.stored)}, () if here.is_known else (_CHANGED,)
+        {**payload, "citation": _build_citation(passage.stored)}, () if passage.is_known else (_CHANGED,)
     )
 
 
 def _locate_start(here: _PassageInDocument, start: int) -> tuple[str, int, bool]:
-    """The text that ``start`` lies in, and where: the passage, or what follows it; and whether that is all."""
+    """The text that position ``start`` is in (the passage or what follows), the index in it, and if it is all."""
     if start < len(here.text) or (start == 0 and not here.text):
         return here.text, start, True
     beyond = start - len(here.text)
@@ -128,14 +129,14 @@ def _locate_start(here: _PassageInDocument, start: int) -> tuple[str, int, bool]
 
 
 def _fit_around(before: str, own: str, after: str, request: ExpandExcerpt) -> tuple[str, str]:
-    """What fits on both sides, in the proportion that was asked for."""
+    """The context that fits on both sides, in the proportion that was asked for."""
     before_tokens, after_tokens = request.before_tokens, request.after_tokens
     room, asked = MAX_EXCERPT_TOKENS - count_tokens(own), before_tokens + after_tokens
     if asked > room:
         before_tokens = room * before_tokens // asked
         after_tokens = room - before_tokens
     before, after = _cut_beginning(before, before_tokens), _cut_end(after, after_tokens)
-    # Tokens across a joint may count differently; bytes have a cap of their own.
+    # The tokens of the joined text may differ from the sum of the parts; bytes have a cap of their own.
     while _is_too_large(before + own + after) and (before or after):
         before, after = before[len(before) // 8 + 1 :], after[: -(len(after) // 8 + 1)]
     return before, after
@@ -146,7 +147,7 @@ def _is_too_large(text: str) -> bool:
 
 
 def _cut_end(text: str, tokens: int) -> str:
-    """The beginning of a text, cut between words if it is cut, within both caps."""
+    """The beginning of a text within both caps; a cut is between words."""
     return _end_at_word(_truncate(text, tokens), text)
 
 
@@ -155,7 +156,7 @@ def _truncate(text: str, tokens: int) -> str:
 
 
 def _end_at_word(cut: str, text: str) -> str:
-    """The beginning ``cut`` of ``text``, without the part of a word that it may end with."""
+    """Remove an incomplete last word from ``cut``, a prefix of ``text``."""
     if len(cut) == len(text) or text[len(cut)].isspace():
         return cut
     word = _LAST_WORD.search(cut[-_WORD_CHARS:])
@@ -170,7 +171,7 @@ def _cut_beginning(text: str, tokens: int) -> str:
 
 
 def _build_bullets(text: str, max_tokens: int) -> tuple[str, int]:
-    """As many spans as fit, one a line, and how many characters of the text they stand for."""
+    """As many spans as fit, one per line, and the number of characters of the text that they cover."""
     lines: list[str] = []
     length = 0
     for span in split_spans(text):

@@ -1,4 +1,4 @@
-"""``kb.search``: candidates with the span of each that answers best, and never a whole text."""
+"""``kb.search``: ranked candidates, each with a preview of its best spans but not its whole text."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from server.text.spans import preview, terms
 
 _TITLE_CHARS = 200
 _SCORE_DIGITS = 4
-# A passage of up to 200 characters, about 50 tokens, costs less whole than the call that would read it.
+# A passage of up to 200 characters, about 50 tokens, costs less than the call that would read the rest of it.
 _SHORT_CHARS = 200
 _MAX_PREVIEW_SHARE = 0.6
 _SOURCES = {"lexical-only": "bm25", "semantic-only": "vector", "convex": "hybrid", "rrf": "rrf_fusion"}
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 
-# One row: of which question, among what was found, at which rank.
+# Renders one row, from the request, the ranking, the rank and the candidate.
 Render = Callable[[RequestContext, KbSearch, CandidateList, int, Candidate], dict[str, Any]]
 
 
@@ -36,67 +36,70 @@ def kb_search(context: RequestContext, request: KbSearch) -> Answer:
     if not context.caller.budget.is_direct:
         return answer
     stored = (context.session.get(row["passage_id"]) for row in answer.payload["results"])
-    return replace(answer, links=tuple(one.link for one in stored if one is not None))
+    return replace(answer, links=tuple(passage.link for passage in stored if passage is not None))
 
 
 def search_page(
     context: RequestContext, request: KbSearch, row: Render, beside: Mapping[str, Any] = MappingProxyType({})
 ) -> Answer:
-    """The same with rows of another shape, and what else its payload is to hold ``beside`` them."""
-    at, options = resume(request.cursor, request), request.options
+    """A page of rows that ``row`` renders. ``beside``: further fields of the payload."""
+    cursor, options = resume(request.cursor, request), request.options
     filters = filters_of(context, request.scope, request.filters)
     size = min(request.page_size, request.top_k)
-    wanted = min(at.offset + size + 1, request.top_k)
-    found = rank_distinct(
-        context, request.query, filters, wanted, options.max_per_doc, at.legs, options.mode, request.syntax
+    wanted = min(cursor.offset + size + 1, request.top_k)
+    ranking = rank_distinct(
+        context, request.query, filters, wanted, options.max_per_doc, cursor.legs, options.mode, request.syntax
     )
-    here = found.found[at.offset : at.offset + size]
-    rows = [row(context, request, found, number, one) for number, one in enumerate(here, at.offset + 1)]
+    candidates = ranking.found[cursor.offset : cursor.offset + size]
+    rows = [
+        row(context, request, ranking, number, candidate)
+        for number, candidate in enumerate(candidates, cursor.offset + 1)
+    ]
     envelope: dict[str, Any] = {**beside, "session_id": context.session.id}
     if options.include_debug:
-        envelope["debug"] = _debug_facts(found)
-    cursor = Cursor(at.offset, fingerprint(request), found.generation, found.way)
-    more = len(found.found) > at.offset + size
-    shown = build_page(rows, envelope, context.caller.budget.of("preview"), cursor, more=more)
+        envelope["debug"] = _debug_facts(ranking)
+    page_cursor = Cursor(cursor.offset, fingerprint(request), ranking.generation, ranking.way)
+    more = len(ranking.found) > cursor.offset + size
+    page = build_page(rows, envelope, context.caller.budget.of("preview"), page_cursor, more=more)
     return Answer(
-        {"results": list(shown.rows), "next_cursor": shown.next_cursor, **shown.ending, **envelope},
+        {"results": list(page.rows), "next_cursor": page.next_cursor, **page.ending, **envelope},
         "preview",
-        len(shown.rows),
-        shown.tokens,
-        _warnings(request, found, at) + (() if found.found else missing_label_warnings(filters)),
-        cache_hit=found.cache_hit,
-        noted={"cursors": int(request.cursor is not None), "duplicates": found.duplicates},
+        len(page.rows),
+        page.tokens,
+        _warnings(request, ranking, cursor) + (() if ranking.found else missing_label_warnings(filters)),
+        cache_hit=ranking.cache_hit,
+        noted={"cursors": int(request.cursor is not None), "duplicates": ranking.duplicates},
     )
 
 
 def title_of(passage: Passage) -> str:
-    """What a passage is headed with: its document's title and the headings above it."""
+    """The title of a passage: its document's title and the headings above it."""
     parts = [passage.document.title or passage.document.uri, *passage.chunk.heading_path]
     return one_line(" > ".join(parts), _TITLE_CHARS)
 
 
-def source_of(found: CandidateList, one: Candidate) -> str:
-    """How a row came about, in the words of the contract."""
-    if one.hit and one.hit.reranked is not None:
+def source_of(ranking: CandidateList, candidate: Candidate) -> str:
+    """The value of the field ``source``: how a row was found."""
+    if candidate.hit and candidate.hit.reranked is not None:
         return "reranked"
-    if one.hit and one.hit.is_expanded:
+    if candidate.hit and candidate.hit.is_expanded:
         return "graph_expanded"
-    return _SOURCES.get(found.legs) or _SOURCES[found.fusion]
+    return _SOURCES.get(ranking.legs) or _SOURCES[ranking.fusion]
 
 
 def _preview_chars(text: str, most: int) -> int:
-    """How long a preview of ``text`` may be: a candidate never shows all of a passage, unless that is short."""
+    """The maximum length of a preview of ``text``: not the whole passage, unless it is short."""
     return most if len(text) <= _SHORT_CHARS else min(most, int(len(text) * _MAX_PREVIEW_SHARE))
 
 
-def _warnings(request: KbSearch, found: CandidateList, at: Cursor) -> tuple[str, ...]:
-    return (*at.moved(found.generation, found.way), *found.warnings)
+def _warnings(request: KbSearch, ranking: CandidateList, cursor: Cursor) -> tuple[str, ...]:
+    return (*cursor.moved(ranking.generation, ranking.way), *ranking.warnings)
 
 
 def build_kb_row(
-    context: RequestContext, request: KbSearch, found: CandidateList, rank: int, one: Candidate
+    context: RequestContext, request: KbSearch, ranking: CandidateList, rank: int, candidate: Candidate
 ) -> dict[str, Any]:
-    passage, options = one.passage, request.options
+    passage, options = candidate.passage, request.options
     text = printable(passage.chunk.text).strip()
     stored = context.session.keep(passage, passage.document.project)
     row = {
@@ -105,22 +108,22 @@ def build_kb_row(
         "doc_tag": one_line(passage.document.doc_tag, 200),
         "title": title_of(passage),
         "rank": rank,
-        "score": round(one.score or 0.0, 3),
-        "source": source_of(found, one),
+        "score": round(candidate.score or 0.0, 3),
+        "source": source_of(ranking, candidate),
         "preview": preview(text, terms(request.query), _preview_chars(text, options.max_snippet_chars)),
         "scratch_uri": stored.uri,
         "size_bytes": stored.size_bytes,
         "anchor": _anchor(passage),
     }
-    return row | _build_extras(context, options, one)
+    return row | _build_extras(context, options, candidate)
 
 
-def _build_extras(context: RequestContext, options: KbSearchOptions, one: Candidate) -> dict[str, Any]:
-    """What is there on request; scripts, whose rows cost no tokens, also get what ``semantic_search`` shows."""
-    passage = one.passage
+def _build_extras(context: RequestContext, options: KbSearchOptions, candidate: Candidate) -> dict[str, Any]:
+    """The optional fields; scripts, whose rows cost no tokens, also get those of ``semantic_search``."""
+    passage = candidate.passage
     extras: dict[str, Any] = {}
-    if options.include_scores and one.hit:
-        extras["scores"] = _build_scores(one.hit)
+    if options.include_scores and candidate.hit:
+        extras["scores"] = _build_scores(candidate.hit)
     if options.include_debug:
         extras["debug"] = {
             "document_id": passage.document.id,
@@ -140,20 +143,20 @@ def _build_scores(hit: Hit) -> dict[str, float]:
     return {name: round(score, _SCORE_DIGITS) for name, score in legs.items() if score is not None}
 
 
-def _debug_facts(found: CandidateList) -> dict[str, Any]:
+def _debug_facts(ranking: CandidateList) -> dict[str, Any]:
     return {
-        "search_mode": found.legs,
-        "fusion": found.fusion,
-        "walked": found.walked,
-        "generation": found.generation,
-        "duplicates_suppressed": found.duplicates,
-        "relevance": None if found.relevance is None else round(found.relevance, _SCORE_DIGITS),
-        "stages_ms": {name: round(taken, 3) for name, taken in found.stages.items()},
+        "search_mode": ranking.legs,
+        "fusion": ranking.fusion,
+        "walked": ranking.walked,
+        "generation": ranking.generation,
+        "duplicates_suppressed": ranking.duplicates,
+        "relevance": None if ranking.relevance is None else round(ranking.relevance, _SCORE_DIGITS),
+        "stages_ms": {name: round(taken, 3) for name, taken in ranking.stages.items()},
     }
 
 
 def _anchor(passage: Passage) -> str | None:
-    """The fragment under which web pages made from such a document show its heading; None above the first one."""
+    """The URL fragment of the passage's heading, as on web pages made from documents; None without a heading."""
     if not passage.chunk.heading_path:
         return None
     plain = _NOT_IN_ANCHORS.sub("", printable(passage.chunk.heading_path[-1]).lower())

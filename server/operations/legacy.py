@@ -1,7 +1,7 @@
-"""``search_sections`` and ``get_section_text`` of earlier clients, on the operations that replace them.
+"""``search_sections`` and ``get_section_text`` for older clients, built on the operations that replace them.
 
-Answers keep their fields; what they never kept is here as everywhere: scope, pages without a gap, a budget that is
-met before anything is sent, and no session by argument.
+Answers have the fields of the earlier tools. Scope, gapless pages, the budget and sessions, which those tools did
+not have, are as in all other operations; a session cannot be chosen by an argument.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from server.text.printable import one_line, printable
 
 _SESSION_IGNORED = "session_id is ignored: a session is the connection's, and nobody joins another's by its name"
 _SCORE_DIGITS = 4
-# What the earlier tool told of legs and of a graph that are not here.
+# Fields of the earlier tool that nothing here corresponds to.
 _NO_COUNTERPART = {
     "title_vec_score": None,
     "entity_vec_score": None,
@@ -46,7 +46,7 @@ def search_sections(context: RequestContext, request: SearchSections) -> Answer:
     size, page_warnings = _cap("page_size", request.page_size, MAX_PAGE_SIZE)
     most, top_warnings = _cap("top_k", request.top_k, MAX_TOP_K)
     filters, filter_warnings = _known_filters(request.filters)
-    # Neither session_id nor ignored filters are part of what was asked: a cursor outlives their change.
+    # session_id and ignored filters are not part of the fingerprint: a cursor stays valid if they change.
     search = KbSearch(
         query=request.query,
         top_k=most,
@@ -62,24 +62,24 @@ def search_sections(context: RequestContext, request: SearchSections) -> Answer:
 
 
 def get_section_text(context: RequestContext, request: GetSectionText) -> Answer:
-    """The text of these sections in the order given, each up to ``max_bytes_per``, as many as fit."""
+    """The texts of these sections in the order given, each up to ``max_bytes_per``, as many as fit."""
     limit, warnings = _cap("max_bytes_per", request.max_bytes_per, MAX_SECTION_BYTES)
-    found = fetch_by_id(context, list(dict.fromkeys(request.section_ids)), filters_of(context, None), None, 0.0)
-    rows = [_build_text_row(one.passage, limit) for one in found.found]
+    passages = fetch_by_id(context, list(dict.fromkeys(request.section_ids)), filters_of(context, None), None, 0.0)
+    rows = [_build_text_row(candidate.passage, limit) for candidate in passages.found]
     ids = [row["section_id"] for row in rows]
     envelope: dict[str, Any] = {"session_id": context.session.id}
-    if found.missing:
-        envelope["missing_ids"] = list(found.missing)
-    # Room is kept for the ids of all: which are left over is known only once the rest is in.
+    if passages.missing:
+        envelope["missing_ids"] = list(passages.missing)
+    # Reserve room for all ids: which are left for the next call is known only once the page is built.
     largest = {**envelope, "hints": _build_hints(context.settings, ids)}
-    shown = build_page(rows, largest, context.caller.budget.of("full"), START, more=False)
-    count = len(shown.rows)
+    page = build_page(rows, largest, context.caller.budget.of("full"), START, more=False)
+    count = len(page.rows)
     hints = _build_hints(context.settings, ids[count:])
     return Answer(
-        {"results": list(shown.rows), "hints": hints, **envelope, **shown.ending},
+        {"results": list(page.rows), "hints": hints, **envelope, **page.ending},
         "full",
         count,
-        shown.tokens,
+        page.tokens,
         (*_session_warnings(request.session_id), *warnings),
         noted={"excerpts": count, "excerpts_truncated": sum(row["truncated"] for row in rows[:count])},
     )
@@ -94,7 +94,7 @@ def _cap(name: str, asked: int, cap: int) -> tuple[int, tuple[str, ...]]:
 
 
 def _known_filters(filters: LegacyFilters | None) -> tuple[SearchFilters | None, tuple[str, ...]]:
-    """The filters that there are here, and what to say of the others."""
+    """The supported filters, and a warning for the others."""
     if filters is None:
         return None, ()
     names = list(SearchFilters.model_fields)
@@ -106,17 +106,17 @@ def _known_filters(filters: LegacyFilters | None) -> tuple[SearchFilters | None,
 
 
 def _build_section_row(
-    context: RequestContext, request: KbSearch, found: CandidateList, rank: int, one: Candidate
+    context: RequestContext, request: KbSearch, ranking: CandidateList, rank: int, candidate: Candidate
 ) -> dict[str, Any]:
-    passage, hit = one.passage, one.hit
-    fused = found.fusion != "none"
+    passage, hit = candidate.passage, candidate.hit
+    fused = ranking.fusion != "none"
     return {
         **_section_facts(passage),
         "tokens": passage.chunk.tokens,
-        "score": round(one.score or 0.0, 3),
+        "score": round(candidate.score or 0.0, 3),
         "rank": rank,
-        "source": source_of(found, one),
-        "fusion_method": found.fusion if fused else None,
+        "source": source_of(ranking, candidate),
+        "fusion_method": ranking.fusion if fused else None,
         "fused_score": _round_score(hit.score if hit and fused else None),
         "lexical_vec_score": _round_score(hit.lexical if hit else None),
         **_NO_COUNTERPART,
@@ -148,7 +148,7 @@ def _build_text_row(passage: Passage, max_bytes: int) -> dict[str, Any]:
 
 
 def _build_hints(settings: Settings, left: Sequence[str]) -> dict[str, Any]:
-    """Where to go from here, and the sections that are still to come."""
+    """The hints of an answer: the next tools, and the ids of the sections that did not fit."""
     following = "kb.expand_excerpt" if settings.kb_v2_enabled else "search_sections"
     listed = following if settings.tool_names == "dotted" else following.replace(".", "_")
     return {"next_tools": [listed], **({"next_section_ids": list(left)} if left else {})}

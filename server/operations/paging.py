@@ -1,4 +1,4 @@
-"""Where an answer stops, and how the next one goes on from there."""
+"""Cursors, and pages of rows that fit into an answer's budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from server.models import Legs
 from server.operations.ranking.candidates import BY_ID, WALKED
 
 _MOVED = "the index changed since the last page; rows may repeat or be missing"
-_MAX_OFFSET = 10_000  # rows that any cursor of ours goes on from
+_MAX_OFFSET = 10_000  # the greatest offset in a cursor
 _LEGS = "|".join((*get_args(Legs), BY_ID))
 _ENCODED = re.compile(
     r"(?P<offset>[0-9]{1,5})\.(?P<asked>[0-9]{1,15})\.(?P<generation>[0-9]{1,18})\."
@@ -26,7 +26,7 @@ _ENCODED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where an answer stopped: the row to go on from, what was asked, of which index, and which legs answered."""
+    """The position after a page: next row, fingerprint of the request, index generation, and legs that ranked."""
 
     offset: int
     asked: str
@@ -34,15 +34,15 @@ class Cursor:
     legs: str
 
     def encode(self) -> str:
-        """The cursor as a caller carries it: digits and a word, for a model reads it and writes it again."""
+        """The cursor as text. Digits and a word, because models have to copy it."""
         return f"{self.offset}.{self.asked}.{self.generation}.{self.legs}"
 
     def moved(self, generation: int, legs: str) -> tuple[str, ...]:
-        """What to say where this page comes from another index than the last one, or was ranked in another way."""
+        """A warning if this page's index or ranking differs from the previous page's."""
         return (_MOVED,) if self.asked and (generation, legs) != (self.generation, self.legs) else ()
 
 
-# What every paged payload has beside its rows and its own facts, at its longest, for the sake of measuring.
+# The fields that every paged payload has, with their longest values; used to measure.
 _LONGEST_ENDING = {
     "results": [],
     "partial": False,
@@ -55,28 +55,28 @@ START = Cursor(0, "", 0, "")
 
 
 def resume(cursor: str | None, request: BaseModel) -> Cursor:
-    """Where to go on: ``START``, or the caller's cursor.
+    """The position to continue from: ``START``, or the caller's cursor.
 
     Raises:
-        WinnowError: INVALID_CURSOR for what is none of ours, or belongs to other arguments.
+        WinnowError: INVALID_CURSOR if the cursor is malformed or belongs to other arguments.
     """
     if cursor is None:
         return START
-    at = _decode(cursor)
-    if at.asked != fingerprint(request):
+    decoded = _decode(cursor)
+    if decoded.asked != fingerprint(request):
         raise _invalid_cursor()
-    return at
+    return decoded
 
 
 def fingerprint(request: BaseModel) -> str:
-    """What was asked, without where to go on from: a number of 48 bits."""
+    """A hash of the request without its cursor: a number of 48 bits."""
     asked = request.model_dump_json(exclude={"cursor"})
     return str(int.from_bytes(blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=6).digest(), "big"))
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPage:
-    """The rows that an answer has room for. ``next_cursor`` is None where nothing follows."""
+    """The rows that fit into an answer. ``next_cursor`` is None on the last page."""
 
     rows: tuple[tiers.Row, ...]
     tokens: int
@@ -85,24 +85,24 @@ class AnswerPage:
 
     @property
     def ending(self) -> dict[str, Any]:
-        """How the page ends, as every payload says it."""
+        """The fields that report whether the page is cut, and why."""
         return {"partial": self.limit_reason != "none", "limit_reason": self.limit_reason}
 
 
 def build_page(
     rows: Sequence[tiers.Row], envelope: dict[str, Any], allowed: tiers.Size, here: Cursor, *, more: bool
 ) -> AnswerPage:
-    """As many of the rows, from the first on, as fit into what is allowed, beside the rest of the payload.
+    """As many of the first rows as fit into ``allowed`` together with the rest of the payload.
 
-    ``here``: the cursor of the first row. ``more``: whether rows follow these that were not handed in.
+    ``here``: the cursor of the first row. ``more``: whether there are rows after the given ones.
     """
-    around = tiers.measure({**envelope, **_LONGEST_ENDING, "next_cursor": here.encode()})
-    fitted = tiers.fit(rows, allowed.tokens - around.tokens, allowed.bytes - around.bytes)
-    reason, left = fitted.limit_reason, more or len(fitted.rows) < len(rows)
+    overhead = tiers.measure({**envelope, **_LONGEST_ENDING, "next_cursor": here.encode()})
+    fitted = tiers.fit(rows, allowed.tokens - overhead.tokens, allowed.bytes - overhead.bytes)
+    reason, has_more = fitted.limit_reason, more or len(fitted.rows) < len(rows)
     if reason == "none" and more:
         reason = "page_size"
     after = Cursor(here.offset + len(fitted.rows), here.asked, here.generation, here.legs)
-    return AnswerPage(fitted.rows, fitted.tokens, reason, after.encode() if left else None)
+    return AnswerPage(fitted.rows, fitted.tokens, reason, after.encode() if has_more else None)
 
 
 def _decode(text: str) -> Cursor:

@@ -1,4 +1,4 @@
-"""Passage ids to passages: of the caller's own session, within the scope of the call."""
+"""Finds passages by id: in the caller's session, within the scope of the call."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from server.sessions.passage_store import StoredPassage
 
 
 def require_passage(context: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage:
-    """The passage that a session was shown under this id; a chunk's id is as good.
+    """The passage with this id in the session, or with this chunk id.
 
     Raises:
-        WinnowError: NOT_FOUND where this session does not hold it, SCOPE_VIOLATION where it is out of scope.
+        WinnowError: NOT_FOUND if the session does not have it, SCOPE_VIOLATION if it is out of scope.
     """
     stored = find_passage(context, passage_id, scope)
     if stored is None:
@@ -25,7 +25,7 @@ def require_passage(context: RequestContext, passage_id: str, scope: Scope | Non
 
 
 def find_passage(context: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage | None:
-    """The same, or None for an id that this session does not know."""
+    """Like ``require_passage``, but None if the session does not have it."""
     stored = context.session.get(passage_id)
     if stored is not None:
         check_passage_scope(context, scope, stored.project, stored.passage.document)
@@ -33,15 +33,15 @@ def find_passage(context: RequestContext, passage_id: str, scope: Scope | None) 
     filters = filters_of(context, scope)
     if not is_chunk_id(passage_id):
         return None
-    known = context.index.catalogue.passages([passage_id], filters.project).get(passage_id)
-    if known is None or not context.index.admits(filters, known.document):
+    passage = context.index.catalogue.passages([passage_id], filters.project).get(passage_id)
+    if passage is None or not context.index.admits(filters, passage.document):
         return None
-    return context.session.keep(known, filters.project)
+    return context.session.keep(passage, filters.project)
 
 
 def passage_not_found(passage_ids: Sequence[str]) -> WinnowError:
-    """What is said of ids that lead nowhere, for whatever reason."""
-    named = ", ".join(repr(one) for one in passage_ids[:3])
+    """The error for unknown passage ids, whatever the reason."""
+    named = ", ".join(repr(passage_id) for passage_id in passage_ids[:3])
     return WinnowError(
         "NOT_FOUND",
         f"no passage {named} in this session; passage ids are kept for a while and in one session only: search "

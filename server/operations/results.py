@@ -1,4 +1,4 @@
-"""``read_result``: on through a result that was too large to be sent."""
+"""``read_result``: reads a stored result that was too large to be sent, in portions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from server.text.tokens import count_tokens, first_tokens
 
 
 def read_result(context: RequestContext, request: ReadResult) -> Answer:
-    """A portion of a kept result's JSON, from ``start_char`` on; for a script, all that follows there."""
+    """A portion of a stored result's JSON, from ``start_char`` on; for a script, the whole rest."""
     return read_portion(context.results, context.caller, request)
 
 
 def read_portion(results: ResultStore, caller: Caller, request: ReadResult) -> Answer:
-    """The same from any such store: the process that runs scripts has it, whether it has the index or not."""
+    """The same from a given store: the process that runs scripts has one even if it has no index."""
     whole = results.get(caller.connection, request.execution_id)
     if whole is None:
         raise WinnowError("NOT_FOUND", "this result is unknown or no longer held; run the script again")
@@ -26,15 +26,15 @@ def read_portion(results: ResultStore, caller: Caller, request: ReadResult) -> A
     if request.start_char >= len(text):
         raise WinnowError("INVALID_REQUEST", f"start_char: this result ends at {len(text):,} characters")
     rest = text[request.start_char :]
-    shown = first_tokens(rest, request.max_tokens) if caller.budget.is_direct else rest
-    end = request.start_char + len(shown)
+    portion = first_tokens(rest, request.max_tokens) if caller.budget.is_direct else rest
+    end = request.start_char + len(portion)
     payload: dict[str, Any] = {
         "execution_id": request.execution_id,
-        "text": shown,
+        "text": portion,
         "start_char": request.start_char,
         "total_chars": len(text),
         "truncated": end < len(text),
     }
     if end < len(text):
         payload["next_start_char"] = end
-    return Answer(payload, "full", 1, count_tokens(shown), noted={"results_read": 1})
+    return Answer(payload, "full", 1, count_tokens(portion), noted={"results_read": 1})

@@ -1,4 +1,4 @@
-"""``semantic_search``: ranked chunks, or chunks by id, at the tier that was asked for."""
+"""``semantic_search``: ranked chunks, or chunks by id, at the requested tier."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from server.text.spans import terms
 
 
 def semantic_search(context: RequestContext, request: SemanticSearch) -> Answer:
-    """Ranked chunks, or chunks by id, at the tier that was asked for."""
+    """Answer with ranked chunks, or chunks by id, at the requested tier."""
     filters = filters_of(context, request.scope, request.filters, request.vendor_filter)
     mode = _mode_of(context, request)
     views = context.rankings.views[mode]
@@ -36,9 +36,9 @@ def semantic_search(context: RequestContext, request: SemanticSearch) -> Answer:
 
 
 def _is_cacheable(request: SemanticSearch, answer: Answer) -> bool:
-    """Whether the same call gives the same answer as long as the index is the same.
+    """Whether the same call gives the same answer until the index changes.
 
-    Not where a leg or the graph was missing, which may be back; nor where ids are those of a session.
+    It may not if a leg or the graph was unavailable, or if the request has passage ids, which belong to a session.
     """
     if answer.warnings:
         return False
@@ -48,20 +48,26 @@ def _is_cacheable(request: SemanticSearch, answer: Answer) -> bool:
 
 
 def _search(context: RequestContext, request: SemanticSearch, filters: Filters) -> Answer:
-    at = resume(request.cursor, request)
+    cursor = resume(request.cursor, request)
     if request.filter_ids:
-        found = fetch_by_id(context, request.filter_ids, filters, request.query, request.min_score, request.syntax)
+        ranking = fetch_by_id(
+            context, request.filter_ids, filters, request.query, request.min_score, request.syntax
+        )
     else:
-        first = rank_chunks(context, request.query or "", filters, request.top_k, at.legs, syntax=request.syntax)
-        found = drop_low_scores(first, request.min_score)
-        if not found.found:
-            found = replace(found, warnings=(*found.warnings, *missing_label_warnings(filters)))
-    return build_answer(context, request, found, at, request)
+        unfiltered = rank_chunks(
+            context, request.query or "", filters, request.top_k, cursor.legs, syntax=request.syntax
+        )
+        ranking = drop_low_scores(unfiltered, request.min_score)
+        if not ranking.found:
+            ranking = replace(ranking, warnings=(*ranking.warnings, *missing_label_warnings(filters)))
+    return build_answer(context, request, ranking, cursor, request)
 
 
 def drop_low_scores(found: CandidateList, min_score: float) -> CandidateList:
-    """A ranking without what scores too low."""
-    return replace(found, found=tuple(one for one in found.found if (one.score or 0.0) >= min_score))
+    """Drop the candidates that score below ``min_score``."""
+    return replace(
+        found, found=tuple(candidate for candidate in found.found if (candidate.score or 0.0) >= min_score)
+    )
 
 
 def _mode_of(context: RequestContext, request: SemanticSearch) -> Mode:
@@ -72,29 +78,31 @@ def _mode_of(context: RequestContext, request: SemanticSearch) -> Mode:
 def build_answer(
     context: RequestContext, request: SemanticSearch, found: CandidateList, at: Cursor, asked: BaseModel
 ) -> Answer:
-    """A ranking at the tier of ``request``. ``asked``: what a cursor goes on with."""
+    """Render a ranking at the tier of ``request``. ``asked``: the request that the cursor is bound to."""
     mode, budget, question = _mode_of(context, request), context.caller.budget, terms(request.query or "")
-    rest = found.found[at.offset :]
-    rows = [tiers.row(one.passage, mode, one.score, question) for one in rest]
-    related: tuple[str, ...] = ()
+    candidates = found.found[at.offset :]
+    rows = [tiers.row(candidate.passage, mode, candidate.score, question) for candidate in candidates]
+    graph_warnings: tuple[str, ...] = ()
     if request.include_relationships:
-        rows, related = add_relationships(context, request.scope, mode, [one.passage for one in rest], rows)
+        rows, graph_warnings = add_relationships(
+            context, request.scope, mode, [candidate.passage for candidate in candidates], rows
+        )
     envelope = _build_envelope(found, mode)
     here = Cursor(at.offset, fingerprint(asked), found.generation, found.legs)
-    shown = build_page(rows, envelope, budget.of(mode), here, more=False)
-    payload: dict[str, Any] = {"mode": mode, "count": len(shown.rows)}
-    payload["ids" if mode == "ids_only" else "results"] = list(shown.rows)
-    payload |= {"estimated_tokens": shown.tokens, **envelope, **shown.ending}
-    if shown.next_cursor:
-        payload["next_cursor"] = shown.next_cursor
+    page = build_page(rows, envelope, budget.of(mode), here, more=False)
+    payload: dict[str, Any] = {"mode": mode, "count": len(page.rows)}
+    payload["ids" if mode == "ids_only" else "results"] = list(page.rows)
+    payload |= {"estimated_tokens": page.tokens, **envelope, **page.ending}
+    if page.next_cursor:
+        payload["next_cursor"] = page.next_cursor
     if budget.is_direct:
         payload["estimated_tokens"] = tiers.estimated_tokens(payload)
     return Answer(
         payload,
         mode,
-        len(shown.rows),
-        shown.tokens,
-        (*at.moved(found.generation, found.legs), *found.warnings, *related),
+        len(page.rows),
+        page.tokens,
+        (*at.moved(found.generation, found.legs), *found.warnings, *graph_warnings),
         cache_hit=found.cache_hit,
         noted={"cursors": int(bool(at.asked))},
     )

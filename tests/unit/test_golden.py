@@ -52,7 +52,7 @@ def test_every_answer_stands_in_its_document(name: str, texts: Mapping[str, Mapp
 
 @pytest.mark.parametrize("name", SETS)
 def test_no_question_gives_its_answer_away(name: str) -> None:
-    """Whoever asks does not know the words of the text."""
+    """A question does not contain the words of its answer."""
     given = [
         question.id
         for question in SETS[name].questions

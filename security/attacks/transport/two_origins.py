@@ -1,5 +1,5 @@
 # surface: held
-# Two Origin headers: one for the check, one for whoever reads the other one.
+# Two Origin headers: one for the check, one for code that reads the other one.
 from security.loopback_servers import serve_unprotected, is_served, serve_product
 
 

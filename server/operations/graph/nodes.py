@@ -232,7 +232,7 @@ def build_page_answer(
     warnings: tuple[str, ...],
     usual: int = PAGE_SIZE,
 ) -> Answer:
-    """The rows of one page beside ``facts``; only whoever asks for more rows than ``usual`` gets more tokens."""
+    """One page of rows, with ``facts``. Requests for more rows than ``usual`` get a larger token budget."""
     at = resume(request.cursor, request)
     here = Cursor(at.offset, fingerprint(request), view.store.generation(view.project), "")
     with_snippets = getattr(request, "include_snippet", False)

@@ -1,4 +1,4 @@
-"""Questions to passages in order: ranked ids are kept, and every page and tier comes from them."""
+"""Ranks passages for a question. Rankings are cached; every page and tier of an answer is cut from one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from server.retrieval.queries import ParsedQuery, parse_query, without_dates
 from server.retrieval.search_notes import SearchNotes
 from server.runtime.deadlines import check_deadline
 
-if TYPE_CHECKING:  # it brings numerical libraries with it, which a handshake does not wait for
+if TYPE_CHECKING:  # imports numerical libraries, which would delay the handshake
     from server.retrieval.graph_expansion import Walk
 
-# How far down a ranking is read for passages of documents that were not seen yet, four times as far each time.
+# The greatest depth to which a ranking is read for passages of further documents, and the factor of each step.
 _MAX_DEPTH = 6_400
 _DEPTH_FACTOR = 4
 _BATCH_SIZE = 32
@@ -46,7 +46,7 @@ class Candidate:
 
     @property
     def prior(self) -> float:
-        """What the legs alone say of it, 0 to 1. The graph moves the scores of good hits closer together."""
+        """The score of the legs alone, 0 to 1. The graph moves the scores of good hits closer together."""
         if self.hit is None:
             return 0.0
         return self.hit.score if self.hit.before is None else self.hit.before
@@ -56,8 +56,8 @@ class Candidate:
 class CandidateList:
     """Passages in order, and how they were found.
 
-    ``walked``: the graph had its part. ``duplicates`` is how many were left out on the way. ``stages`` are the
-    milliseconds of what was done for it now; a ranking that was known took none.
+    ``walked``: whether the graph contributed. ``duplicates``: how many passages were left out because their
+    document had enough. ``stages``: milliseconds by stage; empty if the ranking was cached.
     """
 
     found: tuple[Candidate, ...]
@@ -74,7 +74,7 @@ class CandidateList:
 
     @property
     def way(self) -> str:
-        """How this was ranked, as a cursor says it."""
+        """How this was ranked, in the form that cursors contain."""
         return self.legs + WALKED if self.walked else self.legs
 
 
@@ -87,16 +87,16 @@ def rank_chunks(
     sparse_weight: float | None = None,
     syntax: Syntax = "fields",
 ) -> CandidateList:
-    """The ``wanted`` best chunks by both legs. ``way``: how the page before was ranked, to go on so.
+    """The ``wanted`` best chunks by both legs. ``way``: how the previous page was ranked, to rank this one alike.
 
-    ``sparse_weight``: the share of words, 0 to 1, where it is not the usual one.
+    ``sparse_weight``: the weight of the lexical leg, 0 to 1; None for the default.
     """
     asked = _parse(context, query, filters, syntax)
     generation = generation_of(context, filters)
     ranking, cache_hit = _cached_ranking(context, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
     kept: list[Candidate] = []
-    for some in _batches(ranking.hits, wanted):
-        kept += _load_candidates(context, some, asked.filters)
+    for batch in _batches(ranking.hits, wanted):
+        kept += _load_candidates(context, batch, asked.filters)
         if len(kept) >= wanted:
             break
     return CandidateList(
@@ -121,8 +121,8 @@ def rank_distinct(
 ) -> CandidateList:
     """The ``wanted`` best chunks, at most ``per_document`` of each document, however deep they lie.
 
-    The order is that of the first ``MAX_TOP_K``, then what is new among four times as many, and so on: whatever is
-    wanted, it begins in the same way, so that pages neither repeat nor lose a row.
+    The order is that of the first ``MAX_TOP_K``, then of the new ones among four times as many, and so on. It does
+    not depend on ``wanted``, so that pages neither repeat nor lose a row.
     """
     asked = _parse(context, query, filters, syntax)
     generation = generation_of(context, filters)
@@ -131,13 +131,13 @@ def rank_distinct(
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
     notes = SearchNotes()
     while len(kept) < wanted and depth <= _MAX_DEPTH:
-        ranking, is_known = _cached_ranking(context, asked, generation, depth, way, mode)
-        cache_hit = cache_hit and is_known
-        notes.add({} if is_known else ranking.stages)
+        ranking, is_cached = _cached_ranking(context, asked, generation, depth, way, mode)
+        cache_hit = cache_hit and is_cached
+        notes.add({} if is_cached else ranking.stages)
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
         with notes.stage("read"):
-            for some in _batches(fresh):
-                kept += _limit_per_document(_load_candidates(context, some, asked.filters), per_document, seen)
+            for batch in _batches(fresh):
+                kept += _limit_per_document(_load_candidates(context, batch, asked.filters), per_document, seen)
                 if len(kept) >= wanted:
                     break
         read = frozenset(hit.chunk_id for hit in ranking.hits)
@@ -168,35 +168,35 @@ def fetch_by_id(
 ) -> CandidateList:
     """The chunks with these ids that the filters admit, in the order given; with a query, each with its score.
 
-    A score is what the chunk has in a search of everything that the filters admit, however deep it lies there.
-    A passage id of the caller's session stands for its chunk.
+    The score is that of the chunk in a search of everything that the filters admit, at any depth. A passage id of
+    the caller's session stands for its chunk.
     """
     library = context.index
     generation = generation_of(context, filters)
     asked = _parse(context, query, filters, syntax) if query else None
     within = asked.filters if asked else filters
-    chunk_of = {one: _chunk_id_of(context, one) for one in ids}
+    chunk_of = {id: _chunk_id_of(context, id) for id in ids}
     known = library.catalogue.passages(list(chunk_of.values()), filters.project)
-    admitted = {chunk: one for chunk, one in known.items() if library.admits(within, one.document)}
+    admitted = {chunk: passage for chunk, passage in known.items() if library.admits(within, passage.document)}
     hits, warnings = _score_chunks(context, asked, list(admitted)) if asked else ({}, ())
-    named = [(one, chunk_of[one]) for one in ids]
-    found = [Candidate(admitted[chunk], hits.get(chunk)) for _, chunk in named if chunk in admitted]
-    kept = [one for one in found if not asked or (one.score or 0.0) >= min_score]
-    below = (_BELOW.format(below=len(found) - len(kept)),) if len(kept) < len(found) else ()
+    named = [(id, chunk_of[id]) for id in ids]
+    candidates = [Candidate(admitted[chunk], hits.get(chunk)) for _, chunk in named if chunk in admitted]
+    kept = [candidate for candidate in candidates if not asked or (candidate.score or 0.0) >= min_score]
+    below = (_BELOW.format(below=len(candidates) - len(kept)),) if len(kept) < len(candidates) else ()
     return CandidateList(
         tuple(kept),
         BY_ID,
         "none",
         generation,
         (*warnings, *below),
-        missing=tuple(one for one, chunk in named if chunk not in admitted),
+        missing=tuple(id for id, chunk in named if chunk not in admitted),
     )
 
 
 def _score_chunks(
     context: RequestContext, asked: ParsedQuery, chunks: Sequence[str]
 ) -> tuple[dict[str, Hit], tuple[str, ...]]:
-    """The scores of these chunks, and what to say of them."""
+    """The scores of these chunks, and the warnings."""
     ranking = context.index.retriever.rate(asked.text, asked.filters, chunks, vectors=context.rankings.vectors)
     ranking = reorder(context, asked, ranking)
     return {hit.chunk_id: hit for hit in ranking.hits}, (*_query_warnings(context, asked), *ranking.warnings)
@@ -213,7 +213,7 @@ _EMPTY = Ranking((), "lexical-only", "none")
 
 
 def generation_of(context: RequestContext, filters: Filters) -> int:
-    """Grows with every change of what a ranking depends on: index or graph."""
+    """A number that grows with every change of the index or the graph."""
     project, library = filters.project, context.index
     if project not in context.generations:
         context.generations[project] = library.catalogue.generation(project) + library.retriever.generation(
@@ -231,7 +231,7 @@ def _cached_ranking(
     mode: SearchMode,
     sparse_weight: float | None = None,
 ) -> tuple[Ranking, bool]:
-    """The ranking, and whether it was known."""
+    """The ranking, and whether it came from the cache."""
     fusion, rankings = context.settings.fusion if sparse_weight is None else "convex", context.rankings
     walk: Walk = "none" if way and not way.endswith(WALKED) else _WALKS[mode]
     by_words = way.startswith("lexical-only")
@@ -259,7 +259,7 @@ def _parse(context: RequestContext, query: str, filters: Filters, syntax: Syntax
 
 
 def _query_warnings(context: RequestContext, asked: ParsedQuery) -> tuple[str, ...]:
-    """What to say of a query that narrows its own search, or seems to; and of documents that a date leaves out."""
+    """Warnings about the query's own filters, and about documents without a date that a filter leaves out."""
     fields, unknown, filters = asked.fields, asked.unknown, asked.filters
     is_dated = filters.updated_after or filters.updated_before
     undated = context.index.labels(without_dates(filters)).undated if is_dated else 0
@@ -271,12 +271,12 @@ def _query_warnings(context: RequestContext, asked: ParsedQuery) -> tuple[str, .
 
 
 def _load_candidates(context: RequestContext, hits: Sequence[Hit], filters: Filters) -> tuple[Candidate, ...]:
-    """What the catalogue, which is the truth, still knows and admits: an index may lag behind it by a moment."""
+    """The hits that the catalogue still has and the filters admit: an index may lag behind the catalogue."""
     check_deadline()
     known = context.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
     admits = context.index.admits
-    found = (Candidate(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
-    return tuple(one for one in found if admits(filters, one.passage.document))
+    candidates = (Candidate(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
+    return tuple(candidate for candidate in candidates if admits(filters, candidate.passage.document))
 
 
 def _chunk_id_of(context: RequestContext, id: str) -> str:
@@ -285,9 +285,9 @@ def _chunk_id_of(context: RequestContext, id: str) -> str:
 
 
 def _batches(hits: Sequence[Hit], first: int = _BATCH_SIZE) -> Iterator[Sequence[Hit]]:
-    """Most often the first few dozen have passages of enough documents, so no more are read.
+    """The hits in batches, because the first few dozen usually have passages of enough documents.
 
-    ``first``: how many may be enough where every hit counts, whatever document it is of.
+    ``first``: the size of the first batch, if that many hits may be enough.
     """
     first = min(first, _BATCH_SIZE)
     if hits:
@@ -297,8 +297,8 @@ def _batches(hits: Sequence[Hit], first: int = _BATCH_SIZE) -> Iterator[Sequence
 
 
 def _limit_per_document(found: Sequence[Candidate], limit: int, seen: dict[str, int]) -> Iterator[Candidate]:
-    for one in found:
-        document = one.passage.document.id
+    for candidate in found:
+        document = candidate.passage.document.id
         seen[document] = seen.get(document, 0) + 1
         if seen[document] <= limit:
-            yield one
+            yield candidate

@@ -1,7 +1,8 @@
-"""A ranking put in order once more, by what its documents say and are: the legs saw only terms and vectors.
+"""Reorders a ranking by the text and the metadata of its documents, which the legs do not use.
 
-In this order: a second stage reads the best passages, boosts weigh the documents, what holds the query's quoted
-phrases comes first, and passages that say the same are kept apart. Without any of these a ranking stays as it is.
+In this order: the reranker scores the best passages, boosts weigh the documents, passages that contain the query's
+quoted phrases come first, and similar passages are moved apart. If none of these is configured or asked for, a
+ranking stays as it is.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from server.settings import Settings
 
 Passages = Mapping[str, Passage]
 
-# Passages that are kept apart from each other: more is not read.
+# How many of the best passages are diversified.
 _DIVERSIFIED = 50
 
 
 def reorder(context: RequestContext, asked: ParsedQuery, ranking: Ranking) -> Ranking:
-    """The same hits in the order that the settings and the query's phrases ask for."""
+    """Reorder the hits as the settings and the query's phrases require."""
     settings = context.settings
     boosts = boosts_of(settings)
     if boosts.is_neutral and not asked.phrases and settings.mmr == 1 and settings.reranker is None:
@@ -44,7 +45,7 @@ def reorder(context: RequestContext, asked: ParsedQuery, ranking: Ranking) -> Ra
 
 
 def boosts_of(settings: Settings) -> Boosts:
-    """The factors that the settings name."""
+    """The boost factors in the settings."""
     return Boosts(
         settings.boost_vendor,
         dict(settings.boost_types),
@@ -58,20 +59,20 @@ def boosts_of(settings: Settings) -> Boosts:
 def _rerank_best(
     context: RequestContext, query: str, hits: Sequence[Hit], passages: Passages, warnings: list[str]
 ) -> Sequence[Hit]:
-    """The best hits in the order of the second stage, in the upper half of the scale; as before where it fails."""
+    """The best hits in the reranker's order, in the upper half of the scale; unchanged if the reranker fails."""
     best = [hit.chunk_id for hit in hits[: context.settings.rerank_top] if hit.chunk_id in passages]
     try:
         reranker = context.index.reranker()
-        said = reranker.scores(query, [text_with_headings(passages[id]) for id in best]) if reranker else []
-    except Exception as error:  # whatever it is, the first stage's ranking must still be shown
+        scores = reranker.scores(query, [text_with_headings(passages[id]) for id in best]) if reranker else []
+    except Exception as error:  # on any error, the ranking of the first stage is still returned
         message = error.message if isinstance(error, WinnowError) else type(error).__name__
         warnings.append(f"the second stage is down, so this is ranked without it: {message}")
         return hits
-    again = dict(zip(best, said, strict=True)) if said else {}
-    if not again:
+    reranked = dict(zip(best, scores, strict=True)) if scores else {}
+    if not reranked:
         return hits
-    scores = {hit.chunk_id: (1 + again.get(hit.chunk_id, hit.score - 1)) / 2 for hit in hits}
-    return [replace(hit, reranked=again.get(hit.chunk_id)) for hit in _sort_hits(hits, scores)]
+    combined = {hit.chunk_id: (1 + reranked.get(hit.chunk_id, hit.score - 1)) / 2 for hit in hits}
+    return [replace(hit, reranked=reranked.get(hit.chunk_id)) for hit in _sort_hits(hits, combined)]
 
 
 def _apply_boosts(hits: Sequence[Hit], boosts: Boosts, query: str, passages: Passages) -> Sequence[Hit]:
@@ -88,7 +89,7 @@ def _apply_boosts(hits: Sequence[Hit], boosts: Boosts, query: str, passages: Pas
 
 
 def _phrases_first(hits: Sequence[Hit], phrases: tuple[str, ...], passages: Passages) -> Sequence[Hit]:
-    """The upper half of the scale for what holds the phrases, the lower for the rest."""
+    """Passages that contain the phrases in the upper half of the scale, the others in the lower."""
     if not phrases:
         return hits
     held = {id for id, passage in passages.items() if contains_phrases(phrases, text_with_headings(passage))}
@@ -99,8 +100,10 @@ def _diversify_best(hits: Sequence[Hit], keep: float, passages: Passages) -> Seq
     if keep == 1:
         return hits
     by_id = {hit.chunk_id: hit for hit in hits[:_DIVERSIFIED]}
-    said = {id: frozenset(split_terms(passages[id].chunk.text)) if id in passages else frozenset() for id in by_id}
-    order = diversify([*by_id], {id: hit.score for id, hit in by_id.items()}, said, keep)
+    terms = {
+        id: frozenset(split_terms(passages[id].chunk.text)) if id in passages else frozenset() for id in by_id
+    }
+    order = diversify([*by_id], {id: hit.score for id, hit in by_id.items()}, terms, keep)
     return [*(by_id[id] for id in order), *hits[_DIVERSIFIED:]]
 
 
@@ -110,5 +113,5 @@ def _sort_hits(hits: Sequence[Hit], scores: Mapping[str, float]) -> list[Hit]:
 
 
 def text_with_headings(passage: Passage) -> str:
-    """A passage as a second stage reads it: with its title and the headings above it."""
+    """The text that a reranker gets: the title, the headings above the passage, and the passage."""
     return "\n".join((passage.document.title, *passage.chunk.heading_path, passage.chunk.text))

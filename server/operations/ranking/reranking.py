@@ -1,7 +1,8 @@
-"""Known passages read again for one question, by something that a search did not use.
+"""Reranks known passages for a question, by a method that the search did not use.
 
-A cross-encoder where one is configured. Else the model reads single sentences, each with the headings above it: a
-search compares the question with whole passages only. Without a model the words alone are left, as in a search.
+That is the cross-encoder if one is configured. Otherwise the embedding model compares the question with single
+sentences, each with the headings above it, where a search compares it with whole passages. Without a model the
+scores are those of the words alone, as in a search.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from server.text.spans import scored_spans, terms
 
 RerankMethod = Literal["cross-encoder", "sentences", "words"]
 
-# Of each passage, the sentences with most of the question's words; and characters of each that are read.
+# For each passage, how many of the sentences with most of the question's words are used, and characters of each.
 _SENTENCES = 3
 _SENTENCE_CHARS = 2_000
-# Of a score, the share of the best sentence; the rest is what both legs say of the passage.
+# The weight of the best sentence in a score; the rest is the score of the passage in both legs.
 _SENTENCE_SHARE = 0.25
 _DOWN = "the cross-encoder is down, so sentences are compared instead: {why}"
 
 
 @dataclass(frozen=True, slots=True)
 class RerankScores:
-    """Scores of chunks, 0 to 1 and relative to the best of them, and who gave them."""
+    """Scores of chunks, 0 to 1 relative to the best of them, and the method that gave them."""
 
     scores: Mapping[str, float]
     by: RerankMethod
@@ -41,20 +42,22 @@ class RerankScores:
 def rerank_passages(
     context: RequestContext, query: str, filters: Filters, passages: Sequence[Passage]
 ) -> RerankScores:
-    """These passages against each other."""
+    """Score these passages for a query, relative to each other."""
     chunks = {passage.chunk.id: passage for passage in passages}
     ranking = context.index.retriever.score(query, filters.project, list(chunks))
     usual = dict.fromkeys(chunks, 0.0) | {hit.chunk_id: hit.score for hit in ranking.hits}
     warnings = list(ranking.warnings)
-    read = _score_by_cross_encoder(context, query, chunks, warnings)
-    if read:
-        return RerankScores(divide_by_maximum(read), "cross-encoder", ranking.legs, tuple(warnings))
-    said = _score_by_sentences(context, query, chunks) if ranking.legs == "hybrid" else {}
-    if not said:
+    cross_encoder_scores = _score_by_cross_encoder(context, query, chunks, warnings)
+    if cross_encoder_scores:
+        return RerankScores(
+            divide_by_maximum(cross_encoder_scores), "cross-encoder", ranking.legs, tuple(warnings)
+        )
+    sentence_scores = _score_by_sentences(context, query, chunks) if ranking.legs == "hybrid" else {}
+    if not sentence_scores:
         return RerankScores(usual, "words", ranking.legs, tuple(warnings))
-    best = divide_by_maximum(said)
+    relative = divide_by_maximum(sentence_scores)
     joined = {
-        chunk: (1 - _SENTENCE_SHARE) * score + _SENTENCE_SHARE * best[chunk] for chunk, score in usual.items()
+        chunk: (1 - _SENTENCE_SHARE) * score + _SENTENCE_SHARE * relative[chunk] for chunk, score in usual.items()
     }
     return RerankScores(divide_by_maximum(joined), "sentences", ranking.legs, tuple(warnings))
 
@@ -62,7 +65,7 @@ def rerank_passages(
 def _score_by_cross_encoder(
     context: RequestContext, query: str, chunks: Mapping[str, Passage], warnings: list[str]
 ) -> Mapping[str, float]:
-    """What the cross-encoder says of each passage; nothing where there is none, or it fails."""
+    """The cross-encoder's score of each passage; empty if there is none or it fails."""
     try:
         reranker = context.index.reranker()
         scores = (
@@ -70,7 +73,7 @@ def _score_by_cross_encoder(
             if reranker
             else []
         )
-    except Exception as error:  # whatever it is, the passages can still be put in order
+    except Exception as error:  # on any error, the passages are ranked in another way
         why = error.message if isinstance(error, WinnowError) else type(error).__name__
         warnings.append(_DOWN.format(why=why))
         return {}
@@ -78,18 +81,18 @@ def _score_by_cross_encoder(
 
 
 def _score_by_sentences(context: RequestContext, query: str, chunks: Mapping[str, Passage]) -> Mapping[str, float]:
-    """The cosine of each passage's best sentence, 0 to 1; nothing without the model."""
+    """The cosine similarity of each passage's best sentence, 0 to 1; empty without the model."""
     embedder = context.index.embedder.ready()
     if embedder is None:
         return {}
     asked = terms(query)
     (question,) = embedder.embed([query])
-    found = {}
+    scores = {}
     for chunk, passage in chunks.items():
         check_deadline()
         texts = _select_sentences(passage, asked)
-        found[chunk] = max([0.0, *map(float, embedder.embed(texts) @ question)]) if texts else 0.0
-    return found
+        scores[chunk] = max([0.0, *map(float, embedder.embed(texts) @ question)]) if texts else 0.0
+    return scores
 
 
 def _select_sentences(passage: Passage, asked: frozenset[str]) -> list[str]:

@@ -1,7 +1,7 @@
-"""What a caller may see: the scope of the settings, narrowed by the scope and the filters of the call.
+"""Scope checks: what a caller may see is the scope of the settings, narrowed by the call's scope and filters.
 
-Nothing here widens anything. What a call names outside its reach is an error, so that an agent learns of it; what
-the index then returns has passed the filters inside it.
+Nothing here widens the scope. A call that names something outside it is an error, so that an agent learns of it.
+The filters are applied inside the index.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from server.operations.base import RequestContext
 from server.retrieval.queries import with_spellings
 from server.settings import Settings
 
-_NAMED = 5  # of what is in reach, as many as an error needs
+_NAMED = 5  # names that an error lists
 
 
 def filters_of(
@@ -24,7 +24,8 @@ def filters_of(
     """The filters of one call, for the index.
 
     Raises:
-        WinnowError: SCOPE_VIOLATION for what is out of reach, INVALID_PROJECT for a project without documents.
+        WinnowError: SCOPE_VIOLATION if the call names something out of scope, INVALID_PROJECT for a project
+            without documents.
     """
     scope, filters = scope or Scope(), filters or SearchFilters()
     project = _require_reachable(context.settings, scope.project_id)
@@ -46,10 +47,10 @@ def filters_of(
 
 
 def check_passage_scope(context: RequestContext, scope: Scope | None, project: str, document: Document) -> None:
-    """A passage that a session holds, against the scope of a call about it.
+    """Check that a stored passage is within the scope of a call.
 
     Raises:
-        WinnowError: SCOPE_VIOLATION where the passage's document is outside.
+        WinnowError: SCOPE_VIOLATION if the passage's document is outside.
     """
     scope = scope or Scope()
     named = _require_reachable(context.settings, scope.project_id or project)
@@ -62,9 +63,9 @@ def check_passage_scope(context: RequestContext, scope: Scope | None, project: s
 
 
 def _add_spellings(context: RequestContext, filters: Filters, doc_tags: Sequence[str]) -> Filters:
-    """The filters, with every spelling of these labels that documents in reach have: case makes no difference.
+    """Add the spellings of these labels that documents in scope have, since filters ignore case.
 
-    A scope is compared exactly, whether it is the server's or the call's: a bound that grows is none.
+    A scope, the server's or the call's, is compared exactly: other spellings would widen it.
     """
     asked = {"vendor": (filters.vendor,), "tags": filters.tags, "doc_tag": doc_tags}
     if not any(value for values in asked.values() for value in values):
@@ -83,7 +84,7 @@ def _add_spellings(context: RequestContext, filters: Filters, doc_tags: Sequence
 
 
 def missing_label_warnings(filters: Filters) -> tuple[str, ...]:
-    """What to say where nothing was found under a label that documents may not carry."""
+    """The warning for a search without results that filters on labels, which documents may lack."""
     labels = {
         "vendor": filters.vendor,
         "tags": ", ".join(filters.tags),
@@ -128,7 +129,7 @@ def _require_indexed(context: RequestContext, project: str) -> None:
 
 
 def _narrow(settings: Settings, scope: Scope, filters: SearchFilters) -> Filters:
-    """The labels that a document must carry."""
+    """The labels that a document must have, from the settings, the scope and the filters."""
     doc_tags = _require_within("scope.doc_tags", scope.doc_tags, settings.doc_tags)
     environment = scope.environment or settings.environment
     if settings.environment and environment != settings.environment:
@@ -144,7 +145,7 @@ def _narrow(settings: Settings, scope: Scope, filters: SearchFilters) -> Filters
 
 
 def _require_within(name: str, asked: Sequence[str], bound: Sequence[str]) -> tuple[str, ...]:
-    """What was asked for, all of which must be in bounds; the bounds where nothing was."""
+    """The values asked for, or the bounds if there are none; raises if a value is out of bounds."""
     outside = [value for value in asked if bound and value not in bound]
     if outside:
         raise WinnowError(
@@ -158,16 +159,18 @@ def _intersect_tags(filtered: Sequence[str], scoped: Sequence[str]) -> tuple[str
     """Tags that are in the filter and in scope."""
     if not scoped:
         return tuple(filtered)
-    both = tuple(tag for tag in (_spelling_in(one, scoped) for one in filtered or scoped) if tag in scoped)
+    both = tuple(tag for tag in (_spelling_in(value, scoped) for value in filtered or scoped) if tag in scoped)
     if not both:
         raise WinnowError("SCOPE_VIOLATION", f"filters.doc_tag is outside scope.doc_tags ({_list_names(scoped)})")
     return both
 
 
 def _spelling_in(value: str, bound: Sequence[str]) -> str:
-    """The value as the bound spells it, where it differs in case alone."""
+    """The spelling in the bound of a value that differs from it only in case; otherwise the value."""
     return (
-        next((one for one in bound if one.casefold() == value.casefold()), value) if value not in bound else value
+        next((name for name in bound if name.casefold() == value.casefold()), value)
+        if value not in bound
+        else value
     )
 
 
