@@ -65,7 +65,7 @@ FILES: Mapping[str, tuple[Write, str | None]] = MappingProxyType(
         "digits.md": (_front(f"title: 0x{'f' * 20_000}"), None),
         "key_of_digits.md": (_front(f"0x{'f' * 20_000}: 1"), None),
         "sexagesimal.md": (_front(f"weight: {'1:' * 10_000}1.5"), None),
-        "merge_keys.md": (_front(_MERGES), "merge keys (<<) are not read"),
+        "merge_keys.md": (_front(_MERGES), "merge keys (<<) are not supported"),
         "layers.md": (
             _front("\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))),
             None,
@@ -101,7 +101,7 @@ FILES: Mapping[str, tuple[Write, str | None]] = MappingProxyType(
         "substitutions.rst": (_text(f".. |a0| replace:: x\n{_RST_LAYERS}\n|a9|\n"), None),
         "growth.rst": (
             _text(f".. |a| replace:: {'x' * 5_000}\n\n" + "|a|\n\n" * 1_000),
-            "becomes many times as long",
+            "becomes more than 4 times as long",
         ),
         "long_line.rst": (_text("x" * 20_000), "a line is longer than 10,000 characters"),
         "depth.rst": (_text("".join("  " * n + "a\n\n" for n in range(400))), "nested too deeply"),
@@ -112,8 +112,8 @@ FILES: Mapping[str, tuple[Write, str | None]] = MappingProxyType(
         "long_line.jsonl": (_long_line, "larger than 8 MiB"),
         "depth.jsonl": (_text('{"_id": 1, "text": ' + "[" * 100_000 + "\n"), "nested too deeply"),
         "number.jsonl": (_text('{"_id": 1, "text": "x", "n": ' + "9" * 10_000 + "}\n"), "not JSON"),
-        "id.jsonl": (_records({"_id": "/" * 100_000, "text": "x"}), "_id is no text or number"),
-        "id_of_lists.jsonl": (_records({"_id": [[1]], "text": "x"}), "_id is no text or number"),
+        "id.jsonl": (_records({"_id": "/" * 100_000, "text": "x"}), "_id is not a text or number"),
+        "id_of_lists.jsonl": (_records({"_id": [[1]], "text": "x"}), "_id is not a text or number"),
         "title.jsonl": (_records({"_id": 1, "title": "t" * MIB, "text": "Words. " * 500}), None),
         "surrogates.jsonl": (_text('{"_id": "\\ud800", "title": "\\udfff", "text": "Words \\ud83d."}\n'), None),
         "lines.jsonl": (_text("x\n" * 5_000), "4,900 more lines are not records"),

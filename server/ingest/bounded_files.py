@@ -1,7 +1,7 @@
-"""Files opened and read within bounds: regular files only, no links, lines of bounded length.
+"""Opens and reads files within bounds: regular files only, no links, lines of bounded length.
 
-Opening never waits (a named pipe without a writer would) and follows no link that took the place of a file after
-the walk. A file that grows while it is read is read up to the size that it had when it was opened.
+Opening never blocks (a named pipe without a writer would) and never follows a link that replaced a file after the
+folder was listed. A file that grows while it is read is read up to its size at opening.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import BinaryIO
 from server.ingest.documents import UnreadableFile
 
 _FLAGS = os.O_RDONLY
-for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):  # each where the system has it
+for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):  # not every system has all of them
     _FLAGS |= getattr(os, _name, 0)
 _MIB = 1024 * 1024
 _HEAD_BYTES = 64 * 1024
@@ -33,14 +33,14 @@ _TYPES: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 
 def describe_type(mode: int) -> str:
-    """What stands where a regular file should, from its ``st_mode``."""
-    return next((name for is_that, name in _TYPES if is_that(mode)), _OTHER)
+    """The kind of a file that is not a regular file, by its ``st_mode``, as a failure reason."""
+    return next((name for is_type, name in _TYPES if is_type(mode)), _OTHER)
 
 
 def open_file(path: Path) -> BinaryIO:
-    """The regular file at ``path``, for reading.
+    """Open the regular file at ``path`` for reading.
 
-    Raises ``UnreadableFile`` for anything else that has this name, ``OSError`` where it cannot be opened.
+    Raises ``UnreadableFile`` if it is not a regular file, ``OSError`` if it cannot be opened.
     """
     try:
         descriptor = os.open(path, _FLAGS)
@@ -56,20 +56,20 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def read_whole(path: Path, most: int) -> bytes:
-    """All of a file of at most ``most`` bytes. Raises as ``open_file``; ``UnreadableFile`` if it is larger."""
+    """Read a file of at most ``most`` bytes. Raises as ``open_file`` does; ``UnreadableFile`` if it is larger."""
     with open_file(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise UnreadableFile(f"larger than {most // _MIB} MiB")
+        raise UnreadableFile(f"larger than {most // _MIB} MiB; split it into smaller files")
     return data
 
 
 def read_lines(
     path: Path, most: int, check: Callable[[bytes], None] = lambda head: None
 ) -> Iterator[bytes | None]:
-    """The lines of a file, with None in place of a line longer than ``most`` bytes.
+    """The lines of a file, with None for a line longer than ``most`` bytes.
 
-    ``check`` gets the first 64 KiB and may refuse the file. Raises as ``open_file`` and as ``check``.
+    ``check`` gets the first 64 KiB and raises to reject the file. Raises as ``open_file`` and ``check`` do.
     """
     with open_file(path) as file:
         check(file.read(_HEAD_BYTES))

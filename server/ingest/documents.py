@@ -1,4 +1,4 @@
-"""What readers hand to the pipeline, and how foreign text is made fit to keep."""
+"""Raw documents, as readers return them to the pipeline, and the cleaning of their text and metadata."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from server.text import stated_facts
 from server.text.printable import one_line
 
 _NO_WORD = "(not a word)"
-# Of metadata, which filters, boosts and the graph read: at most so many fields, so many values in a list, and so
-# many characters in a value. Numbers beyond 64 bits are no facts.
+# Limits of metadata, which filters, boosts and the graph read: fields, values in a list, characters in a value.
+# Numbers of more than 64 bits are dropped.
 _MOST_FIELDS, _MOST_VALUES, _VALUE_CHARS = 200, 100, 4_000
 _NUMBER_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class RawDocument:
-    """A document as its reader hands it over; everything but uri, type and text may be empty."""
+    """A document as its reader returns it; every field except uri, type and text may be empty."""
 
     uri: str
     type: DocumentType
@@ -38,9 +38,9 @@ class RawDocument:
 
 @dataclass(frozen=True, slots=True)
 class DefaultLabels:
-    """What an ingest says of documents that do not say it themselves; "" says nothing.
+    """The labels that an ingest gives to documents that do not state their own; "" is no label.
 
-    ``forced``: of all documents, whatever they say themselves.
+    ``forced``: they replace the labels that documents state.
     """
 
     doc_tag: str = ""
@@ -49,22 +49,25 @@ class DefaultLabels:
     forced: bool = False
 
 
-def labels_of(said: Mapping[str, str]) -> DefaultLabels:
-    """Labels as texts by name, as a command sends them to an engine; ``forced`` is "" or anything."""
+def labels_of(values: Mapping[str, str]) -> DefaultLabels:
+    """Labels from texts by name, as a command sends them to an engine; ``forced`` is "" for False."""
     return DefaultLabels(
-        said.get("doc_tag", ""), said.get("environment", ""), said.get("repository", ""), bool(said.get("forced"))
+        values.get("doc_tag", ""),
+        values.get("environment", ""),
+        values.get("repository", ""),
+        bool(values.get("forced")),
     )
 
 
 class UnreadableFile(Exception):
-    """A file or a part of it cannot be read; the message is the reason, for people."""
+    """A file or a part of it cannot be read; the message is the reason, as reports show it."""
 
 
 def apply_facts(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
-    """``raw`` with what front matter or a record's metadata say about it.
+    """``raw`` with the facts of its front matter or its record's metadata.
 
     ``title, vendor, doc_tag, tags, created`` (or ``date``), ``environment`` and ``repository`` (or ``repo``)
-    are taken by name; all plain values stay in ``metadata`` as they are.
+    become fields; all plain values are kept in ``metadata`` unchanged.
     """
     named = {_text(_plain(key)): _plain(fact) for key, fact in facts.items()}
     plain = {name: value for name, value in named.items() if value is not None}
@@ -82,7 +85,7 @@ def apply_facts(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
 
 
 def apply_labels(raw: RawDocument, labels: DefaultLabels) -> RawDocument:
-    """``raw`` with these labels: where it has none of its own, or, where they are forced, in place of its own."""
+    """``raw`` with these labels, which fill in its missing labels or, if forced, replace its own."""
     first, second = (labels, raw) if labels.forced else (raw, labels)
     return replace(
         raw,
@@ -93,7 +96,7 @@ def apply_labels(raw: RawDocument, labels: DefaultLabels) -> RawDocument:
 
 
 def clean_document(raw: RawDocument) -> RawDocument:
-    r"""``raw`` as every store can keep it and every answer can show it.
+    r"""``raw`` with text and metadata that every store can keep and every answer can show.
 
     Text has ``\\n`` line ends, no NUL and no lone surrogates; titles, labels and dates are short printable lines.
     """
@@ -114,7 +117,7 @@ def clean_document(raw: RawDocument) -> RawDocument:
 
 
 def clean_text(text: str) -> str:
-    """Text without what stores and parsers stumble over."""
+    """Text with LF line ends and without NUL and lone surrogates, which stores and parsers cannot handle."""
     lines = re.sub(r"\r\n?", "\n", text).replace("\0", "\ufffd")
     return lines.encode("utf-8", "replace").decode("utf-8")
 
@@ -134,7 +137,7 @@ def _clean_value(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """``value`` if it is a JSON scalar, or a list of such (dates become ISO text); None otherwise."""
+    """``value`` if it is a JSON scalar or a list of JSON scalars (dates become ISO text); None otherwise."""
     match value:
         case str():
             return value[:_VALUE_CHARS]
@@ -147,7 +150,7 @@ def _plain(value: Any) -> Any:
         case list() | tuple():
             return [item for part in value[:_MOST_VALUES] if (item := _scalar(part)) is not None]
         case set():
-            # In an order of its own: that of a set differs from run to run.
+            # Sorted, because the order of a set differs from run to run.
             return sorted(str(item) for part in value if (item := _scalar(part)) is not None)[:_MOST_VALUES]
         case _:
             return None
@@ -162,21 +165,21 @@ def _text(value: Any) -> str:
 
 
 def _label(facts: Mapping[str, Any], *names: str) -> str:
-    """The first of these facts that says anything, as one label."""
-    return next((label for name in names if (label := _word(facts.get(name)))), "")
+    """The first of these facts that is not empty, as a label."""
+    return next((label for name in names if (label := _label_text(facts.get(name)))), "")
 
 
-def _word(value: Any) -> str:
-    """The value as one word, "" where it says nothing.
+def _label_text(value: Any) -> str:
+    """The value as one label, "" if it is empty.
 
-    A table or a list of several is a word too, one that no scope names: a document that says what we do not
-    understand must not pass for one that says nothing, and get what its ingest says of such.
+    A table or a list of several values becomes a label that no scope names: a document that states a label which
+    winnow does not understand must not get the default label of documents that state none.
     """
     match value:
         case None | str():
             return _text(_plain(value))
         case list() | tuple() | set():
-            return ", ".join(_text(_scalar(one)) or _NO_WORD for one in list(value)[:_MOST_VALUES])
+            return ", ".join(_text(_scalar(item)) or _NO_WORD for item in list(value)[:_MOST_VALUES])
         case _:
             return _text(_plain(value)) or _NO_WORD
 

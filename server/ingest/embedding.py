@@ -1,4 +1,4 @@
-"""Chunks to points: their words and their vectors, computed while others are read and written."""
+"""Computes the points of chunks (lexical and dense vectors) in threads while other chunks are read or written."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ from server.retrieval.lexical import build_document_vector
 
 Rows = Sequence[tuple[Document, Chunk]]
 
-# Chunks in one piece of work: a fifth of a second of embedding, which is how long Ctrl-C waits.
+# Chunks per task: a fifth of a second of embedding, which is how long Ctrl-C waits.
 PORTION = 32
-# Pieces at once: while one computes its words or ends, the other keeps the model busy on all cores.
-_AT_ONCE = 2
-# Pieces of one batch that are computed before the first is taken: a batch of a huge document has thousands.
-_PIECES_AHEAD = 8
-# Points in one write.
-_WRITTEN_AT_ONCE = 512
+# Concurrent tasks: while one computes lexical vectors or ends, the other keeps the model busy on all cores.
+_TASKS_AT_ONCE = 2
+# Tasks of one batch that are submitted before the first result is taken: a batch of a huge document has thousands.
+_TASKS_AHEAD = 8
+# Points per write.
+_POINTS_PER_WRITE = 512
 
 
 class EmbeddedBatch:
-    """The points of one batch, in the making: a bounded number of pieces ahead of the one that is taken."""
+    """The points of one batch, computed by a bounded number of tasks ahead of the result that is taken."""
 
     def __init__(self, threads: ThreadPoolExecutor, embedder: Embedder | None, rows: Rows) -> None:
         self._threads, self._embedder, self._rows = threads, embedder, rows
-        self._begun = 0
-        self._pieces: deque[Future[list[Point]]] = deque()
-        self._begin()
+        self._submitted = 0
+        self._tasks: deque[Future[list[Point]]] = deque()
+        self._submit()
 
     def portions(self) -> Iterator[list[Point]]:
-        """The points in their order, in portions to write; each is computed and given out once."""
+        """The points in order, in portions to write; each is computed and returned once."""
         held: list[Point] = []
-        while self._pieces:
-            held += self._pieces.popleft().result()
-            self._begin()
-            if len(held) >= _WRITTEN_AT_ONCE or not self._pieces:
+        while self._tasks:
+            held += self._tasks.popleft().result()
+            self._submit()
+            if len(held) >= _POINTS_PER_WRITE or not self._tasks:
                 yield held
                 held = []
 
-    def _begin(self) -> None:
-        while self._begun < len(self._rows) and len(self._pieces) < _PIECES_AHEAD:
-            rows = self._rows[self._begun : self._begun + PORTION]
-            self._pieces.append(self._threads.submit(make_points, rows, self._embedder))
-            self._begun += len(rows)
+    def _submit(self) -> None:
+        while self._submitted < len(self._rows) and len(self._tasks) < _TASKS_AHEAD:
+            rows = self._rows[self._submitted : self._submitted + PORTION]
+            self._tasks.append(self._threads.submit(make_points, rows, self._embedder))
+            self._submitted += len(rows)
 
 
 class EmbeddingStage:
-    """Computes points in threads of its own. Leaving it drops what has not begun."""
+    """Computes points in its own threads. Leaving the context cancels tasks that have not begun."""
 
     def __init__(self, embedder: Embedder | None) -> None:
         self._embedder = embedder
-        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="winnow-points")
+        self._threads = ThreadPoolExecutor(_TASKS_AT_ONCE, thread_name_prefix="winnow-points")
 
     def __enter__(self) -> EmbeddingStage:
         return self
@@ -66,21 +66,21 @@ class EmbeddingStage:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def begin(self, rows: Rows) -> EmbeddedBatch:
-        """The points of these chunks, some time later, in their order."""
+        """Begin to compute the points of these chunks; the batch yields them in order."""
         return EmbeddedBatch(self._threads, self._embedder, rows)
 
 
 def make_points(rows: Rows, embedder: Embedder | None) -> list[Point]:
-    """The points of chunks and the documents that they are from; without vectors where there is no model."""
-    texts = [indexed_text(document.title, one.heading_path, one.text) for document, one in rows]
-    different = list(dict.fromkeys(texts))  # what a document repeats is embedded once in a piece of work
+    """Compute the points of chunks with their documents; without dense vectors if there is no model."""
+    texts = [indexed_text(document.title, chunk.heading_path, chunk.text) for document, chunk in rows]
+    different = list(dict.fromkeys(texts))  # a text that repeats within a task is embedded once
     vectors = dict(zip(different, embedder.embed(different), strict=True)) if embedder and texts else {}
     return [
         Point(
-            one.id,
+            chunk.id,
             build_document_vector(document.title, text, document.language),
             vectors.get(text),
             payload_of(document),
         )
-        for (document, one), text in zip(rows, texts, strict=True)
+        for (document, chunk), text in zip(rows, texts, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Paths to files: what is walked, what is passed over, and which source a path belongs to."""
+"""Finds the files to ingest below the given paths, and the source that each path belongs to."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from server.errors import WinnowError
 from server.ingest.bounded_files import describe_type
 from server.ingest.readers import is_known
 
-# What tools keep in a project's folder and nobody wrote; whatever begins with a dot is passed over as well.
-_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "bower_components"})
-# Folders within each other. Walking deeper ones exceeds the stack, and each is a label of every chunk.
+# Folders of tools and dependencies, not of documents. Names that begin with a dot are skipped as well.
+_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "bower_components"})
+# Deeper folders exceed the stack when they are walked, and each folder is a label of every chunk.
 _DEEPEST_FOLDER = 100
-# Halves of characters, which stand for bytes that are not UTF-8, and what breaks a line.
-_ODD_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# Surrogates, which stand for bytes that are not UTF-8, control characters and line separators.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,49 +40,49 @@ class Root:
 
     @property
     def path(self) -> Path:
-        """Where the part lies."""
+        """The path of the part."""
         return Path(self.source, self.below) if self.below else Path(self.source)
 
     def holds(self, origin: str) -> bool:
-        """Whether the part covers the file of this name."""
+        """Whether the file of this name is in the part."""
         below = name_of(self.below)
         return not below or origin == below or origin.startswith(f"{below}/")
 
 
 @dataclass(slots=True)
 class Listing:
-    """What lies below a root: files to read, how many are of unknown kinds, what could not be looked at."""
+    """The files below a root, the number of files of unknown types, and unreadable paths with their reasons."""
 
     files: list[File] = field(default_factory=list)
     skipped: int = 0
     unreadable: list[tuple[str, str]] = field(default_factory=list)
 
     def hides(self, name: str) -> bool:
-        """Whether the file may be there although it was not found: it, or a folder above it, was unreadable."""
+        """Whether the file may exist although it was not listed: it, or a folder above it, was unreadable."""
         return any(name == hidden or name.startswith(f"{hidden}/") for hidden, _ in self.unreadable)
 
 
 def resolve_roots(paths: Sequence[Path], sources: Sequence[str]) -> list[Root]:
-    """Which part of which source each path is: of one of the known ``sources``, or a new source.
+    """The root of each path: a part of one of the known ``sources``, or a new source.
 
     Raises ``WinnowError("INVALID_REQUEST")`` for a path that does not exist.
     """
-    found: dict[Root, None] = {}
+    roots: dict[Root, None] = {}
     check_paths(paths)
     for path in paths:
         whole = path.resolve()
         outer = next((source for source in sources if whole.is_relative_to(source)), str(whole))
         below = whole.relative_to(outer).as_posix()
-        found[Root(outer, "" if below == "." else below)] = None
-    return list(found)
+        roots[Root(outer, "" if below == "." else below)] = None
+    return list(roots)
 
 
 def check_paths(paths: Iterable[Path]) -> None:
-    """Raise ``WinnowError("INVALID_REQUEST")`` for a path that does not exist, or whose name no store can keep."""
+    """Raise ``WinnowError("INVALID_REQUEST")`` for a path that does not exist, or whose name cannot be stored."""
     for path in paths:
         if not path.exists():
             raise WinnowError("INVALID_REQUEST", f"{name_of(str(path))} does not exist")
-        if _ODD_IN_NAMES.search(str(path.resolve())):
+        if _UNPRINTABLE.search(str(path.resolve())):
             raise WinnowError(
                 "INVALID_REQUEST",
                 f"{name_of(str(path.resolve()))}: the name is not printable UTF-8; rename it, or ingest a folder "
@@ -91,21 +91,21 @@ def check_paths(paths: Iterable[Path]) -> None:
 
 
 def name_of(path: str) -> str:
-    r"""A path as text that can be kept and shown: bytes that are not UTF-8 and control characters as ``\xNN``.
+    r"""A path as text that can be stored and shown: bytes that are not UTF-8 and control characters as ``\xNN``.
 
     >>> name_of("caf\udce9\n.md")
     'caf\\xe9\\x0a.md'
     """
-    return _ODD_IN_NAMES.sub(_escaped, path)
+    return _UNPRINTABLE.sub(_escape, path)
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\x{code:02x}"
 
 
 def find_files(root: Root) -> Listing:
-    """The files of a root, by name."""
+    """List the files of a root, sorted by name."""
     listing = Listing()
     if not root.path.is_dir():
         _add(listing, root.path, name_of(root.below or root.path.name))
@@ -116,31 +116,34 @@ def find_files(root: Root) -> Listing:
             else:
                 listing.skipped += 1
     listing.files.sort(key=lambda file: (file.uri, str(file.path)))
-    _set_doubles_aside(listing)
+    _report_duplicate_names(listing)
     return listing
 
 
-def _set_doubles_aside(listing: Listing) -> None:
-    """Two names may be shown alike where one is not UTF-8: the first has the name."""
+def _report_duplicate_names(listing: Listing) -> None:
+    """Report files whose displayed name another file has already, which happens if one name is not UTF-8."""
     first: dict[str, File] = {}
     for file in listing.files:
         if first.setdefault(file.uri, file) is not file:
-            listing.unreadable.append((file.uri, "another file is shown by this name; rename one"))
+            listing.unreadable.append(
+                (file.uri, "another file has the same name when shown as text; rename one of them")
+            )
     listing.files[:] = first.values()
 
 
 def _walk(folder: Path, root: Root, listing: Listing) -> Iterator[Path]:
-    def unreadable(error: OSError) -> None:
+    def report_unreadable(error: OSError) -> None:
         listing.unreadable.append((_uri(Path(error.filename), root), error.strerror or "unreadable"))
 
-    for place, folders, names in os.walk(folder, onerror=unreadable):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in _PASSED_OVER]
+    for place, folders, names in os.walk(folder, onerror=report_unreadable):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS]
         if folders and len(Path(place).relative_to(root.source).parts) >= _DEEPEST_FOLDER:
-            listing.unreadable.append((_uri(Path(place), root), f"folders more than {_DEEPEST_FOLDER} deep"))
+            reason = f"its subfolders are nested more than {_DEEPEST_FOLDER} deep and are not read"
+            listing.unreadable.append((_uri(Path(place), root), reason))
             folders.clear()
         for name in names:
             path = Path(place, name)
-            # A link may lead out of the folder that somebody chose to index.
+            # A link may lead out of the folder that the user chose to index.
             if not name.startswith(".") and not path.is_symlink():
                 yield path
 
@@ -151,11 +154,11 @@ def _uri(path: Path, root: Root) -> str:
 
 def _add(listing: Listing, path: Path, uri: str) -> None:
     try:
-        facts = path.stat()
+        status = path.stat()
     except OSError as error:
         listing.unreadable.append((uri, error.strerror or "unreadable"))
         return
-    if not stat.S_ISREG(facts.st_mode):
-        listing.unreadable.append((uri, describe_type(facts.st_mode)))
+    if not stat.S_ISREG(status.st_mode):
+        listing.unreadable.append((uri, describe_type(status.st_mode)))
         return
-    listing.files.append(File(path, uri, facts.st_size, facts.st_mtime_ns))
+    listing.files.append(File(path, uri, status.st_size, status.st_mtime_ns))

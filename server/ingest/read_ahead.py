@@ -1,4 +1,4 @@
-"""Work in two places at once: read and cut the next documents while the last ones are being embedded."""
+"""Iterates in a thread that runs ahead, so that documents are read and split while others are embedded."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ T = TypeVar("T")
 
 
 def read_ahead(items: Iterable[T], most: int, weight: Callable[[T], int]) -> Generator[T, None, None]:
-    """The items in their order, produced by a thread of its own that runs ahead of the loop over them.
+    """The items in order, produced by a thread that runs ahead of the loop over them.
 
-    The item in use and those that wait weigh less than ``most`` before another one joins them; one more may be in
-    the making. What the producer raises is raised here. Closing the iterator (or an exception in the loop over it)
-    ends the thread before its next item.
+    An item is queued once the item in use and the queued ones weigh less than ``most`` together; the thread may
+    hold one more that it has just produced. An exception of ``items`` is raised here. Closing the iterator (or an
+    exception in the loop over it) ends the thread before its next item.
     """
-    waiting: deque[T | None] = deque()  # None: there is no more
+    queue: deque[T | None] = deque()  # None marks the end
     errors: list[BaseException] = []
     held, is_closed = 0, False
-    change = threading.Condition()
+    changed = threading.Condition()
 
     def put(item: T | None) -> bool:
-        """Have the item wait, as soon as there is room; whether more is wanted."""
+        """Queue the item as soon as there is room; False if the iterator was closed."""
         nonlocal held
-        with change:
-            change.wait_for(lambda: is_closed or item is None or held < most)
-            waiting.append(item)
+        with changed:
+            changed.wait_for(lambda: is_closed or item is None or held < most)
+            queue.append(item)
             held += weight(item) if item is not None else 0
-            change.notify_all()
+            changed.notify_all()
             return not is_closed
 
     def produce() -> None:
@@ -37,7 +37,7 @@ def read_ahead(items: Iterable[T], most: int, weight: Callable[[T], int]) -> Gen
             for item in items:
                 if not put(item):
                     return
-                del item  # the next one may take long to make
+                del item  # free it: the next one may take long to produce
         except BaseException as error:
             errors.append(error)
         put(None)
@@ -46,21 +46,21 @@ def read_ahead(items: Iterable[T], most: int, weight: Callable[[T], int]) -> Gen
     thread.start()
     try:
         while True:
-            with change:
-                change.wait_for(lambda: bool(waiting))
-                item = waiting.popleft()
+            with changed:
+                changed.wait_for(lambda: bool(queue))
+                item = queue.popleft()
             if item is None:
                 break
             load = weight(item)
             yield item
-            del item  # it is done with, and may be large
-            with change:
+            del item  # free it: it may be large
+            with changed:
                 held -= load
-                change.notify_all()
+                changed.notify_all()
         if errors:
             raise errors[0]
     finally:
-        with change:
+        with changed:
             is_closed = True
-            change.notify_all()
+            changed.notify_all()
         thread.join()

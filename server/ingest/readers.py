@@ -1,9 +1,9 @@
-"""Files to documents: one function per kind of file, and the table that says which file is of which kind.
+"""Readers of files: one function per kind of file, and the table of the names and suffixes of each kind.
 
-A reader gets a file's text and its uri and yields documents. It raises ``UnreadableFile`` where it cannot; what a
-person should know about one part of a file (a broken line) it yields as a ``ReadFlaw`` and goes on. HTML and
-reStructuredText are re-written as Markdown, which is then their text: headings, lists, tables and code
-survive, navigation and markup do not.
+A reader takes a file's text and its uri and yields documents. It raises ``UnreadableFile`` if it cannot read the
+file; an unreadable part (a broken line) is yielded as a ``ReadFlaw``, and the reader continues. HTML and
+reStructuredText are converted to Markdown, which is then the document's text: headings, lists, tables and code
+are kept, navigation and other markup are not.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatte
 from server.ingest.parsing.markup import html_to_markdown, rst_to_markdown
 from server.models import DocumentType
 
-# A megabyte of text is a book. More than sixteen in one file is data or a mistake; collections are read line
-# by line and may be as large as the disk, but no single record may.
+# A megabyte of text is a book; more than sixteen in one file are data or a mistake. Collections are read line by
+# line and have no limit, except for each record.
 LARGEST_FILE_BYTES = 16 * 1024 * 1024
 LARGEST_RECORD_BYTES = 8 * 1024 * 1024
-# An id is part of a name that every chunk carries, with each of its folders.
+# A record's id is part of its uri, which every chunk stores, as it does each folder of the uri.
 _LONGEST_ID_CHARS = 500
-# Broken records of one file that are named; the others are counted.
-_FLAWS_NAMED = 100
+# Broken records per file that are reported one by one; the others are counted.
+_MOST_FLAWS = 100
 _BINARY_SAMPLE_BYTES = 8192
 _BINARY = "binary, not text"
-# How formats begin that no text begins as; binary data of others is known by its bytes.
+# Signatures of binary formats, which no text begins with; other binary data is recognised by its bytes.
 _SIGNATURES = tuple(
     (re.compile(signature), name)
     for signature, name in (
@@ -49,12 +49,12 @@ _SIGNATURES = tuple(
         (rb"SQLite format 3\0", "a database"),
     )
 )
-# Control characters that texts have no use for: without those of terminals and between the fields of tables.
+# Control characters that do not occur in text; those of terminals and the separators of tables do.
 _CONTROLS = "".join(map(chr, (*range(8), *range(14, 27), 127)))
 _UNDECODABLE = "\ufffd"
-# So many of them are damage in any text. Beyond, a share makes it binary. Of compressed data 9 % are control
-# characters, and as UTF-16 3 % is not decodable; it hardly ever happens to be UTF-8.
-_FEW = 256
+# So many of them are tolerated in any text; more, and above the shares below, make it binary. Of compressed data
+# 9 % are control characters, 3 % are not decodable as UTF-16, and it is hardly ever valid UTF-8.
+_TOLERATED_MARKS = 256
 _MOST_IN_UTF_8, _MOST_IN_UTF_16, _MOST_IN_OTHERS = 0.3, 0.01, 0.03
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", _MOST_IN_UTF_8),
@@ -67,7 +67,7 @@ _BYTE_ORDER_MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class ReadFlaw:
-    """A part of a file that could not be read, and why; the rest of the file was."""
+    """A part of a file that could not be read, and the reason; the rest of the file was read."""
 
     name: str
     reason: str
@@ -75,68 +75,68 @@ class ReadFlaw:
 
 ReaderOutput = Iterator[RawDocument | ReadFlaw]
 Reader = Callable[[str, str], ReaderOutput]
-# Reads the text of a file of a kind.
+# Parses the text of a file of the given kind and uri.
 Parse = Callable[[DocumentType, str, str], ReaderOutput]
 
 
 def parse(kind: DocumentType, text: str, uri: str) -> ReaderOutput:
-    """The documents in a text of this kind. Raises ``UnreadableFile``."""
+    """Parse a text of this kind into documents. Raises ``UnreadableFile``."""
     return READERS[kind](text, uri)
 
 
 def read(path: Path, uri: str, parse: Parse = parse) -> ReaderOutput:
-    """The documents in the file at ``path``, which is called ``uri``.
+    """Read the documents in the file at ``path``; ``uri`` is its name in the index.
 
-    ``parse`` reads what is not a collection; an ingest gives the one of ``ingest/parsing``, which survives
+    ``parse`` parses files that are not collections; an ingest passes the one of ``ingest/parsing``, which survives
     hostile markup. Raises ``UnreadableFile`` with the reason, or ``OSError``.
     """
     kind = kind_of(path)
     if kind == "record":
-        yield from _records(path, uri)
+        yield from _read_records(path, uri)
     else:
         yield from parse(kind, decode(read_whole(path, LARGEST_FILE_BYTES)), uri)
 
 
 def kind_of(path: Path) -> DocumentType:
-    """The kind of a file by its name; "text" where the name says nothing."""
+    """The kind of a file by its name or suffix; "text" if both are unknown."""
     return _KINDS.get(path.name.lower()) or _KINDS.get(path.suffix.lower()) or "text"
 
 
 def is_known(path: Path) -> bool:
-    """Whether the file's name says that it is text."""
+    """Whether the file's name or suffix is that of a kind of text."""
     return path.name.lower() in _KINDS or path.suffix.lower() in _KINDS
 
 
 def decode(data: bytes) -> str:
-    """The text in ``data``: by byte order mark, else UTF-8, else Windows-1252, which old files are in.
+    """Decode text by its byte order mark, else as UTF-8, else as Windows-1252, which old files use.
 
     Raises ``UnreadableFile`` for binary data.
     """
-    _refuse_signed(data)
+    _check_signature(data)
     for mark, encoding, most in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             text = data.decode(encoding, "replace")
-            return _readable(text, _CONTROLS + _UNDECODABLE, most)
+            return _check_text(text, _CONTROLS + _UNDECODABLE, most)
     if b"\0" in data[:_BINARY_SAMPLE_BYTES]:
         raise UnreadableFile(_BINARY)
     try:
-        return _readable(data.decode("utf-8"), _CONTROLS, _MOST_IN_UTF_8)
+        return _check_text(data.decode("utf-8"), _CONTROLS, _MOST_IN_UTF_8)
     except UnicodeDecodeError:
-        # What Windows-1252 has no character for may be a letter of another old encoding.
-        return _readable(data.decode("cp1252", "replace"), _CONTROLS, _MOST_IN_OTHERS)
+        # A byte without a character in Windows-1252 may be a letter of another old encoding.
+        return _check_text(data.decode("cp1252", "replace"), _CONTROLS, _MOST_IN_OTHERS)
 
 
-def _refuse_signed(data: bytes) -> None:
-    """Raise ``UnreadableFile`` for what begins as a binary format does."""
+def _check_signature(data: bytes) -> None:
+    """Raise ``UnreadableFile`` for data that begins with the signature of a binary format."""
     for signature, name in _SIGNATURES:
         if signature.match(data):
             raise UnreadableFile(f"not text (looks like {name})")
 
 
-def _readable(text: str, marks: str, most: float) -> str:
-    """The text. Raises ``UnreadableFile`` if more than a few characters, and this share, are ``marks``."""
+def _check_text(text: str, marks: str, most: float) -> str:
+    """Return the text. Raises ``UnreadableFile`` if it has more ``marks`` than tolerated and than this share."""
     count = sum(map(text.count, marks))
-    if count > max(_FEW, most * len(text)):
+    if count > max(_TOLERATED_MARKS, most * len(text)):
         raise UnreadableFile(_BINARY)
     return text
 
@@ -202,20 +202,20 @@ _KINDS: Mapping[str, DocumentType] = MappingProxyType(
 # --- collections
 
 
-def _records(path: Path, uri: str) -> ReaderOutput:
+def _read_records(path: Path, uri: str) -> ReaderOutput:
     flaws = 0
-    for number, line in enumerate(read_lines(path, LARGEST_RECORD_BYTES, _refuse_signed), 1):
+    for number, line in enumerate(read_lines(path, LARGEST_RECORD_BYTES, _check_signature), 1):
         if line is not None and not line.strip():
             continue
-        found = _record(line, uri, number)
-        flaws += isinstance(found, ReadFlaw)
-        if isinstance(found, RawDocument) or flaws <= _FLAWS_NAMED:
-            yield found
-    if flaws > _FLAWS_NAMED:
-        yield ReadFlaw(uri, f"{flaws - _FLAWS_NAMED:,} more lines are not records")
+        record = _parse_record(line, uri, number)
+        flaws += isinstance(record, ReadFlaw)
+        if isinstance(record, RawDocument) or flaws <= _MOST_FLAWS:
+            yield record
+    if flaws > _MOST_FLAWS:
+        yield ReadFlaw(uri, f"{flaws - _MOST_FLAWS:,} more lines are not records")
 
 
-def _record(line: bytes | None, uri: str, number: int) -> RawDocument | ReadFlaw:
+def _parse_record(line: bytes | None, uri: str, number: int) -> RawDocument | ReadFlaw:
     name = f"{uri}:{number}"
     if line is None:
         return ReadFlaw(name, f"larger than {LARGEST_RECORD_BYTES // 1024 // 1024} MiB")
@@ -226,32 +226,34 @@ def _record(line: bytes | None, uri: str, number: int) -> RawDocument | ReadFlaw
     except ValueError as error:
         return ReadFlaw(name, f"not JSON: {error}")
     if not isinstance(record, dict) or not isinstance(record.get("text"), str) or "_id" not in record:
-        return ReadFlaw(name, "not a record: it needs _id and text")
-    if not _is_id(record["_id"]):
-        return ReadFlaw(name, f"not a record: _id is no text or number of at most {_LONGEST_ID_CHARS} characters")
+        return ReadFlaw(name, "not a record: it needs the fields _id and text")
+    if not _is_record_id(record["_id"]):
+        return ReadFlaw(
+            name, f"not a record: _id is not a text or number of at most {_LONGEST_ID_CHARS} characters"
+        )
     title, metadata = record.get("title"), record.get("metadata")
     raw = RawDocument(f"{uri}#{record['_id']}", "record", title if isinstance(title, str) else "", record["text"])
     return apply_facts(raw, metadata) if isinstance(metadata, dict) else raw
 
 
-def _is_id(value: Any) -> bool:
+def _is_record_id(value: Any) -> bool:
     return isinstance(value, str | int | float) and len(str(value)) <= _LONGEST_ID_CHARS
 
 
 # --- titles
 
 _HEADING = re.compile(r"^ {0,3}#{1,2}[ \t](?P<title>[^\n]*)", re.M)
-# What follows in the line is no title.
+# The rest of a longer line is not part of the title.
 _TITLE_LINE_CHARS = 1_000
 
 
 def _first_heading(text: str) -> str:
     match = _HEADING.search(text)
-    return _title(match["title"][:_TITLE_LINE_CHARS]) if match else ""
+    return _heading_text(match["title"][:_TITLE_LINE_CHARS]) if match else ""
 
 
-def _title(written: str) -> str:
-    """What a heading says: without its closing marks, its anchor in braces, and marks of code."""
+def _heading_text(written: str) -> str:
+    """The text of a heading without closing marks, an anchor in braces, and code marks."""
     title = written.strip(" \t")
     if title.endswith("}"):
         title = title[: title.rfind("{")].rstrip(" \t")

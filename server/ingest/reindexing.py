@@ -1,7 +1,7 @@
-"""All chunks of the catalogue into an empty vector store: for another model, or because the vectors are lost.
+"""Rebuilds the vectors of all chunks in an empty vector store, for another model or because vectors are lost.
 
-Chunks are embedded from the text that the catalogue keeps; no file is read. What the store holds already is taken
-as done, so that an interrupted run goes on where it was.
+Chunks are embedded from their text in the catalogue; no file is read. Points that are in the store already are kept,
+so that an interrupted run continues.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from server.ingest.read_ahead import read_ahead
 from server.models import Chunk, Document
 
 _BATCH_CHUNKS = 128
-# Batches in memory: one that is written, and those that are embedded or about to be.
+# Batches in memory: one being written, the others embedded or waiting.
 _BATCHES_HELD = 3
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCounts:
-    """What was done: chunks that were embedded now, and those that an interrupted run had embedded."""
+    """Counts of a run: ``chunks`` were embedded by it, ``kept`` by an interrupted run before it."""
 
     documents: int
     chunks: int
@@ -46,10 +46,10 @@ def embed_all(
     embedder: Embedder | None,
     progress: Callable[[Progress], None] | None = None,
 ) -> EmbeddingCounts:
-    """Make ``store`` hold a point for each chunk of every project, with vectors of ``embedder``, or none.
+    """Write a point for each chunk of every project to ``store``, with vectors of ``embedder`` if there is one.
 
-    The caller is the catalogue's only writer. Raises what the embedder and the store raise; everything that was
-    told to ``progress`` is in the store for good.
+    The caller must be the catalogue's only writer. Raises what the embedder and the store raise; chunks that were
+    reported to ``progress`` are stored durably.
     """
     began, projects = time.monotonic(), catalogue.projects()
     present = {chunk for project in projects for chunk in store.ids(project.name)}
@@ -76,7 +76,8 @@ def embed_all(
                 progress(Progress(documents, all_documents, len(present) + chunks, rate, left, min(fraction, 1.0)))
     if store.count() != total:
         raise WinnowError(
-            "INDEX_UNAVAILABLE", f"{total} chunks made {store.count()} points; run: winnow reindex again"
+            "INDEX_UNAVAILABLE",
+            f"the vectors hold {store.count():,} points for {total:,} chunks; run again: winnow reindex",
         )
     store.optimize()
     store.flush()
@@ -85,10 +86,12 @@ def embed_all(
 
 def _batches(catalogue: DocumentStore, present: set[str], embedding: EmbeddingStage) -> Iterator[_Batch]:
     documents, rows = 0, list[tuple[Document, Chunk]]()
-    for document in _documents(catalogue):
+    for document in _all_documents(catalogue):
         documents += 1
         rows += [
-            (document, one) for one in catalogue.chunks(document.id, document.project) if one.id not in present
+            (document, chunk)
+            for chunk in catalogue.chunks(document.id, document.project)
+            if chunk.id not in present
         ]
         if len(rows) >= _BATCH_CHUNKS:
             yield _Batch(documents, len(rows), embedding.begin(rows))
@@ -96,5 +99,5 @@ def _batches(catalogue: DocumentStore, present: set[str], embedding: EmbeddingSt
     yield _Batch(documents, len(rows), embedding.begin(rows))
 
 
-def _documents(catalogue: DocumentStore) -> Iterable[Document]:
+def _all_documents(catalogue: DocumentStore) -> Iterable[Document]:
     return (document for project in catalogue.projects() for document in catalogue.documents(project.name))

@@ -1,4 +1,4 @@
-"""Settings and open backends to what an ingest writes to."""
+"""Builds the target of an ingest (the stores, model and graph it writes to) from settings and open backends."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from server.settings import Settings
 
 
 def target_of(settings: Settings, backends: Backends, embedder: Embedder | None) -> Target:
-    """Where the project of these settings is written to.
+    """The target of an ingest into the project of these settings.
 
-    Raises ``WinnowError``: "INVALID_REQUEST" where the user's own names (setting ``entities``) cannot be read,
-    "EMBEDDING_MISMATCH" where the store's vectors have another dimension than the model's, "INDEX_HELD" where
-    others have taken the place of those that are open.
+    Raises ``WinnowError``: "INVALID_REQUEST" if the gazetteer (setting ``entities``) cannot be read,
+    "EMBEDDING_MISMATCH" if the store's vectors have another dimension than the model's, "INDEX_HELD" if vectors of
+    another model have replaced the open ones.
     """
-    if not backends.store.is_current() and not _followed(backends, embedder):
+    if not backends.store.is_current() and not _open_replaced_vectors(backends, embedder):
         raise WinnowError(
             "INDEX_HELD",
-            "the store was embedded anew with another model than is loaded here; run: winnow engine stop, and "
+            "the store was re-embedded with another model than the one loaded here; run: winnow engine stop, then "
             "give every host the same --embedder",
         )
     if embedder and embedder.dimension != backends.store.binding.dimension:
         raise WinnowError(
             "EMBEDDING_MISMATCH",
             f"the store's vectors have {backends.store.binding.dimension} dimensions, those of "
-            f"{embedder.fingerprint} {embedder.dimension}; to change to it run: winnow reindex "
+            f"{embedder.fingerprint} have {embedder.dimension}; to change to this model, run: winnow reindex "
             f"--embedder {settings.embedder}",
         )
     graph = graph_target_of(settings, backends.graph) if backends.graph else None
     return Target(settings.project, backends.catalogue, backends.store, embedder, graph)
 
 
-def _followed(backends: Backends, embedder: Embedder | None) -> bool:
-    """Whether the vectors that took the place of the former ones are open now: those of another model are not."""
-    made_with = {one.embedding for one in backends.catalogue.projects()}
-    return (embedder is None or made_with <= {embedder.fingerprint}) and backends.store.open_current()
+def _open_replaced_vectors(backends: Backends, embedder: Embedder | None) -> bool:
+    """Open the vectors that replaced the open ones, unless another model made them; whether they are open now."""
+    fingerprints = {project.embedding for project in backends.catalogue.projects()}
+    return (embedder is None or fingerprints <= {embedder.fingerprint}) and backends.store.open_current()
 
 
 def graph_target_of(settings: Settings, graph: GraphStore) -> GraphTarget:
-    """How the graph is written to. Raises as ``target_of`` does."""
-    gazetteer, digest = _own_names(settings.entities) if settings.entities else (NO_GAZETTEER, "")
+    """The part of the target that updates the graph. Raises as ``target_of`` does."""
+    gazetteer, digest = _read_gazetteer(settings.entities) if settings.entities else (NO_GAZETTEER, "")
     return GraphTarget(graph, open_fact_store(settings), gazetteer, digest)
 
 
-def _own_names(path: Path) -> tuple[Gazetteer, str]:
+def _read_gazetteer(path: Path) -> tuple[Gazetteer, str]:
     try:
         return read_gazetteer(path), blake2b(path.read_bytes(), digest_size=8).hexdigest()
     except OSError as error:

@@ -325,7 +325,7 @@ async def test_an_engine_takes_vectors_that_were_made_anew_with_its_model(
         after = (await kb.call("semantic_search", asked, kb.caller("y"))).payload
         assert (after["search_mode"], after["results"]) == ("hybrid", before["results"])
         assert _vectors(empty) > former
-        with pytest.raises(WinnowError, match=r"embedded anew with another model.*winnow engine stop"):
+        with pytest.raises(WinnowError, match=r"re-embedded with another model.*winnow engine stop"):
             await kb.ingest([corpus], {}, lambda progress: None)
         assert (await status(empty))["waits"]["vectors"]["reads"] > 0
 

@@ -94,7 +94,7 @@ def test_two_files_that_are_shown_by_one_name_are_not_taken_for_one(target: Targ
     (folder / os.fsdecode(b"caf\xe9.md")).write_text("Words.\n")
     (folder / r"caf\xe9.md").write_text("Others.\n")
     assert reasons(ingest_paths(target, [folder])) == {
-        r"caf\xe9.md": "another file is shown by this name; rename one"
+        r"caf\xe9.md": "another file has the same name when shown as text; rename one of them"
     }
 
 
@@ -143,7 +143,9 @@ def test_deep_folders_are_named_and_not_walked(target: Target, folder: Path) -> 
     deep = folder.joinpath(*["d"] * 150)
     deep.mkdir(parents=True)
     (deep / "a.md").write_text("Words.\n")
-    assert list(reasons(ingest_paths(target, [folder])).values()) == ["folders more than 100 deep"]
+    assert list(reasons(ingest_paths(target, [folder])).values()) == [
+        "its subfolders are nested more than 100 deep and are not read"
+    ]
     assert uris(target) == set(_GOOD)
 
 

@@ -155,5 +155,5 @@ def test_a_document_of_too_many_chunks_is_refused(
 ) -> None:
     monkeypatch.setattr("server.ingest.chunking.MOST_CHUNKS", 40)
     assert len(chunks(text, type)) <= 40
-    with pytest.raises(UnreadableFile, match="makes more than 40 passages"):
+    with pytest.raises(UnreadableFile, match="has more than 40 passages"):
         chunks(text * 50, type)

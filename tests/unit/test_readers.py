@@ -148,7 +148,7 @@ def test_a_collection_is_one_document_a_line_and_a_broken_line_does_not_stop_it(
     assert first == RawDocument("c.jsonl#1", "record", "One", "first", vendor="acme", metadata={"vendor": "acme"})
     assert isinstance(broken, ReadFlaw)
     assert (broken.name, broken.reason.partition(":")[0]) == ("c.jsonl:3", "not JSON")
-    assert no_text == ReadFlaw("c.jsonl:4", "not a record: it needs _id and text")
+    assert no_text == ReadFlaw("c.jsonl:4", "not a record: it needs the fields _id and text")
     assert third == RawDocument("c.jsonl#3", "record", "", "third")
 
 

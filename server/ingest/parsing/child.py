@@ -1,8 +1,8 @@
-"""The child that parses documents which may stall, crash or exhaust a parser; ``parser.py`` beside it starts it.
+"""The child process that parses documents which may stall, crash or exhaust a parser; ``parser.py`` starts it.
 
-Requests arrive on standard input, answers leave on standard output, one frame each. Limits are set here before the
-first request is read: memory for the whole process, processor and wall-clock time for each request. Where one is
-exceeded the kernel ends the process, and the other end says so.
+Requests arrive on standard input and answers leave on standard output, one frame each. The child sets its own
+limits before it reads the first request: memory for the whole process, processor and wall-clock time for each
+request. If one is exceeded, the kernel ends the process, and the parent reports it.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _DESCRIPTORS = 64
 
 
 def main() -> None:
-    """Serve requests until there is no more."""
-    requests, answers = _streams()
-    _limit()
+    """Serve requests until standard input ends."""
+    requests, answers = _open_streams()
+    _set_process_limits()
     while True:
         try:
             request = frames.receive(requests)
         except EOFError:
             return
-        _allow(float(request["seconds"]))
-        answer, is_spent = _served(request)
+        _set_time_limits(float(request["seconds"]))
+        answer, is_spent = _serve(request)
         frames.send(answers, answer)
         if is_spent:
             return
 
 
-def _streams() -> tuple[BinaryIO, BinaryIO]:
-    """The two ends, out of reach of what a library prints."""
+def _open_streams() -> tuple[BinaryIO, BinaryIO]:
+    """The request and answer streams, duplicated so that output of a library cannot reach them."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -49,7 +49,7 @@ def _streams() -> tuple[BinaryIO, BinaryIO]:
     return requests, answers
 
 
-def _limit() -> None:
+def _set_process_limits() -> None:
     if sys.platform == "win32":
         return
     limits = [
@@ -58,14 +58,14 @@ def _limit() -> None:
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NOFILE, _DESCRIPTORS),
     ]
-    for what, most in limits:
-        _, hard = resource.getrlimit(what)
+    for limit, most in limits:
+        _, hard = resource.getrlimit(limit)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (most, most))
+        resource.setrlimit(limit, (most, most))
 
 
-def _allow(seconds: float) -> None:
-    """So much processor time for the next request, and four times as much on the clock: others compute as well."""
+def _set_time_limits(seconds: float) -> None:
+    """Limit the next request to this processor time and, as other processes run too, 4 times that on the clock."""
     if sys.platform == "win32":
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -75,10 +75,10 @@ def _allow(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, 4 * seconds)
 
 
-def _served(request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """The answer, and whether this process is no longer good for another request."""
+def _serve(request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """The answer, and whether the process must end before another request."""
     try:
-        serve = _parsed if request["do"] == "parse" else _rehearsed
+        serve = _parse_markup if request["do"] == "parse" else _rehearse
         return serve(request), False
     except UnreadableFile as error:
         return {"flaw": str(error)}, False
@@ -86,21 +86,21 @@ def _served(request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
         return {"flaw": f"needs more than {MEMORY_BYTES >> 20} MiB of memory"}, True
     except RecursionError:
         return {"flaw": "nested too deeply"}, True
-    except Exception as error:  # of a parser's or a library's: what was read may still be held
+    except Exception as error:  # of a parser or library, which may still hold memory
         return {"flaw": f"its parser failed ({type(error).__name__})"}, True
 
 
-def _parsed(request: dict[str, Any]) -> dict[str, Any]:
+def _parse_markup(request: dict[str, Any]) -> dict[str, Any]:
     kind: DocumentType = request["kind"]
     assert kind in get_args(DocumentType)
-    (found,) = parse(kind, str(request["text"]), str(request["uri"]))
-    assert isinstance(found, RawDocument)
-    return {"title": found.title, "text": found.text}
+    (raw,) = parse(kind, str(request["text"]), str(request["uri"]))
+    assert isinstance(raw, RawDocument)
+    return {"title": raw.title, "text": raw.text}
 
 
-def _rehearsed(request: dict[str, Any]) -> dict[str, Any]:
-    """Do with the document what the ingest is about to do with it, and say that it ended."""
-    # Vocabularies take half a second to load, and most ingests rehearse nothing.
+def _rehearse(request: dict[str, Any]) -> dict[str, Any]:
+    """Split and mine the document as the ingest will, to show that both end within the limits."""
+    # Imported here: the vocabularies take half a second to load, and most ingests rehearse nothing.
     from server.graph.extraction.document_extraction import extract_document
     from server.graph.extraction.gazetteer import NO_GAZETTEER
     from server.ids import document_id

@@ -7,16 +7,16 @@ import struct
 from typing import IO, Any
 
 _LENGTH = struct.Struct(">I")
-# The largest text in UTF-8, escaped at worst, with what its conversion may add.
+# The largest text in UTF-8 with every character escaped, and the growth by its conversion.
 MAX_FRAME_BYTES = 256 * 1024 * 1024
 
 
 class ParserProtocolError(Exception):
-    """The other end sent something that is no frame, or ended in the middle of one."""
+    """The other process sent an invalid frame, or ended in the middle of one."""
 
 
 def send(stream: IO[bytes], value: dict[str, Any]) -> None:
-    """Write one frame. Raises ``OSError`` where the other end is gone."""
+    """Write one frame. Raises ``OSError`` if the other process has ended."""
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     stream.write(_LENGTH.pack(len(body)))
     stream.write(body)
@@ -26,14 +26,14 @@ def send(stream: IO[bytes], value: dict[str, Any]) -> None:
 def receive(stream: IO[bytes], most: int = MAX_FRAME_BYTES) -> dict[str, Any]:
     """Read one frame of at most ``most`` bytes.
 
-    Raises ``EOFError`` where the stream ends before it, ``ParserProtocolError`` where it is no frame.
+    Raises ``EOFError`` if the stream ends before it, ``ParserProtocolError`` if it is invalid.
     """
     head = stream.read(_LENGTH.size)
     if not head:
         raise EOFError
     length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else most + 1
     if length > most:
-        raise ParserProtocolError("a frame is larger than agreed")
+        raise ParserProtocolError("a frame is larger than the limit")
     body = stream.read(length)
     if len(body) != length:
         raise ParserProtocolError("a frame ends early")
@@ -42,5 +42,5 @@ def receive(stream: IO[bytes], most: int = MAX_FRAME_BYTES) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise ParserProtocolError("a frame is not JSON") from None
     if not isinstance(value, dict):
-        raise ParserProtocolError("a frame is no object")
+        raise ParserProtocolError("a frame is not a JSON object")
     return value

@@ -1,7 +1,7 @@
-"""Front matter: the facts at the top of a page, in YAML or TOML, within bounds.
+"""Reads front matter (the YAML or TOML facts at the top of a page) within bounds.
 
-YAML is read without merge keys, which multiply at each level, and its numbers are of bounded length: one of 20,000
-digits can be read but not written, and one of 10,000 sexagesimal parts takes minutes. A longer number is text.
+YAML is read without merge keys, which multiply at each level. Long numbers are read as text: one of 20,000 digits
+can be parsed but not formatted, and one of 10,000 sexagesimal parts takes minutes.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import yaml
 _FRONT_MATTER = re.compile(
     r"\A\ufeff?(?P<fence>---|\+\+\+)[ \t]*\n(?P<facts>.*?)^(?P=fence)[ \t]*(?:\n|\Z)", re.S | re.M
 )
-# Longer is text between two rules. The readers of both take time: of YAML at most 5 s for this; that of TOML grows
-# with the square of a dotted key.
+# A longer block is text between two rules, because parsing takes time: at most 5 s for YAML of this length; for
+# TOML it grows with the square of the length of a dotted key.
 _LARGEST_CHARS = {"---": 64 * 1024, "+++": 16 * 1024}
 _NUMBER_CHARS = 40
 _DEEPEST = 50
@@ -28,33 +28,36 @@ class NotFrontMatter(Exception):
 
 
 class FrontMatterRefused(Exception):
-    """What stands there is front matter, and beyond its bounds; the message is the reason."""
+    """The front matter exceeds a bound; the message is the reason."""
 
 
 def split_front_matter(text: str) -> tuple[Mapping[str, Any], str]:
-    """The facts between the fences, and the text after. Raises ``NotFrontMatter`` or ``FrontMatterRefused``."""
+    """Split a text into the facts between the fences and the text after them.
+
+    Raises ``NotFrontMatter`` or ``FrontMatterRefused``.
+    """
     match = _FRONT_MATTER.match(text)
     if match is None or len(match["facts"]) > _LARGEST_CHARS[match["fence"]]:
         raise NotFrontMatter
-    facts = _yaml(match["facts"]) if match["fence"] == "---" else _toml(match["facts"])
+    facts = _parse_yaml(match["facts"]) if match["fence"] == "---" else _parse_toml(match["facts"])
     if not isinstance(facts, dict):
         raise NotFrontMatter
     return facts, text[match.end() :]
 
 
-def _yaml(text: str) -> Any:
+def _parse_yaml(text: str) -> Any:
     try:
         return yaml.load(text, Loader=_Loader)
     except RecursionError:
         raise FrontMatterRefused("nested too deeply") from None
     except FrontMatterRefused:
         raise
-    # A tag that does not fit its value (``!!bool x``) raises whatever the constructor stumbles over.
+    # A tag that does not fit its value (``!!bool x``) raises an exception of any type.
     except Exception:
         raise NotFrontMatter from None
 
 
-def _toml(text: str) -> Any:
+def _parse_toml(text: str) -> Any:
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -64,7 +67,7 @@ def _toml(text: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader without what grows beyond its text, or with the square of its depth."""
+    """The safe loader without merge keys and with a limit of depth, whose cost grows with its square."""
 
     def fetch_flow_collection_start(self, token: Any) -> None:
         self._check(self.flow_level)
@@ -80,11 +83,11 @@ class _Loader(yaml.SafeLoader):
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
-            raise FrontMatterRefused("merge keys (<<) are not read")
+            raise FrontMatterRefused("merge keys (<<) are not supported")
         super().flatten_mapping(node)
 
 
-def _number(kind: str) -> Any:
+def _bounded_number_constructor(kind: str) -> Any:
     construct = getattr(yaml.SafeLoader, f"construct_yaml_{kind}")
 
     def bounded(loader: _Loader, node: yaml.ScalarNode) -> Any:
@@ -95,4 +98,4 @@ def _number(kind: str) -> Any:
 
 
 for _kind in ("int", "float"):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _number(_kind))
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _bounded_number_constructor(_kind))
