@@ -1,7 +1,7 @@
 """Rebuilds the vectors of all chunks in an empty vector store, for another model or because vectors are lost.
 
-Chunks are embedded from their text in the catalogue; no file is read. Points that are in the store already are kept,
-so that an interrupted run continues.
+Chunks are embedded from their text in the catalogue; no file is read. Points that are already in the store are
+kept, so that an interrupted run continues.
 """
 
 from __future__ import annotations

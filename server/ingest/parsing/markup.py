@@ -13,8 +13,8 @@ from server.ingest.documents import UnreadableFile
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SPACE = re.compile(r"[ \t\r\f\v\n]+")
-# Links within the site are kept, because the graph uses them. Addresses of other sites and of anchors on the same
-# page are dropped, because they only dilute the words.
+# Links within the site are kept: they show which pages belong together. Addresses of other sites and of anchors on
+# the same page are dropped, because they only dilute the words.
 _OTHER_SITE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\Z")
 _LONGEST_TARGET = 300
 _IN_TARGETS = {ord(mark): f"%{ord(mark):02X}" for mark in " ()<>"}
