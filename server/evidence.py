@@ -94,22 +94,22 @@ def quotes(
     spans = [scored_spans(text, asked) for text in passages]
     ranked = _rank_candidates(spans, priors, needs_terms=similarity is None)
     if similarity is not None:
-        like = _rank_by_similarity(passages, ranked[:SIMILAR_SPANS], priors, similarity)
-        ranked = like or _rank_candidates(spans, priors, needs_terms=True)
+        by_similarity = _rank_by_similarity(passages, ranked[:SIMILAR_SPANS], priors, similarity)
+        ranked = by_similarity or _rank_candidates(spans, priors, needs_terms=True)
     if priors is not None:
-        ranked = _spread(ranked)
+        ranked = _spread_passages(ranked)
     chosen: list[Quote] = []
-    quoted_texts = _Quoted()
+    quoted_texts = _QuotedTexts()
     for candidate in ranked:
         if len(chosen) >= limit:
             break
-        text, span, quoted = passages[candidate.passage], candidate.span, {one.passage for one in chosen}
+        text, span, quoted = passages[candidate.passage], candidate.span, {quote.passage for quote in chosen}
         if from_most is not None and len(quoted) >= from_most and candidate.passage not in quoted:
             continue
         if quoted_texts.includes(text[span.start : span.end]):
             continue
-        near, index = _unquoted_neighbours(text, spans[candidate.passage], candidate.index, quoted_texts)
-        quote = _text(text, near, index, asked, max_tokens, context_tokens)
+        neighbours, index = _unquoted_neighbours(text, spans[candidate.passage], candidate.index, quoted_texts)
+        quote = _build_text(text, neighbours, index, asked, max_tokens, context_tokens)
         if quote:
             quoted_texts.add(text[span.start : span.end], quote)
             confidence = len({match.term for match in matches(quote, asked)}) / max(1, len(asked))
@@ -117,7 +117,7 @@ def quotes(
     return chosen
 
 
-def _spread(ranked: Sequence[_Candidate]) -> list[_Candidate]:
+def _spread_passages(ranked: Sequence[_Candidate]) -> list[_Candidate]:
     """Move the candidates after the ``PER_PASSAGE`` best of each passage to the end."""
     first: list[_Candidate] = []
     then: list[_Candidate] = []
@@ -128,7 +128,7 @@ def _spread(ranked: Sequence[_Candidate]) -> list[_Candidate]:
     return [*first, *then]
 
 
-class _Quoted:
+class _QuotedTexts:
     """The texts that were quoted so far, ignoring case and white space."""
 
     def __init__(self) -> None:
@@ -136,30 +136,30 @@ class _Quoted:
         self._quotes: list[str] = []
 
     def add(self, span: str, quote: str) -> None:
-        self._spans.add(_plain(span))
-        self._quotes.append(_plain(quote))
+        self._spans.add(_normalise(span))
+        self._quotes.append(_normalise(quote))
 
     def includes(self, span: str) -> bool:
-        plain = _plain(span)
+        plain = _normalise(span)
         return plain in self._spans or any(plain in quote for quote in self._quotes)
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
 def _unquoted_neighbours(
-    text: str, spans: Sequence[Span], index: int, quoted: _Quoted
+    text: str, spans: Sequence[Span], index: int, quoted: _QuotedTexts
 ) -> tuple[Sequence[Span], int]:
     """Span ``index`` with its neighbours up to spans that were quoted already, and its number among them."""
     here = spans[index]
     first = last = index
-    while first > 0 and here.start - (one := spans[first - 1]).end < MAX_QUOTE_CHARS:
-        if quoted.includes(text[one.start : one.end]):
+    while first > 0 and here.start - (span := spans[first - 1]).end < MAX_QUOTE_CHARS:
+        if quoted.includes(text[span.start : span.end]):
             break
         first -= 1
-    while last + 1 < len(spans) and (one := spans[last + 1]).start - here.end < MAX_QUOTE_CHARS:
-        if quoted.includes(text[one.start : one.end]):
+    while last + 1 < len(spans) and (span := spans[last + 1]).start - here.end < MAX_QUOTE_CHARS:
+        if quoted.includes(text[span.start : span.end]):
             break
         last += 1
     return spans[first : last + 1], index - first
@@ -170,21 +170,21 @@ def _rank_candidates(
 ) -> list[_Candidate]:
     """The spans that may be quoted, best first."""
     candidates = [
-        _Candidate(number, index, span, span.score + _prior(priors, number))
-        for number, ours in enumerate(spans)
-        for index, span in enumerate(ours)
+        _Candidate(number, index, span, span.score + _prior_of(priors, number))
+        for number, passage_spans in enumerate(spans)
+        for index, span in enumerate(passage_spans)
         if not needs_terms
         or span.score > 0
-        or (priors is not None and index == 0 and not any(one.score for one in ours))
+        or (priors is not None and index == 0 and not any(other.score for other in passage_spans))
     ]
-    return sorted(candidates, key=_order)
+    return sorted(candidates, key=_sort_key)
 
 
-def _prior(priors: Sequence[float] | None, passage: int) -> float:
+def _prior_of(priors: Sequence[float] | None, passage: int) -> float:
     return 0.0 if priors is None else PRIOR_SHARE * priors[passage]
 
 
-def _order(candidate: _Candidate) -> tuple[float, int, int, int]:
+def _sort_key(candidate: _Candidate) -> tuple[float, int, int, int]:
     span = candidate.span
     return (-candidate.worth, span.end - span.start, candidate.passage, span.start)
 
@@ -199,33 +199,37 @@ def _rank_by_similarity(
         passages[candidate.passage][candidate.span.start : candidate.span.end][:_SIMILAR_CHARS]
         for candidate in ranked
     ]
-    found = []
+    candidates = []
     for candidate, likeness in zip(ranked, similarity(texts) if texts else (), strict=True):
         if candidate.span.score or likeness >= LEAST_LIKENESS:
-            worth = _joined(candidate.span.score, likeness) + _prior(priors, candidate.passage)
-            found.append(replace(candidate, worth=worth, likeness=min(1.0, max(0.0, float(likeness)))))
-    return sorted(found, key=_order)
+            worth = _combine_scores(candidate.span.score, likeness) + _prior_of(priors, candidate.passage)
+            candidates.append(replace(candidate, worth=worth, likeness=min(1.0, max(0.0, float(likeness)))))
+    return sorted(candidates, key=_sort_key)
 
 
 def _extend(text: str, spans: Sequence[Span], index: int, max_tokens: int) -> Span:
     """Extend the span by matching neighbours, the better side first, as long as the quote has room."""
     first = last = index
     while True:
-        sides = [at for at in (first - 1, last + 1) if 0 <= at < len(spans) and spans[at].score > 0]
-        for at in sorted(sides, key=lambda at: -spans[at].score):
-            start, end = spans[min(at, first)].start, spans[max(at, last)].end
+        sides = [
+            neighbour
+            for neighbour in (first - 1, last + 1)
+            if 0 <= neighbour < len(spans) and spans[neighbour].score > 0
+        ]
+        for neighbour in sorted(sides, key=lambda neighbour: -spans[neighbour].score):
+            start, end = spans[min(neighbour, first)].start, spans[max(neighbour, last)].end
             if _fits(text[start:end], max_tokens):
-                first, last = min(at, first), max(at, last)
+                first, last = min(neighbour, first), max(neighbour, last)
                 break
         else:
             return Span(spans[first].start, spans[last].end, spans[index].score)
 
 
-def _joined(score: float, likeness: float) -> float:
+def _combine_scores(score: float, likeness: float) -> float:
     return (1 - SIMILARITY_SHARE) * score + SIMILARITY_SHARE * min(1.0, max(0.0, float(likeness)))
 
 
-def _text(
+def _build_text(
     text: str, spans: Sequence[Span], index: int, asked: frozenset[str], max_tokens: int, context_tokens: int
 ) -> str:
     span = _extend(text, spans, index, max_tokens) if context_tokens else spans[index]
@@ -234,10 +238,10 @@ def _text(
         return _shorten(body, asked, max_tokens)
     if context_tokens:
         for start, end in _whole_contexts(text, spans, span, context_tokens):
-            quote = _marked(text, start, end)
+            quote = _add_cut_marks(text, start, end)
             if _fits(quote, max_tokens):
                 return quote
-    return _with_cut_context(text, spans, span, max_tokens, context_tokens)
+    return _add_cut_context(text, spans, span, max_tokens, context_tokens)
 
 
 def _fits(quote: str, max_tokens: int) -> bool:
@@ -250,8 +254,10 @@ def _whole_contexts(
     """The span with whole spans as context on both sides; then with those on one side only."""
     near = span.start - len(last_tokens(text[max(0, span.start - MAX_QUOTE_CHARS) : span.start], context_tokens))
     far = span.end + len(first_tokens(text[span.end : span.end + MAX_QUOTE_CHARS], context_tokens))
-    start = min((one.start for one in spans if near < one.end and one.start < span.start), default=span.start)
-    end = max((one.end for one in spans if one.start < far and one.end > span.end), default=span.end)
+    start = min(
+        (other.start for other in spans if near < other.end and other.start < span.start), default=span.start
+    )
+    end = max((other.end for other in spans if other.start < far and other.end > span.end), default=span.end)
     if start < span.start and end > span.end:
         yield start, end
     if end > span.end:
@@ -260,18 +266,18 @@ def _whole_contexts(
         yield start, span.end
 
 
-def _marked(text: str, start: int, end: int) -> str:
+def _add_cut_marks(text: str, start: int, end: int) -> str:
     return f"{'…' if text[:start].strip() else ''}{text[start:end]}{'…' if text[end:].strip() else ''}"
 
 
-def _with_cut_context(text: str, spans: Sequence[Span], span: Span, max_tokens: int, context_tokens: int) -> str:
+def _add_cut_context(text: str, spans: Sequence[Span], span: Span, max_tokens: int, context_tokens: int) -> str:
     """The span with up to ``context_tokens`` on both sides, as far as there is room; unmarked without context."""
     first, last = spans[0].start, spans[-1].end
     room = max_tokens - count_tokens(text[span.start : span.end]) - _MARK_TOKENS
     context = min(context_tokens, room // max(1, (first < span.start) + (span.end < last)))
     while context > 0:
-        start, end = _before(text, first, span.start, context), _after(text, span.end, last, context)
-        quote = _marked(text, start, end)
+        start, end = _context_start(text, first, span.start, context), _context_end(text, span.end, last, context)
+        quote = _add_cut_marks(text, start, end)
         if (start, end) != (span.start, span.end) and _fits(quote, max_tokens):
             return quote
         context = context * 2 // 3
@@ -280,10 +286,10 @@ def _with_cut_context(text: str, spans: Sequence[Span], span: Span, max_tokens: 
 
 def _shorten(body: str, asked: frozenset[str], max_tokens: int) -> str:
     """The part of a span that matches the question best, cut to the maximum length of a quote."""
-    found = matches(body, asked)
+    term_matches = matches(body, asked)
     width = min(MAX_QUOTE_CHARS, len(body))
     while width > 0:
-        quote = clip(body, found, width)
+        quote = clip(body, term_matches, width)
         tokens = count_tokens(quote)
         if tokens <= max_tokens:
             return quote
@@ -291,14 +297,14 @@ def _shorten(body: str, asked: frozenset[str], max_tokens: int) -> str:
     return ""
 
 
-def _before(text: str, first: int, start: int, context: int) -> int:
+def _context_start(text: str, first: int, start: int, context: int) -> int:
     """The start of the context before ``start``: at a word, and not before ``first``."""
     near = text[max(first, start - MAX_QUOTE_CHARS) : start]
     cut = next_word(near, len(near) - len(last_tokens(near, context)), len(near))
     return start - len(near[cut:].lstrip())
 
 
-def _after(text: str, end: int, last: int, context: int) -> int:
+def _context_end(text: str, end: int, last: int, context: int) -> int:
     """The end of the context after ``end``: at a word, and not behind ``last``."""
     near = text[end : min(last, end + MAX_QUOTE_CHARS)]
     cut = word_before(near, len(first_tokens(near, context)), 0)

@@ -176,7 +176,7 @@ def _facts(passage: Passage) -> dict[str, Any]:
     }
 
 
-def _scored(score: float | None) -> dict[str, Any]:
+def _score_field(score: float | None) -> dict[str, Any]:
     return {} if score is None else {"score": round(score, 3)}
 
 
@@ -187,7 +187,7 @@ def _ids_only(passage: Passage, score: float | None, question: frozenset[str]) -
 def _metadata(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
     facts = _facts(passage)
     title = facts.pop("title")
-    return {"id": passage.chunk.id, "title": title, **_scored(score), **facts}
+    return {"id": passage.chunk.id, "title": title, **_score_field(score), **facts}
 
 
 def _preview(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
@@ -196,7 +196,7 @@ def _preview(passage: Passage, score: float | None, question: frozenset[str]) ->
     return {
         "id": passage.chunk.id,
         "title": nested["title"],
-        **_scored(score),
+        **_score_field(score),
         "metadata": nested,
         "preview": text,
         "preview_tokens": count_tokens(text),
@@ -209,7 +209,7 @@ def _full(passage: Passage, score: float | None, question: frozenset[str]) -> di
     return {
         "id": passage.chunk.id,
         "title": nested["title"],
-        **_scored(score),
+        **_score_field(score),
         "metadata": nested,
         "content": printable(passage.chunk.text),
         "tokens": passage.chunk.tokens,

@@ -71,7 +71,7 @@ def load_skills(folders: Sequence[Path]) -> SkillSet:
             file = f"{path.stem}@{len(sources)}"
             try:
                 source = _read_source(path, is_ours=is_ours)
-                found = list(_parse_skills(source, file))
+                file_skills = list(_parse_skills(source, file))
             except Rejected as error:
                 where = f"line {error.line}: " if error.line else ""
                 left_out.append(SkippedSkill(str(path), f"{where}{error.message}"))
@@ -79,12 +79,12 @@ def load_skills(folders: Sequence[Path]) -> SkillSet:
             except (OSError, UnicodeDecodeError, PermissionError) as error:
                 left_out.append(SkippedSkill(str(path), str(error)))
                 continue
-            taken = [skill for skill in found if skill.name in skills]
+            taken = [skill for skill in file_skills if skill.name in skills]
             left_out += [
                 SkippedSkill(f"{path}: {skill.name}", "another skill already has this name") for skill in taken
             ]
             sources[file] = source
-            skills.update({skill.name: skill for skill in found if skill not in taken})
+            skills.update({skill.name: skill for skill in file_skills if skill not in taken})
     return SkillSet(skills, sources, tuple(left_out))
 
 

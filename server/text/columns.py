@@ -21,7 +21,7 @@ def columned(value: Any) -> Any:
         return {name: columned(part) for name, part in value.items()}
     if not isinstance(value, list):
         return value
-    return _table(value) if _is_table(value) else [columned(part) for part in value]
+    return _to_table(value) if _is_table(value) else [columned(part) for part in value]
 
 
 def _is_table(rows: list[Any]) -> bool:
@@ -35,6 +35,6 @@ def _is_table(rows: list[Any]) -> bool:
     return _AROUND + sum(name_sizes) + len(name_sizes) - 1 < repeated
 
 
-def _table(rows: list[Any]) -> dict[str, Any]:
+def _to_table(rows: list[Any]) -> dict[str, Any]:
     names = list(rows[0])
     return {"columns": names, "rows": [[columned(row[name]) for name in names] for row in rows]}

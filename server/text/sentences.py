@@ -83,8 +83,8 @@ def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
 def _is_end(text: str, match: re.Match[str], end: int) -> bool:
     if match["wide"]:  # behind a closed quotation, Japanese goes on with a particle
         return not (match["quoted"] and _HIRAGANA.match(text, match.end(), end))
-    found = _NEXT.match(text, match.end(), min(end, match.end() + _REACH))
-    following = found[1] if found else ""
+    next_match = _NEXT.match(text, match.end(), min(end, match.end() + _REACH))
+    following = next_match[1] if next_match else ""
     if following[:1].islower() and (match["closed"] or _ELLIPSIS.match(match["marks"])):
         return False
     return match["marks"] != "." or _full_stop_ends(text, match.start(), following)

@@ -81,16 +81,18 @@ def matches(text: str, question: frozenset[str]) -> list[TermMatch]:
     asked = sorted(question)
     if _FOREIGN.search(text) is None:
         lowered = text.lower()
-        found = [match for term in asked for match in _plainly(lowered, term)]
+        term_matches = [match for term in asked for match in _find_ascii(lowered, term)]
     else:
-        found = [_match(word, term) for word in _words(text) for term in asked if term in word.term]
-    return sorted(found, key=lambda match: (match.start, match.end))
+        term_matches = [_match(word, term) for word in _words(text) for term in asked if term in word.term]
+    return sorted(term_matches, key=lambda match: (match.start, match.end))
 
 
 def split_spans(text: str) -> list[Span]:
     """The spans of ``text``, in order, stripped. Together they contain everything but white space."""
     return [
-        span for start, end, is_whole in _blocks(text) for span in _within(text, start, end, is_whole=is_whole)
+        span
+        for start, end, is_whole in _blocks(text)
+        for span in _split_block(text, start, end, is_whole=is_whole)
     ]
 
 
@@ -106,7 +108,7 @@ def preview(text: str, question: frozenset[str], max_chars: int) -> str:
     cut around its matches. If nothing matches, the preview is the beginning of the text.
     """
     chosen = _choose_spans(text, question, max_chars)
-    line = _joined(text, chosen)
+    line = _join_spans(text, chosen)
     return clip(line, matches(line, question), max_chars)
 
 
@@ -118,7 +120,7 @@ def clip(text: str, found: Sequence[TermMatch], max_chars: int) -> str:
     if len(text) <= max_chars:
         return text
     width = max(0, max_chars - 2)
-    start, end = _densest(found, width)
+    start, end = _densest_part(found, width)
     left = max(0, min(start - (width - (end - start)) // 2, len(text) - width))
     left, right = next_word(text, left, start), word_before(text, left + width, end)
     body = text[left:right].strip()
@@ -141,18 +143,18 @@ def word_before(text: str, at: int, limit: int) -> int:
     return next(spaces, at - halves_a_pair(text, at))
 
 
-def _densest(found: Sequence[TermMatch], width: int) -> tuple[int, int]:
+def _densest_part(found: Sequence[TermMatch], width: int) -> tuple[int, int]:
     """The part of at most ``width`` characters with the most distinct terms; ties: the shorter, the earlier."""
     best, most = (0, 0), (0, 0)
-    held: dict[str, int] = {}  # term -> index of its last match
+    last_index: dict[str, int] = {}  # term -> index of its last match
     left = 0
     for right, match in enumerate(found):
-        held[match.term] = right
-        while left <= right and (match.end - found[left].start > width or held[found[left].term] > left):
-            if held[found[left].term] == left:
-                del held[found[left].term]
+        last_index[match.term] = right
+        while left <= right and (match.end - found[left].start > width or last_index[found[left].term] > left):
+            if last_index[found[left].term] == left:
+                del last_index[found[left].term]
             left += 1
-        rank = (len(held), (found[left].start if held else match.end) - match.end)
+        rank = (len(last_index), (found[left].start if last_index else match.end) - match.end)
         if rank > most:
             best, most = (found[left].start, match.end), rank
     return best
@@ -165,34 +167,36 @@ def _rank(span: Span) -> tuple[float, int, int]:
 def _score_spans(text: str, question: frozenset[str]) -> list[tuple[Span, frozenset[str]]]:
     """The scored spans of ``text``, each with its terms of ``question``."""
     spans = split_spans(text)
-    said: list[set[str]] = [set() for _ in spans]
-    place = 0
+    terms_by_span: list[set[str]] = [set() for _ in spans]
+    index = 0
     for match in matches(text, question):
-        while match.start >= spans[place].end:
-            place += 1
-        said[place].add(match.term)
+        while match.start >= spans[index].end:
+            index += 1
+        terms_by_span[index].add(match.term)
     return [
-        (Span(span.start, span.end, len(says) / max(1, len(question))), frozenset(says))
-        for span, says in zip(spans, said, strict=True)
+        (Span(span.start, span.end, len(found_terms) / max(1, len(question))), frozenset(found_terms))
+        for span, found_terms in zip(spans, terms_by_span, strict=True)
     ]
 
 
 def _choose_spans(text: str, question: frozenset[str], max_chars: int) -> list[Span]:
     """The best span, and further ones that add terms of the question, while all of them fit."""
     spans = _score_spans(text, question)
-    ranked = sorted(((span, says) for span, says in spans if says), key=lambda pair: _rank(pair[0]))
+    ranked = sorted(
+        ((span, span_terms) for span, span_terms in spans if span_terms), key=lambda pair: _rank(pair[0])
+    )
     if not ranked:
         return [Span(spans[0][0].start, spans[-1][0].end)] if spans else []
-    chosen, said = [ranked[0][0]], ranked[0][1]
-    for span, says in ranked[1:]:
+    chosen, covered = [ranked[0][0]], ranked[0][1]
+    for span, span_terms in ranked[1:]:
         if len(chosen) == _PREVIEW_SPANS:
             break
-        if not says <= said and len(_joined(text, [*chosen, span])) <= max_chars:
-            chosen, said = [*chosen, span], said | says
+        if not span_terms <= covered and len(_join_spans(text, [*chosen, span])) <= max_chars:
+            chosen, covered = [*chosen, span], covered | span_terms
     return chosen
 
 
-def _joined(text: str, chosen: Sequence[Span]) -> str:
+def _join_spans(text: str, chosen: Sequence[Span]) -> str:
     """Join the spans to one line, with a mark where text between two of them is omitted."""
     ordered = sorted(chosen, key=lambda span: span.start)
     lines = [" ".join(text[span.start : span.end].split()) for span in ordered]
@@ -210,7 +214,7 @@ class _Word:
     is_pair: bool = False
 
 
-def _plainly(lowered: str, term: str) -> Iterator[TermMatch]:
+def _find_ascii(lowered: str, term: str) -> Iterator[TermMatch]:
     """The matches of a term in ASCII text: searching is faster there than comparing word by word."""
     at = lowered.find(term)
     while at >= 0:
@@ -229,25 +233,25 @@ def _match(word: _Word, term: str) -> TermMatch:
 
 
 def _words(text: str) -> Iterator[_Word]:
-    for found in _WORD.finditer(text):
-        word = found.group()
+    for match in _WORD.finditer(text):
+        word = match.group()
         if word.isascii():
-            yield _Word(found.start(), len(word), word.lower())
+            yield _Word(match.start(), len(word), word.lower())
         else:
-            yield from _parts(word, found.start())
+            yield from _split_word(word, match.start())
 
 
-def _parts(word: str, start: int) -> Iterator[_Word]:
+def _split_word(word: str, start: int) -> Iterator[_Word]:
     """The character pairs of scripts without spaces, and the words between such runs."""
     last = 0
     for run in _PAIRED.finditer(word):
-        yield from _folded(word[last : run.start()], start + last)
+        yield from _fold_word(word[last : run.start()], start + last)
         yield from _pairs(run.group(), start + run.start())
         last = run.end()
-    yield from _folded(word[last:], start + last)
+    yield from _fold_word(word[last:], start + last)
 
 
-def _folded(word: str, start: int) -> Iterator[_Word]:
+def _fold_word(word: str, start: int) -> Iterator[_Word]:
     if word:
         yield _Word(start, len(word), unicodedata.normalize("NFKC", word).casefold())
 
@@ -288,10 +292,10 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     yield position, end, False
 
 
-def _within(text: str, start: int, end: int, *, is_whole: bool) -> Iterator[Span]:
+def _split_block(text: str, start: int, end: int, *, is_whole: bool) -> Iterator[Span]:
     cuts = () if is_whole else sorted(_cuts(text, start, end))
     for cut_from, cut_to in pairwise((start, *cuts, end)):
-        yield from _trimmed(text, cut_from, cut_to)
+        yield from _trim(text, cut_from, cut_to)
 
 
 def _cuts(text: str, start: int, end: int) -> set[int]:
@@ -299,7 +303,7 @@ def _cuts(text: str, start: int, end: int) -> set[int]:
     return cuts.union(sentence_ends(text, start, end))
 
 
-def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+def _trim(text: str, start: int, end: int) -> Iterator[Span]:
     piece = text[start:end]
     begin, body = start + len(piece) - len(piece.lstrip()), piece.strip()
     if body:

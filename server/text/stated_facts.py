@@ -42,25 +42,25 @@ def moment(text: str) -> str:
     >>> moment("Wed Mar 06 2024 10:00:00 GMT+0100 (Central European Standard Time)")
     '2024-03-06T10:00:00+01:00'
     """
-    said = one_line(text, _DATE_CHARS)
-    return _iso(said) or one_line(said, MOMENT_CHARS)
+    line = one_line(text, _DATE_CHARS)
+    return _to_iso(line) or one_line(line, MOMENT_CHARS)
 
 
-def _iso(said: str) -> str:
+def _to_iso(text: str) -> str:
     try:
-        found = datetime.fromisoformat(said)
+        parsed = datetime.fromisoformat(text)
     except ValueError:
-        return _iso_of_rfc(_REMARK.sub("", said).strip())
-    return said if len(said) <= MOMENT_CHARS else found.isoformat()
+        return _rfc_to_iso(_REMARK.sub("", text).strip())
+    return text if len(text) <= MOMENT_CHARS else parsed.isoformat()
 
 
-def _iso_of_rfc(said: str) -> str:
-    if match := _SCRIPT_DATE.fullmatch(said):
-        said = "{day} {month} {year} {time} {zone}".format_map(match.groupdict())
-    if not _RFC_DATE.fullmatch(said):
+def _rfc_to_iso(text: str) -> str:
+    if match := _SCRIPT_DATE.fullmatch(text):
+        text = "{day} {month} {year} {time} {zone}".format_map(match.groupdict())
+    if not _RFC_DATE.fullmatch(text):
         return ""
     try:
-        found = parsedate_to_datetime(said)
+        parsed = parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError, IndexError):
         return ""
-    return found.isoformat() if ":" in said else found.date().isoformat()
+    return parsed.isoformat() if ":" in text else parsed.date().isoformat()

@@ -99,12 +99,12 @@ def _cut(text: str, n: int, side: _Side) -> str:
     encoding = _encoding()
     if encoding is None:
         raw = _take(text, n * _FALLBACK_BYTES, side).encode("utf-8", "replace")
-        return _characters(_take(raw, n * _FALLBACK_BYTES, side), text, side)
-    piece = _deciding(text, n, side)
-    return piece if count_tokens(piece) <= n else _fitting(encoding, piece, n, side)
+        return _whole_characters(_take(raw, n * _FALLBACK_BYTES, side), text, side)
+    piece = _relevant_part(text, n, side)
+    return piece if count_tokens(piece) <= n else _longest_fitting(encoding, piece, n, side)
 
 
-def _deciding(text: str, n: int, side: _Side) -> str:
+def _relevant_part(text: str, n: int, side: _Side) -> str:
     """The part of ``text`` that decides the cut, so that a megabyte is not encoded for ten tokens."""
     size = n * _USUAL_CHARS
     while size < len(text) and count_tokens(_take(text, size, side)) <= n:
@@ -112,17 +112,17 @@ def _deciding(text: str, n: int, side: _Side) -> str:
     return _take(text, size + _WIDEST_CHARS, side)
 
 
-def _fitting(encoding: tiktoken.Encoding, piece: str, n: int, side: _Side) -> str:
+def _longest_fitting(encoding: tiktoken.Encoding, piece: str, n: int, side: _Side) -> str:
     """The longest part that fits. A cut changes the encoding beside it, so each candidate is counted."""
     tokens = _encode(encoding, _SURROGATES.sub("\ufffd", piece))
     for kept in range(n, 0, -1):
-        candidate = _characters(encoding.decode_bytes(_take(tokens, kept, side)), piece, side)
+        candidate = _whole_characters(encoding.decode_bytes(_take(tokens, kept, side)), piece, side)
         if count_tokens(candidate) <= n:
             return candidate
     return ""
 
 
-def _characters(raw: bytes, text: str, side: _Side) -> str:
+def _whole_characters(raw: bytes, text: str, side: _Side) -> str:
     """The characters of ``text`` whose bytes are complete in ``raw``, counted from one side."""
     size = len(raw.decode("utf-8", "ignore"))
     return _take(text, size - halves_a_pair(text, size if side == "start" else len(text) - size), side)

@@ -1,7 +1,7 @@
-"""The graph as a caller sees it: what a caller may call a node, how a node is shown, how many rows a page holds.
+"""The graph as a caller sees it: resolving names to nodes, rendering nodes as rows, and pages of rows.
 
-A node is named by its id, by the id of a passage that the session was shown, or by its name. What is out of scope
-does not exist here: not as a row, not in a count, not as an end of a path.
+A caller names a node by its id, by a passage id of the session, or by its name. Nodes out of scope do not exist
+here: neither as a row, nor in a count, nor as an end of a path.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from server.text.tokens import first_tokens
 
 Item = TypeVar("Item")
 
-MAX_PASSAGES = 2  # of each row
-_MAX_TYPES = 12  # types that an answer counts one by one
+MAX_PASSAGES = 2  # of one row
+_MAX_TYPES = 12  # the most frequent types, whose counts an answer contains
 _TITLE_TOKENS, _TYPE_TOKENS, _ANCHOR_TOKENS = 32, 10, 48
 _ANCHOR_CHARS = 500
 _MISSING_TOKENS = 20
@@ -55,21 +55,21 @@ class GraphView:
 
     @property
     def project(self) -> str:
-        """Whose graph it is."""
+        """The project of the graph."""
         return self.filters.project
 
     def nodes(self, ids: Sequence[str]) -> dict[str, Node]:
-        """Those of these nodes that exist."""
+        """The nodes with these ids, as far as they exist."""
         return self.store.nodes(self.project, ids, self.scope)
 
     def around(self, ids: Sequence[str], hops: int, types: Types, direction: Direction) -> Neighbourhood:
-        """As many as there may be of what is within ``hops``."""
+        """The neighbourhood within ``hops``, at most ``MAX_NODES`` nodes."""
         return self.store.expand(self.project, ids, hops, types, direction, self.scope, MAX_NODES)
 
 
 @dataclass(frozen=True, slots=True)
 class NamedNodes:
-    """The nodes that a caller named, in the order named, and what leads nowhere."""
+    """The nodes that a caller named, in the given order, and the names without a node."""
 
     nodes: tuple[Node, ...]
     missing: tuple[str, ...]
@@ -82,8 +82,8 @@ class NamedNodes:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What an answer says of names that lead nowhere."""
-        missing = [first_tokens(one_line(one), _MISSING_TOKENS) for one in self.missing]
+        """The field ``missing_ids`` of an answer, if names have no node."""
+        missing = [first_tokens(one_line(name), _MISSING_TOKENS) for name in self.missing]
         return {"missing_ids": missing} if missing else {}
 
 
@@ -91,7 +91,7 @@ def view_of(context: RequestContext, scope: Scope | None) -> GraphView:
     """The graph within the scope of a call.
 
     Raises:
-        WinnowError: GRAPH_UNAVAILABLE where it is off or not drawn yet, and whatever a scope is refused for.
+        WinnowError: GRAPH_UNAVAILABLE if the graph is off or not built yet; also the errors of ``filters_of``.
     """
     filters = filters_of(context, scope)
     graph = context.index.graph
@@ -106,39 +106,39 @@ def view_of(context: RequestContext, scope: Scope | None) -> GraphView:
 
 
 def resolve_nodes(view: GraphView, given: Sequence[str]) -> NamedNodes:
-    """The nodes that are meant: by id, by passage id, or by name.
+    """Find the named nodes: by id, by passage id, or by name.
 
     Raises:
-        WinnowError: NOT_FOUND where nothing of it leads anywhere.
+        WinnowError: NOT_FOUND if none of the names has a node.
     """
-    meant = {one: _possible_ids(view, one) for one in given}
-    known = view.nodes([id for ids in meant.values() for id in ids])
+    ids_by_name = {name: _possible_ids(view, name) for name in given}
+    known = view.nodes([id for ids in ids_by_name.values() for id in ids])
     nodes: dict[str, Node] = {}
     missing: list[str] = []
     warnings: list[str] = []
-    for one, ids in meant.items():
-        found = next((known[id] for id in ids if id in known), None)
-        if found is None:
-            found, advice = _find_by_name(view, one)
+    for name, ids in ids_by_name.items():
+        node = next((known[id] for id in ids if id in known), None)
+        if node is None:
+            node, advice = _find_by_name(view, name)
             warnings += advice
-        if found is None:
-            missing.append(one)
+        if node is None:
+            missing.append(name)
         else:
-            nodes.setdefault(found.id, found)
+            nodes.setdefault(node.id, node)
     if not nodes:
         raise _not_found_error(given, warnings)
     return NamedNodes(tuple(nodes.values()), tuple(missing), tuple(warnings))
 
 
-def _possible_ids(view: GraphView, one: str) -> list[str]:
-    """The ids that a text may stand for, best first."""
-    stored = view.context.session.get(one)
+def _possible_ids(view: GraphView, name: str) -> list[str]:
+    """The ids that ``name`` may refer to, best first."""
+    stored = view.context.session.get(name)
     passage = [stored.passage.chunk.id] if stored else []
-    return [*passage, *([one] if is_chunk_id(one) else []), entity_id(view.project, normalise_name(one))]
+    return [*passage, *([name] if is_chunk_id(name) else []), entity_id(view.project, normalise_name(name))]
 
 
 def _find_by_name(view: GraphView, name: str) -> tuple[Node | None, list[str]]:
-    """The node of this name, entities first, and what to say where there are several or none."""
+    """The node with this name, preferably an entity, and warnings if there are several or none."""
     matches = view.store.find(view.project, name, None, view.scope)
     exact = [match.node for match in matches if match.how != "prefix"]
     exact.sort(key=lambda node: node.label != "Entity")
@@ -151,16 +151,16 @@ def _find_by_name(view: GraphView, name: str) -> tuple[Node | None, list[str]]:
 
 
 def _list_matches(matches: Sequence[NodeMatch]) -> str:
-    begun = ", ".join(f"{_quote(match.node.title)} ({match.node.id})" for match in matches[:_MAX_SIMILAR])
-    return f"names that begin with it: {begun}"
+    names = ", ".join(f"{_quote(match.node.title)} ({match.node.id})" for match in matches[:_MAX_SIMILAR])
+    return f"names that begin with it: {names}"
 
 
 def _not_found_error(given: Sequence[str], warnings: Sequence[str]) -> WinnowError:
-    shown = ", ".join(_quote(one) for one in given[:3])
+    names = ", ".join(_quote(name) for name in given[:3])
     advice = "; ".join(warnings[:3]) or (
         "ids are section_id of kb_search results or id of graph rows, names are as the documents write them"
     )
-    return WinnowError("NOT_FOUND", f"no node {shown} in the graph; {advice}")
+    return WinnowError("NOT_FOUND", f"no node {names} in the graph; {advice}")
 
 
 def _quote(text: str) -> str:
@@ -171,7 +171,7 @@ def _quote(text: str) -> str:
 
 
 def render_node(node: Node) -> dict[str, Any]:
-    """A node as every answer shows it: what it has of the eight fields, in bounded tokens."""
+    """Render a node: those of its eight fields that have a value, each with bounded tokens."""
     optional = {
         "level": node.level,
         "tokens": node.tokens,
@@ -183,17 +183,17 @@ def render_node(node: Node) -> dict[str, Any]:
 
 
 def render_type(node: Node) -> str:
-    """A node's type, as long as it may be."""
+    """A node's type, shortened."""
     return shorten(node.type, _TYPE_TOKENS)
 
 
 def shorten(text: str, tokens: int = _TITLE_TOKENS) -> str:
-    """The beginning of a text, as long as a title may be in an answer."""
+    """The beginning of a text as one line, by default as long as a title may be."""
     return first_tokens(one_line(text), tokens)
 
 
 def passages_of(view: GraphView, node: Node) -> list[str]:
-    """Chunks that show a node: itself, or those behind its strongest relations."""
+    """The chunks that are evidence of a node: itself, or those of its strongest relations."""
     if node.label == "Chunk":
         return [node.id]
     around = view.store.neighbours(view.project, [node.id], scope=view.scope, limit=4 * MAX_PASSAGES)
@@ -201,7 +201,7 @@ def passages_of(view: GraphView, node: Node) -> list[str]:
 
 
 def select_evidence(related: Iterable[tuple[Edge, Node]]) -> list[str]:
-    """The first chunks that the relations bring: those at their ends, and their evidence."""
+    """The first chunks of these relations: the nodes at their ends that are chunks, and their evidence."""
     chunks = (
         id for edge, node in related for id in ([node.id] if node.label == "Chunk" else []) + [*edge.evidence]
     )
@@ -209,7 +209,7 @@ def select_evidence(related: Iterable[tuple[Edge, Node]]) -> list[str]:
 
 
 def weight_of(weight: float) -> float:
-    """A weight as rows show it."""
+    """A weight, capped and rounded for a row."""
     return round(min(weight, MAX_WEIGHT), 3)
 
 
@@ -233,25 +233,25 @@ def build_page_answer(
     usual: int = PAGE_SIZE,
 ) -> Answer:
     """One page of rows, with ``facts``. Requests for more rows than ``usual`` get a larger token budget."""
-    at = resume(request.cursor, request)
-    here = Cursor(at.offset, fingerprint(request), view.store.generation(view.project), "")
+    cursor = resume(request.cursor, request)
+    here = Cursor(cursor.offset, fingerprint(request), view.store.generation(view.project), "")
     with_snippets = getattr(request, "include_snippet", False)
-    rows = [row(item) for item in items[at.offset : at.offset + size]]
+    rows = [row(item) for item in items[cursor.offset : cursor.offset + size]]
     rows = _add_snippets(view, rows) if with_snippets else rows
     allowed = size_limit(view.context, size, usual)
-    shown = build_page(rows, dict(facts), allowed, here, more=len(items) > at.offset + size)
+    page = build_page(rows, dict(facts), allowed, here, more=len(items) > cursor.offset + size)
     return Answer(
-        {**facts, "results": list(shown.rows), "next_cursor": shown.next_cursor, **shown.ending},
+        {**facts, "results": list(page.rows), "next_cursor": page.next_cursor, **page.ending},
         "preview" if with_snippets else "metadata",
-        len(shown.rows),
-        shown.tokens,
-        (*at.moved(here.generation, ""), *warnings),
+        len(page.rows),
+        page.tokens,
+        (*cursor.moved(here.generation, ""), *warnings),
         noted={"cursors": int(request.cursor is not None)},
     )
 
 
 def size_limit(context: RequestContext, size: int, usual: int) -> tiers.Size:
-    """What an answer with this many rows may take."""
+    """The maximum size of an answer with this many rows."""
     allowed = context.caller.budget.of("metadata")
     if not context.caller.budget.is_direct:
         return allowed
@@ -260,18 +260,20 @@ def size_limit(context: RequestContext, size: int, usual: int) -> tiers.Size:
 
 
 def texts_of(view: GraphView, chunk_ids: Sequence[str]) -> dict[str, str]:
-    """The texts of those of these chunks that the catalogue, which is the truth, still knows and admits."""
+    """The texts of the chunks that the catalogue still has and the filters admit."""
     library = view.context.index
-    known = library.catalogue.passages(chunk_ids, view.project)
+    passages = library.catalogue.passages(chunk_ids, view.project)
     return {
-        id: printable(one.chunk.text) for id, one in known.items() if library.admits(view.filters, one.document)
+        id: printable(passage.chunk.text)
+        for id, passage in passages.items()
+        if library.admits(view.filters, passage.document)
     }
 
 
 def _add_snippets(view: GraphView, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     texts = texts_of(view, [id for row in rows for id in row["section_ids"][:1]])
-    shown = [texts.get(next(iter(row["section_ids"]), ""), "") for row in rows]
+    row_texts = [texts.get(next(iter(row["section_ids"]), ""), "") for row in rows]
     return [
         {**row, "snippet": preview(text, terms(row["title"]), SNIPPET_CHARS)} if text else row
-        for row, text in zip(rows, shown, strict=True)
+        for row, text in zip(rows, row_texts, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""What ``semantic_search`` adds to a row on request: the entities that the passage and its document speak of."""
+"""Relationships in rows of ``semantic_search``: the entities that the passage and its document mention."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rendered = tuple[list[tiers.Row], tuple[str, ...]]
 def add_relationships(
     context: RequestContext, scope: Scope | None, mode: Mode, passages: list[Passage], rows: list[tiers.Row]
 ) -> Rendered:
-    """The rows of these passages with at most ten relationships each, or what to say where there are none."""
+    """Add at most ten relationships to each row; if there are none, the rows unchanged and a warning."""
     try:
         view = view_of(context, scope)
         if mode not in ("preview", "full"):
@@ -34,15 +34,17 @@ def _add_to_row(row: tiers.Row, view: GraphView, passage: Passage) -> tiers.Row:
     if not isinstance(row, dict):
         return row
     ids = [passage.chunk.id, passage.document.id]
-    found = view.store.neighbours(view.project, ids, "out", MENTION_TYPES, view.scope, 2 * MAX_RELATIONSHIPS).rows
+    neighbours = view.store.neighbours(
+        view.project, ids, "out", MENTION_TYPES, view.scope, 2 * MAX_RELATIONSHIPS
+    ).rows
     related = {
-        (one.node.id, one.edge.type): {
-            "entity_id": one.node.id,
-            "entity_name": shorten(one.node.title) or one.node.id,
-            "relationship_type": one.edge.type,
-            "confidence": round(one.edge.confidence, 3),
+        (neighbour.node.id, neighbour.edge.type): {
+            "entity_id": neighbour.node.id,
+            "entity_name": shorten(neighbour.node.title) or neighbour.node.id,
+            "relationship_type": neighbour.edge.type,
+            "confidence": round(neighbour.edge.confidence, 3),
         }
-        for one in found
-        if one.node.label == "Entity"
+        for neighbour in neighbours
+        if neighbour.node.label == "Entity"
     }
     return {**row, "relationships": [*related.values()][:MAX_RELATIONSHIPS]}

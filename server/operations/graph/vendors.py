@@ -1,4 +1,4 @@
-"""``find_vendor_info``: what is known around a vendor, always with the relations that say so."""
+"""``find_vendor_info``: documents and entities around a vendor, with the relations that connect them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from server.operations.graph.nodes import (
 from server.operations.graph.walks import links_towards_seeds
 from server.operations.paging import AnswerPage, Cursor, build_page, fingerprint, resume
 
-# What makes something belong to a vendor: it says so, is named together with it, or the vendor's documents say so.
+# The relations that connect an entity with a vendor: stated, by co-occurrence, or through the vendor's documents.
 _ENTITY_RELATIONS = frozenset(
     {
         "ABOUT",
@@ -45,13 +45,13 @@ _ENTITY_RELATIONS = frozenset(
 _DOCUMENT_RELATIONS = frozenset({"ABOUT", "TAGGED"})
 _MAX_RELATIONS = 4  # of one entity
 _LABELS = frozenset({"Document", "Entity"})
-# They are what shows an entity, not entities.
+# Types that are evidence of entities, not entities.
 _PLACES = frozenset({"chunk", "section"})
 
 
 @dataclass(frozen=True, slots=True)
 class _VendorEntity:
-    """An entity of the vendor's, how far it is, and the relations that lead there, strongest first."""
+    """An entity around the vendor, its distance, and the relations that lead to it, strongest first."""
 
     node: Node
     distance: int
@@ -60,11 +60,11 @@ class _VendorEntity:
 
 def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer:
     """Documents and entities around a vendor, nearest first and the most strongly related among them."""
-    at = resume(request.cursor, request)
+    cursor = resume(request.cursor, request)
     view = view_of(context, request.scope)
     vendor, warnings = _find_vendor(view, request.vendor_name)
-    found, counts = _find_entities(view, vendor, frozenset(request.entity_types))
-    listed = found[: request.max_results]
+    entities_found, counts = _find_entities(view, vendor, frozenset(request.entity_types))
+    listed = entities_found[: request.max_results]
     facts = {
         "vendor": shorten(vendor.title),
         "vendor_id": vendor.id,
@@ -73,12 +73,12 @@ def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer
         "total": len(listed),
         "cut": sum(counts.values()) - len(listed),
     }
-    here = Cursor(at.offset, fingerprint(request), view.store.generation(view.project), "")
-    shown = _build_page(view, request, listed[at.offset :], facts, here)
-    entities = [row["entity"] for row in shown.rows if isinstance(row, dict)]
-    relations = [edge for row in shown.rows if isinstance(row, dict) for edge in row["relationships"]]
+    here = Cursor(cursor.offset, fingerprint(request), view.store.generation(view.project), "")
+    page = _build_page(view, request, listed[cursor.offset :], facts, here)
+    entities = [row["entity"] for row in page.rows if isinstance(row, dict)]
+    relations = [edge for row in page.rows if isinstance(row, dict) for edge in row["relationships"]]
     counted = {"entity_count": len(entities), "entities": entities, "relationships": relations}
-    ending = {"estimated_tokens": shown.tokens, "next_cursor": shown.next_cursor, **shown.ending}
+    ending = {"estimated_tokens": page.tokens, "next_cursor": page.next_cursor, **page.ending}
     payload = {**facts, **counted, **ending}
     if context.caller.budget.is_direct:
         payload["estimated_tokens"] = tiers.estimated_tokens(payload)
@@ -86,62 +86,62 @@ def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer
         payload,
         "full" if request.include_content else "metadata",
         len(entities),
-        shown.tokens,
-        (*at.moved(here.generation, ""), *warnings),
+        page.tokens,
+        (*cursor.moved(here.generation, ""), *warnings),
         noted={"cursors": int(request.cursor is not None)},
     )
 
 
 def _find_vendor(view: GraphView, name: str) -> tuple[Node, tuple[str, ...]]:
-    """The vendor of this name; else whatever entity has it.
+    """The vendor with this name; otherwise any entity with it.
 
     Raises:
-        WinnowError: NOT_FOUND where no entity is called so.
+        WinnowError: NOT_FOUND if no entity has this name.
     """
     vendors = view.store.find(view.project, name, frozenset({"vendor"}), view.scope)
     exact = next((match.node for match in vendors if match.how != "prefix"), None)
     if exact is not None:
         return exact, ()
-    found = resolve_nodes(view, [name])
-    entity = next((node for node in found.nodes if node.label == "Entity"), None)
+    named = resolve_nodes(view, [name])
+    entity = next((node for node in named.nodes if node.label == "Entity"), None)
     if entity is None:
         raise WinnowError(
             "NOT_FOUND",
             f"no vendor {shorten(name)!r} in the graph; graph_describe says what there is of this name",
         )
     if entity.type == "vendor":
-        return entity, found.warnings
-    return entity, (*found.warnings, f"{shorten(name)!r} is not known as a vendor; it is of type {entity.type}")
+        return entity, named.warnings
+    return entity, (*named.warnings, f"{shorten(name)!r} is not known as a vendor; it is of type {entity.type}")
 
 
 def _find_entities(
     view: GraphView, vendor: Node, types: frozenset[str]
 ) -> tuple[list[_VendorEntity], dict[str, int]]:
-    """What is around the vendor, of these types, and how many there are of each, shown by the store or not."""
+    """The entities of these types around the vendor, and counts by type that include those the store cut."""
     close = view.around([vendor.id], 1, _ENTITY_RELATIONS, "both")
     of_documents = view.around([vendor.id], 2, _DOCUMENT_RELATIONS, "both")
-    found: dict[str, _VendorEntity] = {}
+    entities: dict[str, _VendorEntity] = {}
     for part in (close, of_documents):
         links = links_towards_seeds(part, "both")
-        for one in part.nodes:
-            if one.distance and one.node.label in _LABELS and (not types or one.node.type in types):
-                edges = tuple(links.get(one.node.id, ()))
-                found.setdefault(one.node.id, _VendorEntity(one.node, one.distance, edges))
-    counts = Counter(one.node.type for one in found.values())
+        for reached in part.nodes:
+            if reached.distance and reached.node.label in _LABELS and (not types or reached.node.type in types):
+                edges = tuple(links.get(reached.node.id, ()))
+                entities.setdefault(reached.node.id, _VendorEntity(reached.node, reached.distance, edges))
+    counts = Counter(reached.node.type for reached in entities.values())
     for part in (close, of_documents):
-        others = Counter(part.by_type)
-        others[vendor.type] -= 1
-        counts |= Counter({type: count for type, count in others.items() if _is_wanted(type, types)})
-    return sorted(found.values(), key=_sort_key), dict(counts)
+        by_type = Counter(part.by_type)
+        by_type[vendor.type] -= 1
+        counts |= Counter({type: count for type, count in by_type.items() if _is_wanted(type, types)})
+    return sorted(entities.values(), key=_sort_key), dict(counts)
 
 
 def _is_wanted(type: str, types: frozenset[str]) -> bool:
     return type not in _PLACES and (not types or type in types)
 
 
-def _sort_key(one: _VendorEntity) -> tuple[int, float, str, str]:
-    weight = one.edges[0].weight if one.edges else 0.0
-    return one.distance, -weight, one.node.title, one.node.id
+def _sort_key(entity: _VendorEntity) -> tuple[int, float, str, str]:
+    weight = entity.edges[0].weight if entity.edges else 0.0
+    return entity.distance, -weight, entity.node.title, entity.node.id
 
 
 def _build_page(
@@ -152,7 +152,7 @@ def _build_page(
     here: Cursor,
 ) -> AnswerPage:
     """As many entities as fit, each with its relations."""
-    rows = [_build_row(view, one) for one in listed]
+    rows = [_build_row(view, entity) for entity in listed]
     allowed = size_limit(view.context, request.max_results, DEFAULT_VENDOR_ROWS)
     if request.include_content:
         texts = texts_of(view, [id for row in rows for id in row["entity"]["section_ids"][:1]])
@@ -162,8 +162,8 @@ def _build_page(
     return build_page(rows, {**facts, **empty}, allowed, here, more=False)
 
 
-def _build_row(view: GraphView, one: _VendorEntity) -> dict[str, Any]:
-    shown = select_evidence((edge, one.node) for edge in one.edges) or passages_of(view, one.node)
+def _build_row(view: GraphView, entity: _VendorEntity) -> dict[str, Any]:
+    section_ids = select_evidence((edge, entity.node) for edge in entity.edges) or passages_of(view, entity.node)
     relations = [
         {
             "source_id": edge.source,
@@ -171,10 +171,10 @@ def _build_row(view: GraphView, one: _VendorEntity) -> dict[str, Any]:
             "relationship_type": edge.type,
             "confidence": round(edge.confidence, 3),
         }
-        for edge in one.edges[:_MAX_RELATIONS]
+        for edge in entity.edges[:_MAX_RELATIONS]
     ]
     return {
-        "entity": {**render_node(one.node), "distance": one.distance, "section_ids": shown},
+        "entity": {**render_node(entity.node), "distance": entity.distance, "section_ids": section_ids},
         "relationships": relations,
     }
 

@@ -1,4 +1,4 @@
-"""``graph.*``: from nodes to what is connected with them, each with the passages that show it."""
+"""``graph.*``: expansion, outline, mentions and paths of nodes, each row with passages as evidence."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from server.operations.graph.nodes import (
 )
 from server.operations.paging import resume
 
-# How documents, sections and chunks speak of entities.
+# The relations from documents, sections and chunks to the entities they mention.
 MENTION_TYPES = frozenset({"MENTIONS", "DEFINES", "TAGGED", "ABOUT"})
 _UP = frozenset({"PART_OF"})
-_MAX_EDGES_READ = 2_000  # that are added up, the strongest: ten pages of a store
+_MAX_EDGES_READ = 2_000  # the strongest edges, whose weights are added up: ten pages of a store
 _SAME_ENDS = "from_ids and to_ids are the same nodes, so there is nothing between them"
 _NO_PARENTS = (
     "entities are in no document's outline; graph_sections_for_entities leads to where they are mentioned"
@@ -49,12 +49,12 @@ _NO_PARENTS = (
 
 
 def graph_describe(context: RequestContext, request: GraphDescribe) -> Answer:
-    """Nodes with the number of their relations by type; without ids, how much there is of what."""
+    """Nodes with the number of their relations by type; without ids, counts for the whole graph."""
     view = view_of(context, request.scope)
     if not request.ids:
         resume(request.cursor, request)
         return _describe_graph(view)
-    found = resolve_nodes(view, request.ids)
+    named = resolve_nodes(view, request.ids)
 
     def row(node: Node) -> dict[str, Any]:
         edges: dict[str, dict[str, int]] = {"out": {}, "in": {}}
@@ -63,11 +63,11 @@ def graph_describe(context: RequestContext, request: GraphDescribe) -> Answer:
         counted = {f"edges_{way}": counts for way, counts in edges.items() if counts}
         return {**render_node(node), **counted, "section_ids": passages_of(view, node)}
 
-    return build_page_answer(view, request, request.page_size, found.nodes, row, found.facts, found.warnings)
+    return build_page_answer(view, request, request.page_size, named.nodes, row, named.facts, named.warnings)
 
 
 def graph_expand(context: RequestContext, request: GraphExpand) -> Answer:
-    """What is within some hops of nodes, nearest first and the most strongly related among them."""
+    """The nodes within some hops of the given ones, by distance, then by weight."""
     view = view_of(context, request.scope)
     return _answer_expansion(
         view, request, resolve_nodes(view, request.ids), frozenset(request.types) or None, request.direction
@@ -85,36 +85,36 @@ def graph_children(context: RequestContext, request: GraphChildren) -> Answer:
 
 
 def graph_entities_for_sections(context: RequestContext, request: EntitiesForSections) -> Answer:
-    """What sections speak of, all of them together, most strongly first."""
+    """The entities that these sections mention, taken together, by weight."""
     view = view_of(context, request.scope)
-    found = resolve_nodes(view, request.section_ids)
-    below = view.around(found.ids, MAX_HOPS, _UP, "in")
-    sources = {one.node.id: one.node for one in below.nodes}
+    named = resolve_nodes(view, request.section_ids)
+    below = view.around(named.ids, MAX_HOPS, _UP, "in")
+    sources = {reached.node.id: reached.node for reached in below.nodes}
     cut = (f"{below.cut} of the passages below were not looked at; name smaller sections",) if below.cut else ()
-    return _answer_related(view, request, found, sources, "out", cut)
+    return _answer_related(view, request, named, sources, "out", cut)
 
 
 def graph_sections_for_entities(context: RequestContext, request: SectionsForEntities) -> Answer:
-    """Where entities are spoken of: first what speaks of most of them, then most strongly."""
+    """The sections that mention these entities, by the number of entities, then by weight."""
     view = view_of(context, request.scope)
-    found = resolve_nodes(view, request.entity_ids)
-    return _answer_related(view, request, found, {node.id: node for node in found.nodes}, "in")
+    named = resolve_nodes(view, request.entity_ids)
+    return _answer_related(view, request, named, {node.id: node for node in named.nodes}, "in")
 
 
 def graph_paths(context: RequestContext, request: GraphPaths) -> Answer:
-    """How nodes are connected, shortest first, with the passages behind every step."""
+    """The paths between nodes, shortest first, with evidence for every step."""
     view = view_of(context, request.scope)
     sources, targets = resolve_nodes(view, request.from_ids), resolve_nodes(view, request.to_ids)
     types = frozenset(request.types) or None
-    found = view.store.paths(
+    result = view.store.paths(
         view.project, sources.ids, targets.ids, request.max_hops, types, view.scope, request.limit
     )
     missing = NamedNodes((), (*sources.missing, *targets.missing)).facts
-    facts = {"total": len(found.paths), "complete": found.complete, **missing}
-    same = (_SAME_ENDS,) if set(targets.ids) <= set(sources.ids) else ()
-    warnings = (*sources.warnings, *targets.warnings, *same)
+    facts = {"total": len(result.paths), "complete": result.complete, **missing}
+    same_ends = (_SAME_ENDS,) if set(targets.ids) <= set(sources.ids) else ()
+    warnings = (*sources.warnings, *targets.warnings, *same_ends)
     return build_page_answer(
-        view, request, request.limit, found.paths, _build_path_row, facts, warnings, DEFAULT_PATHS
+        view, request, request.limit, result.paths, _build_path_row, facts, warnings, DEFAULT_PATHS
     )
 
 
@@ -122,9 +122,9 @@ def _answer_outline(
     context: RequestContext, request: GraphParents | GraphChildren, direction: Direction
 ) -> Answer:
     view = view_of(context, request.scope)
-    found = resolve_nodes(view, request.ids)
-    advice = (_NO_PARENTS,) if any(node.label == "Entity" for node in found.nodes) else ()
-    return _answer_expansion(view, request, found, _UP, direction, advice)
+    named = resolve_nodes(view, request.ids)
+    advice = (_NO_PARENTS,) if any(node.label == "Entity" for node in named.nodes) else ()
+    return _answer_expansion(view, request, named, _UP, direction, advice)
 
 
 def _describe_graph(view: GraphView) -> Answer:
@@ -164,7 +164,7 @@ def _build_step(here: Node, there: Node, edge: Edge) -> dict[str, Any]:
 
 
 def _direction_of(edge: Edge, *, is_out: bool) -> dict[str, str]:
-    """Which way a relation points; what is derived points neither way."""
+    """The direction of a relation; empty for derived ones, which have none."""
     return {} if edge.type == DERIVED else {"direction": "out" if is_out else "in"}
 
 
@@ -174,30 +174,34 @@ def _direction_of(edge: Edge, *, is_out: bool) -> dict[str, str]:
 def _answer_expansion(
     view: GraphView,
     request: GraphExpand | GraphParents | GraphChildren,
-    found: NamedNodes,
+    named: NamedNodes,
     types: Types,
     direction: Direction,
     warnings: tuple[str, ...] = (),
 ) -> Answer:
-    around = view.around(found.ids, request.hops, types, direction)
+    around = view.around(named.ids, request.hops, types, direction)
     links = links_towards_seeds(around, direction)
 
-    def row(one: ReachedNode) -> dict[str, Any]:
-        edges = links.get(one.node.id) or _find_links(view, around, one, types, direction)
-        facts = {"distance": one.distance, **_link_facts(edges, one.node), "weight": weight_of(one.weight)}
-        if len(found.nodes) == 1 and one.distance == 1:
+    def row(reached: ReachedNode) -> dict[str, Any]:
+        edges = links.get(reached.node.id) or _find_links(view, around, reached, types, direction)
+        facts = {
+            "distance": reached.distance,
+            **_link_facts(edges, reached.node),
+            "weight": weight_of(reached.weight),
+        }
+        if len(named.nodes) == 1 and reached.distance == 1:
             facts.pop("from_id", None)
-        shown = select_evidence((edge, one.node) for edge in edges) or passages_of(view, one.node)
-        return {**render_node(one.node), **facts, "section_ids": shown}
+        evidence = select_evidence((edge, reached.node) for edge in edges) or passages_of(view, reached.node)
+        return {**render_node(reached.node), **facts, "section_ids": evidence}
 
-    others = [one for one in around.nodes if one.distance]
-    facts = {**_count_others(around, found.nodes), "cut": around.cut, **found.facts}
-    return build_page_answer(view, request, request.page_size, others, row, facts, (*found.warnings, *warnings))
+    others = [reached for reached in around.nodes if reached.distance]
+    facts = {**_count_others(around, named.nodes), "cut": around.cut, **named.facts}
+    return build_page_answer(view, request, request.page_size, others, row, facts, (*named.warnings, *warnings))
 
 
 def links_towards_seeds(around: Neighbourhood, direction: Direction) -> Mapping[str, Sequence[Edge]]:
-    """For each node the relations through which it was reached, strongest first."""
-    distances = {one.node.id: one.distance for one in around.nodes}
+    """For each node, the relations through which it was reached, strongest first."""
+    distances = {reached.node.id: reached.distance for reached in around.nodes}
     links: dict[str, list[Edge]] = {}
     for edge in around.edges:
         step = distances[edge.target] - distances[edge.source]
@@ -209,20 +213,20 @@ def links_towards_seeds(around: Neighbourhood, direction: Direction) -> Mapping[
 
 
 def _find_links(
-    view: GraphView, around: Neighbourhood, one: ReachedNode, types: Types, direction: Direction
+    view: GraphView, around: Neighbourhood, reached: ReachedNode, types: Types, direction: Direction
 ) -> list[Edge]:
-    """The same for a node whose relations are not among the strongest of the neighbourhood."""
-    nearer = [other.node.id for other in around.nodes if other.distance == one.distance - 1]
-    found = view.store.paths(view.project, nearer, [one.node.id], 1, types, view.scope, MAX_PATHS)
-    edges = [path.edges[0] for path in found.paths]
+    """The links of a node whose relations are not among the strongest of the neighbourhood."""
+    nearer = [other.node.id for other in around.nodes if other.distance == reached.distance - 1]
+    result = view.store.paths(view.project, nearer, [reached.node.id], 1, types, view.scope, MAX_PATHS)
+    edges = [path.edges[0] for path in result.paths]
     points_here = {"out": (True,), "in": (False,), "both": (True, False)}[direction]
     return sorted(
-        (edge for edge in edges if (edge.target == one.node.id) in points_here), key=lambda edge: -edge.weight
+        (edge for edge in edges if (edge.target == reached.node.id) in points_here), key=lambda edge: -edge.weight
     )
 
 
 def _link_facts(edges: Sequence[Edge], node: Node) -> dict[str, Any]:
-    """The strongest of the relations through which a node was reached."""
+    """The fields of a row about the strongest relation through which a node was reached."""
     if not edges:
         return {}
     is_target = edges[0].target == node.id
@@ -235,61 +239,66 @@ def _link_facts(edges: Sequence[Edge], node: Node) -> dict[str, Any]:
 
 
 def _count_others(around: Neighbourhood, seeds: Sequence[Node]) -> dict[str, Any]:
-    """Of all that was reached, without the nodes that were asked about."""
+    """The counts by type and the total of the reached nodes, without the seeds."""
     counts = dict(around.by_type)
     for node in seeds:
         counts[node.type] -= 1
-    there = {type: count for type, count in counts.items() if count}
-    return {"counts": most_frequent(there), "total": around.total - len(seeds)}
+    remaining = {type: count for type, count in counts.items() if count}
+    return {"counts": most_frequent(remaining), "total": around.total - len(seeds)}
 
 
 @dataclass(frozen=True, slots=True)
 class _RelatedNode:
-    """A node, and all its relations with the nodes that were asked about, strongest first."""
+    """A node, and all its relations with the given nodes, strongest first."""
 
     node: Node
     edges: tuple[Edge, ...]
 
     @property
     def weight(self) -> float:
-        """The relations added up."""
+        """The sum of the relations' weights."""
         return math.fsum(edge.weight for edge in self.edges)
 
     @property
     def targets(self) -> list[str]:
-        """What the relations point at."""
+        """The ids of the nodes that the relations point at."""
         return sorted({edge.target for edge in self.edges})
 
 
 def _answer_related(
     view: GraphView,
     request: EntitiesForSections | SectionsForEntities,
-    found: NamedNodes,
+    named: NamedNodes,
     sources: Mapping[str, Node],
     direction: Direction,
     warnings: tuple[str, ...] = (),
 ) -> Answer:
-    """The nodes at the other ends of what speaks of what, the relations of each added up."""
+    """Answer with the nodes at the other end of the mentions of ``sources``, by the sum of weights."""
     related = _collect_related(view, list(sources), direction)
     has_several = direction == "in" and len(sources) > 1
     if has_several:
-        related.sort(key=lambda one: -len(one.targets))
+        related.sort(key=lambda item: -len(item.targets))
 
-    def row(one: _RelatedNode) -> dict[str, Any]:
-        shown = select_evidence((edge, sources.get(edge.source, one.node)) for edge in one.edges)
-        facts = {"relation": one.edges[0].type, "weight": weight_of(one.weight)}
-        asked = {"entity_ids": one.targets} if has_several else {}
-        return {**render_node(one.node), **facts, **asked, "section_ids": shown or passages_of(view, one.node)}
+    def row(item: _RelatedNode) -> dict[str, Any]:
+        evidence = select_evidence((edge, sources.get(edge.source, item.node)) for edge in item.edges)
+        facts = {"relation": item.edges[0].type, "weight": weight_of(item.weight)}
+        asked = {"entity_ids": item.targets} if has_several else {}
+        return {
+            **render_node(item.node),
+            **facts,
+            **asked,
+            "section_ids": evidence or passages_of(view, item.node),
+        }
 
     around = view.around(list(sources), 1, MENTION_TYPES, direction)
     counted = _count_others(around, list(sources.values()))
     kept = related[:MAX_NODES]
-    facts = {**counted, "cut": counted["total"] - len(kept), **found.facts}
-    return build_page_answer(view, request, request.page_size, kept, row, facts, (*found.warnings, *warnings))
+    facts = {**counted, "cut": counted["total"] - len(kept), **named.facts}
+    return build_page_answer(view, request, request.page_size, kept, row, facts, (*named.warnings, *warnings))
 
 
 def _collect_related(view: GraphView, sources: Sequence[str], direction: Direction) -> list[_RelatedNode]:
-    """Who speaks of these or what these speak of, most strongly first, over the strongest relations."""
+    """The nodes that mention ``sources``, or that they mention, by weight, over the strongest relations."""
     nodes: dict[str, Node] = {}
     edges: dict[str, list[Edge]] = {}
     for offset in range(0, _MAX_EDGES_READ, MAX_NODES):
@@ -303,4 +312,4 @@ def _collect_related(view: GraphView, sources: Sequence[str], direction: Directi
             break
     asked = set(sources)
     related = [_RelatedNode(node, tuple(edges[id])) for id, node in nodes.items() if id not in asked]
-    return sorted(related, key=lambda one: (-one.weight, one.node.title, one.node.id))
+    return sorted(related, key=lambda item: (-item.weight, item.node.title, item.node.id))
