@@ -16,7 +16,7 @@ from pathlib import Path
 
 from server.cli import COMMANDS
 from server.commands.terminal.flags import bounds_of, default_of, values_of
-from server.configuration.topics import TOPICS, Setter
+from server.configuration.permissions import TOPICS, Setter
 from server.contracts import flat_schema
 from server.reference.guides import PROMPTS, playbook
 from server.reference.schemas import answer_table, arguments_table, table

@@ -1,7 +1,7 @@
 """All settings, in one frozen model, and how they are loaded.
 
 Each setting has one name: ``--flag`` on the command line, ``WINNOW_FLAG`` in the environment, ``flag`` in a
-``winnow.toml``. The nearest source wins (``server.configuration.sources``). ``server.configuration.topics``
+``winnow.toml``. The nearest source wins (``server.configuration.sources``). ``server.configuration.permissions``
 defines which source may set which setting.
 """
 
@@ -28,8 +28,8 @@ from pydantic import (
 )
 
 from server.configuration.addresses import Address, to_address
+from server.configuration.permissions import KEYS, SETTERS, Setter
 from server.configuration.sources import IgnoredValue, Source, SourcedValue, SourceRank, sources, user_file
-from server.configuration.topics import KEYS, SETTERS, Setter
 from server.errors import WinnowError
 from server.models import DocumentType, Environment
 from server.text.printable import one_line

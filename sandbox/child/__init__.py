@@ -1,1 +1,1 @@
-"""The untrusted side: the fork server and the locked child that runs one script."""
+"""The child side: the fork server, which is trusted, and the locked children that it forks, which are not."""

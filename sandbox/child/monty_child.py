@@ -128,7 +128,7 @@ def _apply_walls(limits: Limits, tried: dict[str, list[Any]], *, trial: bool) ->
 
     names = {name: os.readlink(f"/proc/self/ns/{name}") for name in ("user", "ipc", "uts")}
     ground = wall_table.WallResources(limits, host_namespaces=names)
-    wanted = (*wall_table.SERVER_WALLS, *(w for w in wall_table.CHILD_WALLS if w.name in _INHERITED))
+    wanted = (*wall_table.FORK_SERVER_WALLS, *(w for w in wall_table.CHILD_WALLS if w.name in _INHERITED))
     raised = []
     for wall in wanted:
         try:

@@ -13,7 +13,7 @@ from sandbox.diagnosis import error_reports, help_text, precheck, tracebacks, un
 from sandbox.language import compiler, policy, refusals, script_source
 from sandbox.language.guards import methods, script_builtins, trust
 from sandbox.modules import asyncio_loop, asyncio_module, copy_module, facades, skills
-from sandbox.modules.output import OutputStreams, Stream, target_of
+from sandbox.modules.printing_modules import OutputStreams, Stream, target_of
 from sandbox.protocol import frames
 from sandbox.protocol.jobs import ScriptJob
 from sandbox.protocol.limits import Limits

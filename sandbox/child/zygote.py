@@ -8,7 +8,7 @@ serves.
     parent -> inner   {"spawn": ID, "memory_bytes": N, "cpu_seconds": N} + the child's end of a socket pair
     inner -> parent   {"hello": {...}}                       the results of the self-tests of the walls
                       {"spawned": ID} + a pidfd              the child is locked, or will be in a moment
-                      {"gone": ID, "status": S, ...}         reaped: wait status, CPU time, peak memory
+                      {"gone": ID, "signal": N, ...}         reaped: signal or 0, CPU time, peak memory
 
 It holds no index, no settings, no secret, and never runs a script itself. Closing the socket ends it, and with
 it every child.
@@ -31,7 +31,7 @@ from typing import Any, NoReturn
 from sandbox.protocol.jobs import SpawnRequest
 from sandbox.protocol.limits import Layers, Limits
 from sandbox.walls import kernel, seccomp, wall_table
-from sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, PID_NAMESPACE, SERVER_WALLS, Wall, WallResources
+from sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, FORK_SERVER_WALLS, PID_NAMESPACE, Wall, WallResources
 
 from . import process
 
@@ -46,9 +46,9 @@ def main(control_descriptor: int, parent: int, limits: dict[str, int], fence: bo
     process.warm_up(fence=fence)
     _clear_start_state()
     ground = _gather_resources(Limits(**limits))
-    report = WallsReport()
+    report = WallTests()
     if walled:
-        for wall in SERVER_WALLS:
+        for wall in FORK_SERVER_WALLS:
             report.apply_and_test(wall, ground)
     children = _fork_inner(parent, control, ForkedChildren(ground, Layers(fence=fence, walls=walled)), report)
     if walled:
@@ -92,7 +92,7 @@ def _address_space() -> int:
 
 
 def _fork_inner(
-    parent: int, control: socket.socket, children: ForkedChildren, report: WallsReport
+    parent: int, control: socket.socket, children: ForkedChildren, report: WallTests
 ) -> ForkedChildren:
     """Fork into the process that waits and the one that serves; return in the second."""
     parent_handle = os.pidfd_open(parent)
@@ -121,7 +121,7 @@ def _wait_for_end(parent: int, inner: int) -> NoReturn:
     os._exit(0)
 
 
-class WallsReport:
+class WallTests:
     """The results of the self-tests: one record for each wall, and the attempts that broke through all of them."""
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ class ForkedChildren:
         self._own_namespace = -1
         self._alive: dict[int, tuple[int, int]] = {}  # pidfd -> (id of the request, pid)
 
-    def keep_namespace(self, report: WallsReport) -> None:
+    def keep_namespace(self, report: WallTests) -> None:
         """Open the process namespace of the serving process, while /proc exists."""
         if report.is_standing(PID_NAMESPACE.name):
             self._own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY)
@@ -182,7 +182,7 @@ class ForkedChildren:
             kernel.setns(self._own_namespace, kernel.CLONE_NEWPID)
         return pid
 
-    def test_walls(self, report: WallsReport) -> None:
+    def test_walls(self, report: WallTests) -> None:
         """Test each wall of a child alone, against a child without it; then all together against every canary."""
         basis = tuple(wall for wall in CHILD_WALLS if wall.name in ("descriptors", "no_new_privileges"))
         if self._own_namespace >= 0:

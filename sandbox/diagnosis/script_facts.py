@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sandbox.language.allow_list import ALLOWED
-from sandbox.language.bindings import every_node
+from sandbox.language.bound_names import every_node
 
 from . import hints
 

@@ -31,7 +31,7 @@ def compile_script(
     file_name: str = FILE_NAME,
     skills: frozenset[str] | None = None,
 ) -> Compiled:
-    """Parse, restrict and compile a script. For any source text it raises Rejected and nothing else.
+    """Parse, restrict and compile a script. Rejected is the only exception that a source text can cause.
 
     ``check`` is called with the tree that the policy admitted and may report further errors. ``skills``: the names
     in the module ``skills``, if there is one.

@@ -1,12 +1,12 @@
 """Tables of the names that a script may use. The policy reads them at compile time, the guards at run time.
 
-An attribute name is one of four kinds:
+An attribute name is one of three kinds:
 
     plain      nothing reachable carries anything dangerous under it: compiled to ordinary attribute access
     guarded    dangerous on some objects (`format`, `_private`, `__init__`): compiled to a call of the guard
     forbidden  leads to frames, code, globals or the class graph: refused when compiled, and by getattr()
 
-and a dunder is forbidden unless a table here names it.
+A dunder is forbidden unless a table here names it.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def is_forbidden(name: str) -> bool:
     return name in FORBIDDEN or (is_dunder(name) and name not in READABLE) or not is_stable(name)
 
 
-def is_generated(name: str) -> bool:
+def is_safe_to_generate(name: str) -> bool:
     """Whether source text may be made of this name: a name, no keyword, and neither forbidden nor a dunder."""
     return name.isidentifier() and not keyword.iskeyword(name) and not is_dunder(name) and not is_forbidden(name)
 

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from . import names
 from .allow_list import WITHHELD_MEMBERS, WITHHELD_MODULES
-from .bindings import all_bound_names, top_level_names
+from .bound_names import all_bound_names, top_level_names
 from .refusals import Rejected
 from .transformer import MATCH_ARGS_NAME, SLOTS_NAME, CheckedTransformer
 

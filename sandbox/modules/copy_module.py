@@ -34,7 +34,7 @@ from typing import Any
 from sandbox.language import names
 from sandbox.language.guards.script_builtins import identity
 from sandbox.language.guards.stand_ins import is_offered
-from sandbox.language.guards.trust import OPEN_TYPES, TRUSTED, is_script_function
+from sandbox.language.guards.trust import TRUSTED, WRITABLE_TYPES, is_script_function
 from sandbox.language.refusals import Refused
 
 _HERE = f"{__package__}."
@@ -368,7 +368,7 @@ def _copy_state(x: Any, made: Any, copy_part: CopyPart) -> Any:
 
 def _check_same_class(owner: type, value: Any, other: Any) -> Any:
     """Check that a part which trusted code reads keeps its class."""
-    if owner in TRUSTED and owner not in OPEN_TYPES and type(other) is not type(value):
+    if owner in TRUSTED and owner not in WRITABLE_TYPES and type(other) is not type(value):
         raise Refused(f"the copy of a part of {owner.__name__!r} would be of another class")
     return other
 

@@ -28,8 +28,16 @@ from sandbox.language.guards import classes, script_builtins, stand_ins, trust
 from sandbox.language.guards.freezing import freeze
 from sandbox.language.refusals import Refused
 
-from . import asyncio_loop, asyncio_module, copy_module, generated_classes, logging_module, output, time_zones
-from .output import OutputStreams
+from . import (
+    asyncio_loop,
+    asyncio_module,
+    class_factories,
+    copy_module,
+    logging_module,
+    printing_modules,
+    time_zones,
+)
+from .printing_modules import OutputStreams
 from .single_dispatch import SingleDispatch
 
 _HERE = f"{__package__}."
@@ -137,22 +145,22 @@ _OWN: Mapping[str, Mapping[str, Any]] = {
     "client_sdk": _SDK,
     "abc": {"ABCMeta": classes.make_metaclass_name(abc.ABCMeta)},
     "asyncio": asyncio_module.OWN,
-    "collections": generated_classes.OWN["collections"],
+    "collections": class_factories.OWN["collections"],
     "copy": {"copy": copy_module.copy, "deepcopy": copy_module.deepcopy},
-    "dataclasses": generated_classes.OWN["dataclasses"],
+    "dataclasses": class_factories.OWN["dataclasses"],
     "enum": _ENUMS,
     "functools": {"wraps": _wraps, "singledispatch": SingleDispatch},
-    "typing": {"Match": re.Match, "Pattern": re.Pattern, "get_origin": _origin, **generated_classes.OWN["typing"]},
+    "typing": {"Match": re.Match, "Pattern": re.Pattern, "get_origin": _origin, **class_factories.OWN["typing"]},
     "zoneinfo": time_zones.OWN,
 }
 # Modules that are built for each script, because they write to its output.
 _PER_SCRIPT: Mapping[str, Callable[[OutputStreams], Mapping[str, Any]]] = {
-    "contextlib": output.contextlib_module,
+    "contextlib": printing_modules.contextlib_module,
     "logging": logging_module.logging_module,
-    "pprint": output.pprint_module,
-    "sys": output.sys_module,
-    "traceback": output.traceback_module,
-    "warnings": output.warnings_module,
+    "pprint": printing_modules.pprint_module,
+    "sys": printing_modules.sys_module,
+    "traceback": printing_modules.traceback_module,
+    "warnings": printing_modules.warnings_module,
 }
 
 _FACADES: dict[str, Facade] = {}
@@ -161,7 +169,9 @@ _FACADES: dict[str, Facade] = {}
 def build() -> None:
     """Import every allowed module and make the façades. Runs in the fork server."""
     time_zones.load()
-    classes.refuse_bases(asyncio_loop.Future, asyncio_loop.EventLoop, output.Stream, SingleDispatch, struct.Struct)
+    classes.refuse_bases(
+        asyncio_loop.Future, asyncio_loop.EventLoop, printing_modules.Stream, SingleDispatch, struct.Struct
+    )
     _clear_typing_caches()
     silent = OutputStreams(None)
     for module in sorted(ALLOWED, key=lambda name: -name.count(".")):

@@ -12,7 +12,7 @@ from sandbox.diagnosis import tracebacks
 from sandbox.language.guards import attributes
 from sandbox.language.script_source import FILE_NAME
 
-from .output import OutputStreams
+from .printing_modules import OutputStreams
 
 _LEVELS: Mapping[str, int] = MappingProxyType(
     {"NOTSET": 0, "DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}

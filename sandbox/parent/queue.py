@@ -21,7 +21,7 @@ class ScriptQueueFull(Exception):
     """There was no place: the queue is full, or none came free in time. ``retry_after_s``: when to try again."""
 
     def __init__(self, waiting: int, retry_after_s: int) -> None:
-        super().__init__(f"all workers are busy and {waiting} scripts wait")
+        super().__init__(waiting, retry_after_s)  # verdicts.py has the message
         self.waiting = waiting
         self.retry_after_s = retry_after_s
 

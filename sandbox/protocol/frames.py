@@ -16,7 +16,9 @@ The frames that a child may send (one key names the frame):
     {"done": true}                        success without a value: the printed text is the result
     {"error": {...}, "status": STATUS}    failure
 
-Anything else is a ProtocolError, and the child is killed.
+Anything else is a ProtocolError, and the child is killed. The parent sends one job, then for each call a reply:
+{"ok": VALUE} or {"error": {...}}, or a list of them for a batch. Monty's child says {"ready": ...} first
+(runners/child_process.py).
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ RESULT_NODES = 200_000  # a result of 32 KiB has at most 16 Ki nodes; this is fo
 
 _MAX_LINES = 10_000_000
 
-FINAL_STATUSES = frozenset({"error", "rejected", "memory", "limit"})
+CHILD_STATUSES = frozenset({"error", "rejected", "memory", "limit"})
 _ERROR_FIELDS: dict[str, type] = {
     "type": str,
     "message": str,
@@ -247,7 +249,7 @@ def _checked_text(value: Any, longest: int) -> str:
 
 def _decode_failure(frame: dict[str, Any]) -> FailureFrame:
     status, error = frame["status"], frame["error"]
-    if not isinstance(status, str) or status not in FINAL_STATUSES or not isinstance(error, dict):
+    if not isinstance(status, str) or status not in CHILD_STATUSES or not isinstance(error, dict):
         raise ProtocolError("no such ending")
     if not {"type", "message"} <= error.keys() or error.keys() - _ERROR_FIELDS.keys():
         raise ProtocolError("an error has other fields")

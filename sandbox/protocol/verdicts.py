@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import Any
 
-from . import sizes
+from . import smaller_results
 from .limits import KIB, MIB, Limits
 from .outcome import Outcome, ScriptError, Status
 
@@ -83,8 +83,9 @@ def result_too_large(value: Any, size: int, bound: int, unit: str) -> Outcome:
     return _error(
         "limit",
         "ResultTooLarge",
-        f"the result is {size:,} {unit} long; the limit is {bound:,}; largest: {sizes.describe_largest(value)}",
-        sizes.suggest_smaller(value, bound, unit),
+        f"the result is {size:,} {unit} long; the limit is {bound:,}; "
+        f"largest: {smaller_results.describe_largest(value)}",
+        smaller_results.suggest_smaller(value, bound, unit),
     )
 
 

@@ -401,7 +401,7 @@ _RAISE_KERNEL = "use Linux 5.13 or newer with landlock in the kernel's lsm= list
 _NEED_SECCOMP = "use a Linux kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarch64"
 _NEVER_MISSING = "please report this host: the kernel refused a limit that every Linux grants"
 
-SERVER_WALLS: tuple[Wall, ...] = (
+FORK_SERVER_WALLS: tuple[Wall, ...] = (
     Wall("other_user", "the sandbox runs as a user that is not root", other_user, _is_root,
          "run the server as an ordinary user, or as root that may change its user (CAP_SETUID)"),
     Wall("user_namespace", "capabilities reach nothing outside", user_namespace, _same_namespace("user"),
@@ -441,4 +441,4 @@ CHILD_WALLS: tuple[Wall, ...] = (
     Wall("seccomp", "under thirty system calls, no other", seccomp, _reaches_kernel, _NEED_SECCOMP),
 )  # fmt: skip
 
-ALL_WALLS: tuple[Wall, ...] = (*SERVER_WALLS, PID_NAMESPACE, EMPTY_ROOT, *CHILD_WALLS)
+ALL_WALLS: tuple[Wall, ...] = (*FORK_SERVER_WALLS, PID_NAMESPACE, EMPTY_ROOT, *CHILD_WALLS)

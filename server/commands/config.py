@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from server.commands.terminal.output import Json, command, print_json, print_lines, print_to_stderr, report_errors
-from server.configuration.topics import TOPICS
+from server.configuration.permissions import TOPICS
 from server.runtime.logs import mask_secret
 from server.settings import Configuration, Settings, load
 

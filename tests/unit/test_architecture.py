@@ -326,7 +326,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "server.backends.vectors.index_build": "the build runs in a process of its own",
     # large or optional packages
     "sandbox.child.monty_child": "walls and limits of one kernel: not every system has the modules",
-    "sandbox.modules.generated_classes": "a module of Python 3.14",
+    "sandbox.modules.class_factories": "a module of Python 3.14",
     "server.backends.base": "numpy, which a server that shares an engine does without",
     "server.ingest.parsing.child": "vocabularies that most ingests never need",
     "server.retrieval.evaluation": "an optional package",

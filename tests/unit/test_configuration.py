@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from server.commands.config import app as config_app
 from server.commands.serve import app as serve
-from server.configuration.topics import KEYS, SETTERS, TOPICS, Setter
+from server.configuration.permissions import KEYS, SETTERS, TOPICS, Setter
 from server.errors import WinnowError
 from server.settings import Settings, load
 

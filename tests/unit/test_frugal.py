@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.protocol import sizes
+from sandbox.protocol import smaller_results
 from server.text.columns import columned
 from server.tiers import dumps
 from server.tools.execute_code import remove_result
@@ -97,8 +97,8 @@ ADVICE = [
 
 @pytest.mark.parametrize(("value", "where", "instead"), ADVICE)
 def test_what_is_too_large_is_named_with_a_form_that_fits(value: Any, where: str, instead: str) -> None:
-    assert where in sizes.describe_largest(value)
-    assert instead in sizes.suggest_smaller(value, 32 * 1024, "bytes")
+    assert where in smaller_results.describe_largest(value)
+    assert instead in smaller_results.suggest_smaller(value, 32 * 1024, "bytes")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_is_too_large_is_named_with_a_form_that_fits(value: Any, where: str
 )
 def test_the_smaller_form_is_one_that_runs_and_fits(result: Any) -> None:
     form = (
-        sizes.suggest_smaller(result, 32 * 1024, "bytes")
+        smaller_results.suggest_smaller(result, 32 * 1024, "bytes")
         .rpartition("return ")[2]
         .removeprefix("fewer: ")
         .partition(";")[0]

@@ -18,7 +18,7 @@ from sandbox.child.console import Console
 from sandbox.language import allow_list, compiler, names, policy, refusals
 from sandbox.language.guards import script_builtins
 from sandbox.modules import facades
-from sandbox.modules.output import OutputStreams
+from sandbox.modules.printing_modules import OutputStreams
 
 DEPTH = 4
 

@@ -19,7 +19,7 @@ from .freezing import freeze
 TRUSTED: set[type] = set()
 
 # Trusted classes whose instances a script may write to: only the script reads what it puts there.
-OPEN_TYPES: set[type] = {types.SimpleNamespace, Row}
+WRITABLE_TYPES: set[type] = {types.SimpleNamespace, Row}
 
 
 def trust_existing_classes() -> None:
@@ -59,7 +59,7 @@ def is_made_by_script(obj: Any, name: str) -> bool:
         return obj not in TRUSTED and (_is_made_in(obj.__mro__, name) or _is_made_in(cls.__mro__, name))
     if cls is types.FunctionType:
         return is_script_function(obj)
-    if cls in OPEN_TYPES:
+    if cls in WRITABLE_TYPES:
         return True
     if cls in TRUSTED:
         return False

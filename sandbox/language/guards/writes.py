@@ -7,7 +7,7 @@ from typing import Any
 from sandbox.language import names
 from sandbox.language.refusals import Refused, check_attribute_name, kind_of
 
-from .trust import OPEN_TYPES, TRUSTED, is_script_function
+from .trust import TRUSTED, WRITABLE_TYPES, is_script_function
 
 
 def writable_target(obj: Any, name: str) -> Any:
@@ -18,7 +18,7 @@ def writable_target(obj: Any, name: str) -> Any:
         return obj
     if isinstance(obj, type):
         return obj if obj not in TRUSTED else refuse_write(obj, name)
-    if type(obj) in OPEN_TYPES or is_script_function(obj):
+    if type(obj) in WRITABLE_TYPES or is_script_function(obj):
         return obj
     if isinstance(obj, BaseException) and name not in names.WATCHED:
         return obj

@@ -1,7 +1,7 @@
 """Command-line flags made from the settings: one for each setting, with its name, under its topic.
 
 ``@with_settings`` gives a command every setting as a flag, and ``GroupedCommand`` prints the help by topic. The
-table of topics is in ``server.configuration.topics``.
+table of topics is in ``server.configuration.permissions``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pydantic_core import PydanticUndefined
 from typer.core import TyperCommand
 
 from server.configuration.addresses import Address
-from server.configuration.topics import TOPICS
+from server.configuration.permissions import TOPICS
 from server.settings import Settings
 
 # Settings with the values "on" and "off" that are switches on the command line.

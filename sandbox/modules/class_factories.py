@@ -28,7 +28,7 @@ _FIELDS = "__dataclass_fields__"
 
 def check_generated(name: Any) -> str:
     """The name, if it may appear in generated code; raises Refused if not."""
-    if type(name) is not str or not names.is_generated(name):
+    if type(name) is not str or not names.is_safe_to_generate(name):
         raise Refused(f"{name!r} is no name for a field", "use a plain name without double underscores")
     return name
 
