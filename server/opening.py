@@ -157,12 +157,12 @@ def _check_counts(store: Path, catalogue: Catalogue, vectors: CurrentVectors) ->
         return
     vectors.close()
     missing = (
-        f"the vectors hold {points:,} of {chunks:,} chunks; make them anew from the text that the store keeps: "
+        f"the vectors hold {points:,} of {chunks:,} chunks; to rebuild them from the text in the store, run: "
         "winnow reindex"
         if chunks
         else f"the catalogue is empty, the vectors hold {points:,} chunks; {REPAIR}"
     )
-    raise WinnowError("INDEX_UNAVAILABLE", f"the index in {store} is not whole: {missing}")
+    raise WinnowError("INDEX_UNAVAILABLE", f"the index in {store} is incomplete: {missing}")
 
 
 def catalogue_path(settings: Settings) -> Path:

@@ -167,7 +167,7 @@ def test_the_doctor_compares_the_model_with_its_record(converted: Path, tmp_path
     path.write_bytes(path.read_bytes().replace(b"zebra", b"zebre"))
     (finding,) = examine_model(settings)
     assert (finding.ok, finding.essential, finding.advice) == (False, True, "run: winnow model install")
-    assert "tokenizer.json is not as it was written" in finding.detail
+    assert "tokenizer.json has changed since it was written" in finding.detail
 
 
 @needs_weights

@@ -1,9 +1,7 @@
-"""A model of fastembed's list, where that package is installed: text to unit vectors.
+"""Embedding models of the optional package fastembed: text to unit vectors.
 
-The package is no dependency: it is looked for when a setting names it.
-
-Loading reads the files that are there and never asks the network; ``download`` does, and only
-`winnow model install` calls it.
+The package is not a dependency; it is imported when a setting names one of its models. Loading reads local files
+and never uses the network; ``download`` does, and only `winnow model install` calls it.
 """
 
 from __future__ import annotations
@@ -21,13 +19,13 @@ from server.backends.models.onnx_folder import languages_of, normalise
 from server.backends.models.onnx_runtime import import_with_runtime
 from server.errors import WinnowError
 
-_ABSENT = "fastembed is not installed; run: pip install fastembed"
+_NOT_INSTALLED = "fastembed is not installed; run: pip install fastembed"
 
 
 class FastembedModel:
     """The model ``name``, loaded from the files below ``models``. Safe to call from several threads.
 
-    Raises ``WinnowError("MODEL_UNAVAILABLE")`` where package, name or files are missing.
+    Raises ``WinnowError("MODEL_UNAVAILABLE")`` if the package or the files are missing, or the name is unknown.
     """
 
     def __init__(self, name: str, models: Path) -> None:
@@ -39,21 +37,21 @@ class FastembedModel:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the model's name and with the bytes of its files."""
+        """The identity of the vectors: it changes with the model's name and the bytes of its files."""
         return f"fastembed/{self._name}/{self._revision}"
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """The length of a vector."""
         return self._dimension
 
     @property
     def languages(self) -> frozenset[str] | None:
-        """English where the model's name says so, else not known."""
+        """English if the name is that of an English model, else None (unknown)."""
         return languages_of(self._name)
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        """Unit vectors, shape (len(texts), dimension), in their order. Text beyond the window is cut."""
+        """Unit vectors, shape (len(texts), dimension), in the order of ``texts``. Longer texts are truncated."""
         return self._turns.rows(texts) if texts else np.empty((0, self._dimension), dtype=np.float32)
 
     def _embed_one(self, text: str) -> Vector:
@@ -61,7 +59,7 @@ class FastembedModel:
 
 
 def download(name: str, models: Path) -> None:
-    """Fetch the model's files below ``models``. Raises ``WinnowError("MODEL_UNAVAILABLE")`` where it cannot."""
+    """Download the model's files below ``models``. Raises ``WinnowError("MODEL_UNAVAILABLE")`` if that fails."""
     _open(name, models, is_offline=False)
 
 
@@ -69,15 +67,15 @@ def _open(name: str, models: Path, *, is_offline: bool) -> Any:
     try:
         kind = import_with_runtime("fastembed").TextEmbedding
     except ImportError:
-        raise WinnowError("MODEL_UNAVAILABLE", _ABSENT) from None
-    known = {str(each["model"]).lower() for each in kind.list_supported_models()}
+        raise WinnowError("MODEL_UNAVAILABLE", _NOT_INSTALLED) from None
+    known = {str(model["model"]).lower() for model in kind.list_supported_models()}
     if name.lower() not in known:
         raise WinnowError("MODEL_UNAVAILABLE", f"fastembed has no model {name!r}; it knows {len(known)} others")
     try:
         return kind(name, cache_dir=str(_folder(models, name)), threads=1, local_files_only=is_offline)
-    except Exception as error:  # the hub's client has exceptions of many kinds
+    except Exception as error:  # the hub's client raises exceptions of many types
         advice = f"run: winnow model install --embedder fastembed:{name}" if is_offline else str(error)
-        raise WinnowError("MODEL_UNAVAILABLE", f"the files of {name} are not there; {advice}") from error
+        raise WinnowError("MODEL_UNAVAILABLE", f"the files of {name} are not available: {advice}") from error
 
 
 def _folder(models: Path, name: str) -> Path:
@@ -85,9 +83,9 @@ def _folder(models: Path, name: str) -> Path:
 
 
 def _revision(models: Path, name: str) -> str:
-    """A digest of the model's graphs, whatever the package's cache looks like."""
-    whole = hashlib.sha256()
+    """A digest of the model's graphs, independent of the layout of the package's cache."""
+    digest = hashlib.sha256()
     for path in sorted(_folder(models, name).rglob("*.onnx*")):
         with path.open("rb") as file:
-            whole.update(hashlib.file_digest(file, "sha256").digest())
-    return whole.hexdigest()[:12]
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:12]

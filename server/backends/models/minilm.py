@@ -1,13 +1,13 @@
-"""all-MiniLM-L6-v2 at work: text to unit vectors on ONNX Runtime, no torch, no network.
+"""The embedding model all-MiniLM-L6-v2: text to unit vectors on ONNX Runtime, without torch or network.
 
 The converted model is a folder of ``model.onnx``, ``tokenizer.json`` and a record of their sizes and digests
-below ``settings.models``. It is made once, from checked weights, in a folder of its own, renamed when its files
-are on disk, however many processes do so at once. Sizes are compared at each load, digests by `winnow doctor` and
-`winnow model install`.
+below ``settings.models``. It is converted once, from checked weights, in a temporary folder that is renamed when
+its files are on disk, so several processes may convert at once. Sizes are compared at each load, digests by
+`winnow doctor` and `winnow model install`.
 
-Each text is a run of its own, on one thread; several run at once. Dynamic quantisation measures the range of
-whole tensors, so in a batch a text's vector would depend on its neighbours, and an interrupted ingest would
-not end at the vectors of an uninterrupted one. Alone there is no padding either, so nothing is lost in speed.
+Each text is a separate run on one thread; several run at once. Dynamic quantisation measures the range of whole
+tensors, so in a batch a text's vector would depend on its neighbours, and an interrupted ingest would produce
+other vectors than an uninterrupted one. Single texts need no padding, so this costs no speed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from server.backends.models.conversion_space import check_space, map_conversion_
 from server.backends.models.embedding_scheduler import EmbeddingScheduler
 from server.backends.models.onnx_runtime import open_session
 
-# What the model was trained on: text beyond it does not reach the vector, so chunks are cut below it.
+# The length the model was trained on, in word pieces. Longer text is truncated, so chunks are smaller.
 WINDOW = 256
-# Grows when the conversion changes in a way that changes vectors.
+# Incremented when a change of the conversion changes vectors.
 RECIPE = 1
 FINGERPRINT = f"{weights.NAME}/int8/{weights.SHA256[weights.WEIGHTS][:8]}/{RECIPE}"
 
@@ -59,24 +59,24 @@ class MiniLM:
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the vectors would."""
+        """The identity of the vectors: it changes whenever they change."""
         return FINGERPRINT
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """The length of a vector."""
         return weights.DIMENSION
 
     @property
     def languages(self) -> frozenset[str] | None:
-        """English: what the model was trained on."""
+        """English, which the model was trained on."""
         return ENGLISH
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Unit vectors, shape (len(texts), 384), in the order of ``texts``. Text beyond the window is cut."""
         if not texts:
             return np.empty((0, weights.DIMENSION), dtype=np.float32)
-        return self._turns.rows([each.ids for each in self._tokenizer.encode_batch(list(texts))])
+        return self._turns.rows([encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))])
 
     def _embed_one(self, ids: Sequence[int]) -> Vector:
         (vectors,) = self._session.run(None, {"input_ids": np.array([ids], dtype=np.int64)})
@@ -84,29 +84,29 @@ class MiniLM:
 
 
 def model_folder(models: Path) -> Path:
-    """Where the converted model lies below ``models``, whether it exists or not."""
+    """The folder of the converted model below ``models``, whether it exists or not."""
     return models / f"{weights.NAME}-int8-{RECIPE}"
 
 
 def is_converted(models: Path) -> bool:
-    """Whether the converted model is there, each file of the recorded size."""
+    """Whether the converted model exists and each file has the recorded size."""
     return not find_damage(models)
 
 
 def find_damage(models: Path, *, compares_digests: bool = False) -> str:
-    """What is wrong with the converted model, in a few words; "" where nothing is."""
+    """The fault of the converted model, in a few words; "" if there is none."""
     folder = model_folder(models)
     try:
         record = json.loads((folder / RECORD).read_text("utf-8"))
         for name in _FILES:
             if (folder / name).stat().st_size != record[name]["size"]:
-                return f"{name} is not of the size that it was written with"
+                return f"{name} has changed since it was written (its size differs)"
             if compares_digests and weights.compute_sha256(folder / name) != record[name]["sha256"]:
-                return f"{name} is not as it was written"
+                return f"{name} has changed since it was written (its sha256 differs)"
     except OSError as error:
         return f"{Path(str(error.filename)).name} cannot be read ({error.strerror})"
     except (ValueError, LookupError, TypeError):
-        return f"{RECORD} is not as it was written"
+        return f"{RECORD} has changed since it was written (it is not valid)"
     return ""
 
 
@@ -133,7 +133,7 @@ def convert(source: Path, models: Path) -> None:
 
 
 def _write_record(made: Path) -> None:
-    """Write sizes and digests beside the files, last; all of it is on disk when this returns."""
+    """Write the record of sizes and digests and flush all files of the folder to disk."""
     record = {
         name: {"size": (made / name).stat().st_size, "sha256": weights.compute_sha256(made / name)}
         for name in _FILES
@@ -164,7 +164,7 @@ def _holds_same_files(made: Path, models: Path) -> bool:
 
 
 def write_float32(source: Path, target: Path) -> None:
-    """The model as it was published, of the same two files, in full precision: ``target`` becomes an ONNX file."""
+    """Write the model in full precision, from the same two published files, to the ONNX file ``target``."""
     from server.backends.models import minilm_conversion
 
     weights.check(source)

