@@ -15,7 +15,7 @@ from server.retrieval.lexical import build_document_vector
 Rows = Sequence[tuple[Document, Chunk]]
 
 # Chunks per task: a fifth of a second of embedding, which is how long Ctrl-C waits.
-PORTION = 32
+CHUNKS_PER_TASK = 32
 # Concurrent tasks: while one computes lexical vectors or ends, the other keeps the model busy on all cores.
 _TASKS_AT_ONCE = 2
 # Tasks of one batch that are submitted before the first result is taken: a batch of a huge document has thousands.
@@ -45,7 +45,7 @@ class EmbeddedBatch:
 
     def _submit(self) -> None:
         while self._submitted < len(self._rows) and len(self._tasks) < _TASKS_AHEAD:
-            rows = self._rows[self._submitted : self._submitted + PORTION]
+            rows = self._rows[self._submitted : self._submitted + CHUNKS_PER_TASK]
             self._tasks.append(self._threads.submit(make_points, rows, self._embedder))
             self._submitted += len(rows)
 

@@ -36,7 +36,7 @@ from server.errors import WinnowError
 from server.ids import document_id
 from server.ingest.chunking import chunk, indexed_text
 from server.ingest.documents import RawDocument
-from server.ingest.embedding import PORTION
+from server.ingest.embedding import CHUNKS_PER_TASK
 from server.ingest.file_discovery import find_files, resolve_roots
 from server.ingest.pipeline import IngestReport, Target, ingest_documents
 from server.ingest.readers import ReadFlaw, read
@@ -227,7 +227,7 @@ def measure_stages(work: Workload, place: Place, embedder: Embedder) -> dict[str
     points: list[Point] = []
 
     def embed() -> None:
-        portions = [texts[at : at + PORTION] for at in range(0, count, PORTION)]
+        portions = [texts[at : at + CHUNKS_PER_TASK] for at in range(0, count, CHUNKS_PER_TASK)]
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             vectors = [row for rows in threads.map(embedder.embed, portions) for row in rows]
         owners = [(document, one) for document, _, some in work.rows for one in some]

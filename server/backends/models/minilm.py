@@ -113,7 +113,7 @@ def find_damage(models: Path, *, compares_digests: bool = False) -> str:
 def convert(source: Path, models: Path) -> None:
     """Check the two files in ``source`` and convert them into ``models``. About two seconds, once.
 
-    A damaged model is replaced. Raises ``WinnowError("MODEL_UNAVAILABLE")`` where the files are not the published
+    A damaged model is replaced. Raises ``WinnowError("MODEL_UNAVAILABLE")`` if the files are not the published
     ones, or the disk has too little space or cannot be written.
     """
     # The converter needs ``onnx``, which a process that only runs the model never loads.
