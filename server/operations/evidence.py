@@ -85,16 +85,16 @@ def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Ans
     passages = _QuotedPassages(
         [
             context.session.keep(candidate.passage, candidate.passage.document.project)
-            for candidate in ranking.found
+            for candidate in ranking.candidates
         ],
         Cursor(cursor.offset, fingerprint(request), ranking.generation, ranking.way),
         ranking.legs,
-        priors=[candidate.prior for candidate in ranking.found],
+        priors=[candidate.prior for candidate in ranking.candidates],
         duplicates=ranking.duplicates,
         warnings=(
             *cursor.moved(ranking.generation, ranking.way),
             *ranking.warnings,
-            *(() if ranking.found else missing_label_warnings(filters)),
+            *(() if ranking.candidates else missing_label_warnings(filters)),
         ),
         cache_hit=ranking.cache_hit,
     )

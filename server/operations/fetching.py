@@ -131,7 +131,7 @@ def _empty_answer(request: Fetch, plan: _FetchPlan) -> Answer:
 
 def _not_found_error(missing: Sequence[str]) -> WinnowError:
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    named = ", ".join(repr(one_line(one, _ID_CHARS)) for one in missing[:_NAMED])
+    named = ", ".join(repr(one_line(id, _ID_CHARS)) for id in missing[:_NAMED])
     return WinnowError(
         "NOT_FOUND",
         f"no passage and no document in reach has the id {named}{more}; ids come from rows; "

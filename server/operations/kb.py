@@ -50,7 +50,7 @@ def search_page(
     ranking = rank_distinct(
         context, request.query, filters, wanted, options.max_per_doc, cursor.legs, options.mode, request.syntax
     )
-    candidates = ranking.found[cursor.offset : cursor.offset + size]
+    candidates = ranking.candidates[cursor.offset : cursor.offset + size]
     rows = [
         row(context, request, ranking, number, candidate)
         for number, candidate in enumerate(candidates, cursor.offset + 1)
@@ -59,14 +59,14 @@ def search_page(
     if options.include_debug:
         envelope["debug"] = _debug_facts(ranking)
     page_cursor = Cursor(cursor.offset, fingerprint(request), ranking.generation, ranking.way)
-    more = len(ranking.found) > cursor.offset + size
+    more = len(ranking.candidates) > cursor.offset + size
     page = build_page(rows, envelope, context.caller.budget.of("preview"), page_cursor, more=more)
     return Answer(
         {"results": list(page.rows), "next_cursor": page.next_cursor, **page.ending, **envelope},
         "preview",
         len(page.rows),
         page.tokens,
-        _warnings(request, ranking, cursor) + (() if ranking.found else missing_label_warnings(filters)),
+        _warnings(request, ranking, cursor) + (() if ranking.candidates else missing_label_warnings(filters)),
         cache_hit=ranking.cache_hit,
         noted={"cursors": int(request.cursor is not None), "duplicates": ranking.duplicates},
     )

@@ -65,7 +65,7 @@ def get_section_text(context: RequestContext, request: GetSectionText) -> Answer
     """The texts of these sections in the order given, each up to ``max_bytes_per``, as many as fit."""
     limit, warnings = _cap("max_bytes_per", request.max_bytes_per, MAX_SECTION_BYTES)
     passages = fetch_by_id(context, list(dict.fromkeys(request.section_ids)), filters_of(context, None), None, 0.0)
-    rows = [_build_text_row(candidate.passage, limit) for candidate in passages.found]
+    rows = [_build_text_row(candidate.passage, limit) for candidate in passages.candidates]
     ids = [row["section_id"] for row in rows]
     envelope: dict[str, Any] = {"session_id": context.session.id}
     if passages.missing:

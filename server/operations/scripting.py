@@ -32,7 +32,7 @@ def rerank(context: RequestContext, request: Rerank) -> Answer:
     fetched = fetch_by_id(context, request.ids, filters, None, 0.0)
     missing = set(fetched.missing or ())
     ids = [id for id in request.ids if id not in missing]
-    passage_of = {id: found.passage for id, found in zip(ids, fetched.found, strict=True)}
+    passage_of = {id: candidate.passage for id, candidate in zip(ids, fetched.candidates, strict=True)}
     reranked = rerank_passages(context, request.query, filters, list(passage_of.values()))
     scored = [(id, round(reranked.scores[passage.chunk.id], _SCORE_DIGITS)) for id, passage in passage_of.items()]
     scored.sort(key=lambda pair: -pair[1])  # ties stay in the given order

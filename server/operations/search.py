@@ -58,15 +58,16 @@ def _search(context: RequestContext, request: SemanticSearch, filters: Filters) 
             context, request.query or "", filters, request.top_k, cursor.legs, syntax=request.syntax
         )
         ranking = drop_low_scores(unfiltered, request.min_score)
-        if not ranking.found:
+        if not ranking.candidates:
             ranking = replace(ranking, warnings=(*ranking.warnings, *missing_label_warnings(filters)))
     return build_answer(context, request, ranking, cursor, request)
 
 
-def drop_low_scores(found: CandidateList, min_score: float) -> CandidateList:
+def drop_low_scores(ranking: CandidateList, min_score: float) -> CandidateList:
     """Drop the candidates that score below ``min_score``."""
     return replace(
-        found, found=tuple(candidate for candidate in found.found if (candidate.score or 0.0) >= min_score)
+        ranking,
+        candidates=tuple(candidate for candidate in ranking.candidates if (candidate.score or 0.0) >= min_score),
     )
 
 
@@ -76,19 +77,19 @@ def _mode_of(context: RequestContext, request: SemanticSearch) -> Mode:
 
 
 def build_answer(
-    context: RequestContext, request: SemanticSearch, found: CandidateList, at: Cursor, asked: BaseModel
+    context: RequestContext, request: SemanticSearch, ranking: CandidateList, cursor: Cursor, asked: BaseModel
 ) -> Answer:
     """Render a ranking at the tier of ``request``. ``asked``: the request that the cursor is bound to."""
     mode, budget, question = _mode_of(context, request), context.caller.budget, terms(request.query or "")
-    candidates = found.found[at.offset :]
+    candidates = ranking.candidates[cursor.offset :]
     rows = [tiers.row(candidate.passage, mode, candidate.score, question) for candidate in candidates]
     graph_warnings: tuple[str, ...] = ()
     if request.include_relationships:
         rows, graph_warnings = add_relationships(
             context, request.scope, mode, [candidate.passage for candidate in candidates], rows
         )
-    envelope = _build_envelope(found, mode)
-    here = Cursor(at.offset, fingerprint(asked), found.generation, found.legs)
+    envelope = _build_envelope(ranking, mode)
+    here = Cursor(cursor.offset, fingerprint(asked), ranking.generation, ranking.legs)
     page = build_page(rows, envelope, budget.of(mode), here, more=False)
     payload: dict[str, Any] = {"mode": mode, "count": len(page.rows)}
     payload["ids" if mode == "ids_only" else "results"] = list(page.rows)
@@ -102,12 +103,12 @@ def build_answer(
         mode,
         len(page.rows),
         page.tokens,
-        (*at.moved(found.generation, found.legs), *found.warnings, *graph_warnings),
-        cache_hit=found.cache_hit,
-        noted={"cursors": int(bool(at.asked))},
+        (*cursor.moved(ranking.generation, ranking.legs), *ranking.warnings, *graph_warnings),
+        cache_hit=ranking.cache_hit,
+        noted={"cursors": int(bool(cursor.asked))},
     )
 
 
-def _build_envelope(found: CandidateList, mode: Mode) -> dict[str, Any]:
-    missing = {} if found.missing is None else {"missing_ids": list(found.missing)}
-    return {"search_mode": found.legs, "fusion": found.fusion, **missing}
+def _build_envelope(ranking: CandidateList, mode: Mode) -> dict[str, Any]:
+    missing = {} if ranking.missing is None else {"missing_ids": list(ranking.missing)}
+    return {"search_mode": ranking.legs, "fusion": ranking.fusion, **missing}

@@ -112,15 +112,15 @@ def preview(text: str, question: frozenset[str], max_chars: int) -> str:
     return clip(line, matches(line, question), max_chars)
 
 
-def clip(text: str, found: Sequence[TermMatch], max_chars: int) -> str:
+def clip(text: str, term_matches: Sequence[TermMatch], max_chars: int) -> str:
     """Cut ``text`` to ``max_chars`` around the part with the most terms; cuts are marked "…".
 
-    ``found`` are the matches in ``text``; without any, the beginning is kept.
+    ``term_matches`` are the matches in ``text``; without any, the beginning is kept.
     """
     if len(text) <= max_chars:
         return text
     width = max(0, max_chars - 2)
-    start, end = _densest_part(found, width)
+    start, end = _densest_part(term_matches, width)
     left = max(0, min(start - (width - (end - start)) // 2, len(text) - width))
     left, right = next_word(text, left, start), word_before(text, left + width, end)
     body = text[left:right].strip()
@@ -143,20 +143,22 @@ def word_before(text: str, at: int, limit: int) -> int:
     return next(spaces, at - halves_a_pair(text, at))
 
 
-def _densest_part(found: Sequence[TermMatch], width: int) -> tuple[int, int]:
+def _densest_part(term_matches: Sequence[TermMatch], width: int) -> tuple[int, int]:
     """The part of at most ``width`` characters with the most distinct terms; ties: the shorter, the earlier."""
     best, most = (0, 0), (0, 0)
     last_index: dict[str, int] = {}  # term -> index of its last match
     left = 0
-    for right, match in enumerate(found):
+    for right, match in enumerate(term_matches):
         last_index[match.term] = right
-        while left <= right and (match.end - found[left].start > width or last_index[found[left].term] > left):
-            if last_index[found[left].term] == left:
-                del last_index[found[left].term]
+        while left <= right and (
+            match.end - term_matches[left].start > width or last_index[term_matches[left].term] > left
+        ):
+            if last_index[term_matches[left].term] == left:
+                del last_index[term_matches[left].term]
             left += 1
-        rank = (len(last_index), (found[left].start if last_index else match.end) - match.end)
+        rank = (len(last_index), (term_matches[left].start if last_index else match.end) - match.end)
         if rank > most:
-            best, most = (found[left].start, match.end), rank
+            best, most = (term_matches[left].start, match.end), rank
     return best
 
 

@@ -60,7 +60,7 @@ class CandidateList:
     document had enough. ``stages``: milliseconds by stage; empty if the ranking was cached.
     """
 
-    found: tuple[Candidate, ...]
+    candidates: tuple[Candidate, ...]
     legs: Legs | str
     fusion: str
     generation: int
@@ -296,8 +296,8 @@ def _batches(hits: Sequence[Hit], first: int = _BATCH_SIZE) -> Iterator[Sequence
         yield hits[start : start + _BATCH_SIZE]
 
 
-def _limit_per_document(found: Sequence[Candidate], limit: int, seen: dict[str, int]) -> Iterator[Candidate]:
-    for candidate in found:
+def _limit_per_document(candidates: Sequence[Candidate], limit: int, seen: dict[str, int]) -> Iterator[Candidate]:
+    for candidate in candidates:
         document = candidate.passage.document.id
         seen[document] = seen.get(document, 0) + 1
         if seen[document] <= limit:
