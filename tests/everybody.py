@@ -43,7 +43,7 @@ _ROOT_ALONE = (
     "tests/unit/test_sqlite.py",
     "tests/walls/test_surface_attacks.py",
     "tests/unit/test_docs.py",
-    "tests/unit/test_engine_pulse.py",
+    "tests/unit/test_engine_heartbeat.py",
     "tests/unit/test_golden.py",
     "tests/unit/test_graph_*.py",
     "tests/unit/test_languages.py",

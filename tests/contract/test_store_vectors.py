@@ -28,7 +28,7 @@ from server.backends.base import (
     admits,
     payload_of,
 )
-from server.backends.vectors import edge
+from server.backends.vectors import edge, edge_files
 from server.backends.vectors.edge import EdgeStore
 from server.backends.vectors.qdrant import MEMORY, CollectionLayout, QdrantStore, _retry_wait
 from server.errors import WinnowError
@@ -486,8 +486,8 @@ def test_a_write_survives_a_server_that_is_away_for_a_moment_and_no_more_than_th
         return "written"
 
     with pytest.raises(WinnowError, match="400"):
-        store._written(write)
-    assert (store._written(write), errors) == ("written", [])
+        store._write(write)
+    assert (store._write(write), errors) == ("written", [])
     store.close()
 
 
@@ -539,7 +539,7 @@ def test_what_an_index_reads_ahead_is_what_the_engine_keeps_under_these_names(
     grown: tuple[Path, Vector, Vector],
 ) -> None:
     files = [file.relative_to(grown[0]).as_posix() for file in grown[0].rglob("*") if file.stat().st_size]
-    for part in (*edge._KEPT_READY, edge._WHOLE):
+    for part in (*edge_files._READ_AT_OPENING, edge._FLOAT_VECTORS):
         assert any(part in file for file in files), part
 
 
@@ -547,14 +547,14 @@ def test_what_an_index_reads_ahead_is_what_the_engine_keeps_under_these_names(
 def test_whole_vectors_are_read_once_where_there_is_room_for_them(
     grown: tuple[Path, Vector, Vector], monkeypatch: pytest.MonkeyPatch, memory_mb: int, is_read: bool
 ) -> None:
-    store, read = EdgeStore(grown[0], GROWN_DIMENSION, memory_mb), edge._read
+    store, read = EdgeStore(grown[0], GROWN_DIMENSION, memory_mb), edge.read_file
     seen: list[str] = []
 
     def watched(file: Path, is_enough: Callable[[], bool]) -> None:
         read(file, is_enough)
         seen.append(file.name)
 
-    monkeypatch.setattr(edge, "_read", watched)
+    monkeypatch.setattr(edge, "read_file", watched)
     for _ in range(2):
         store.warm()
         for thread in threading.enumerate():

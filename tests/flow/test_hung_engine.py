@@ -179,7 +179,7 @@ async def test_an_engine_stops_a_call_that_its_client_gave_up(world: World) -> N
         call = await slow(world, kb)
         call.cancel()
         assert await ask(kb) > 0  # frames arrive in order: it knows by now
-        while len(host.under_way) > 0:
+        while len(host.requests) > 0:
             await asyncio.sleep(0.01)
     assert world.pages.begun == 1
 
@@ -189,9 +189,9 @@ async def test_an_engine_stops_the_calls_of_a_client_that_is_gone(world: World) 
         call = await slow(world, kb)
         assert kb._link is not None
         kb._link.on_lost = _nothing
-        kb._link.channel.cut()
+        kb._link.connection.abort()
         call.cancel()  # or it would be asked again
-        while host.clients or host.under_way:
+        while host.clients or host.requests:
             await asyncio.sleep(0.01)
     assert world.pages.begun == 1
 
@@ -217,7 +217,7 @@ async def test_a_time_that_is_none_ends_its_connection(world: World, seconds: st
     async with hosted(world) as (_, kb):
         await kb.open()
         assert kb._link is not None
-        transport = kb._link.channel._transport
+        transport = kb._link.connection._transport
         assert transport is not None
         lost = asyncio.Event()
         kb._link.on_lost = lost.set

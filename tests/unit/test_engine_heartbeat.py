@@ -37,7 +37,7 @@ def ending(program: str, silent_seconds: float = SILENT_SECONDS) -> tuple[int, f
     began = time.monotonic()
     with subprocess.Popen([sys.executable, "-c", program, str(told)], pass_fds=[told]) as child:
         os.close(told)
-        status = heartbeat.ended(child.pid, heard, silent_seconds)
+        status = heartbeat.wait_for_end(child.pid, heard, silent_seconds)
         child.returncode = os.waitstatus_to_exitcode(status)
     os.close(heard)
     return child.returncode, time.monotonic() - began
