@@ -14,6 +14,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from sandbox.modules.skills import MOST_BYTES, Skills, compile_skill
 
 SHIPPED = Path(__file__).parents[1] / "data" / "skills"
 _MOST_FILES = 100  # of one folder
+_PARSE_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def load_skills(folders: Sequence[Path]) -> SkillSet:
             file = f"{path.stem}@{len(sources)}"
             try:
                 source = _read_source(path, is_ours=is_ours)
-                file_skills = list(_parse_skills(source, file))
+                file_skills = _check_skills(source, file)
             except Rejected as error:
                 where = f"line {error.line}: " if error.line else ""
                 left_out.append(SkippedSkill(str(path), f"{where}{error.message}"))
@@ -120,6 +122,18 @@ def _read_source(path: Path, *, is_ours: bool) -> str:
             raise PermissionError(f"it is not a file: {path}")
         data = file.read(MOST_BYTES + 1)
     return data.decode("utf-8")
+
+
+def _check_skills(source: str, file: str) -> list[Skill]:
+    """The skills of a file, as ``_parse_skills`` reads them.
+
+    CPython 3.11 and 3.12 count the depth of syntax trees for the whole interpreter: while another thread parses,
+    ``ast.parse`` may raise ``SystemError`` for a sound file. Then it is read again.
+    """
+    for _ in range(_PARSE_ATTEMPTS - 1):
+        with suppress(SystemError):
+            return list(_parse_skills(source, file))
+    return list(_parse_skills(source, file))
 
 
 def _parse_skills(source: str, file: str) -> Iterator[Skill]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
@@ -263,3 +264,23 @@ def test_the_doctor_names_what_is_left_out_and_stays_well(folder: Path) -> None:
 def test_folders_of_skills_are_one_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINNOW_SKILLS", "a, b/c")
     assert load_settings().skills == (Path("a"), Path("b/c"))
+
+
+def test_a_file_that_cpython_fails_to_parse_at_first_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread that parses at the same time can make ``ast.parse`` fail for a sound file."""
+    (tmp_path / "mine.py").write_text('def mine():\n    """Mine."""\n    return 1\n', "utf-8")
+    parse, failures = ast.parse, [SystemError("AST constructor recursion depth mismatch")]
+
+    def fail_once(*arguments: Any, **options: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return parse(*arguments, **options)
+
+    monkeypatch.setattr("server.scripts.skills.ast.parse", fail_once)
+    loaded = load_skills([tmp_path])
+    assert ("mine" in loaded.skills, [skipped.what for skipped in loaded.left_out if "mine" in skipped.what]) == (
+        True,
+        [],
+    )
