@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 from rich.tree import Tree
-from server.commands.graph import _tree
+from server.commands.graph import _build_tree
 from server.commands.graph.portrait import Portrait
 from server.commands.terminal.screen import Screen
 from server.graph.records import Node
@@ -24,5 +24,5 @@ def control():
 
 def surface():
     node = Node("n", "Entity", "identifier", NAME)
-    said = _printed(Screen, _tree(Portrait(node, (), (node,))))
+    said = _printed(Screen, _build_tree(Portrait(node, (), (node,))))
     return "[red]a[/red]" not in said or any(one in said for one in "\x1b\x9b\u202e")
