@@ -1,4 +1,4 @@
-"""Runs untrusted Python. Knows nothing of knowledge bases, tokens or MCP.
+"""Runs untrusted Python. Has no knowledge base, tokenizer or MCP: the caller supplies what a script may call.
 
     async with Sandbox() as sandbox:
         outcome = await sandbox.run("return sum(range(10))")

@@ -1,4 +1,4 @@
-"""The child that runs one script in Monty: it holds the descriptor, and the interpreter runs in its own child.
+"""The child that runs one script in Monty: it holds the descriptor; the interpreter is a child process of it.
 
 No hostile code runs in this process. Values from the interpreter are copied to plain data and sent in the same
 frames, to the same decoder, as those of any child.

@@ -1,7 +1,7 @@
 """The sources of settings: flags, the environment, the operator's or the user's file, the working folder's file.
 
 This module does not know what a setting means. Every value has the rank and the place of its source;
-``server.settings`` decides which ranks may set what. The nearest source comes first::
+``permissions.py`` beside it says which ranks may set what. The nearest source comes first::
 
     FLAG           --store DIR
     ENVIRONMENT    WINNOW_STORE=DIR

@@ -63,14 +63,14 @@ Ingest = Callable[[Settings, IngestJob, Callable[[Any], None]], dict[str, Any]]
 
 
 class SharedLibrary(Protocol):
-    """The library of the engine, opened at its first use."""
+    """Protocol of the library that all clients of an engine share, opened at its first use."""
 
     def get(self) -> Library:
         """The open library. Blocks while it opens and raises what opening raises."""
 
 
 class Service(Protocol):
-    """What a connection needs of the engine (service.py)."""
+    """Protocol of the engine (service.py), as far as a connection needs it."""
 
     settings: Settings
     calls: CallThreads

@@ -42,7 +42,7 @@ OWN_SETTINGS = frozenset(
         *("daemon", "engine_idle_minutes"),
     )
 )
-# Settings that no answer depends on: the values of the client that started the engine apply.
+# Not compared: the values of the client that started the engine apply (every client has the same ``store``).
 ENGINE_SETTINGS = frozenset(
     ("store", "models", "index_memory_mb", "qdrant_shards", "qdrant_replicas", "qdrant_on_disk")
 )

@@ -1,7 +1,7 @@
 """The requests and answers that travel between an engine and its clients, and their JSON form.
 
-A reader (``from_message``, ``*_from_json``) on the engine's side checks the shape of what a client sent, which is
-as hostile as what a script sends. Values are validated where direct calls are.
+``from_message`` runs in the engine and checks the shape of a request, which is as hostile as what a script sends;
+its values are validated where direct calls are. ``*_from_json`` runs in the client and trusts the answers.
 """
 
 from __future__ import annotations

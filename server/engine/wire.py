@@ -6,8 +6,8 @@ A frame is a length of four bytes, big-endian, followed by that many bytes of JS
 or evaluated.
 
 Requests are encoded with the standard library, so that integers above 64 bits and NaN behave as they do inside one
-process. Replies are large and trusted: orjson encodes them in a fifth of the time. A reply that orjson cannot
-encode without loss begins with a blank and is encoded with the standard library.
+process. Replies are large and trusted: orjson encodes them in a fifth of the time. A reply that orjson
+refuses (lone surrogates, integers above 64 bits) begins with a blank and is encoded with the standard library.
 """
 
 from __future__ import annotations

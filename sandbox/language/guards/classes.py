@@ -47,7 +47,7 @@ _METACLASSES: dict[type, type] = {}  # the class that scripts name -> the real m
 
 
 class _MetaclassName(type):
-    """The metaclass of names for metaclasses: they can be named and tested for, but not called.
+    """The metaclass of placeholders such as ``ABCMeta``: scripts can name and test for them, but not call them.
 
     Calling the real metaclass would create a class without any check made here, with any ``__match_args__``.
     """
