@@ -270,8 +270,9 @@ def test_graphs_of_large_documents_are_written_a_few_at_a_time(
 
     pages = [RawDocument(f"{at}.md", "markdown", "", "# a\n\nb\n\n" * 60) for at in range(6)]
     assert ingest_documents(target, "lib", pages).failures == ()
-    graphing = GraphTarget(Noting(tmp_path / "graph.sqlite3"), SqliteFactStore(tmp_path / "ledger.sqlite3", ""))
-    report = GraphUpdate("p", target.catalogue, graphing).update()
+    with closing(Noting(tmp_path / "graph.sqlite3")) as store:
+        graphing = GraphTarget(store, SqliteFactStore(tmp_path / "ledger.sqlite3", ""))
+        report = GraphUpdate("p", target.catalogue, graphing).update()
     assert (report and report.documents, sum(sizes), max(sizes)) == (6, 6, 1)
 
 
