@@ -1,6 +1,6 @@
 """Hostile files, made by code, and the reason that an ingest must give for each, or None where it is indexed.
 
-``write`` puts one into a folder. Reasons are parts of the message; a file without one is indexed as it stands.
+``write`` writes a file into a folder. ``reason`` is a part of the expected message; a file without it is indexed.
 """
 
 from __future__ import annotations

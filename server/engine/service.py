@@ -74,7 +74,7 @@ class _SharedLibrary:
 
 
 class EngineService:
-    """Serves the clients of one store until it is told to leave or has had no client for a while."""
+    """Serves the clients of one store until a stop request, or until it has had no client for a while."""
 
     def __init__(self, settings: Settings, open_library: Callable[[], Library], ingest: Ingest) -> None:
         self.settings = settings

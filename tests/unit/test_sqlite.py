@@ -1,4 +1,4 @@
-"""Whatever is wrong with a file of SQLite's, no method of a store raises an error of SQLite's."""
+"""A damaged or locked SQLite file is a WinnowError from every method of a store, never an error of sqlite3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The choice of a runner, what other systems are told, and the children that are executed one by one."""
+"""The choice of a runner, the message on other systems, and children that are executed one by one."""
 
 from __future__ import annotations
 
