@@ -42,3 +42,12 @@ def hangs(program: str, *options: str) -> bool:
     except subprocess.TimeoutExpired:
         return True
     return False
+
+
+def is_unreadable(path: Path) -> bool:
+    """Whether an unprotected reader fails on this file."""
+    try:
+        path.read_text()
+    except OSError:
+        return True
+    return False

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -103,6 +103,18 @@ def serve_unprotected() -> Iterator[int]:
             yield int(server.server_address[1])
         finally:
             server.shutdown()
+
+
+def breaches_unprotected(breached: Callable[[int], bool]) -> bool:
+    """What ``breached(port)`` returns for a server that checks nothing."""
+    with serve_unprotected() as port:
+        return breached(port)
+
+
+def breaches_product(breached: Callable[[int], bool]) -> bool:
+    """What ``breached(port)`` returns for ``winnow serve --http``."""
+    with serve_product() as port:
+        return breached(port)
 
 
 def request_head(path: str, *lines: str, method: str = "GET", version: str = "1.1") -> bytes:

@@ -1,11 +1,8 @@
 # surface: held
 # A file that is not TOML stops every command in that folder.
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from security.surface import winnow
+from security.settings_files import stops_unprotected_reader, stops_winnow
 
 
 def place():
@@ -14,13 +11,9 @@ def place():
 
 def control():
     place()
-    read = "import tomllib; tomllib.load(open('winnow.toml', 'rb'))"
-    try:
-        return subprocess.run([sys.executable, "-c", read], capture_output=True, timeout=5).returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
+    return stops_unprotected_reader()
 
 
 def surface():
     place()
-    return winnow("config", "--json", seconds=40).returncode != 0
+    return stops_winnow()

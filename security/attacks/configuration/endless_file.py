@@ -1,11 +1,10 @@
 # surface: held
 # A link to an endless file by the name of the settings file takes all memory.
 import os
-import subprocess
-import sys
-from pathlib import Path
 
-from security.surface import winnow
+from security.settings_files import stops_unprotected_reader, stops_winnow
+
+LESS_MEMORY = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))"
 
 
 def place():
@@ -14,13 +13,9 @@ def place():
 
 def control():
     place()
-    read = "import tomllib; tomllib.load(open('winnow.toml', 'rb'))"
-    try:
-        return subprocess.run([sys.executable, "-c", "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); " + read], capture_output=True, timeout=5).returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
+    return stops_unprotected_reader(before=LESS_MEMORY)
 
 
 def surface():
     place()
-    return winnow("config", "--json", seconds=40).returncode != 0
+    return stops_winnow()

@@ -1,11 +1,10 @@
 # surface: held
 # A wrong value of a harmless setting stops every command in that folder.
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from security.surface import winnow
+from security.settings_files import stops_unprotected_reader, stops_winnow
+
+CHECK = "assert settings['fusion'] in ('convex', 'rrf')"
 
 
 def place():
@@ -14,13 +13,9 @@ def place():
 
 def control():
     place()
-    read = "import tomllib; tomllib.load(open('winnow.toml', 'rb'))"
-    try:
-        return subprocess.run([sys.executable, "-c", "import tomllib; from typing import get_args; assert tomllib.load(open('winnow.toml', 'rb'))['fusion'] in ('convex', 'rrf'); " + read], capture_output=True, timeout=5).returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
+    return stops_unprotected_reader(after=CHECK)
 
 
 def surface():
     place()
-    return winnow("config", "--json", seconds=40).returncode != 0
+    return stops_winnow()

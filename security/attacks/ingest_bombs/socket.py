@@ -3,7 +3,7 @@
 import socket
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest
+from security.bomb_ingest import breaks_ingest, is_unreadable
 
 
 def bomb(path):
@@ -13,11 +13,7 @@ def bomb(path):
 
 def control():
     bomb(Path("bomb"))
-    try:
-        Path("bomb").read_text()
-    except OSError:
-        return True
-    return False
+    return is_unreadable(Path("bomb"))
 
 
 def surface():

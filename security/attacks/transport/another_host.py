@@ -1,6 +1,6 @@
 # surface: held
 # A page of another site reaches the server by a name of its own that it lets resolve to loopback.
-from security.loopback_servers import serve_unprotected, is_served, serve_product
+from security.loopback_servers import breaches_product, breaches_unprotected, is_served
 
 
 def breached(port):
@@ -8,12 +8,9 @@ def breached(port):
     return any(is_served(port, f"host: {host}") for host in hosts)
 
 
-
 def control():
-    with serve_unprotected() as port:
-        return breached(port)
+    return breaches_unprotected(breached)
 
 
 def surface():
-    with serve_product() as port:
-        return breached(port)
+    return breaches_product(breached)

@@ -1,6 +1,6 @@
 # surface: held
 # A page of another site sends requests to loopback; the browser says where they come from.
-from security.loopback_servers import serve_unprotected, is_served, serve_product
+from security.loopback_servers import breaches_product, breaches_unprotected, is_served
 
 
 def breached(port):
@@ -12,12 +12,9 @@ def breached(port):
     return any(is_served(port, "host: localhost", f"origin: {origin}") for origin in origins)
 
 
-
 def control():
-    with serve_unprotected() as port:
-        return breached(port)
+    return breaches_unprotected(breached)
 
 
 def surface():
-    with serve_product() as port:
-        return breached(port)
+    return breaches_product(breached)

@@ -2,7 +2,7 @@
 # A form on a page posts JSON as plain text, which a browser sends without asking first.
 import json
 
-from security.loopback_servers import send_raw, serve_unprotected, request_head, serve_product
+from security.loopback_servers import breaches_product, breaches_unprotected, request_head, send_raw
 
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "form", "version": "1"}}
 
@@ -17,10 +17,8 @@ def breached(port):
 
 
 def control():
-    with serve_unprotected() as port:
-        return breached(port)
+    return breaches_unprotected(breached)
 
 
 def surface():
-    with serve_product() as port:
-        return breached(port)
+    return breaches_product(breached)

@@ -1,6 +1,6 @@
 # surface: held
 # A body of many megabytes, announced or in chunks, is kept in memory before anybody looks at it.
-from security.loopback_servers import send_raw, serve_unprotected, request_head, serve_product
+from security.loopback_servers import breaches_product, breaches_unprotected, request_head, send_raw
 
 LINES = ("host: localhost", "content-type: application/json", "accept: application/json, text/event-stream")
 BODY = b'{"x": "' + b"a" * 6_000_000
@@ -15,10 +15,8 @@ def breached(port):
 
 
 def control():
-    with serve_unprotected() as port:
-        return breached(port)
+    return breaches_unprotected(breached)
 
 
 def surface():
-    with serve_product() as port:
-        return breached(port)
+    return breaches_product(breached)

@@ -2,7 +2,7 @@
 # More connections than anybody needs, all idle, from one address and from several of loopback.
 import socket
 
-from security.loopback_servers import serve_unprotected, serve_product
+from security.loopback_servers import breaches_product, breaches_unprotected
 
 MANY = 300
 
@@ -25,10 +25,8 @@ def breached(port):
 
 
 def control():
-    with serve_unprotected() as port:
-        return breached(port)
+    return breaches_unprotected(breached)
 
 
 def surface():
-    with serve_product() as port:
-        return breached(port)
+    return breaches_product(breached)

@@ -1,6 +1,6 @@
 # surface: held
 # The target of a request is a whole address of another site, which comes before the Host header.
-from security.loopback_servers import REFUSED, send_raw, serve_unprotected, request_head, serve_product
+from security.loopback_servers import REFUSED, breaches_product, breaches_unprotected, request_head, send_raw
 
 
 def breached(port):
@@ -9,10 +9,8 @@ def breached(port):
 
 
 def control():
-    with serve_unprotected() as port:
-        return breached(port)
+    return breaches_unprotected(breached)
 
 
 def surface():
-    with serve_product() as port:
-        return breached(port)
+    return breaches_product(breached)

@@ -1,6 +1,6 @@
 # surface: held
 # Two Origin headers: one for the check, one for code that reads the other one.
-from security.loopback_servers import serve_unprotected, is_served, serve_product
+from security.loopback_servers import breaches_product, breaches_unprotected, is_served
 
 
 def breached(port):
@@ -8,12 +8,9 @@ def breached(port):
     return any(is_served(port, "host: localhost", f"origin: {a}", f"origin: {b}") for a, b in pairs)
 
 
-
 def control():
-    with serve_unprotected() as port:
-        return breached(port)
+    return breaches_unprotected(breached)
 
 
 def surface():
-    with serve_product() as port:
-        return breached(port)
+    return breaches_product(breached)

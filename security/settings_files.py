@@ -1,0 +1,30 @@
+"""A settings file in the working folder, for the attacks of the family ``configuration`` that stop a command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from security.surface import winnow
+
+_READ = "import tomllib; settings = tomllib.load(open('winnow.toml', 'rb'))"
+_READ_SECONDS = 5.0
+_COMMAND_SECONDS = 40.0
+
+
+def stops_unprotected_reader(*, before: str = "pass", after: str = "pass") -> bool:
+    """Whether a Python program that reads ``winnow.toml`` unprotected fails, or has not ended after five seconds.
+
+    ``before`` and ``after`` are its further statements; ``after`` may use ``settings``.
+    """
+    program = "\n".join((before, _READ, after))
+    try:
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=_READ_SECONDS)
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0
+
+
+def stops_winnow() -> bool:
+    """Whether a `winnow` command in this folder fails."""
+    return winnow("config", "--json", seconds=_COMMAND_SECONDS).returncode != 0
