@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -11,6 +10,7 @@ from typing import Any
 from . import graph_calls, kb_calls, run, shaping
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
 from .graph_calls import find_vendor_info
+from .suggestions import ask_for, suggest
 
 # Names that scripts use for functions of ``kb``, where similarity of spelling does not find the right one.
 _SYNONYMS: Mapping[str, str] = MappingProxyType(
@@ -181,6 +181,5 @@ def _guess_tool(name: str) -> str | None:
 
 def _describe_unknown(owner: str, name: str, known: Iterable[str], likely: str | None) -> str:
     listed = [*known]
-    close = [likely] if likely else difflib.get_close_matches(name, listed, 1)
-    guess = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(listed)}"
+    guess = ask_for(likely) if likely else suggest(name, listed) or f"it has {', '.join(listed)}"
     return f"{owner} has no {name!r}; {guess}"

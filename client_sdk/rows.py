@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import Any, SupportsIndex, overload
 
+from .suggestions import suggest
 from .transport import SDKError
 
 # Fields that need a higher response mode, and that mode.
@@ -63,15 +63,14 @@ class MissingField(AttributeError, KeyError):
 
 def _missing_field(what: str, name: str, known: Iterable[str], advice: str = "") -> MissingField:
     fields = sorted(set(known))
-    close = difflib.get_close_matches(name, fields, 1)
-    guess = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(fields)}"
-    return MissingField(f"{what} has no field {name!r}{guess}{advice}", name)
+    guess = suggest(name, fields) or f"it has {', '.join(fields)}"
+    return MissingField(f"{what} has no field {name!r}; {guess}{advice}", name)
 
 
 def find_misspelling(name: str, known: Iterable[str]) -> MissingField | None:
     """The error for a name that is likely a misspelled field of these rows; None for any other."""
-    close = difflib.get_close_matches(name, known, 1, _SIMILARITY)
-    return MissingField(f"these rows have no field {name!r}; did you mean {close[0]!r}?", name) if close else None
+    guess = suggest(name, known, _SIMILARITY)
+    return MissingField(f"these rows have no field {name!r}; {guess}", name) if guess else None
 
 
 class Row(dict[str, Any]):

@@ -228,7 +228,7 @@ def _attribute_hint(error: AttributeError) -> str | None:
         return "the value is None: test it with 'is not None' before"
     if isinstance(obj, dict):
         return f"a dict has items: [{name!r}] or .get({name!r})"
-    return hints.suggest(name, (word for word in dir(obj) if not word.startswith("_")))
+    return hints.suggest_public(name, (word for word in dir(obj) if not word.startswith("_")))
 
 
 def _key_hint(error: KeyError) -> str | None:
@@ -236,7 +236,7 @@ def _key_hint(error: KeyError) -> str | None:
     if type(key) is not str:
         return None
     known = [name for mapping in _nearby_dicts(error) for name in itertools.islice(mapping, _MOST_KEYS)]
-    guess = hints.suggest(key, sorted({name for name in known if type(name) is str}), 0.75)
+    guess = hints.suggest_public(key, sorted({name for name in known if type(name) is str}), 0.75)
     return guess or f".get({key!r}) gives None where there is no such key"
 
 

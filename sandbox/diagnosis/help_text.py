@@ -37,7 +37,7 @@ def _help_on_sdk(thing: Any) -> str | None:
             signature = hints.format_signature(hints.SIGNATURES[name])
             return f"{name}{signature}\n\n{inspect.cleandoc(function.__doc__ or '')}"
     if type(thing) is str:
-        guess = hints.suggest(thing, hints.SDK) or "help() lists what there is"
+        guess = hints.suggest_public(thing, hints.SDK) or "help() lists what there is"
         return f"no {thing[:100]!r} in the SDK; {guess}"
     return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -10,7 +9,10 @@ from typing import Any
 
 import client_sdk
 from client_sdk import graph_calls, kb_calls
+from client_sdk.suggestions import ask_for, suggest
 from sandbox.language.allow_list import ALLOWED
+
+_SIMILARITY = 0.7  # from 0 to 1; see `suggest`
 
 # The SDK's functions by the name that a script writes and that error messages carry.
 SDK: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -33,11 +35,9 @@ def format_signature(signature: inspect.Signature) -> str:
     return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
 
-def suggest(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
-    """``did you mean ...?`` with the closest known name, if one is close."""
-    words = [word for word in known if not word.startswith(("@", "__"))]
-    matches = difflib.get_close_matches(name, words, 1, cutoff)
-    return f"did you mean {matches[0]!r}?" if matches else None
+def suggest_public(name: str, known: Iterable[str], similarity: float = _SIMILARITY) -> str | None:
+    """``did you mean ...?`` with the most similar known name that scripts may write; None if none is similar."""
+    return suggest(name, [word for word in known if not word.startswith(("@", "__"))], similarity)
 
 
 def suggest_name(name: str, known: Iterable[str]) -> str | None:
@@ -52,7 +52,7 @@ def suggest_name(name: str, known: Iterable[str]) -> str | None:
     if owner is not None:
         return f"write {owner}.{name.removeprefix(f'{owner}_')}(...)"
     homes = sorted(module for module, offered in ALLOWED.items() if name in offered and module != "client_sdk")
-    return suggest(name, known) or (f"from {homes[0]} import {name} first" if homes else None)
+    return suggest_public(name, known) or (f"from {homes[0]} import {name} first" if homes else None)
 
 
 # A wrong parameter name -> the names that SDK functions use for it; the first that the function has is meant.
@@ -97,5 +97,5 @@ def suggest_keyword(given: str, known: Iterable[str]) -> str:
     """The hint for a parameter that the function does not have."""
     listed = list(known)
     meant = next((name for name in _MEANT.get(given, ()) if name in listed), None)
-    guess = f"did you mean {meant!r}?" if meant else suggest(given, listed) or "no such parameter."
+    guess = ask_for(meant) if meant else suggest_public(given, listed) or "no such parameter."
     return f"{guess} It takes: {', '.join(listed)}"

@@ -30,10 +30,9 @@ def unknown_module(name: str) -> ImportError:
 def unknown_member(module: str, name: str, offered: Iterable[str]) -> AttributeError:
     """The error for a member that the module's façade does not have."""
     known = sorted(offered)
-    guess = (
-        WITHHELD_MEMBERS.get(f"{module}.{name}") or hints.suggest(name, known) or f"it offers: {', '.join(known)}"
-    )
-    return AttributeError(f"the module {module!r} offers no {name!r} to a script; {guess}")
+    guess = hints.suggest_public(name, known) or f"it offers: {', '.join(known)}"
+    advice = WITHHELD_MEMBERS.get(f"{module}.{name}", guess)
+    return AttributeError(f"the module {module!r} offers no {name!r} to a script; {advice}")
 
 
 def unknown_import(module: str, name: str, offered: Iterable[str]) -> ImportError:

@@ -193,7 +193,7 @@ class _Walker:
             return
         if self._facts.sets_field(name):
             return
-        guess = hints.suggest(name, FIELDS, 0.75)
+        guess = hints.suggest_public(name, FIELDS, 0.75)
         if guess is not None:
             self._report("MissingField", f"this row has no field {name!r}; {guess}", node, None)
 
@@ -240,7 +240,7 @@ class _Walker:
         for parameter, choices in CHOICES.items():
             given = keywords.get(parameter)
             if isinstance(given, ast.Constant) and isinstance(given.value, str) and given.value not in choices:
-                guess = hints.suggest(given.value, choices) or f"one of {', '.join(map(repr, choices))}"
+                guess = hints.suggest_public(given.value, choices) or f"one of {', '.join(map(repr, choices))}"
                 self._report(
                     "SDKError", f"INVALID_REQUEST: {parameter}: no such value {given.value!r}", node, guess
                 )

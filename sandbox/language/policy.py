@@ -17,9 +17,10 @@ from __future__ import annotations
 import __future__
 
 import ast
-import difflib
 from collections.abc import Iterable
 from typing import Any, TypeVar
+
+from client_sdk.suggestions import suggest
 
 from . import names
 from .allow_list import WITHHELD_MEMBERS, WITHHELD_MODULES
@@ -369,10 +370,9 @@ class Policy(CheckedTransformer):
         if module in self._allowed or self._tolerant:
             return
         offered = ", ".join(sorted(name for name in self._allowed if "." not in name))
-        close = difflib.get_close_matches(module, self._allowed, 1, 0.8)
         advice = WITHHELD_MODULES.get(module.partition(".")[0])
         if advice is None:
-            advice = f"did you mean {close[0]!r}?" if close else "only the modules listed are there"
+            advice = suggest(module, self._allowed, 0.8) or "only the modules listed are there"
         self.refuse(node, f"the module {module!r} is not available in a script", f"{advice}; there are: {offered}")
 
     def _check_member(self, node: ast.ImportFrom, name: str) -> None:
@@ -384,8 +384,8 @@ class Policy(CheckedTransformer):
             or (self._tolerant and names.is_plain(name))
         ):
             return
-        close = difflib.get_close_matches(name, sorted(offered), 1)
-        guess = f"did you mean {close[0]!r}?" if close else f"it offers: {', '.join(sorted(offered))}"
+        known = sorted(offered)
+        guess = suggest(name, known) or f"it offers: {', '.join(known)}"
         hint = WITHHELD_MEMBERS.get(f"{node.module}.{name}", guess)
         self.refuse(node, f"{node.module!r} does not offer {name!r} to a script", hint)
 

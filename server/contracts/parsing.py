@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ from pydantic_core import ErrorDetails
 from server.contracts.schema import flat_schema
 from server.errors import WinnowError
 from server.text.printable import shorten
+from server.text.suggestions import ask_for, find_similar, suggest
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
 
@@ -51,7 +51,7 @@ def _split_unknown(model: type[BaseModel], arguments: Mapping[str, Any]) -> tupl
         if close is not None:
             raise WinnowError(
                 "INVALID_REQUEST",
-                f"{_shorten_name(name)}: no such argument; did you mean {close!r}?",
+                f"{_shorten_name(name)}: no such argument; {ask_for(close)}",
                 details={"fields": [_shorten_name(name)]},
             )
     known = {name: value for name, value in arguments.items() if name in schema["properties"]}
@@ -80,10 +80,10 @@ def _find_similar(name: str, schema: Mapping[str, Any]) -> str | None:
         for part in value.get("properties", {})
     }
     for candidates in (names, inner):
-        close = difflib.get_close_matches(plain, candidates, n=1, cutoff=_SIMILARITY)
+        similar = find_similar(plain, candidates, _SIMILARITY)
         longer = [known for known in candidates if len(plain) >= _MIN_PREFIX_CHARS and known.startswith(plain)]
-        if close or longer:
-            return candidates[(close or longer)[0]]
+        if similar is not None or longer:
+            return candidates[longer[0] if similar is None else similar]
     return None
 
 
@@ -157,8 +157,7 @@ def _describe_unknown_field(model: type[BaseModel], location: tuple[int | str, .
     for part in location[:-1]:
         schema = schema.get("properties", {}).get(part, schema)
     known = list(schema.get("properties", {}))
-    close = difflib.get_close_matches(str(location[-1]), known, n=1)
-    advice = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+    advice = suggest(str(location[-1]), known, f"known: {', '.join(known)}")
     return f"{path}: no such argument; {advice}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,6 +14,7 @@ from server.reference.schemas import arguments_table
 from server.reference.sdk import explain, list_functions, sdk_reference
 from server.scripts.skills import WITHOUT_SKILLS
 from server.scripts.skills import describe_skills as skills_explained
+from server.text.suggestions import suggest
 from server.tiers import Size
 from server.tools.base import Context, Tool, ToolResult
 
@@ -104,8 +104,7 @@ def _describe_tool(tool: Tool, in_scripts: str | None, context: Context) -> str:
 def _find_topic(topic: str, topics: Mapping[str, Callable[[], str]]) -> tuple[str, str]:
     name = next((known for known in topics if _normalize(known) == _normalize(topic)), None)
     if name is None:
-        close = difflib.get_close_matches(topic, topics, n=1)
-        advice = f"did you mean {close[0]!r}?" if close else f"topics: {', '.join(topics)}"
+        advice = suggest(topic, topics, f"topics: {', '.join(topics)}")
         raise WinnowError("NOT_FOUND", f"topic: no help on {topic!r}; {advice}")
     return name, topics[name]()
 

@@ -37,7 +37,7 @@ ROOMS: Mapping[str, str] = {
     # the untrusted side: nothing of it imports the parent or the runners
     "sandbox.child.console": "sandbox.protocol",
     "sandbox.child.results": "sandbox.protocol",
-    "sandbox.language": "",
+    "sandbox.language": "client_sdk",
     "sandbox.language.guards": "client_sdk sandbox.language",
     "sandbox.diagnosis.hints": "client_sdk sandbox.language",
     "sandbox.diagnosis.import_errors": "sandbox.language sandbox.diagnosis.hints",

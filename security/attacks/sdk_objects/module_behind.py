@@ -1,5 +1,5 @@
 # fence: rejected | walls: error
 import client_sdk
-import client_sdk.rows as rows
-os = rows.difflib.__loader__.__init__.__globals__["sys"].modules["os"]
+import client_sdk.suggestions as suggestions
+os = suggestions.difflib.__loader__.__init__.__globals__["sys"].modules["os"]
 print("BREACHED" if os.listdir("/") else "empty")
