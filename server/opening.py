@@ -130,7 +130,7 @@ def _open(
         raise
     if wait_for_model:
         embedder.wait()
-    scope_of, languages_of = scopes(catalogue), languages(catalogue)
+    scope_of, languages_of = cache_scopes(catalogue), cache_languages(catalogue)
     if any(is_mixed(languages_of(project)) for project in settings.reachable):
         Thread(target=load_language_model, name="winnow-languages", daemon=True).start()
     retriever = Retriever(
@@ -143,7 +143,7 @@ def _open(
         languages_of=languages_of,
     )
     return Backends(
-        catalogue, store, graph, embedder, retriever, scope_of, labels(catalogue), _reranker_of(settings)
+        catalogue, store, graph, embedder, retriever, scope_of, cache_labels(catalogue), _reranker_of(settings)
     )
 
 
@@ -183,7 +183,7 @@ def open_fact_store(settings: Settings) -> SqliteFactStore:
     return SqliteFactStore(settings.store / "ledger.sqlite3", str(settings.neo4j_url or ""))
 
 
-def scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
+def cache_scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
     """A cached function: the ids of the documents that filters admit; None for the whole project."""
 
     @lru_cache(maxsize=_SCOPES)
@@ -199,7 +199,7 @@ def scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
     return admitted
 
 
-def labels(catalogue: Catalogue) -> Callable[[Filters], Labels]:
+def cache_labels(catalogue: Catalogue) -> Callable[[Filters], Labels]:
     """A cached function: the labels of the documents that filters admit."""
 
     @lru_cache(maxsize=_SCOPES)
@@ -209,7 +209,7 @@ def labels(catalogue: Catalogue) -> Callable[[Filters], Labels]:
     return lambda filters: at(filters, catalogue.generation(filters.project))
 
 
-def languages(catalogue: Catalogue) -> Callable[[str], Mapping[str, int]]:
+def cache_languages(catalogue: Catalogue) -> Callable[[str], Mapping[str, int]]:
     """A cached function: the number of a project's documents by language."""
 
     @lru_cache(maxsize=_SCOPES)

@@ -69,12 +69,12 @@ class TierPage:
     limit_reason: str
 
 
-def row(passage: Passage, tier: Mode, score: float | None, question: frozenset[str]) -> Row:
+def render_row(passage: Passage, tier: Mode, score: float | None, question: frozenset[str]) -> Row:
     """Render one result at one tier. ``score`` is None if nothing was ranked (a fetch by id)."""
     return _RENDERERS[tier](passage, score, question)
 
 
-def fit(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> TierPage:
+def fit_rows(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> TierPage:
     """The first rows that fit into the budget, whole.
 
     If not even the first row fits, its texts are clipped, so that a page is neither empty nor too large.
@@ -93,7 +93,7 @@ def measure(value: Any) -> Size:
     return Size(count_tokens(text), len(text.encode("utf-8", "replace")))
 
 
-def estimated_tokens(payload: Mapping[str, Any]) -> int:
+def estimate_tokens(payload: Mapping[str, Any]) -> int:
     """Estimate the tokens of an answer: its structure with ``meta``, and the text of its values."""
     text = " | ".join((notice(payload), *_values(payload)))
     return count_tokens(dumps(payload)) + count_tokens(text) + _AROUND_TOKENS
@@ -150,12 +150,12 @@ def dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def first_bytes(text: str, most: int) -> str:
+def cut_to_bytes(text: str, most: int) -> str:
     """The longest prefix of ``text`` with at most ``most`` bytes of UTF-8."""
     return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
 
 
-def facts(passage: Passage) -> dict[str, Any]:
+def build_metadata(passage: Passage) -> dict[str, Any]:
     """The metadata of a passage, as a flat object."""
     return {**_facts(passage), "document_id": passage.document.id, "tags": _tags(passage)}
 
@@ -192,7 +192,7 @@ def _metadata(passage: Passage, score: float | None, question: frozenset[str]) -
 
 def _preview(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
     text = preview(printable(passage.chunk.text), question, PREVIEW_CHARS)
-    nested = facts(passage)
+    nested = build_metadata(passage)
     return {
         "id": passage.chunk.id,
         "title": nested["title"],
@@ -205,7 +205,7 @@ def _preview(passage: Passage, score: float | None, question: frozenset[str]) ->
 
 
 def _full(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
-    nested = facts(passage)
+    nested = build_metadata(passage)
     return {
         "id": passage.chunk.id,
         "title": nested["title"],

@@ -127,13 +127,13 @@ def _apply_walls(limits: Limits, tried: dict[str, list[Any]], *, trial: bool) ->
     from sandbox.walls import wall_table
 
     names = {name: os.readlink(f"/proc/self/ns/{name}") for name in ("user", "ipc", "uts")}
-    ground = wall_table.WallResources(limits, host_namespaces=names)
+    resources = wall_table.WallResources(limits, host_namespaces=names)
     wanted = (*wall_table.FORK_SERVER_WALLS, *(w for w in wall_table.CHILD_WALLS if w.name in _INHERITED))
     raised = []
     for wall in wanted:
         try:
-            wall.apply(ground)
-            held = not (trial and wall.is_breached(ground))
+            wall.apply(resources)
+            held = not (trial and wall.is_breached(resources))
             tried[wall.name] = [held, "what it forbids was tried" if held else "what it forbids still works"]
         except OSError as error:
             tried[wall.name] = [False, str(error)]
@@ -257,7 +257,7 @@ class _Run:
         """Send an SDK call of the script and return its answer."""
         given = {name: _data(value, _PARAMETER_DEPTH) for name, value in params.items() if value is not None}
         try:
-            body = frames.dump({"call": method, "params": results.plain(given, _PARAMETER_DEPTH)})
+            body = frames.dump({"call": method, "params": results.copy_as_data(given, _PARAMETER_DEPTH)})
         except results.NotData as error:
             raise ValueError(f"{error.message.replace('result', 'the call', 1)}; {error.hint}") from None
         if len(body) > self._job.request_bytes:
@@ -274,7 +274,7 @@ class _Run:
     def _encode_result(self, value: Any) -> bytes:
         if value is None:
             return frames.dump({"done": True})
-        data = results.plain(_data(value, self._job.nesting), self._job.nesting)
+        data = results.copy_as_data(_data(value, self._job.nesting), self._job.nesting)
         body = frames.dump({"result": data})
         size = len(body) - len(b'{"result":}')
         if size > self._job.whole_bytes:

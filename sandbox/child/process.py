@@ -45,13 +45,13 @@ def warm_up(*, fence: bool) -> None:
     script.warm_up()
 
 
-def live(ground: WallResources, raised: tuple[Wall, ...], *, fence: bool) -> NoReturn:
+def run_locked_child(resources: WallResources, raised: tuple[Wall, ...], *, fence: bool) -> NoReturn:
     """Become a locked child, run one script, and wait to be killed. No finaliser runs, no exit hook."""
     try:
-        os.dup2(ground.rpc, RPC)
+        os.dup2(resources.rpc, RPC)
         end = socket.socket(fileno=RPC)  # created before the walls, which forbid asking for its type
         for wall in raised:
-            wall.apply(replace(ground, rpc=RPC))
+            wall.apply(replace(resources, rpc=RPC))
         random.seed(os.urandom(32))  # no two children draw the same numbers
         script_builtins.reseed_identities()
         channel = ChildChannel(end, _exit)

@@ -167,7 +167,7 @@ class _Copier:
         return self.text(str(value.isoformat()))
 
 
-def plain(value: Any, nesting: int, what: str = "result") -> Any:
+def copy_as_data(value: Any, nesting: int, what: str = "result") -> Any:
     """The value as plain data: exact dicts, lists, strings, numbers, booleans and None. Raises NotData.
 
     Tuples, sets (sorted) and deques become lists, dataclasses become dicts, dates ISO text, decimals text, and

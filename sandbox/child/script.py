@@ -131,7 +131,7 @@ def _encode_result(job: ScriptJob, value: Any, *, implicit: bool, console: Conso
     if value is None:
         return frames.dump({"done": True})
     try:
-        data = results.plain(value, job.nesting)
+        data = results.copy_as_data(value, job.nesting)
     except results.NotData:
         # When a script printed something, the value of its last expression is not meant as a result.
         if implicit and console.used:
@@ -233,7 +233,7 @@ _PARAMETER_DEPTH = 16
 
 def _encode_call(method: str, **given: Any) -> bytes:
     try:
-        data = {name: results.plain(value, _PARAMETER_DEPTH, "parameters") for name, value in given.items()}
+        data = {name: results.copy_as_data(value, _PARAMETER_DEPTH, "parameters") for name, value in given.items()}
     except results.NotData as error:  # the parent would take such a frame for an attack
         raise client_sdk.SDKError("INVALID_REQUEST", error.message, _PASS) from None
     return frames.dump({"call": method, **data})

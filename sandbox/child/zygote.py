@@ -45,14 +45,14 @@ def main(control_descriptor: int, parent: int, limits: dict[str, int], fence: bo
     control = socket.socket(fileno=control_descriptor)
     process.warm_up(fence=fence)
     _clear_start_state()
-    ground = _gather_resources(Limits(**limits))
+    resources = _gather_resources(Limits(**limits))
     report = WallTests()
     if walled:
         for wall in FORK_SERVER_WALLS:
-            report.apply_and_test(wall, ground)
-    children = _fork_inner(parent, control, ForkedChildren(ground, Layers(fence=fence, walls=walled)), report)
+            report.apply_and_test(wall, resources)
+    children = _fork_inner(parent, control, ForkedChildren(resources, Layers(fence=fence, walls=walled)), report)
     if walled:
-        report.apply_and_test(EMPTY_ROOT, ground)
+        report.apply_and_test(EMPTY_ROOT, resources)
         wall_table.drop_bounding_capabilities()
         children.test_walls(report)
     gc.collect()
@@ -99,7 +99,7 @@ def _fork_inner(
     if os.getppid() != parent:
         os._exit(0)  # the parent died during the imports
     if children.layers.walls:
-        report.apply_and_test(PID_NAMESPACE, children.ground, test=False)
+        report.apply_and_test(PID_NAMESPACE, children.resources, test=False)
     inner = os.fork()
     if inner != 0:
         control.close()
@@ -142,12 +142,12 @@ class WallTests:
         else:
             self.record(wall, stands=True, detail="what it forbids is refused here even without it")
 
-    def apply_and_test(self, wall: Wall, ground: WallResources, *, test: bool = True) -> None:
+    def apply_and_test(self, wall: Wall, resources: WallResources, *, test: bool = True) -> None:
         """Apply a wall to this process and test it."""
         try:
-            control = wall.is_breached(ground) if test else True
-            wall.apply(ground)
-            self.judge(wall, control, breached=test and wall.is_breached(ground))
+            control = wall.is_breached(resources) if test else True
+            wall.apply(resources)
+            self.judge(wall, control, breached=test and wall.is_breached(resources))
         except OSError as error:
             self.record(wall, stands=False, detail=str(error))
 
@@ -159,8 +159,8 @@ class WallTests:
 class ForkedChildren:
     """The children of this fork server: forks, lists and reaps them."""
 
-    def __init__(self, ground: WallResources, layers: Layers) -> None:
-        self.ground = ground
+    def __init__(self, resources: WallResources, layers: Layers) -> None:
+        self.resources = resources
         self.layers = layers
         self._walls: tuple[Wall, ...] = CHILD_WALLS
         self._own_namespace = -1
@@ -207,10 +207,10 @@ class ForkedChildren:
         if pid == 0:
             code = _NOT_APPLIED
             try:
-                ground = self.ground.with_rpc(self.ground.null, self.ground.limits)
+                resources = self.resources.with_rpc(self.resources.null, self.resources.limits)
                 for wall in walls:
-                    wall.apply(ground)
-                code = _BREACHED if attempt(ground) else _REFUSED
+                    wall.apply(resources)
+                code = _BREACHED if attempt(resources) else _REFUSED
             finally:
                 os._exit(code)
         _, status = os.waitpid(pid, 0)
@@ -237,7 +237,8 @@ class ForkedChildren:
         pid = self.fork()
         if pid == 0:
             limits = Limits(memory_bytes=request.memory_bytes, cpu_seconds=request.cpu_seconds)
-            process.live(self.ground.with_rpc(rpc, limits), self._walls_to_apply(), fence=self.layers.fence)
+            resources = self.resources.with_rpc(rpc, limits)
+            process.run_locked_child(resources, self._walls_to_apply(), fence=self.layers.fence)
         handle = os.pidfd_open(pid)
         os.close(rpc)
         self._alive[handle] = (request.id, pid)

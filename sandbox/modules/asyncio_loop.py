@@ -168,7 +168,7 @@ class Task(Future):
         loop.tasks[self] = None
         loop.ready.append(self._step)
 
-    def leave(self) -> None:
+    def end_with_loop(self) -> None:
         """Cancel the task at the end of its loop, and record what was lost."""
         if not self.done():
             if not self._cancelling:
@@ -347,7 +347,7 @@ def _cancel_unfinished_tasks(loop: _Loop) -> None:
     """Cancel the tasks that are not done when the loop ends, as CPython does, and let them clean up."""
     rest = list(loop.tasks)
     for task in rest:
-        task.leave()
+        task.end_with_loop()
     if rest:
         loop.run_until(gather(*rest, return_exceptions=True))
 

@@ -82,7 +82,7 @@ def sys_module(streams: OutputStreams) -> dict[str, Any]:
         "stderr": streams.err,
         "argv": [""],
         "version": platform.python_version(),
-        "exit": script_builtins.leave,
+        "exit": script_builtins.exit_script,
         "setrecursionlimit": _set_recursion_limit,
     }
 

@@ -70,7 +70,7 @@ class ScriptQueue:
         finally:
             self._forget(client, turn)
 
-    def leave(self, client: str, seconds: float) -> None:
+    def end_turn(self, client: str, seconds: float) -> None:
         """Release a place after a script of so many seconds; the next script in turn gets it."""
         mean = self._mean_seconds or seconds
         self._mean_seconds = _SMOOTHING * mean + (1 - _SMOOTHING) * seconds

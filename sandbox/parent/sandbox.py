@@ -140,7 +140,7 @@ class Sandbox:
                 code, bounds, CallHandler(call, bounds, started, left), count_tokens, on_progress, skills
             )
         finally:
-            self._queue.leave(client, time.monotonic() - started)
+            self._queue.end_turn(client, time.monotonic() - started)
 
     async def _run(
         self,

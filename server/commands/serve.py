@@ -96,7 +96,7 @@ def _exit_on_signals(application: Application, watch: StatisticsSocket) -> None:
     """Close and exit on Ctrl-C or SIGTERM: the thread that reads stdin cannot be interrupted to end the loop."""
     loop = asyncio.get_running_loop()
 
-    async def leave(number: int) -> NoReturn:
+    async def close_and_exit(number: int) -> NoReturn:
         try:
             await watch.close()
             await application.close()
@@ -104,11 +104,11 @@ def _exit_on_signals(application: Application, watch: StatisticsSocket) -> None:
             os._exit(128 + number)
 
     def on_signal(number: int) -> None:
-        leaving.append(loop.create_task(leave(number)))
+        closing.append(loop.create_task(close_and_exit(number)))
         for handled in _EXIT_SIGNALS:
             loop.remove_signal_handler(handled)
 
-    leaving: list[asyncio.Task[NoReturn]] = []  # the loop itself keeps tasks by weak references only
+    closing: list[asyncio.Task[NoReturn]] = []  # the loop itself keeps tasks by weak references only
     for number in _EXIT_SIGNALS:
         loop.add_signal_handler(number, on_signal, number)
 

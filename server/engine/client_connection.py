@@ -1,7 +1,7 @@
 """One client's connection to the engine, and the requests that it may send.
 
 A client's frame is as hostile as a script's frame: its shape is checked here, its values are validated where
-direct calls are, and a request that is not in the table ``_REQUESTS`` ends the connection.
+direct calls are, and a request that is not in the table ``_HANDLERS`` ends the connection.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Service(Protocol):
     requests: set[asyncio.Task[None]]
 
     @property
-    def library(self) -> SharedLibrary:
+    def shared_library(self) -> SharedLibrary:
         """The library that all clients share."""
 
     async def admit(self, hello: Hello) -> Settings:
@@ -95,7 +95,7 @@ class Service(Protocol):
     def status(self) -> Message:
         """The engine's process, memory, clients and waits."""
 
-    def leave(self) -> None:
+    def stop(self) -> None:
         """End the engine."""
 
 
@@ -133,7 +133,7 @@ class ClientConnection(Connection):
 
     def _on_request(self, message: Message) -> None:
         name = message.get("do")
-        request = _REQUESTS.get(name) if isinstance(name, str) else None
+        request = _HANDLERS.get(name) if isinstance(name, str) else None
         if request is None or (self.kb is None and name not in _BEFORE_HELLO):
             raise WireError("unknown request")
         self._running += 1
@@ -189,7 +189,7 @@ class ClientConnection(Connection):
         self.settings = await self._service.admit(hello)
 
         def get_library() -> Library:
-            library = self._service.library.get()
+            library = self._service.shared_library.get()
             if hello.waits_for_model:
                 library.embedder.wait()
             return library
@@ -260,7 +260,7 @@ class ClientConnection(Connection):
         thread = ThreadPoolExecutor(1, thread_name_prefix="winnow-ingest")
         try:
             # Opened here, because the threads that opening starts would inherit the ingest's low priority.
-            await asyncio.to_thread(self._service.library.get)
+            await asyncio.to_thread(self._service.shared_library.get)
             return {"report": await loop.run_in_executor(thread, run)}
         finally:
             thread.shutdown(wait=False)
@@ -281,7 +281,7 @@ class ClientConnection(Connection):
 
     async def stop(self, message: Message) -> Message:
         log("engine was told to leave", pid=self._peer.pid)
-        asyncio.get_running_loop().call_soon(self._service.leave)
+        asyncio.get_running_loop().call_soon(self._service.stop)
         return {"pid": os.getpid()}
 
     @property
@@ -291,7 +291,7 @@ class ClientConnection(Connection):
 
 
 _CALL = "call"
-_REQUESTS: Mapping[str, Callable[[ClientConnection, Message], Awaitable[Any]]] = MappingProxyType(
+_HANDLERS: Mapping[str, Callable[[ClientConnection, Message], Awaitable[Any]]] = MappingProxyType(
     {
         "hello": ClientConnection.hello,
         "status": ClientConnection.status,

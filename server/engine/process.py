@@ -123,11 +123,11 @@ async def _serve(settings: Settings, listener: endpoint.Listener, pipe: int) -> 
     from server.engine.service import EngineService
 
     sys.setswitchinterval(_SWITCH_SECONDS)
-    library = _Library(settings)
-    service = EngineService(settings, library.open, library.ingest)
+    backends = _EngineBackends(settings)
+    service = EngineService(settings, backends.open, backends.ingest)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, service.leave)
+        loop.add_signal_handler(number, service.stop)
     heartbeats = loop.create_task(heartbeat.send_heartbeats(pipe))
     try:
         await service.serve(listener)
@@ -136,7 +136,7 @@ async def _serve(settings: Settings, listener: endpoint.Listener, pipe: int) -> 
         heartbeats.cancel()
 
 
-class _Library:
+class _EngineBackends:
     """The open backends that all clients share, and the ingests that write to them."""
 
     def __init__(self, settings: Settings) -> None:

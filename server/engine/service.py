@@ -42,7 +42,7 @@ _FIRST_CLIENT_SECONDS = 10.0
 _KEEP_SOCKET_FILE: Mapping[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
 
 
-class _SharedLibrary:
+class _LazyLibrary:
     """The library, opened at its first use. If opening fails, the next use tries again."""
 
     def __init__(self, open_library: Callable[[], Library]) -> None:
@@ -78,7 +78,7 @@ class EngineService:
 
     def __init__(self, settings: Settings, open_library: Callable[[], Library], ingest: Ingest) -> None:
         self.settings = settings
-        self.library = _SharedLibrary(open_library)
+        self.shared_library = _LazyLibrary(open_library)
         self.calls = CallThreads()
         self.ingest = ingest
         self.clients: set[ClientConnection] = set()
@@ -86,25 +86,25 @@ class EngineService:
         self.requests: set[asyncio.Task[None]] = set()
         self._idle_seconds = settings.engine_idle_minutes * _SECONDS_PER_MINUTE
         self._started = time.monotonic()
-        self._leaving = asyncio.Event()
+        self._stopping = asyncio.Event()
         self._idle_timer: asyncio.TimerHandle | None = None
 
     async def serve(self, listener: endpoint.Listener) -> None:
-        """Accept connections until it is time to leave, then remove the socket."""
+        """Accept connections until it is time to stop, then remove the socket."""
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(AT_ONCE, thread_name_prefix="winnow-work"))
         server = await loop.create_unix_server(
             lambda: ClientConnection(self), sock=listener.socket, **_KEEP_SOCKET_FILE
         )
-        loop.run_in_executor(None, self.library.open_early)
+        loop.run_in_executor(None, self.shared_library.open_early)
         self._start_idle_timer(max(self._idle_seconds, _FIRST_CLIENT_SECONDS))
-        await self._leaving.wait()
+        await self._stopping.wait()
         endpoint.close_listener(self.settings.store, listener)
         server.close()
 
-    def leave(self) -> None:
+    def stop(self) -> None:
         """Make ``serve`` return."""
-        self._leaving.set()
+        self._stopping.set()
 
     async def close(self) -> None:
         """Stop running requests, disconnect all clients, close the library.
@@ -123,7 +123,7 @@ class EngineService:
         if not await self._end_calls():
             log("engine leaves in the middle of a call", level=30)
             os._exit(0)
-        await asyncio.to_thread(self.library.close)
+        await asyncio.to_thread(self.shared_library.close)
 
     async def _end_calls(self) -> bool:
         for task in self.requests:
@@ -145,7 +145,7 @@ class EngineService:
             self._start_idle_timer(self._idle_seconds)
 
     def _start_idle_timer(self, seconds: float) -> None:
-        self._idle_timer = asyncio.get_running_loop().call_later(seconds, self.leave)
+        self._idle_timer = asyncio.get_running_loop().call_later(seconds, self.stop)
 
     def status(self) -> Message:
         """Facts for ``winnow engine status``, as JSON data."""
@@ -158,7 +158,7 @@ class EngineService:
             "pss_mb": _pss_mb(),
             "idle_minutes": self.settings.engine_idle_minutes,
             "ingests": len(self.jobs),
-            "waits": self.library.waits(),
+            "waits": self.shared_library.waits(),
             "clients": [client.facts(now) for client in sorted(self.clients, key=lambda client: client.since)],
         }
 
@@ -185,7 +185,7 @@ class EngineService:
     def _refusal(self, why: str) -> WinnowError:
         is_alone = not self.clients
         if is_alone:
-            self.leave()
+            self.stop()
         return WinnowError(
             "INDEX_HELD",
             f"the engine of {self.settings.store}, process {os.getpid()}, {why}; it has {len(self.clients)} "

@@ -26,7 +26,7 @@ from server.sessions.passage_store import StoredPassage
 from server.text.printable import beginning, ending, one_line, printable
 from server.text.spans import split_spans
 from server.text.tokens import count_tokens, first_tokens, last_tokens
-from server.tiers import first_bytes
+from server.tiers import cut_to_bytes
 
 _CHANGED = "the document changed since this passage was found; what stands around it is no longer known"
 # A cut moves back to the last white space, at most this far.
@@ -152,7 +152,7 @@ def _cut_end(text: str, tokens: int) -> str:
 
 
 def _truncate(text: str, tokens: int) -> str:
-    return first_bytes(first_tokens(text, tokens), MAX_EXCERPT_BYTES)
+    return cut_to_bytes(first_tokens(text, tokens), MAX_EXCERPT_BYTES)
 
 
 def _end_at_word(cut: str, text: str) -> str:

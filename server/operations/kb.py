@@ -133,7 +133,11 @@ def _build_extras(context: RequestContext, options: KbSearchOptions, candidate: 
             "tokens": passage.chunk.tokens,
         }
     if not context.caller.budget.is_direct:
-        extras |= {"id": passage.chunk.id, "metadata": tiers.facts(passage), "tokens": passage.chunk.tokens}
+        extras |= {
+            "id": passage.chunk.id,
+            "metadata": tiers.build_metadata(passage),
+            "tokens": passage.chunk.tokens,
+        }
     return extras
 
 

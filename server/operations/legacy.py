@@ -137,7 +137,7 @@ def _round_score(score: float | None) -> float | None:
 
 def _build_text_row(passage: Passage, max_bytes: int) -> dict[str, Any]:
     whole = printable(passage.chunk.text)
-    text = tiers.first_bytes(whole, max_bytes)
+    text = tiers.cut_to_bytes(whole, max_bytes)
     return {
         **_section_facts(passage),
         "text_truncated": text,

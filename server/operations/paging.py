@@ -97,7 +97,7 @@ def build_page(
     ``here``: the cursor of the first row. ``more``: whether there are rows after the given ones.
     """
     overhead = tiers.measure({**envelope, **_LONGEST_ENDING, "next_cursor": here.encode()})
-    fitted = tiers.fit(rows, allowed.tokens - overhead.tokens, allowed.bytes - overhead.bytes)
+    fitted = tiers.fit_rows(rows, allowed.tokens - overhead.tokens, allowed.bytes - overhead.bytes)
     reason, has_more = fitted.limit_reason, more or len(fitted.rows) < len(rows)
     if reason == "none" and more:
         reason = "page_size"

@@ -82,7 +82,7 @@ def build_answer(
     """Render a ranking at the tier of ``request``. ``asked``: the request that the cursor is bound to."""
     mode, budget, question = _mode_of(context, request), context.caller.budget, terms(request.query or "")
     candidates = ranking.candidates[cursor.offset :]
-    rows = [tiers.row(candidate.passage, mode, candidate.score, question) for candidate in candidates]
+    rows = [tiers.render_row(candidate.passage, mode, candidate.score, question) for candidate in candidates]
     graph_warnings: tuple[str, ...] = ()
     if request.include_relationships:
         rows, graph_warnings = add_relationships(
@@ -97,7 +97,7 @@ def build_answer(
     if page.next_cursor:
         payload["next_cursor"] = page.next_cursor
     if budget.is_direct:
-        payload["estimated_tokens"] = tiers.estimated_tokens(payload)
+        payload["estimated_tokens"] = tiers.estimate_tokens(payload)
     return Answer(
         payload,
         mode,

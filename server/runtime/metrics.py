@@ -21,7 +21,7 @@ class _Calls:
     seconds: float = 0.0
     within: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
 
-    def plain(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The counters as JSON data."""
         return {"verdicts": dict(self.verdicts), "seconds": round(self.seconds, 3), "within": list(self.within)}
 
@@ -85,7 +85,7 @@ class Metrics:
             excerpts, cut = self._noted["excerpts"], self._noted["excerpts_truncated"]
             return {
                 "answers": {tool: dict(counts) for tool, counts in sorted(self._answers.items())},
-                "calls": {tool: calls.plain() for tool, calls in sorted(self._calls.items())},
+                "calls": {tool: calls.to_json() for tool, calls in sorted(self._calls.items())},
                 "queue_waits": {"waits": self._waits, "seconds": round(self._waited, 3)},
                 "scripts": {**{name: self._scripts[name] for name in _COUNTED}, "endings": dict(self._endings)},
                 **{name: self._noted[name] for name in _NOTED},

@@ -15,13 +15,13 @@ _AROUND = len('{"columns":[],"rows":}')
 _FEWEST = 2
 
 
-def columned(value: Any) -> Any:
+def convert_tables(value: Any) -> Any:
     """Convert all tables within a value; returns a copy if anything changes."""
     if isinstance(value, dict):
-        return {name: columned(part) for name, part in value.items()}
+        return {name: convert_tables(part) for name, part in value.items()}
     if not isinstance(value, list):
         return value
-    return _to_table(value) if _is_table(value) else [columned(part) for part in value]
+    return _to_table(value) if _is_table(value) else [convert_tables(part) for part in value]
 
 
 def _is_table(rows: list[Any]) -> bool:
@@ -37,4 +37,4 @@ def _is_table(rows: list[Any]) -> bool:
 
 def _to_table(rows: list[Any]) -> dict[str, Any]:
     names = list(rows[0])
-    return {"columns": names, "rows": [[columned(row[name]) for name in names] for row in rows]}
+    return {"columns": names, "rows": [[convert_tables(row[name]) for name in names] for row in rows]}

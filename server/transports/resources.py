@@ -28,7 +28,7 @@ from server.sessions.result_store import URI_TEMPLATE as RESULT_TEMPLATE
 from server.sessions.result_store import parse_uri as parse_result
 from server.settings import Settings
 from server.text.printable import beginning, one_line, printable
-from server.tiers import first_bytes
+from server.tiers import cut_to_bytes
 
 _MAX_URI_CHARS = 200
 MAX_COMPLETIONS = 100  # the protocol's own limit
@@ -141,7 +141,7 @@ def read_resource(
     if content.passage is None:
         raise WinnowError("NOT_FOUND", f"this passage is unknown or no longer held; {_advise(tools, settings)}")
     text = beginning(content.passage.passage.chunk.text, MAX_EXCERPT_BYTES)
-    return _build_result(uri, first_bytes(text, MAX_EXCERPT_BYTES), _TEXT)
+    return _build_result(uri, cut_to_bytes(text, MAX_EXCERPT_BYTES), _TEXT)
 
 
 def _advise(tools: Collection[str], settings: Settings) -> str:

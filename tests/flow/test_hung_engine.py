@@ -149,7 +149,7 @@ async def hosted(world: World) -> AsyncIterator[tuple[EngineService, EngineKnowl
         world.pages.is_slow = True  # a further page would be counted
         world.pages.go_on.set()
         await kb.aclose()
-        host.leave()
+        host.stop()
         await serving
         await host.close()
         listener.socket.close()

@@ -177,7 +177,7 @@ async def _silent(seconds: float, message: str) -> None:
 
 
 def test_what_a_library_or_an_exception_says_is_withheld_and_where_is_not(logged: io.StringIO) -> None:
-    logging.getLogger("a.library").warning("validation failed: input_value=%s", CANARY)
+    logging.getLogger("another.package").warning("validation failed: input_value=%s", CANARY)
     with pytest.raises(ValidationError) as caught:
         SearchAnswer.model_validate({"count": CANARY})
     assert CANARY not in str(caught.value)
@@ -190,7 +190,7 @@ def test_what_a_library_or_an_exception_says_is_withheld_and_where_is_not(logged
     except OSError:
         log("not read", exc_info=True)
     library, failed, not_read = map(json.loads, logged.getvalue().splitlines())
-    assert (library["logger"], "characters withheld" in library["message"]) == ("a.library", True)
+    assert (library["logger"], "characters withheld" in library["message"]) == ("another.package", True)
     assert library["message"].startswith("test_log_hygiene.")
     assert "ValidationError (" in failed["exception"]
     assert "No such file or directory" in not_read["exception"]

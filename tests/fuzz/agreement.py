@@ -77,7 +77,7 @@ def _height(value: Any) -> int:
 def encoded(value: Any) -> tuple[Any, results.NotData | None]:
     """Encode; what comes out is plain, and arrives as it left. Else the word on why not, which is one to read."""
     try:
-        data = results.plain(value, LIMITS.nesting)
+        data = results.copy_as_data(value, LIMITS.nesting)
     except results.NotData as refusal:
         return None, refusal
     except (values.OwnError, TypeError, ValueError, AttributeError, ArithmeticError):

@@ -23,7 +23,7 @@ LIMITS = Limits()
 @given(CHOICES)
 def test_an_ordinary_value_arrives_as_the_data_that_it_is(choices: Choices) -> None:
     value, plain = values.ordinary(choices)
-    data = results.plain(value, LIMITS.nesting)
+    data = results.copy_as_data(value, LIMITS.nesting)
     assert (json.dumps(data), data) == (json.dumps(plain), plain)
     assert agreement.encoded(value) == (plain, None)
 
@@ -82,7 +82,7 @@ _LYING = {
 @pytest.mark.parametrize("what", _LYING)
 def test_a_number_or_text_is_what_its_builtin_base_holds(what: str) -> None:
     value, data = _LYING[what]
-    found = results.plain(value, 64)
+    found = results.copy_as_data(value, 64)
     assert (found, type(found)) == (data, type(data))
     assert frames.dump(found) == frames.dump(data)
 
@@ -114,10 +114,10 @@ _REFUSED = {
 @pytest.mark.parametrize("message", _REFUSED)
 def test_what_is_not_data_is_named_with_its_place(message: str) -> None:
     with pytest.raises(results.NotData) as caught:
-        results.plain(_REFUSED[message], 64)
+        results.copy_as_data(_REFUSED[message], 64)
     assert caught.value.message == message
 
 
 def test_references_that_multiply_are_counted_each_time() -> None:
     with pytest.raises(results.NotData, match="more than 200,000 values"):
-        results.plain(_doubled(40), 64)
+        results.copy_as_data(_doubled(40), 64)

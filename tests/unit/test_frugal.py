@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.protocol import smaller_results
-from server.text.columns import columned
+from server.text.columns import convert_tables
 from server.tiers import dumps
 from server.tools.execute_code import remove_result
 
@@ -26,22 +26,22 @@ VALUES = st.recursive(
 
 def test_equal_records_are_columns_wherever_they_stand() -> None:
     table = {"columns": ["id", "score"], "rows": [["a", 1], ["b", 2], ["c", None]]}
-    assert columned(RECORDS) == table
-    assert columned({"found": RECORDS, "by": [[RECORDS]]}) == {"found": table, "by": [[table]]}
-    assert columned([{"id": RECORDS}, {"id": []}]) == [{"id": table}, {"id": []}]
+    assert convert_tables(RECORDS) == table
+    assert convert_tables({"found": RECORDS, "by": [[RECORDS]]}) == {"found": table, "by": [[table]]}
+    assert convert_tables([{"id": RECORDS}, {"id": []}]) == [{"id": table}, {"id": []}]
 
 
 @pytest.mark.parametrize(
     "value", [RECORDS[:1], [{}, {}], [{"a": 1}, {"b": 1}], [1, {}], [{"a": 1}] * 2, "text", None]
 )
 def test_what_is_no_table_or_no_shorter_as_one_stays(value: Any) -> None:
-    assert columned(value) == value
+    assert convert_tables(value) == value
 
 
 @settings(deadline=None)
 @given(VALUES)
 def test_columns_are_never_longer_and_say_the_same(value: Any) -> None:
-    told = columned(value)
+    told = convert_tables(value)
     assert len(dumps(told)) <= len(dumps(value))
     assert _records(told) == value
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.child.results import NotData, plain
+from sandbox.child.results import NotData, copy_as_data
 from sandbox.protocol.frames import (
     BATCH_CALLS,
     HEADER,
@@ -145,7 +145,7 @@ _ANYTHING = st.recursive(
 @given(_ANYTHING)
 def test_any_value_becomes_data_that_the_decoder_takes_or_a_word_on_why_not(value: Any) -> None:
     try:
-        data = plain(value, LIMITS.nesting)
+        data = copy_as_data(value, LIMITS.nesting)
     except NotData:
         return
     frame = decode(dump({"result": data}), LIMITS)
@@ -155,5 +155,5 @@ def test_any_value_becomes_data_that_the_decoder_takes_or_a_word_on_why_not(valu
 @pytest.mark.parametrize("value", [math.nan, math.inf, 2**1024, object(), {1: {(1, 2): 3}}, b"x", len])
 def test_what_json_has_not_is_refused_with_a_hint(value: Any) -> None:
     with pytest.raises(NotData) as caught:
-        plain(value, 64)
+        copy_as_data(value, 64)
     assert caught.value.hint

@@ -37,7 +37,7 @@ async def _serve_all(order: Sequence[str]) -> list[tuple[str, int]]:
         await queue.enter(client)
         served.append((client, number))
         await all_wait.wait()
-        queue.leave(client, 0.0)
+        queue.end_turn(client, 0.0)
 
     tasks = [asyncio.ensure_future(run(client, number)) for number, client in enumerate(order)]
     await _until(lambda: queue.waiting == len(order) - 1)
@@ -76,7 +76,7 @@ def test_a_free_place_goes_to_the_client_that_holds_fewest() -> None:
 
         tasks = [asyncio.ensure_future(run(client)) for client in "aab"]
         await _until(lambda: queue.waiting == 3)
-        queue.leave("a", 0.0)
+        queue.end_turn("a", 0.0)
         await _until(lambda: served)
         assert (queue.running, queue.waiting) == (2, 2)
         for task in tasks:
@@ -97,9 +97,9 @@ def test_a_full_queue_refuses_the_client_that_fills_it_and_makes_room_for_anothe
             await queue.enter("a")
         other = asyncio.ensure_future(queue.enter("b"))
         (displaced,) = await asyncio.gather(second, return_exceptions=True)
-        queue.leave("a", 1.0)
+        queue.end_turn("a", 1.0)
         await other
-        queue.leave("b", 1.0)
+        queue.end_turn("b", 1.0)
         await first
         done = [name for name, task in (("first", first), ("other", other)) if task.done()]
         return done, type(displaced)
@@ -111,7 +111,7 @@ def test_the_time_to_come_back_grows_with_the_queue_and_the_length_of_scripts() 
     async def retry_after(seconds: float, waiting: int) -> int:
         queue = _queue(2, room=waiting)
         await queue.enter("a")
-        queue.leave("a", seconds)
+        queue.end_turn("a", seconds)
         await queue.enter("a")
         await queue.enter("a")
         tasks = [asyncio.ensure_future(queue.enter("a")) for _ in range(waiting)]
@@ -157,7 +157,7 @@ def test_no_place_is_ever_lost_or_given_twice(crowd: list[tuple[str, bool]], pla
             try:
                 await _turn()
             finally:
-                queue.leave(client, 0.0)
+                queue.end_turn(client, 0.0)
 
         tasks = []
         for client, is_cancelled in crowd:

@@ -158,17 +158,17 @@ async def _attack(accepted: Sequence[str]) -> dict[str, Any]:
     return {"families": families, "trials": len(report.trials), "violations": told}
 
 
-def _opens(ground: WallResources) -> None:
+def _opens(resources: WallResources) -> None:
     os.close(os.open("/etc/passwd", os.O_RDONLY))
 
 
-def _connects(ground: WallResources) -> None:
+def _connects(resources: WallResources) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as stream:
         stream.settimeout(1)
         stream.connect(("127.0.0.1", 9))
 
 
-def _forks(ground: WallResources) -> None:
+def _forks(resources: WallResources) -> None:
     pid = os.fork()
     if pid == 0:
         os._exit(0)
@@ -206,16 +206,16 @@ def _is_held(raised: Sequence[Wall], attempt: Callable[[WallResources], None]) -
 
 def _exit_code(raised: Sequence[Wall], attempt: Callable[[WallResources], None]) -> int:
     ruleset = wall_table.create_landlock_ruleset()
-    ground = WallResources(Limits(), ruleset=ruleset, filter=seccomp.build_program())
+    resources = WallResources(Limits(), ruleset=ruleset, filter=seccomp.build_program())
     try:
         os.dup2(0, RPC)  # a child's own place for it is taken, too
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         for wall in raised:
-            wall.apply(ground)
+            wall.apply(resources)
     except OSError:
         return 2
     try:
-        attempt(ground)
+        attempt(resources)
     except ConnectionRefusedError:
         return 0
     except OSError:

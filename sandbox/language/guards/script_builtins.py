@@ -80,7 +80,7 @@ def reseed_identities() -> None:
     _SALT = os.urandom(16)
 
 
-def leave(code: Any = None, /) -> None:
+def exit_script(code: Any = None, /) -> None:
     """Exit the script: ``exit`` and ``quit``."""
     raise SystemExit(code)
 
@@ -121,8 +121,8 @@ _BUILTINS: dict[str, Any] = {
     "vars": guarded_vars,
     "dir": guarded_dir,
     "id": identity,
-    "exit": leave,
-    "quit": leave,
+    "exit": exit_script,
+    "quit": exit_script,
     "__build_class__": build_class,
     ATTRIBUTE: read_attribute,
     TARGET: writable_target,

@@ -22,7 +22,7 @@ def surface():
     def write(stream):
         set_up_logs(handler=logging.StreamHandler(stream))
         log("a skill is left out", what=NAME)
-        logging.getLogger("a.library").warning("%s", NAME)
+        logging.getLogger("another.package").warning("%s", NAME)
 
     said = _said(write)
     return len(said.splitlines()) != 2 or any(one in said for one in "\x1b\x9b\u202e\u2028\U000e0041")

@@ -78,9 +78,9 @@ def show(
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
         from server.commands.graph.drawing import render_page, render_svg
         from server.commands.graph.portrait import PortraitQuery, build_portrait
-        from server.opening import scopes
+        from server.opening import cache_scopes
 
-        scope = scopes(opened.catalogue)(_filters_of(opened.settings))
+        scope = cache_scopes(opened.catalogue)(_filters_of(opened.settings))
         portrait = build_portrait(PortraitQuery(opened.graph, opened.project, scope, rows), name, hops)
         for path, draw in ((svg, render_svg), (html, render_page)):
             if path is not None:

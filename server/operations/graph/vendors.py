@@ -81,7 +81,7 @@ def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer
     ending = {"estimated_tokens": page.tokens, "next_cursor": page.next_cursor, **page.ending}
     payload = {**facts, **counted, **ending}
     if context.caller.budget.is_direct:
-        payload["estimated_tokens"] = tiers.estimated_tokens(payload)
+        payload["estimated_tokens"] = tiers.estimate_tokens(payload)
     return Answer(
         payload,
         "full" if request.include_content else "metadata",
