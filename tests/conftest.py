@@ -27,7 +27,7 @@ FACTS_PER_TOPIC = 24
 
 
 def write_corpus(folder: Path) -> Path:
-    """One Markdown page per topic: front matter, a fact that is said once, and many sections around it."""
+    """Write one Markdown page for each topic: front matter, one fact, and many other sections."""
     for topic, fact in TOPICS.items():
         sections = "\n\n".join(
             f"## {topic.title()} rule {number}\n\n"
@@ -55,13 +55,13 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("WINNOW_CONFIG", str(home / "winnow.toml"))
         patch.setenv("WINNOW_STORE", str(home / "store"))
         patch.setenv("WINNOW_MODELS", str(home / "models"))
-        patch.setenv("WINNOW_DAEMON", "off")  # tests/flow/test_engine.py is about the other way
+        patch.setenv("WINNOW_DAEMON", "off")  # tests/flow/test_engine.py tests the shared engine
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _errors_fit_their_schema() -> Iterator[None]:
-    """The SDK's client holds each answer against its tool's schema, but no error: here it holds errors as well."""
+    """The SDK's client validates answers against the tool's schema; here errors are validated, too."""
     call_tool = ClientSession.call_tool
 
     async def call_and_hold(self: ClientSession, name: str, *arguments: Any, **options: Any) -> Any:
@@ -82,7 +82,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path, _own_folders: None) -> Path:
-    """An index of the corpus as project "handbook"; nobody holds it."""
+    """An index of the corpus as project "handbook"; no process holds it."""
     folder = tmp_path_factory.mktemp("store")
     settings = load_settings(store=folder, project="handbook")
     backends = open_backends(settings, wait_for_model=True)

@@ -1,10 +1,9 @@
-"""Runs the tests; where this is root, also as an ordinary user. Everything after the name goes to pytest.
+"""Runs the tests; as root, also as an ordinary user. All arguments go to pytest.
 
-Root passes checks that others do not: what holds for a server of root must hold for one of nobody, and the other
-way round. What does not depend on the user (protocols, schemas, indexes, the language) is tried once. Nothing
-on the disk changes: the checkout is only read; homes, caches and temporary files lie in a folder of that
-user's own. Where interpreter or checkout lie in a folder that only root enters, this process sees another file
-tree, in which the way to them is open.
+Root passes checks that others do not, so each test of the sandbox must hold for both kinds of user. Tests that do
+not depend on the user (protocols, schemas, indexes, the language) run once. Nothing on the disk changes: the
+checkout is only read; homes, caches and temporary files are in a folder of that user. If only root may enter a
+parent folder of the interpreter or the checkout, this process gets a mount namespace in which the path is open.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 65_534
 
-# What does not depend on the user is tried by one of the two, so that neither waits long for the other.
+# Tests that do not depend on the user are divided between the two runs, so that both end at about the same time.
 _ROOT_ALONE = (
     "tests/bench/test_code.py",
     "tests/bench/test_engine.py",
@@ -166,7 +165,7 @@ def _become() -> None:
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
-    # Changing user made /proc/self root's, and forgot whose end is ours.
+    # The change of user made root the owner of /proc/self, and cleared the death signal.
     _libc().prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
     _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if unreachable := [str(path) for path in needed if not os.access(path, os.R_OK | os.X_OK)]:
@@ -188,11 +187,11 @@ def _run_pytest(home: Path, arguments: Sequence[str]) -> None:
     os.execve(sys.executable, command, environment)
 
 
-# --- a file tree of our own ------------------------------------------------------------------------------------
+# --- a private mount namespace ----------------------------------------------------------------------------------
 
 
 def closed_folders(paths: Sequence[Path]) -> Iterator[tuple[Path, list[Path]]]:
-    """Each folder on the way that others may not enter, the outermost, with the paths behind it."""
+    """The outermost folders that other users may not enter, each with the paths below it."""
     behind: dict[Path, list[Path]] = {}
     for path in paths:
         closed = next((folder for folder in reversed(path.parents) if not folder.stat().st_mode & 0o001), None)
@@ -202,7 +201,7 @@ def closed_folders(paths: Sequence[Path]) -> Iterator[tuple[Path, list[Path]]]:
 
 
 def open_the_way(paths: Sequence[Path]) -> None:
-    """In a view of this process's own, make each of these reachable for everybody."""
+    """Make each of these paths reachable for all users, in a mount namespace of this process."""
     closed = list(closed_folders(paths))
     if not closed:
         return

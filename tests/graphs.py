@@ -1,4 +1,4 @@
-"""Graphs of documents that a test writes down: read, cut and extracted as an ingest does it, and told in names."""
+"""Graphs of documents in tests: read, chunked and extracted as in an ingest, with names instead of ids."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def read(uri: str, text: str) -> tuple[Document, str]:
     return document, raw.text
 
 
-def mined(uri: str, text: str, gazetteer: Gazetteer = NO_GAZETTEER) -> DocumentExtraction:
+def extract(uri: str, text: str, gazetteer: Gazetteer = NO_GAZETTEER) -> DocumentExtraction:
     document, body = read(uri, text)
     return extract_document(document, body, chunk(document, body), gazetteer)
 
 
 class Corpus:
-    """The graphs of some files, each of which knows the others."""
+    """The graphs of some files, resolved against each other."""
 
     def __init__(self, files: Mapping[str, str], gazetteer: Gazetteer = NO_GAZETTEER) -> None:
-        found = [mined(uri, text, gazetteer) for uri, text in sorted(files.items())]
+        found = [extract(uri, text, gazetteer) for uri, text in sorted(files.items())]
         ledger = Ledger()
         for one in found:
             ledger.put(facts_of(one))
@@ -54,8 +54,8 @@ class Corpus:
     def edges(self, *types: str) -> list[Edge]:
         return [edge for graph in self.graphs for edge in graph.edges if edge.type in types]
 
-    def told(self, *types: str) -> set[tuple[str, str]]:
-        """The edges of these types as (source, target), each as ``name`` has it."""
+    def edges_by_name(self, *types: str) -> set[tuple[str, str]]:
+        """The edges of these types as pairs (source, target) of names."""
         return {(self.name(edge.source), self.name(edge.target)) for edge in self.edges(*types)}
 
     def targets(self, *types: str) -> set[str]:

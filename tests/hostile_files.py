@@ -1,4 +1,4 @@
-"""Hostile files, made by code, and the reason that an ingest must give for each, or None where it is indexed.
+"""Generated hostile files, each with the reason that an ingest must give, or None where it is indexed.
 
 ``write`` writes a file into a folder. ``reason`` is a part of the expected message; a file without it is indexed.
 """

@@ -1,4 +1,4 @@
-"""How tests wait: for events, with a limit that only a fault reaches; processes that they start end with them."""
+"""Waiting for events, with a limit that only a fault reaches, and processes that end with their test."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import psutil
 
-# Seconds. A machine with eight times as much to do as it has processors is still far below.
+# Seconds. A machine with a load of eight times its processors stays far below.
 LIMIT = 600.0
 _LOOK_SECONDS = 0.02
 
 
 def until(is_so: Callable[[], object], every: float = _LOOK_SECONDS) -> None:
-    """Return once it is so; looks every so many seconds."""
+    """Wait until the condition holds; checks it every ``every`` seconds."""
     end = time.monotonic() + LIMIT
     while not is_so():
         assert time.monotonic() < end, "the event never came"
@@ -25,7 +25,7 @@ def until(is_so: Callable[[], object], every: float = _LOOK_SECONDS) -> None:
 
 
 def still_there(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
-    """Those that were still there when all had had time to end; now they are ended."""
+    """The processes that did not end within the limit; they are killed."""
     alive = list(psutil.wait_procs(processes, timeout=LIMIT)[1])
     for each in alive:
         _kill(each)
@@ -33,7 +33,7 @@ def still_there(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """The processes below this one."""
+    """All descendants of the process."""
     with suppress(psutil.NoSuchProcess):
         return list(psutil.Process(pid).children(recursive=True))
     return []
@@ -45,8 +45,8 @@ def _kill(process: psutil.Process) -> None:
 
 
 @contextmanager
-def started(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[Any]]:
-    """A process that does not outlive the block, nor does what it started."""
+def start_process(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Start a process; it and its descendants are killed at the end of the block."""
     process = subprocess.Popen([str(part) for part in command], **options)
     try:
         yield process

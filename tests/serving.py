@@ -17,10 +17,10 @@ _MINUTE = 60
 
 
 @asynccontextmanager
-async def served(
+async def serve(
     server: Server[str], host: str = "127.0.0.1", protocol: type[BoundedProtocol] = BoundedProtocol
 ) -> AsyncIterator[tuple[str, int]]:
-    """Where the server answers: the host and the port."""
+    """Serve; yields the host and the port."""
 
     async def health() -> dict[str, Any]:
         return {}

@@ -35,16 +35,16 @@ def main(chunks: int) -> None:
     _embedding([" ".join(generator.choice(WORDS, 60)) for _ in range(256)])
     with tempfile.TemporaryDirectory() as folder:
         store = EdgeStore(Path(folder), DIMENSION)
-        _timed(f"upsert {chunks:,} chunks", lambda: _fill(store, chunks, generator))
+        _measure_time(f"upsert {chunks:,} chunks", lambda: _fill(store, chunks, generator))
         _asking("before the graph", store, generator)
-        _timed("build the graph", store.optimize)
+        _measure_time("build the graph", store.optimize)
         _asking("after the graph", store, generator)
         store.close()
 
 
 def _embedding(texts: list[str]) -> None:
     model = load_model(load_settings().models)
-    seconds = _timed(f"embed {len(texts)} texts", lambda: model.embed(texts))
+    seconds = _measure_time(f"embed {len(texts)} texts", lambda: model.embed(texts))
     tokens = sum(map(count_tokens, texts))
     each = tokens / len(texts)
     print(f"  {len(texts) / seconds:.0f} texts/s, {tokens / seconds:,.0f} tokens/s, {each:.0f} tokens each")
@@ -90,7 +90,7 @@ def _latency(name: str, questions: Sequence[Callable[[], object]]) -> None:
     print(f"{name}: {percentile(taken, 0.5):.2f} ms p50, {percentile(taken, 0.95):.2f} ms p95")
 
 
-def _timed(name: str, work: Callable[[], object]) -> float:
+def _measure_time(name: str, work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     seconds = time.perf_counter() - began

@@ -130,19 +130,19 @@ async def _soak(folder: Path, seconds: float) -> dict[str, Any]:
     samples: list[dict[str, Any]] = []
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(Client(_parameters(store))) for _ in range(CLIENTS)]
-        sampling, began = asyncio.create_task(_sampled(store, samples)), time.monotonic()
-        await _working(clients, store, corpus, tally, min(WARM_SECONDS, seconds * WARM_SHARE))
-        before = await _at_rest(store)
-        await _working(clients, store, corpus, tally, seconds - (time.monotonic() - began))
+        sampling, began = asyncio.create_task(_sample(store, samples)), time.monotonic()
+        await _run_calls_and_ingests(clients, store, corpus, tally, min(WARM_SECONDS, seconds * WARM_SHARE))
+        before = await _measure_at_rest(store)
+        await _run_calls_and_ingests(clients, store, corpus, tally, seconds - (time.monotonic() - began))
         taken = time.monotonic() - began
         sampling.cancel()
-        after = await _at_rest(store)
+        after = await _measure_at_rest(store)
         everyone = [process for processes in _by_role(store).values() for process in processes]
     await asyncio.to_thread(
         subprocess.run, [*WINNOW, "engine", "stop", "--store", str(store)], cwd=ROOT, capture_output=True
     )
     _, alive = await asyncio.to_thread(psutil.wait_procs, everyone, timeout=PATIENCE_SECONDS)
-    grown = list(_grown(before, after))
+    grown = list(_find_growth(before, after))
     return {
         "ok": not (grown or alive or tally.unexpected),
         "seconds": round(taken, 1),
@@ -173,25 +173,27 @@ def _environment() -> dict[str, str]:
 # --- calls
 
 
-async def _working(clients: Sequence[Client], store: Path, corpus: Path, tally: Tally, seconds: float) -> None:
+async def _run_calls_and_ingests(
+    clients: Sequence[Client], store: Path, corpus: Path, tally: Tally, seconds: float
+) -> None:
     until = time.monotonic() + seconds
     async with asyncio.TaskGroup() as group:
-        group.create_task(_changing(store, corpus, tally, until))
+        group.create_task(_run_ingests(store, corpus, tally, until))
         for number, client in enumerate(clients):
-            group.create_task(_calling(client, random.Random(number), tally, until))
+            group.create_task(_run_calls(client, random.Random(number), tally, until))
 
 
-async def _calling(client: Client, chance: random.Random, tally: Tally, until: float) -> None:
+async def _run_calls(client: Client, chance: random.Random, tally: Tally, until: float) -> None:
     for kind, tool, arguments, status in _work(chance):
         if time.monotonic() > until:
             return
         began = time.monotonic()
         try:
             if kind == "script, cancelled":
-                await _cancelled(client, arguments, chance)
+                await _cancel(client, arguments, chance)
                 tally.cancelled += 1
             else:
-                await _called(client, kind, tool, arguments, status, tally)
+                await _call(client, kind, tool, arguments, status, tally)
         except (TimeoutError, MCPError) as error:
             tally.unexpected.append(f"{kind}: {type(error).__name__}: {error}")
         else:
@@ -217,7 +219,7 @@ def _work(chance: random.Random) -> Iterator[tuple[str, str, dict[str, Any], str
             yield "script, cancelled", "execute_code", {"code": ENDLESS, "timeout": 30}, ""
 
 
-async def _called(
+async def _call(
     client: Client, kind: str, tool: str, arguments: dict[str, Any], status: str, tally: Tally
 ) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
@@ -234,7 +236,7 @@ async def _called(
         tally.unexpected.append(f"{kind}: ended as {answer.get('status')}: {error}")
 
 
-async def _cancelled(client: Client, arguments: dict[str, Any], chance: random.Random) -> None:
+async def _cancel(client: Client, arguments: dict[str, Any], chance: random.Random) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(chance.uniform(0.1, 2.0)):
             await client.call_tool("execute_code", arguments)
@@ -243,7 +245,7 @@ async def _cancelled(client: Client, arguments: dict[str, Any], chance: random.R
 # --- ingests
 
 
-async def _changing(store: Path, corpus: Path, tally: Tally, until: float) -> None:
+async def _run_ingests(store: Path, corpus: Path, tally: Tally, until: float) -> None:
     chance, edition = random.Random(0), 0
     while time.monotonic() < until:
         edition += 1
@@ -280,29 +282,31 @@ def _write_page(corpus: Path, number: int, edition: int) -> None:
 # --- resources
 
 
-async def _at_rest(store: Path) -> dict[str, Held]:
+async def _measure_at_rest(store: Path) -> dict[str, Held]:
     await asyncio.sleep(REST_SECONDS)
-    return await asyncio.to_thread(_held, store)
+    return await asyncio.to_thread(_measure, store)
 
 
-async def _sampled(store: Path, samples: list[dict[str, Any]]) -> None:
+async def _sample(store: Path, samples: list[dict[str, Any]]) -> None:
     began = time.monotonic()
     while True:
         await asyncio.sleep(SAMPLE_EVERY)
-        held = await asyncio.to_thread(_held, store)
+        held = await asyncio.to_thread(_measure, store)
         shown = {role: asdict(one) for role, one in held.items() if role in ("engine", "server 1")}
         samples.append({"seconds": round(time.monotonic() - began), "load": os.getloadavg()[0], **shown})
         print(json.dumps(samples[-1]), file=sys.stderr, flush=True)
 
 
-def _held(store: Path) -> dict[str, Held]:
-    return {role: sum(map(_of, processes), Held()) for role, processes in _by_role(store).items()}
+def _measure(store: Path) -> dict[str, Held]:
+    return {role: sum(map(_measure_process, processes), Held()) for role, processes in _by_role(store).items()}
 
 
 def _by_role(store: Path) -> dict[str, list[psutil.Process]]:
     """The processes of the store: its servers, what runs their scripts, the engine and its keeper."""
     roles: dict[str, list[psutil.Process]] = {}
-    servers = [process for process in psutil.Process().children() if {"serve", str(store)} <= {*_line(process)}]
+    servers = [
+        process for process in psutil.Process().children() if {"serve", str(store)} <= {*_command_line(process)}
+    ]
     for number, server in enumerate(sorted(servers, key=lambda one: one.create_time()), 1):
         roles[f"server {number}"] = [server]
         roles[f"sandbox {number}"] = server.children(recursive=True)
@@ -312,20 +316,22 @@ def _by_role(store: Path) -> dict[str, list[psutil.Process]]:
     return roles
 
 
-def _line(process: psutil.Process) -> list[str]:
+def _command_line(process: psutil.Process) -> list[str]:
     with suppress(psutil.Error):
         return process.cmdline()
     return []
 
 
-def _of(process: psutil.Process) -> Held:
+def _measure_process(process: psutil.Process) -> Held:
     with suppress(psutil.Error), process.oneshot():
         resident = process.memory_info().rss
-        return Held(resident, _anonymous(process.pid, resident), process.num_fds(), process.num_threads(), 1)
+        return Held(
+            resident, _anonymous_memory(process.pid, resident), process.num_fds(), process.num_threads(), 1
+        )
     return Held()
 
 
-def _anonymous(pid: int, resident: int) -> int:
+def _anonymous_memory(pid: int, resident: int) -> int:
     """Anonymous memory, which only Linux reports."""
     with suppress(OSError, StopIteration):
         lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
@@ -333,7 +339,7 @@ def _anonymous(pid: int, resident: int) -> int:
     return resident
 
 
-def _grown(before: Mapping[str, Held], after: Mapping[str, Held]) -> Iterator[str]:
+def _find_growth(before: Mapping[str, Held], after: Mapping[str, Held]) -> Iterator[str]:
     """Resources that grew between start and end by more than caches and allocators explain."""
     for role in sorted(before.keys() | after.keys()):
         first, last = asdict(before.get(role, Held())), asdict(after.get(role, Held()))

@@ -203,19 +203,19 @@ def oracle(graphs: Sequence[DocumentGraph], scope: Scope) -> Oracle:
             given.setdefault(node.id, []).append(node)
     chunks = {id for id, nodes in given.items() if nodes[0].label == "Chunk"}
     said = [edge for graph in in_scope for edge in _heaviest(graph.edges)]
-    said += [edge for edge in derived(graphs) if scope is None or not chunks.isdisjoint(edge.evidence)]
+    said += [edge for edge in derive_edges(graphs) if scope is None or not chunks.isdisjoint(edge.evidence)]
     merged: dict[Key, list[Edge]] = {}
     for edge in said:
         if edge.source in given and edge.target in given:
             merged.setdefault((edge.source, edge.target, edge.type), []).append(edge)
-    edges = {key: _merged(same, chunks) for key, same in merged.items()}
+    edges = {key: _merge(same, chunks) for key, same in merged.items()}
     touched = {end for source, target, _ in edges for end in (source, target)}
-    nodes = {id: _resolved(those) for id, those in given.items() if those[0].label != "Entity" or id in touched}
+    nodes = {id: _resolve(those) for id, those in given.items() if those[0].label != "Entity" or id in touched}
     titles = {(normalise_name(n.title), n.id) for id in nodes for n in given[id] if n.label != "Chunk"}
     return Oracle(nodes, edges, frozenset(titles))
 
 
-def derived(graphs: Sequence[DocumentGraph]) -> list[Edge]:
+def derive_edges(graphs: Sequence[DocumentGraph]) -> list[Edge]:
     """Entities that share two chunks or more, by positive mutual information, discounted."""
     chunks = {node.id for graph in graphs for node in graph.nodes if node.label == "Chunk"}
     weights: dict[tuple[str, str], float] = {}
@@ -259,7 +259,7 @@ def _heaviest(edges: Iterable[Edge]) -> list[Edge]:
     return list(kept.values())
 
 
-def _merged(same: Sequence[Edge], chunks: set[str]) -> Edge:
+def _merge(same: Sequence[Edge], chunks: set[str]) -> Edge:
     """The edges of several documents, by uri, as one."""
     heavier = sorted(same, key=lambda edge: -edge.weight)
     shown = [chunk for edge in heavier for chunk in edge.evidence if chunk in chunks]
@@ -272,7 +272,7 @@ def _merged(same: Sequence[Edge], chunks: set[str]) -> Edge:
     )
 
 
-def _resolved(given: Sequence[Node]) -> Node:
+def _resolve(given: Sequence[Node]) -> Node:
     return replace(given[0], type=min((node.type for node in given), key=entity_type_order))
 
 

@@ -59,7 +59,7 @@ def _server(application: Application) -> Any:
     return build_server(Dispatcher(application.context, application.settings), application)
 
 
-async def checked(client: Client, tool: str, arguments: Mapping[str, Any]) -> CallToolResult:
+async def call_checked(client: Client, tool: str, arguments: Mapping[str, Any]) -> CallToolResult:
     """The answer of a call, validated against the schema that the server lists."""
     result = await client.call_tool(tool, dict(arguments))
     schemas = {listed.name: listed.output_schema for listed in (await client.list_tools()).tools}
@@ -76,11 +76,11 @@ def text_of(result: CallToolResult) -> str:
     return first.text
 
 
-def told(value: Any) -> Iterator[str]:
+def required_values(value: Any) -> Iterator[str]:
     """The values of a payload that its text must contain."""
     if isinstance(value, list):
         for part in value:
-            yield from told(part)
+            yield from required_values(part)
     if not isinstance(value, dict):
         return
     for name, part in value.items():
@@ -91,17 +91,17 @@ def told(value: Any) -> Iterator[str]:
         elif (name in IDS or name in FIGURES) and part is not None:
             yield str(part)
         elif name != "meta":
-            yield from told(part)
+            yield from required_values(part)
 
 
 @pytest.fixture
 async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
     """Valid calls of every tool: with defaults, and with arguments that change the shape of the answer."""
-    found = await checked(client, "kb_search", {"query": QUESTION})
+    found = await call_checked(client, "kb_search", {"query": QUESTION})
     passages = [row["passage_id"] for row in found.structured_content["results"]]
     sections = [row["section_id"] for row in found.structured_content["results"]]
     evidence = {"question": QUESTION, "max_quotes": 1}
-    quoted = await checked(client, "kb_retrieve_evidence", evidence)
+    quoted = await call_checked(client, "kb_retrieve_evidence", evidence)
     unknown = "0" * 12
     debug = {"include_scores": True, "include_debug": True, "max_per_doc": 3, "mode": "hybrid_local"}
     modes = ("ids", "metadata", "preview", "full")
@@ -160,10 +160,10 @@ async def test_every_tool_answers_as_its_schema_says_with_the_same_ids_scores_an
     assert set(good) == set(NAMES)
     for tool, calls in good.items():
         for arguments in calls:
-            result = await checked(client, tool, arguments)
+            result = await call_checked(client, tool, arguments)
             text, answer = text_of(result), result.structured_content
             assert not result.is_error, (tool, arguments, text)
-            missing = [part for part in told(answer) if part not in text]
+            missing = [part for part in required_values(answer) if part not in text]
             assert (tool, arguments, missing) == (tool, arguments, [])
             assert [warning for warning in answer["meta"]["warnings"] if warning not in text] == []
 
@@ -198,7 +198,7 @@ NO_EMPTY_FORM: Mapping[str, frozenset[str]] = {
 
 
 async def test_a_tool_ignores_what_it_does_not_have_and_says_so(client: Client) -> None:
-    result = await checked(client, "kb_search", {"query": QUESTION, "random_string": "x", "options": ""})
+    result = await call_checked(client, "kb_search", {"query": QUESTION, "random_string": "x", "options": ""})
     assert not result.is_error
     (warning,) = result.structured_content["meta"]["warnings"]
     assert warning.startswith("no such argument, ignored: random_string; known: query, top_k, ")
@@ -230,7 +230,7 @@ async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], 
 async def test_every_tool_refuses_as_its_schema_says_and_in_the_same_words_as_text(client: Client) -> None:
     refused: dict[str, set[str]] = {name: set() for name in NAMES}
     async for tool, arguments, code in bad_calls(client):
-        result = await checked(client, tool, arguments)
+        result = await call_checked(client, tool, arguments)
         assert (tool, arguments, error_code(result)) == (tool, arguments, code)
         refused[tool].add(code)
     unscoped = {"execute_code", "help", "search_sections", "get_section_text"}
@@ -263,14 +263,14 @@ SCRIPTS = {
 async def test_every_end_of_a_script_is_an_answer_as_the_schema_says(client: Client) -> None:
     for code, expected in SCRIPTS.items():
         limit = {"timeout": 1} if expected == "TIMEOUT" else {}
-        result = await checked(client, "execute_code", {"code": code, **limit})
+        result = await call_checked(client, "execute_code", {"code": code, **limit})
         assert (code, error_code(result)) == (code, expected)
 
 
 async def test_too_many_calls_are_refused_as_the_schema_says(client: Client) -> None:
     for _ in range(Settings().calls_per_minute):
         await client.call_tool("help", {})
-    result = await checked(client, "help", {})
+    result = await call_checked(client, "help", {})
     assert error_code(result) == "BACKEND_UNAVAILABLE"
     assert result.structured_content["error"]["details"]["retry_after_s"] > 0
 
@@ -308,6 +308,6 @@ async def test_what_is_broken_behind_the_tools_is_an_answer_as_the_schema_says(
                 continue
             usual = ["query"] if "query" in tool.input_schema["properties"] else []
             fine = {name: asked.get(name, ["a" * 12]) for name in tool.input_schema.get("required", usual)}
-            result = await checked(client, tool.name, fine)
+            result = await call_checked(client, tool.name, fine)
             assert (tool.name, error_code(result)) == (tool.name, code)
             assert "secret" not in text_of(result) + str(result.structured_content)

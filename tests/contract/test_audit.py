@@ -227,16 +227,16 @@ def test_the_audit_s_command_reads_both_and_filters_by_tool(store: Path, tmp_pat
     for tool, verdict in (("kb.search", "ok"), ("kb.search", "TIMEOUT"), ("help", "ok"), ("execute_code", "ok")):
         calls.write({"tool": tool, "verdict": verdict, "rows": 2, "tokens": 10})
 
-    def told(*flags: str) -> Any:
+    def run_audit(*flags: str) -> Any:
         result = CliRunner().invoke(app, ["--store", str(tmp_path), *flags])
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout) if "--json" in flags else result.stdout
 
-    whole = told("--json")
+    whole = run_audit("--json")
     assert (len(whole["executions"]), len(whole["calls"])) == (1, 4)
     assert whole["summary"]["calls"]["tools"] == {"execute_code": 1, "help": 1, "kb.search": 2}
-    searches = told("--json", "--tool", "kb_search")
+    searches = run_audit("--json", "--tool", "kb_search")
     assert (searches["executions"], [line["verdict"] for line in searches["calls"]]) == ([], ["ok", "TIMEOUT"])
-    assert len(told("--json", "--tool", "execute_code")["executions"]) == 1
-    assert "2 calls (1 TIMEOUT, 1 ok); 4 rows, 20 tokens" in told("--tool", "kb.search")
-    assert told("--json", "--since", "2200-01-01")["summary"]["calls"]["count"] == 0
+    assert len(run_audit("--json", "--tool", "execute_code")["executions"]) == 1
+    assert "2 calls (1 TIMEOUT, 1 ok); 4 rows, 20 tokens" in run_audit("--tool", "kb.search")
+    assert run_audit("--json", "--since", "2200-01-01")["summary"]["calls"]["count"] == 0

@@ -62,7 +62,7 @@ def inside(scope: Mapping[str, Any]) -> Markers:
     }
 
 
-def said(payload: Any) -> Markers:
+def find_markers(payload: Any) -> Markers:
     """The documents that an answer mentions, by text, title or name."""
     return {
         int(number)
@@ -151,7 +151,7 @@ async def answer(application: Application, operation: str, chunk: str, **more: A
         found = await application.kb.call(operation, arguments, application.caller("test"))
     except WinnowError as error:
         return error.reason
-    return said(found.payload)
+    return find_markers(found.payload)
 
 
 def test_every_operation_is_tried() -> None:
@@ -217,7 +217,7 @@ async def test_filtering_by_ids_shows_only_what_is_inside(
     application, within = confined
     arguments = {"filter_ids": list(labelled[1].values()), "query": QUESTION, "response_mode": "full"}
     found = await application.kb.call("semantic_search", arguments, application.caller("test"))
-    assert said(found.payload) == within
+    assert find_markers(found.payload) == within
     outside = {chunk for number, chunk in labelled[1].items() if number not in within}
     assert set(found.payload["missing_ids"]) == outside
 
@@ -302,4 +302,4 @@ return [found, [row.text for row in fetch(ids, missing="skip")]]
     outcome = await application.scripts.run(code)
     assert (outcome.status, outcome.error) == ("ok", None)
     searched, fetched = outcome.result
-    assert (said(searched), said(fetched)) == (within, within)
+    assert (find_markers(searched), find_markers(fetched)) == (within, within)

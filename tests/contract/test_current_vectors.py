@@ -36,7 +36,7 @@ def points(count: int, dimension: int) -> list[Point]:
     ]
 
 
-def opened(store: Path, catalogue: Catalogue, binding: Binding, **others: object) -> CurrentVectors:
+def open_vectors(store: Path, catalogue: Catalogue, binding: Binding, **others: object) -> CurrentVectors:
     catalogue.bind(binding)
     return CurrentVectors(
         catalogue,
@@ -59,7 +59,7 @@ def test_what_is_built_apart_takes_the_place_of_what_is_read_until_then(
     monkeypatch.setattr(index_build, "EXACT_KB", 0)  # as if these were many
     some = points(PAGE + 50, NARROW.dimension)
     gone: list[Binding] = []
-    vectors = opened(
+    vectors = open_vectors(
         tmp_path,
         catalogue,
         NARROW,
@@ -88,7 +88,7 @@ def test_what_is_built_apart_takes_the_place_of_what_is_read_until_then(
 
 
 def test_few_vectors_are_built_where_they_are(tmp_path: Path, catalogue: Catalogue) -> None:
-    vectors = opened(
+    vectors = open_vectors(
         tmp_path,
         catalogue,
         NARROW,
@@ -117,7 +117,7 @@ def test_others_vectors_are_followed_once_and_what_does_not_open_is_left(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     gone: list[Binding] = []
-    vectors = opened(tmp_path, catalogue, NARROW, discard=gone.append)
+    vectors = open_vectors(tmp_path, catalogue, NARROW, discard=gone.append)
     try:
         vectors.upsert(points(3, NARROW.dimension))
         assert vectors.is_current()

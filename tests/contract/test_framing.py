@@ -98,7 +98,7 @@ def forged_in(text: str) -> list[str]:
     ]
 
 
-async def known(client: Client) -> Mapping[str, Any]:
+async def find_ids(client: Client) -> Mapping[str, Any]:
     """Ids for the calls below."""
     rows = (
         await client.call_tool("kb_search", {"query": "needle", "top_k": 20, "page_size": 20})
@@ -113,7 +113,7 @@ async def known(client: Client) -> Mapping[str, Any]:
 
 async def arguments(client: Client) -> Mapping[str, list[dict[str, Any]]]:
     """Calls of every tool whose answers or errors contain text of documents."""
-    ids = await known(client)
+    ids = await find_ids(client)
     passage, section, node = ids["passages"][0], ids["sections"][0], ids["nodes"][0]
     text = "\n".join(FORGED)
     return {

@@ -32,11 +32,11 @@ def store(tmp_path: Path) -> Path:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "gate.md").write_text("# Gate\n\nThe gate is kept by [Ada](ada.md).\n", encoding="utf-8")
     (tmp_path / "docs" / "ada.md").write_text("# Ada Lovelace\n\nShe lives at sea.\n", encoding="utf-8")
-    ingested(tmp_path, graph="off")
+    ingest(tmp_path, graph="off")
     return tmp_path
 
 
-def ingested(home: Path, **chosen: str) -> None:
+def ingest(home: Path, **chosen: str) -> None:
     settings = load_settings(store=home / "store", project="p", embedding="off", **chosen)
     backends = open_backends(settings, wait_for_model=True)
     try:
@@ -55,7 +55,7 @@ async def connected(home: Path, **chosen: str) -> AsyncIterator[Client]:
             yield client
 
 
-async def told(client: Client, mode: str) -> tuple[list[tuple[str, str]], list[str]]:
+async def search_rows(client: Client, mode: str) -> tuple[list[tuple[str, str]], list[str]]:
     """The rows of a search as (title, source), and the warnings except that of the missing model."""
     answer = await client.call_tool("kb_search", {"query": QUESTION, "options": {"mode": mode}})
     assert not answer.is_error, answer.content
@@ -67,19 +67,19 @@ async def told(client: Client, mode: str) -> tuple[list[tuple[str, str]], list[s
 async def test_with_the_graph_off_the_legs_answer_and_say_so(store: Path) -> None:
     async with connected(store, graph="off") as client:
         for mode in GRAPH_MODES:
-            rows, warnings = await told(client, mode)
+            rows, warnings = await search_rows(client, mode)
             assert rows == [("Gate", "bm25")]
             assert warnings == ["the graph is switched off (setting graph), so this is ranked without it"]
-        assert await told(client, "auto") == ([("Gate", "bm25")], [])
+        assert await search_rows(client, "auto") == ([("Gate", "bm25")], [])
 
 
 async def test_before_a_graph_is_drawn_the_legs_answer_and_say_what_draws_one(store: Path) -> None:
     async with connected(store) as client:
         for mode in GRAPH_MODES:
-            rows, warnings = await told(client, mode)
+            rows, warnings = await search_rows(client, mode)
             assert rows == [("Gate", "bm25")]
             assert ["project 'p' has no graph yet" in one for one in warnings] == [True]
-        assert await told(client, "auto") == ([("Gate", "bm25")], [])
+        assert await search_rows(client, "auto") == ([("Gate", "bm25")], [])
 
 
 async def test_a_graph_that_is_drawn_while_a_server_runs_is_walked_without_a_restart(store: Path) -> None:
@@ -95,7 +95,7 @@ async def test_a_graph_that_is_drawn_while_a_server_runs_is_walked_without_a_res
         drawn(settings)
         after = await client.call_tool("graph_describe", {"ids": ["Gate"]})
         assert not after.is_error, after.content
-        assert await told(client, "auto") == ([("Gate", "bm25"), ("Ada Lovelace", "graph_expanded")], [])
+        assert await search_rows(client, "auto") == ([("Gate", "bm25"), ("Ada Lovelace", "graph_expanded")], [])
 
 
 def drawn(settings: Settings) -> None:
@@ -110,20 +110,20 @@ def drawn(settings: Settings) -> None:
 
 
 async def test_once_it_is_drawn_what_only_the_graph_brings_says_so(store: Path) -> None:
-    ingested(store)
+    ingest(store)
     async with connected(store) as client:
         for mode in ("auto", *GRAPH_MODES):
-            assert await told(client, mode) == (
+            assert await search_rows(client, mode) == (
                 [("Gate", "bm25"), ("Ada Lovelace", "graph_expanded")],
                 [],
             )
-        assert await told(client, "vector_only") == ([("Gate", "bm25")], [])
+        assert await search_rows(client, "vector_only") == ([("Gate", "bm25")], [])
 
 
 async def test_a_neo4j_that_is_away_costs_the_graph_and_nothing_else(store: Path) -> None:
     """A server that cannot be reached: nothing listens on port 9."""
     async with connected(store, neo4j_url="bolt://127.0.0.1:9") as client:
         for mode in ("auto", *GRAPH_MODES):
-            rows, warnings = await told(client, mode)
+            rows, warnings = await search_rows(client, mode)
             assert rows == [("Gate", "bm25")]
             assert [one.startswith("the graph is down") for one in warnings] == [True]

@@ -54,7 +54,7 @@ FACTS = st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=8), VALUES, m
 BODY = "# Proxy\n\nThe proxy listens on port 8443 and forwards to the gateway.\n"
 
 
-def written(folder: Path, stated: list[dict[str, Any]]) -> Path:
+def write_documents(folder: Path, stated: list[dict[str, Any]]) -> Path:
     """Each set of facts as YAML of a page and as metadata of a record."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "good.md").write_text(f"---\nvendor: acme\n---\n{BODY}")
@@ -67,7 +67,7 @@ def written(folder: Path, stated: list[dict[str, Any]]) -> Path:
     return folder
 
 
-def ingested(own: Settings, folder: Path) -> IngestReport:
+def ingest(own: Settings, folder: Path) -> IngestReport:
     backends = open_backends(own, wait_for_model=True)
     try:
         return ingest_paths(target_of(own, backends, backends.embedder.ready()), [folder])
@@ -79,7 +79,7 @@ def own_settings(folder: Path) -> Settings:
     return load_settings(store=folder, project="p", embedding="off", legacy_tools=True, execute_code="off")
 
 
-async def asked(own: Settings) -> int:
+async def call_every_tool(own: Settings) -> int:
     """Call every tool for every document and return the number of documents. Raises where a tool fails."""
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_application(own, wait_for_model=True))
@@ -137,28 +137,28 @@ def test_every_tool_answers_over_whatever_front_matter_states(
     tmp_path_factory: pytest.TempPathFactory, stated: list[dict[str, Any]]
 ) -> None:
     own = own_settings(tmp_path_factory.mktemp("store"))
-    documents = written(tmp_path_factory.mktemp("documents"), stated)
-    report = ingested(own, documents)
+    documents = write_documents(tmp_path_factory.mktemp("documents"), stated)
+    report = ingest(own, documents)
     assert report.documents > len(stated)  # a record may fail: what JSON cannot hold is named
-    assert asyncio.run(asked(own)) == report.chunks
+    assert asyncio.run(call_every_tool(own)) == report.chunks
 
 
 def test_every_tool_answers_over_every_odd_value_in_every_field(tmp_path: Path) -> None:
     own = own_settings(tmp_path / "store")
     named = [name for name in FIELDS if name not in ("<<", "\a")]
     stated = [{**dict.fromkeys(named, odd), "tags": [odd, "", odd], "aliases": [odd]} for odd in ODD]
-    assert ingested(own, written(tmp_path / "documents", stated)).failures == ()
-    assert asyncio.run(asked(own)) == 2 * len(ODD) + 1
+    assert ingest(own, write_documents(tmp_path / "documents", stated)).failures == ()
+    assert asyncio.run(call_every_tool(own)) == 2 * len(ODD) + 1
 
 
 def test_a_store_from_before_values_were_bounded_is_searched(tmp_path: Path) -> None:
     """Facts that an earlier winnow accepted are bounded when they are read."""
     own = own_settings(tmp_path / "store")
-    ingested(own, written(tmp_path / "documents", [{"title": "A"}]))
+    ingest(own, write_documents(tmp_path / "documents", [{"title": "A"}]))
     with closing(sqlite3.connect(catalogue_path(own))) as catalogue, catalogue:
         catalogue.execute(
             "UPDATE documents SET title = ?, vendor = ?, doc_tag = ?, tags = ?, created = ?",
             ("\x1b[2K" * 500, "v" * 900, "\a" * 900, json.dumps(["\a", "", "t" * 900] * 90), "d" * 62),
         )
     unseal(own.store)  # it had no digests of its files either
-    assert asyncio.run(asked(own)) == 3
+    assert asyncio.run(call_every_tool(own)) == 3

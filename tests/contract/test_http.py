@@ -23,7 +23,7 @@ from server.transports.dispatch import Dispatcher
 from server.transports.http import PATH
 from server.transports.protocol import build_server
 from server.transports.sessions import TOKEN_META_KEY, Tokens
-from tests.serving import served
+from tests.serving import serve
 
 pytestmark = pytest.mark.anyio
 
@@ -46,7 +46,7 @@ def server(application: Application) -> Server[str]:
 
 @pytest.fixture
 async def url(server: Server[str]) -> AsyncIterator[str]:
-    async with served(server) as (host, port):
+    async with serve(server) as (host, port):
         yield f"http://{host}:{port}{PATH}"
 
 
@@ -259,7 +259,7 @@ OTHER_PAGES = (
 
 @pytest.fixture
 async def port(server: Server[str]) -> AsyncIterator[int]:
-    async with served(server) as (_, number):
+    async with serve(server) as (_, number):
         yield number
 
 
@@ -300,7 +300,7 @@ async def test_a_request_names_exactly_one_host_and_a_path(port: int) -> None:
 
 @pytest.mark.parametrize("bind", ["127.0.0.2", "localhost", "::1"])
 async def test_it_does_not_matter_which_loopback_address_is_bound(server: Server[str], bind: str) -> None:
-    async with served(server, bind) as (host, number):
+    async with serve(server, bind) as (host, number):
         for path in ROUTES:
             assert await is_refused(number, "host: evil.example", path=path, at=host)
             assert not await is_refused(number, f"host: 127.0.0.2:{number}", path=path, at=host)
@@ -324,7 +324,7 @@ class Impatient(BoundedProtocol):
 
 @pytest.fixture
 async def impatient(server: Server[str]) -> AsyncIterator[int]:
-    async with served(server, protocol=Impatient) as (_, number):
+    async with serve(server, protocol=Impatient) as (_, number):
         yield number
 
 
@@ -377,7 +377,7 @@ async def test_more_connections_than_an_address_may_have_are_refused_and_the_oth
     class Few(BoundedProtocol):
         max_connections = 3
 
-    async with served(server, protocol=Few) as (_, number):
+    async with serve(server, protocol=Few) as (_, number):
         held = [await asyncio.open_connection("127.0.0.1", number) for _ in range(3)]
         for _ in range(2):
             status, body = await answer_to(number, b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")

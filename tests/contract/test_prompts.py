@@ -87,7 +87,7 @@ async def test_a_server_without_scripts_offers_no_prompt_for_them(application: A
         Client(build_server(Dispatcher(app.context, off), app)) as client,
     ):
         assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["answer_question"]
-        answer = await asked(client)
+        answer = await ask_help(client)
         assert not {"sdk", "execute_code", "search_many"} & set(answer["topics"])
         assert "execute_code" not in answer["text"]
 
@@ -103,14 +103,14 @@ async def test_a_server_speaks_of_the_kb_tools_as_it_lists_them_and_not_at_all_w
     ):
         told = [client.instructions or "", *(tool.description or "" for tool in (await client.list_tools()).tools)]
         for topic in ("playbook", "semantic_search"):
-            told.append((await asked(client, topic=topic))["text"])
+            told.append((await ask_help(client, topic=topic))["text"])
         told.append((await client.read_resource("winnow://help/playbook")).contents[0].text)  # type: ignore[union-attr]
         prompt = await client.get_prompt("answer_question", {"question": "who is on call"})
         told.append(prompt.messages[0].content.text)  # type: ignore[union-attr]
         assert [re.findall(r"\bkb_\w+", text) for text in told] == [[]] * len(told)
 
 
-async def asked(client: Client, **arguments: Any) -> dict[str, Any]:
+async def ask_help(client: Client, **arguments: Any) -> dict[str, Any]:
     """An answer of help, checked against its schema and its maximum size."""
     result = await client.call_tool("help", arguments)
     assert not result.is_error, result.content
@@ -129,7 +129,7 @@ async def whole(client: Client, topic: str) -> str:
     """A topic's text, all its portions joined."""
     text, start = "", 0
     while True:
-        answer = await asked(client, topic=topic, start_char=start)
+        answer = await ask_help(client, topic=topic, start_char=start)
         text += answer["text"]
         assert answer["truncated"] == ("next_start_char" in answer)
         if not answer["truncated"]:
@@ -139,7 +139,7 @@ async def whole(client: Client, topic: str) -> str:
 
 
 async def test_help_begins_with_the_playbook_and_lists_every_tool_and_sdk_function(client: Client) -> None:
-    answer = await asked(client)
+    answer = await ask_help(client)
     assert (answer["topic"], answer["text"]) == ("playbook", playbook())
     tools = {tool.name for tool in (await client.list_tools()).tools} - {"help"}
     assert {"playbook", "sdk", *tools} <= set(answer["topics"])
@@ -147,7 +147,7 @@ async def test_help_begins_with_the_playbook_and_lists_every_tool_and_sdk_functi
 
 
 async def test_every_topic_is_read_to_its_end_in_bounded_portions(client: Client) -> None:
-    texts = {topic: await whole(client, topic) for topic in (await asked(client))["topics"]}
+    texts = {topic: await whole(client, topic) for topic in (await ask_help(client))["topics"]}
     assert texts["sdk"] == sdk_reference()
     assert all(texts.values())
     for tool in (await client.list_tools()).tools:
@@ -160,7 +160,7 @@ async def test_every_topic_is_read_to_its_end_in_bounded_portions(client: Client
 
 async def test_a_topic_may_be_spelled_with_dots_or_underscores(client: Client) -> None:
     for spelling in ("kb_search", "kb.search", "KB.SEARCH"):
-        assert (await asked(client, topic=spelling))["topic"] == "kb_search"
+        assert (await ask_help(client, topic=spelling))["topic"] == "kb_search"
 
 
 async def test_help_on_nothing_says_what_there_is(client: Client) -> None:

@@ -60,7 +60,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @asynccontextmanager
-async def opened(store: Path, **settings: Any) -> AsyncIterator[KnowledgeBase]:
+async def open_kb(store: Path, **settings: Any) -> AsyncIterator[KnowledgeBase]:
     kb = make_knowledge_base(
         load_settings(store=str(store), project="p", graph="off", embedding="off", **settings),
         wait_for_model=False,
@@ -71,26 +71,26 @@ async def opened(store: Path, **settings: Any) -> AsyncIterator[KnowledgeBase]:
         kb.close()
 
 
-async def found(kb: KnowledgeBase, query: str, **more: Any) -> list[str]:
+async def search_files(kb: KnowledgeBase, query: str, **more: Any) -> list[str]:
     answer = await kb.call("semantic_search", {"query": query, **more}, kb.caller("test"))
     return [row["file"] for row in answer.payload["results"]]
 
 
 async def test_fields_of_a_query_narrow_the_search_and_the_answer_says_so(store: Path) -> None:
-    async with opened(store) as kb:
-        assert await found(kb, f"{QUERY} vendor:acme") == ["old.md"]
-        assert await found(kb, f"{QUERY} tag:misc") == ["tea.md"]
-        assert await found(kb, f"{QUERY} after:2020") == ["new.md"]
-        assert await found(kb, f"{QUERY} before:2020-01") == ["old.md"]
-        assert await found(kb, f"{QUERY} vendor:acme", vendor_filter="zenith") != ["old.md"]
+    async with open_kb(store) as kb:
+        assert await search_files(kb, f"{QUERY} vendor:acme") == ["old.md"]
+        assert await search_files(kb, f"{QUERY} tag:misc") == ["tea.md"]
+        assert await search_files(kb, f"{QUERY} after:2020") == ["new.md"]
+        assert await search_files(kb, f"{QUERY} before:2020-01") == ["old.md"]
+        assert await search_files(kb, f"{QUERY} vendor:acme", vendor_filter="zenith") != ["old.md"]
         answer = await kb.call("kb.search", {"query": f"{QUERY} vendor:acme"}, kb.caller("test"))
         assert "of the query, this was read as filters: vendor:acme" in answer.warnings
-        assert len(await found(kb, f"{QUERY} project:other")) == len(DOCUMENTS)
+        assert len(await search_files(kb, f"{QUERY} project:other")) == len(DOCUMENTS)
 
 
 async def test_a_field_counts_only_where_a_document_has_the_value(store: Path) -> None:
     """Words of a command line or a path are searched for; they do not cause an empty answer."""
-    async with opened(store) as kb:
+    async with open_kb(store) as kb:
         everything = len(DOCUMENTS)
         for words in ("tag:latest", "path:/usr/local/bin", "type:text", "vendor:nobody", "after:2030"):
             answer = await kb.call("semantic_search", {"query": f"{QUERY} {words}"}, kb.caller("test"))
@@ -101,7 +101,7 @@ async def test_a_field_counts_only_where_a_document_has_the_value(store: Path) -
 
 
 async def test_with_plain_syntax_no_word_of_a_query_is_a_filter(store: Path) -> None:
-    async with opened(store) as kb:
+    async with open_kb(store) as kb:
         query = f"{QUERY} vendor:acme"
         for operation, name in (
             ("semantic_search", "query"),
@@ -113,7 +113,7 @@ async def test_with_plain_syntax_no_word_of_a_query_is_a_filter(store: Path) -> 
             plain = await kb.call(operation, {name: query, "syntax": "plain"}, kb.caller("test"))
             assert "of the query, this was read as filters: vendor:acme" in narrowed.warnings
             assert not [one for one in plain.warnings if "vendor:acme" in one], operation
-        assert len(await found(kb, query, syntax="plain")) == len(DOCUMENTS)
+        assert len(await search_files(kb, query, syntax="plain")) == len(DOCUMENTS)
 
 
 @pytest.mark.parametrize(
@@ -129,27 +129,27 @@ async def test_with_plain_syntax_no_word_of_a_query_is_a_filter(store: Path) -> 
 async def test_labels_are_met_whatever_their_case(
     store: Path, arguments: dict[str, Any], files: list[str]
 ) -> None:
-    async with opened(store) as kb:
-        assert sorted(await found(kb, QUERY, **arguments)) == files
+    async with open_kb(store) as kb:
+        assert sorted(await search_files(kb, QUERY, **arguments)) == files
 
 
 async def test_a_scope_is_compared_exactly(store: Path) -> None:
     """Bounds of the server and of the call: a label in a query does not widen them."""
-    async with opened(store) as kb:
+    async with open_kb(store) as kb:
         for scope in ({"doc_tags": ["GUIDE"]}, {"repositories": ["Main"]}, {"environment": "prod"}):
-            assert await found(kb, QUERY, scope=scope) == []
-    async with opened(store, doc_tags=("guide",)) as kb:
-        assert await found(kb, QUERY) == ["old.md"]
-        assert await found(kb, QUERY, filters={"doc_tag": ["GUIDE"]}) == ["old.md"]
-    async with opened(store, doc_tags=("Guide",)) as kb:
-        assert await found(kb, QUERY) == []
-        assert await found(kb, QUERY, filters={"doc_tag": ["guide"]}) == []
-    async with opened(store, environment="prod") as kb:
-        assert await found(kb, QUERY) == []
+            assert await search_files(kb, QUERY, scope=scope) == []
+    async with open_kb(store, doc_tags=("guide",)) as kb:
+        assert await search_files(kb, QUERY) == ["old.md"]
+        assert await search_files(kb, QUERY, filters={"doc_tag": ["GUIDE"]}) == ["old.md"]
+    async with open_kb(store, doc_tags=("Guide",)) as kb:
+        assert await search_files(kb, QUERY) == []
+        assert await search_files(kb, QUERY, filters={"doc_tag": ["guide"]}) == []
+    async with open_kb(store, environment="prod") as kb:
+        assert await search_files(kb, QUERY) == []
 
 
 async def test_a_confined_caller_does_not_learn_which_labels_are_beyond_its_reach(store: Path) -> None:
-    async with opened(store, doc_tags=("guide",)) as kb:
+    async with open_kb(store, doc_tags=("guide",)) as kb:
         there = await kb.call("semantic_search", {"query": f"{QUERY} vendor:zenith"}, kb.caller("test"))
         nowhere = await kb.call("semantic_search", {"query": f"{QUERY} vendor:xenith"}, kb.caller("test"))
         assert [one.replace("xenith", "zenith") for one in nowhere.warnings] == list(there.warnings)
@@ -157,7 +157,7 @@ async def test_a_confined_caller_does_not_learn_which_labels_are_beyond_its_reac
 
 
 async def test_documents_without_a_date_are_counted_where_a_date_is_asked_for(store: Path) -> None:
-    async with opened(store) as kb:
+    async with open_kb(store) as kb:
         asked = {"query": QUERY, "filters": {"updated_after": "2020-01-01"}}
         for arguments in (asked, {"query": f"{QUERY} after:2020"}):
             answer = await kb.call("semantic_search", arguments, kb.caller("test"))
@@ -177,7 +177,7 @@ async def test_ids_are_scored_however_deep_they_lie_in_the_ranking(tmp_path: Pat
     every = {one.uri: backends.catalogue.chunks(one.id, "p")[0].id for one in backends.catalogue.documents("p")}
     backends.close()
     asked = [every["129.md"], every["000.md"], every["064.md"]]
-    async with opened(tmp_path) as kb:
+    async with open_kb(tmp_path) as kb:
         arguments = {"query": "sweep", "filter_ids": asked, "min_score": 0.05}
         answer = await kb.call("semantic_search", arguments, kb.caller("test"))
         scores = {row["id"]: row["score"] for row in answer.payload["results"]}
@@ -193,8 +193,8 @@ async def test_ids_are_scored_however_deep_they_lie_in_the_ranking(tmp_path: Pat
 
 
 async def test_what_holds_a_quoted_phrase_comes_first_and_nothing_is_lost(store: Path) -> None:
-    async with opened(store) as kb:
-        plain, quoted = await found(kb, QUERY), await found(kb, 'memory phase "MARK and sweep"')
+    async with open_kb(store) as kb:
+        plain, quoted = await search_files(kb, QUERY), await search_files(kb, 'memory phase "MARK and sweep"')
         assert set(quoted[:2]) == {"new.md", "twin.md"}
         assert sorted(quoted) == sorted(plain)
 
@@ -212,9 +212,9 @@ async def test_what_holds_a_quoted_phrase_comes_first_and_nothing_is_lost(store:
 async def test_boosts_move_documents_up_within_scores_of_one(
     store: Path, settings: dict[str, Any], query: str, first: str | None
 ) -> None:
-    async with opened(store) as kb:
-        neutral = await found(kb, query)
-    async with opened(store, **settings) as kb:
+    async with open_kb(store) as kb:
+        neutral = await search_files(kb, query)
+    async with open_kb(store, **settings) as kb:
         options = {"include_scores": True, "include_debug": True}
         answer = await kb.call("kb.search", {"query": query, "options": options}, kb.caller("test"))
         rows = answer.payload["results"]
@@ -225,10 +225,10 @@ async def test_boosts_move_documents_up_within_scores_of_one(
 
 
 async def test_diversity_puts_what_repeats_a_result_behind_the_others(store: Path) -> None:
-    async with opened(store) as kb:
-        plain = await found(kb, "collector memory sweep")
-    async with opened(store, mmr=0.2) as kb:
-        apart = await found(kb, "collector memory sweep")
+    async with open_kb(store) as kb:
+        plain = await search_files(kb, "collector memory sweep")
+    async with open_kb(store, mmr=0.2) as kb:
+        apart = await search_files(kb, "collector memory sweep")
     assert set(plain[:2]) == {"new.md", "twin.md"}
     assert apart[0] == plain[0]
     assert apart[1] != plain[1]
@@ -267,24 +267,24 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def test_a_second_stage_reads_the_best_results_again(store: Path, cross_encoder: Path) -> None:
-    async with opened(store, reranker=cross_encoder) as kb:
+    async with open_kb(store, reranker=cross_encoder) as kb:
         asked = {"query": QUERY, "options": {"include_scores": True, "include_debug": True}}
         rows = (await kb.call("kb.search", asked, kb.caller("test"))).payload["results"]
         assert rows[0]["debug"]["file"] == "tea.md"
         assert {row["source"] for row in rows} == {"reranked"}
         said = [row["scores"]["reranked"] for row in rows]
         assert said == sorted(said, reverse=True)
-    async with opened(store) as kb:
-        plain = await found(kb, QUERY)
-    async with opened(store, reranker=cross_encoder, rerank_top=1) as kb:
-        assert await found(kb, QUERY) == plain
+    async with open_kb(store) as kb:
+        plain = await search_files(kb, QUERY)
+    async with open_kb(store, reranker=cross_encoder, rerank_top=1) as kb:
+        assert await search_files(kb, QUERY) == plain
 
 
 async def test_without_its_second_stage_a_ranking_is_shown_as_it_is(store: Path, tmp_path: Path) -> None:
-    async with opened(store) as kb:
-        plain = await found(kb, QUERY)
-    async with opened(store, reranker=tmp_path) as kb:
-        assert await found(kb, QUERY) == plain
+    async with open_kb(store) as kb:
+        plain = await search_files(kb, QUERY)
+    async with open_kb(store, reranker=tmp_path) as kb:
+        assert await search_files(kb, QUERY) == plain
         answer = await kb.call("kb.search", {"query": QUERY}, kb.caller("test"))
     (warning,) = [one for one in answer.warnings if "second stage" in one]
     assert "it needs model.onnx and tokenizer.json" in warning
@@ -306,7 +306,7 @@ def test_explain_shows_every_stage_and_part_on_the_shell(store: Path, monkeypatc
     assert "vendor:acme" in refused.output
 
 
-async def _reranked(kb: KnowledgeBase) -> tuple[list[str], dict[str, Any], tuple[str, ...]]:
+async def _rerank(kb: KnowledgeBase) -> tuple[list[str], dict[str, Any], tuple[str, ...]]:
     """The files of all documents in the order of ``rerank``, and its answer."""
     caller = kb.caller("test")
     rows = (await kb.call("semantic_search", {"query": QUERY}, caller)).payload["results"]
@@ -316,18 +316,18 @@ async def _reranked(kb: KnowledgeBase) -> tuple[list[str], dict[str, Any], tuple
 
 
 async def test_the_sdks_rerank_asks_the_cross_encoder(store: Path, cross_encoder: Path) -> None:
-    async with opened(store, reranker=cross_encoder) as kb:
-        files, payload, _ = await _reranked(kb)
+    async with open_kb(store, reranker=cross_encoder) as kb:
+        files, payload, _ = await _rerank(kb)
         assert (files[0], payload["reranked_by"]) == ("tea.md", "cross-encoder")
         assert payload["results"][0]["rerank_score"] == 1.0
         assert payload["results"][1]["rerank_score"] < 0.8
 
 
 async def test_rerank_says_who_put_the_rows_in_order(store: Path, tmp_path: Path) -> None:
-    async with opened(store) as kb:
-        words, payload, _ = await _reranked(kb)
+    async with open_kb(store) as kb:
+        words, payload, _ = await _rerank(kb)
         assert payload["reranked_by"] == "words"
-    async with opened(store, reranker=tmp_path) as kb:
-        files, payload, warnings = await _reranked(kb)
+    async with open_kb(store, reranker=tmp_path) as kb:
+        files, payload, warnings = await _rerank(kb)
         assert (files, payload["reranked_by"]) == (words, "words")
         assert [one for one in warnings if one.startswith("the cross-encoder is down")]

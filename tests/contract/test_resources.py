@@ -34,7 +34,7 @@ from server.transports.dispatch import Dispatcher
 from server.transports.http import PATH
 from server.transports.protocol import build_server
 from server.transports.resources import PAGES, ResourceContent, read_resource
-from tests.serving import served
+from tests.serving import serve
 
 pytestmark = pytest.mark.anyio
 
@@ -69,7 +69,7 @@ async def client(server: Server[str], era: Era) -> AsyncIterator[Client]:
         yield connected
 
 
-async def found(client: Client, **arguments: Any) -> dict[str, Any]:
+async def search(client: Client, **arguments: Any) -> dict[str, Any]:
     """The answer of a search, which keeps its passages in the client's session."""
     result = await client.call_tool("kb_search", {"query": QUERY} | arguments)
     assert not result.is_error
@@ -100,7 +100,7 @@ async def test_the_template_says_what_a_passage_is_and_whom_it_is_for(client: Cl
 
 
 async def test_a_result_s_passage_is_read_by_its_uri_and_is_what_full_search_results_say(client: Client) -> None:
-    answer = await found(client, top_k=2)
+    answer = await search(client, top_k=2)
     for row in answer["results"]:
         assert row["scratch_uri"] == f"winnow://scratch/{answer['session_id']}/{row['passage_id']}"
         text = await text_at(client, row["scratch_uri"])
@@ -112,7 +112,7 @@ async def test_a_result_s_passage_is_read_by_its_uri_and_is_what_full_search_res
 
 
 async def test_only_help_pages_are_listed_however_many_passages_are_kept(client: Client) -> None:
-    await found(client)
+    await search(client)
     listed = (await client.list_resources()).resources
     assert [page.uri for page in listed] == ["winnow://help/playbook", "winnow://help/sdk"]
     for page in listed:
@@ -124,8 +124,8 @@ async def test_another_session_s_passage_is_out_of_scope_whether_or_not_there_is
     server: Server[str], era: Era
 ) -> None:
     async with Client(server, mode=era) as mine, Client(server, mode=era) as other:
-        theirs = await found(other)
-        mine_now = await found(mine)
+        theirs = await search(other)
+        mine_now = await search(mine)
         assert mine_now["session_id"] != theirs["session_id"]
         (row, *_) = theirs["results"]
         real = await refusal(mine, row["scratch_uri"])
@@ -141,7 +141,7 @@ async def test_another_session_s_passage_is_out_of_scope_whether_or_not_there_is
 async def test_an_unknown_passage_is_not_found_in_the_code_of_the_era_and_says_what_to_do(
     client: Client, era: Era
 ) -> None:
-    session_id = (await found(client))["session_id"]
+    session_id = (await search(client))["session_id"]
     error = await refusal(client, f"winnow://scratch/{session_id}/0000000000")
     assert (error.code, error.data["code"]) == (NOT_FOUND[era], "INVALID_ARGUMENT")
     assert error.data["details"]["reason"] == "NOT_FOUND"
@@ -159,7 +159,7 @@ async def test_a_uri_without_a_resource_is_not_found_in_the_code_of_the_era_and_
 
 
 async def test_hostile_uris_are_refused_by_their_form(client: Client, era: Era) -> None:
-    answer = await found(client, top_k=1)
+    answer = await search(client, top_k=1)
     session_id, passage_id = answer["session_id"], answer["results"][0]["passage_id"]
     hostile = [
         "",
@@ -232,25 +232,25 @@ async def test_a_server_without_scripts_has_no_sdk_page(application: Application
 async def test_completion_offers_a_session_its_own_ids_and_nobody_else_s(server: Server[str], era: Era) -> None:
     template = ResourceTemplateReference(uri=URI_TEMPLATE)
 
-    async def completed(client: Client, name: str, value: str, **filled: str) -> tuple[list[str], bool | None]:
+    async def complete(client: Client, name: str, value: str, **filled: str) -> tuple[list[str], bool | None]:
         result = await client.complete(template, {"name": name, "value": value}, context_arguments=filled)
         return result.completion.values, result.completion.has_more
 
     async with Client(server, mode=era) as client, Client(server, mode=era) as other:
-        assert await completed(client, "passage_id", "") == ([], False)
-        theirs = await found(other)
-        mine = await found(client, top_k=100, page_size=50, options={"max_per_doc": 100})
+        assert await complete(client, "passage_id", "") == ([], False)
+        theirs = await search(other)
+        mine = await search(client, top_k=100, page_size=50, options={"max_per_doc": 100})
         session_id = mine["session_id"]
         ids = {row["passage_id"] for row in mine["results"]}
         assert len(ids) == 50
-        assert await completed(client, "session_id", "") == ([session_id], False)
-        assert await completed(client, "session_id", session_id[:3]) == ([session_id], False)
-        assert await completed(client, "session_id", theirs["session_id"]) == ([], False)
-        values, more = await completed(client, "passage_id", "")
+        assert await complete(client, "session_id", "") == ([session_id], False)
+        assert await complete(client, "session_id", session_id[:3]) == ([session_id], False)
+        assert await complete(client, "session_id", theirs["session_id"]) == ([], False)
+        values, more = await complete(client, "passage_id", "")
         assert (set(values), more) == (ids, False)
         one = values[7]
-        assert await completed(client, "passage_id", one[:9], session_id=session_id) == ([one], False)
-        assert await completed(client, "passage_id", "", session_id=theirs["session_id"]) == ([], False)
+        assert await complete(client, "passage_id", one[:9], session_id=session_id) == ([one], False)
+        assert await complete(client, "passage_id", "", session_id=theirs["session_id"]) == ([], False)
         for wrong in ({"name": "project", "value": ""}, {"name": "", "value": "x" * 10_000}):
             with pytest.raises(MCPError) as caught:
                 await client.complete(template, wrong)
@@ -264,7 +264,7 @@ async def test_completion_offers_a_session_its_own_ids_and_nobody_else_s(server:
 async def test_completion_stops_at_a_hundred_and_says_that_there_are_more(client: Client) -> None:
     ids: set[str] = set()
     for topic in ("backups", "networking", "billing", "onboarding", "incidents"):
-        answer = await found(
+        answer = await search(
             client, query=f"who handles {topic}", top_k=50, page_size=50, options={"max_per_doc": 50}
         )
         ids |= {row["passage_id"] for row in answer["results"]}
@@ -304,14 +304,14 @@ async def test_a_client_that_reads_too_often_is_told_when_to_come_back_and_other
 @asynccontextmanager
 async def http(server: Server[str]) -> AsyncIterator[str]:
     """The server's address on loopback."""
-    async with served(server) as (host, port):
+    async with serve(server) as (host, port):
         yield f"http://{host}:{port}{PATH}"
 
 
 async def test_http_clients_of_the_handshake_era_have_a_session_each(server: Server[str]) -> None:
     async with http(server) as url, Client(url, mode="legacy") as a, Client(url, mode="legacy") as b:
-        of_a, of_b = await found(a), await found(b)
-        assert of_a["session_id"] != of_b["session_id"] == (await found(b))["session_id"]
+        of_a, of_b = await search(a), await search(b)
+        assert of_a["session_id"] != of_b["session_id"] == (await search(b))["session_id"]
         uri = of_a["results"][0]["scratch_uri"]
         assert await text_at(a, uri)
         assert (await refusal(b, uri)).data["code"] == "SCOPE_VIOLATION"
@@ -322,7 +322,7 @@ async def test_http_requests_of_the_handshake_era_with_an_invented_session_or_no
 ) -> None:
     """The session of a call depends on the SDK's check of that header."""
     async with http(server) as url, Client(url, mode="legacy") as client, httpx2.AsyncClient() as raw:
-        row = (await found(client))["results"][0]
+        row = (await search(client))["results"][0]
         request = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": row["scratch_uri"]}}
         for forged in ({"mcp-session-id": "0" * 32}, {"mcp-session-id": ""}, {}):
             headers = {"accept": "application/json, text/event-stream", **forged}
@@ -345,12 +345,12 @@ async def test_http_requests_of_the_2026_protocol_have_sessions_of_their_own_and
         listening = await stack.enter_async_context(httpx2.AsyncClient(event_hooks={"response": [note]}))
         transport = streamable_http_client(url, http_client=listening)
         old = await stack.enter_async_context(Client(transport, mode="legacy"))
-        theirs = await found(old)
+        theirs = await search(old)
         forging = httpx2.AsyncClient(headers={"mcp-session-id": headers[0]})
         transport = streamable_http_client(url, http_client=await stack.enter_async_context(forging))
         forger = await stack.enter_async_context(Client(transport, mode="2026-07-28"))
         plain = await stack.enter_async_context(Client(url, mode="2026-07-28"))
-        sessions = {theirs["session_id"], *[(await found(one))["session_id"] for one in (forger, plain)]}
+        sessions = {theirs["session_id"], *[(await search(one))["session_id"] for one in (forger, plain)]}
         assert len(sessions) == 3
         refused = await refusal(forger, theirs["results"][0]["scratch_uri"])
         assert refused.data["code"] == "SCOPE_VIOLATION"

@@ -550,11 +550,11 @@ def test_whole_vectors_are_read_once_where_there_is_room_for_them(
     store, read = EdgeStore(grown[0], GROWN_DIMENSION, memory_mb), edge.read_file
     seen: list[str] = []
 
-    def watched(file: Path, is_enough: Callable[[], bool]) -> None:
+    def wait_for_file(file: Path, is_enough: Callable[[], bool]) -> None:
         read(file, is_enough)
         seen.append(file.name)
 
-    monkeypatch.setattr(edge, "read_file", watched)
+    monkeypatch.setattr(edge, "read_file", wait_for_file)
     for _ in range(2):
         store.warm()
         for thread in threading.enumerate():

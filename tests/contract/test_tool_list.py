@@ -23,7 +23,7 @@ PARTS = ("Use when:", "Do not use when:", "Returns at most:", "If you need more,
 IN_CODE_MODE = ["kb_retrieve_evidence", "execute_code", "help"]
 
 
-async def listed(application: Application, **changed: Any) -> Sequence[Tool]:
+async def list_tools(application: Application, **changed: Any) -> Sequence[Tool]:
     settings = application.settings.model_copy(update=changed)
     async with (
         open_application(settings, wait_for_model=False) as app,
@@ -42,7 +42,7 @@ def cost(tools: Sequence[Tool]) -> int:
 
 @pytest.fixture
 async def tools(application: Application) -> Sequence[Tool]:
-    return await listed(application)
+    return await list_tools(application)
 
 
 @pytest.mark.anyio
@@ -66,7 +66,7 @@ async def test_a_list_of_all_tools_is_a_line_of_fewer_than_60000_bytes(
     application: Application, *, legacy_tools: bool
 ) -> None:
     """Clients on asyncio read lines of at most 64 KiB by default. This is the longest list."""
-    tools = await listed(
+    tools = await list_tools(
         application,
         legacy_tools=legacy_tools,
         tool_names="dotted",
@@ -99,7 +99,7 @@ def test_a_listed_schema_of_answers_has_every_field_with_its_type_and_enum_and_n
 async def test_a_server_for_scripts_lists_three_tools_for_no_more_than_1500_tokens(
     application: Application,
 ) -> None:
-    few = await listed(application, tools="code")
+    few = await list_tools(application, tools="code")
     assert [tool.name for tool in few] == IN_CODE_MODE
     assert cost(few) <= 1_500
     told = " ".join(tool.description or "" for tool in few)

@@ -71,7 +71,7 @@ def healthy(whole: Settings) -> str:
 
 
 @pytest.fixture
-def copied(whole: Settings, tmp_path: Path) -> Settings:
+def copied_store(whole: Settings, tmp_path: Path) -> Settings:
     shutil.copytree(whole.store, tmp_path / "store", copy_function=_copy_with_holes)
     return whole.model_copy(update={"store": tmp_path / "store"})
 
@@ -137,7 +137,7 @@ def kinds(store: Path) -> list[Path]:
     return list(found.values())
 
 
-def told_of(settings: Settings, healthy: str) -> str:
+def blamed_file(settings: Settings, healthy: str) -> str:
     """The file that a search blames; "" where it answers as it should."""
     try:
         found = answers(settings)
@@ -147,39 +147,43 @@ def told_of(settings: Settings, healthy: str) -> str:
     return "" if found == healthy else "a wrong answer"
 
 
-def test_damage_is_named_and_never_searched_in_silence(copied: Settings, healthy: str) -> None:
+def test_damage_is_named_and_never_searched_in_silence(copied_store: Settings, healthy: str) -> None:
     tried, silent = 0, []
-    for file in kinds(copied.store):
-        name = str(file.relative_to(copied.store))
+    for file in kinds(copied_store.store):
+        name = str(file.relative_to(copied_store.store))
         if name in BESIDE or name.endswith(seal.NAME):
             continue
         for fault in faults(file):
             if not file.stat().st_size and fault.startswith("cut in"):
                 continue  # it was empty before
             tried += 1
-            assert (name, fault, told_of(copied, healthy)) == (name, fault, "" if name in UNASKED else str(file))
-            told = [finding for finding in integrity(copied) if not finding.ok and name in finding.detail]
+            assert (name, fault, blamed_file(copied_store, healthy)) == (
+                name,
+                fault,
+                "" if name in UNASKED else str(file),
+            )
+            told = [finding for finding in integrity(copied_store) if not finding.ok and name in finding.detail]
             if not (told and told[0].essential and "winnow" in told[0].advice):
                 silent.append((name, fault))
     assert (silent, tried > 100) == ([], True)
-    assert answers(copied) == healthy
+    assert answers(copied_store) == healthy
 
 
 @pytest.mark.parametrize("name", [*BESIDE, seal.NAME, "vectors"])
 def test_damage_to_what_only_tells_of_the_store_changes_no_answer(
-    name: str, copied: Settings, healthy: str
+    name: str, copied_store: Settings, healthy: str
 ) -> None:
-    file = vectors(copied) / seal.NAME if name == "vectors" else copied.store / name
+    file = vectors(copied_store) / seal.NAME if name == "vectors" else copied_store.store / name
     file.parent.mkdir(exist_ok=True)
     if not file.exists():
         file.write_text('{"a": 1}\n', encoding="utf-8")
     for fault in faults(file):
-        assert (fault, answers(copied)) == (fault, healthy)
+        assert (fault, answers(copied_store)) == (fault, healthy)
         if file.name == seal.NAME:
-            assert [finding.detail for finding in integrity(copied)] == [f"{file}: it cannot be read"]
+            assert [finding.detail for finding in integrity(copied_store)] == [f"{file}: it cannot be read"]
 
 
-def _harmed(settings: Settings, pattern: str) -> Path:
+def _damage(settings: Settings, pattern: str) -> Path:
     file = min(settings.store.glob(pattern))
     with file.open("r+b") as opened:
         opened.seek(_first_byte(file) + 64)
@@ -187,7 +191,7 @@ def _harmed(settings: Settings, pattern: str) -> Path:
     return file
 
 
-def _ran(app: Any, *arguments: object) -> str:
+def _run(app: Any, *arguments: object) -> str:
     done = CliRunner().invoke(app, [*map(str, arguments)])
     assert done.exit_code == 0, done.output
     return done.output
@@ -204,39 +208,39 @@ def _ran(app: Any, *arguments: object) -> str:
     ],
 )
 def test_an_ingest_that_repairs_makes_anew_what_is_damaged(
-    pattern: str, copied: Settings, texts: Path, model: str, healthy: str
+    pattern: str, copied_store: Settings, texts: Path, model: str, healthy: str
 ) -> None:
-    _harmed(copied, pattern)
-    place = ("--store", copied.store, "--project", "handbook", "--embedder", model)
+    _damage(copied_store, pattern)
+    place = ("--store", copied_store.store, "--project", "handbook", "--embedder", model)
     refused = CliRunner().invoke(ingest.app, [str(texts), *map(str, place)])
     assert (refused.exit_code, "winnow" in refused.output) == (0 if pattern in UNASKED else 4, True)
-    _ran(ingest.app, "--repair", texts, *place)
-    assert answers(copied) == healthy
-    assert [finding.detail for finding in integrity(copied)] == ["every file is as it was written"]
+    _run(ingest.app, "--repair", texts, *place)
+    assert answers(copied_store) == healthy
+    assert [finding.detail for finding in integrity(copied_store)] == ["every file is as it was written"]
 
 
-def test_a_reindex_makes_damaged_vectors_anew(copied: Settings, model: str, healthy: str) -> None:
-    _harmed(copied, "vectors*/segments/*/segment.json")
-    _ran(reindex.app, "--store", copied.store, "--embedder", model)
-    assert answers(copied) == healthy
+def test_a_reindex_makes_damaged_vectors_anew(copied_store: Settings, model: str, healthy: str) -> None:
+    _damage(copied_store, "vectors*/segments/*/segment.json")
+    _run(reindex.app, "--store", copied_store.store, "--embedder", model)
+    assert answers(copied_store) == healthy
 
 
 def test_vectors_that_are_gone_are_told_and_the_next_ingest_makes_them(
-    copied: Settings, texts: Path, model: str, healthy: str
+    copied_store: Settings, texts: Path, model: str, healthy: str
 ) -> None:
-    shutil.rmtree(folder := vectors(copied))
-    assert [finding.detail for finding in integrity(copied)] == [f"{folder}: it is missing"]
+    shutil.rmtree(folder := vectors(copied_store))
+    assert [finding.detail for finding in integrity(copied_store)] == [f"{folder}: it is missing"]
     with pytest.raises(WinnowError, match=r"the vectors hold 0 of \d+ chunks.*winnow reindex"):
-        answers(copied)
-    _ran(ingest.app, texts, "--store", copied.store, "--project", "handbook", "--embedder", model)
-    assert answers(copied) == healthy
+        answers(copied_store)
+    _run(ingest.app, texts, "--store", copied_store.store, "--project", "handbook", "--embedder", model)
+    assert answers(copied_store) == healthy
 
 
-def test_a_store_that_a_killed_ingest_left_is_opened_and_told(copied: Settings, healthy: str) -> None:
-    for folder in (copied.store, vectors(copied)):
+def test_a_store_that_a_killed_ingest_left_is_opened_and_told(copied_store: Settings, healthy: str) -> None:
+    for folder in (copied_store.store, vectors(copied_store)):
         assert seal.unseal(folder)
-    assert answers(copied) == healthy
-    (finding,) = integrity(copied)
+    assert answers(copied_store) == healthy
+    (finding,) = integrity(copied_store)
     assert (finding.ok, finding.essential, "winnow ingest" in finding.advice) == (False, False, True)
 
 
@@ -247,21 +251,23 @@ def _held_on(watch: seal.SealCheck) -> None:
         time.sleep(0.01)
 
 
-def test_large_files_are_compared_while_searches_go_on(copied: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_are_compared_while_searches_go_on(
+    copied_store: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(seal, "IMMEDIATE_BYTES", 0)
     monkeypatch.setattr(seal, "_LATER_SECONDS", 0.0)
-    file = _harmed(copied, "catalogue.sqlite3")
-    watch = seal.SealCheck(copied.store, damage_error)
+    file = _damage(copied_store, "catalogue.sqlite3")
+    watch = seal.SealCheck(copied_store.store, damage_error)
     watch.start()
     with pytest.raises(WinnowError, match=re.escape(str(file))):
         _held_on(watch)
     watch.close()
 
 
-def test_what_opening_changes_is_no_damage(copied: Settings, healthy: str) -> None:
+def test_what_opening_changes_is_no_damage(copied_store: Settings, healthy: str) -> None:
     for _ in range(3):
-        assert answers(copied) == healthy
-        assert [finding.detail for finding in integrity(copied)] == ["every file is as it was written"]
+        assert answers(copied_store) == healthy
+        assert [finding.detail for finding in integrity(copied_store)] == ["every file is as it was written"]
 
 
 def test_a_copy_that_fills_holes_is_as_it_was_written(whole: Settings, tmp_path: Path) -> None:

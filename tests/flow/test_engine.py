@@ -72,7 +72,7 @@ async def status(store: Path) -> dict[str, Any]:
     return dict(await query_engine(store, "status") or {})
 
 
-async def gone(store: Path) -> None:
+async def wait_until_gone(store: Path) -> None:
     """Return once no process is this store's engine."""
     while find_holder(store, ENGINE) is not None:
         await asyncio.sleep(0.02)
@@ -89,7 +89,7 @@ async def winnow(name: str, *arguments: object, **variables: str) -> Result:
 
 
 @contextmanager
-def ended(store: Path) -> Iterator[Path]:
+def with_engine_ended(store: Path) -> Iterator[Path]:
     """The store, whose engine does not outlive the test."""
     try:
         yield store
@@ -107,20 +107,20 @@ def shared(tmp_path_factory: pytest.TempPathFactory, store: Path) -> Iterator[Pa
     """A store of the corpus below a path that is longer than the address of a socket may be."""
     folder = tmp_path_factory.mktemp("shared") / ("long-" * 24)
     shutil.copytree(store, folder)
-    with ended(folder) as opened:
+    with with_engine_ended(folder) as opened:
         yield opened
 
 
 @pytest.fixture
 def own(tmp_path: Path, store: Path) -> Iterator[Path]:
     """A store of the corpus for one test."""
-    with ended(shutil.copytree(store, tmp_path / "store")) as opened:
+    with with_engine_ended(shutil.copytree(store, tmp_path / "store")) as opened:
         yield opened
 
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Iterator[Path]:
-    with ended(tmp_path / "store") as opened:
+    with with_engine_ended(tmp_path / "store") as opened:
         yield opened
 
 
@@ -251,18 +251,18 @@ async def test_an_engine_that_is_killed_has_a_successor_before_anybody_asks(own:
         first = (await status(own))["pid"]
         supervisor = _identity(Path("/proc", str(first)))[1]
         for _ in range(2):
-            second = await _killed(own)
+            second = await _kill_engine(own)
             assert _identity(Path("/proc", str(second)))[1] == supervisor
         assert (await search(kb))["results"]
         assert len((await status(own))["clients"]) == 1
         await query_engine(own, "stop")
-        await gone(own)
+        await wait_until_gone(own)
         while Path("/proc", str(supervisor)).exists():
             await asyncio.sleep(0.02)
     assert (own / "engine.log").read_text("utf-8").count("engine started") == 3
 
 
-async def _killed(store: Path) -> int:
+async def _kill_engine(store: Path) -> int:
     """The successor of the engine that is killed now."""
     former = (await status(store))["pid"]
     os.kill(former, signal.SIGKILL)
@@ -275,10 +275,10 @@ async def test_an_engine_that_dies_again_and_again_is_left_to_the_next_call(own:
     async with client(own) as kb:
         await search(kb)
         supervisor = _identity(Path("/proc", str((await status(own))["pid"])))[1]
-        await _killed(own)
-        await _killed(own)
+        await _kill_engine(own)
+        await _kill_engine(own)
         os.kill((await status(own))["pid"], signal.SIGKILL)
-        await gone(own)
+        await wait_until_gone(own)
         assert endpoint.connect(own) is None
         assert (await search(kb))["results"]
         assert _identity(Path("/proc", str((await status(own))["pid"])))[1] != supervisor
@@ -361,7 +361,7 @@ async def test_an_engine_without_clients_leaves(own: Path) -> None:
         assert knocking is not None
         knocking.sendall(b"\0\0\1\0 half a frame")
     with knocking:
-        await gone(own)
+        await wait_until_gone(own)
         assert (find_holder(own), endpoint.connect(own)) == (None, None)
         assert await asyncio.to_thread(_read, knocking) == b""
 
@@ -545,7 +545,7 @@ async def test_a_second_user_is_not_answered(tmp_path_factory: pytest.TempPathFa
         ).stdout.strip()
 
     try:
-        with ended(folder):
+        with with_engine_ended(folder):
             async with client(folder) as kb:
                 await search(kb)
                 folder.chmod(0o755)
@@ -645,7 +645,7 @@ async def _goes_on(store: Path, pages: Path, reported: int) -> None:
         assert report["documents"] + report["unchanged"] == PAGES
         assert report["unchanged"] >= reported > 0
         await query_engine(store, "stop")
-    await gone(store)
+    await wait_until_gone(store)
     backends = open_backends(settings_of(store), wait_for_model=False)
     try:
         assert len(backends.catalogue.documents("p")) == PAGES

@@ -59,7 +59,7 @@ def run(home: Path) -> Any:
 
 
 @contextmanager
-def embedded(path: Path) -> Iterator[SqliteGraph]:
+def open_graph(path: Path) -> Iterator[SqliteGraph]:
     store = SqliteGraph(path)
     yield store
     store.close()
@@ -119,8 +119,8 @@ def test_a_graph_that_was_moved_is_the_same_graph(run: Any, home: Path, tmp_path
     assert run("export", files, "--format", format).exit_code == 0
     done = run("import", files, "--json", project=format)
     assert (done.exit_code, json.loads(done.stdout)["documents"]) == (0, 4), done.output
-    with embedded(home / "store" / "graph.sqlite3") as store:
-        assert seen(store, format) == seen(store, "docs")
+    with open_graph(home / "store" / "graph.sqlite3") as store:
+        assert read_all(store, format) == read_all(store, "docs")
 
 
 def test_an_import_takes_the_place_of_what_was_there(run: Any, home: Path, tmp_path: Path) -> None:
@@ -156,11 +156,11 @@ def test_files_that_are_none_of_ours_change_nothing(
 
 
 def test_a_rebuild_ends_where_the_ingest_did(run: Any, home: Path) -> None:
-    with embedded(home / "store" / "graph.sqlite3") as store:
-        before = seen(store, "docs")
+    with open_graph(home / "store" / "graph.sqlite3") as store:
+        before = read_all(store, "docs")
         done = run("rebuild")
         assert (done.exit_code, done.stdout.startswith("graph: 4 documents drawn")) == (0, True), done.output
-        assert seen(store, "docs") == before
+        assert read_all(store, "docs") == before
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_server_confined_to_a_label_shows_nothing_beyond_it(run: Any, monkeypa
     assert run("show", "ConfigMap").exit_code == 2
 
 
-def seen(store: SqliteGraph, project: str) -> Any:
+def read_all(store: SqliteGraph, project: str) -> Any:
     """All of a project's graph, whatever its ids are derived from."""
     ids = sorted({node.id for graph in store.export(project) for node in graph.nodes})
     around = [store.expand(project, ids[at : at + 100], 1, limit=200) for at in range(0, len(ids), 100)]
@@ -200,13 +200,13 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
     folder = tmp_path_factory.mktemp("exchange")
     write_graphs(folder / "lines", made, "jsonl")
     assert list(read_graphs(folder / "lines")) == made
-    with embedded(folder / "one.sqlite3") as one, embedded(folder / "other.sqlite3") as other:
+    with open_graph(folder / "one.sqlite3") as one, open_graph(folder / "other.sqlite3") as other:
         one.apply(PROJECT, made)
         one.derive(PROJECT)
         write_graphs(folder / "csv", one.export(PROJECT), "csv")
         other.apply(PROJECT, list(read_graphs(folder / "csv")))
         other.derive(PROJECT)
-        assert seen(other, PROJECT) == seen(one, PROJECT)
+        assert read_all(other, PROJECT) == read_all(one, PROJECT)
         assert walk_from_hits(other, PROJECT, {}, None, 5) is None
 
 

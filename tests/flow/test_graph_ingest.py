@@ -64,7 +64,7 @@ class Closed(SqliteGraph):
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    return written(tmp_path / "docs", PAGES)
+    return write_pages(tmp_path / "docs", PAGES)
 
 
 @pytest.fixture(scope="module")
@@ -90,20 +90,20 @@ def target(settings: Settings, backends: Backends) -> Target:
     return target_of(settings, backends, None)
 
 
-def written(folder: Path, pages: dict[str, str]) -> Path:
+def write_pages(folder: Path, pages: dict[str, str]) -> Path:
     folder.mkdir()
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder
 
 
-def drawn(target: Target, docs: Path) -> GraphReport | None:
+def draw(target: Target, docs: Path) -> GraphReport | None:
     report = ingest_paths(target, [docs])
     assert (report.failures, report.warnings) == ((), ())
     return report.graph
 
 
-def graph(target: Target) -> list[DocumentGraph]:
+def stored_graph(target: Target) -> list[DocumentGraph]:
     assert target.graph
     return list(target.graph.store.export(target.project))
 
@@ -119,7 +119,7 @@ def fresh(target: Target, tmp_path: Path) -> list[DocumentGraph]:
 
 
 def test_an_ingest_draws_every_document_and_counts_what_it_drew(target: Target, docs: Path) -> None:
-    report = drawn(target, docs)
+    report = draw(target, docs)
     assert report
     assert (report.documents, report.deleted, report.nodes["Document"]) == (4, 0, 4)
     assert target.graph
@@ -132,10 +132,10 @@ def test_an_ingest_draws_every_document_and_counts_what_it_drew(target: Target, 
 
 
 def test_a_run_that_changes_nothing_leaves_the_graph_alone(target: Target, docs: Path) -> None:
-    drawn(target, docs)
+    draw(target, docs)
     assert target.graph
     generation = target.graph.store.generation(target.project)
-    assert drawn(target, docs) is None
+    assert draw(target, docs) is None
     assert target.graph.store.generation(target.project) == generation
 
 
@@ -153,20 +153,20 @@ def test_a_run_that_changes_nothing_leaves_the_graph_alone(target: Target, docs:
 def test_a_change_ends_where_a_fresh_ingest_would(
     target: Target, docs: Path, tmp_path: Path, change: dict[str, str | None]
 ) -> None:
-    drawn(target, docs)
+    draw(target, docs)
     for name, text in change.items():
         if text is None:
             (docs / name).unlink()
         else:
             (docs / name).write_text(text, encoding="utf-8")
-    assert drawn(target, docs)
-    assert graph(target) == fresh(target, tmp_path)
+    assert draw(target, docs)
+    assert stored_graph(target) == fresh(target, tmp_path)
 
 
 def test_a_change_that_concerns_nobody_else_draws_one_document(target: Target, docs: Path) -> None:
-    drawn(target, docs)
+    draw(target, docs)
     (docs / "notes.md").write_text(f"{PAGES['notes.md']}\nNothing more.\n", encoding="utf-8")
-    report = drawn(target, docs)
+    report = draw(target, docs)
     assert report
     assert (report.documents, report.deleted) == (1, 0)
 
@@ -175,7 +175,7 @@ def test_a_change_that_concerns_nobody_else_draws_one_document(target: Target, d
 def test_a_run_that_dies_while_it_draws_is_put_right_by_the_next(
     settings: Settings, target: Target, docs: Path, tmp_path: Path, dies_at: str
 ) -> None:
-    drawn(target, docs)
+    draw(target, docs)
     (docs / "people.md").write_text("# Somebody else\n\nThe Alpha Gateway is hers.\n", encoding="utf-8")
     (docs / "notes.md").unlink()
     assert target.graph
@@ -187,8 +187,8 @@ def test_a_run_that_dies_while_it_draws_is_put_right_by_the_next(
     with pytest.raises(Stopped):
         ingest_paths(replace(target, graph=torn), [docs])
     stopping.close()
-    assert drawn(target, docs)
-    assert graph(target) == fresh(target, tmp_path)
+    assert draw(target, docs)
+    assert stored_graph(target) == fresh(target, tmp_path)
 
 
 def test_a_graph_that_takes_no_change_is_said_and_drawn_by_the_next_run(
@@ -203,35 +203,35 @@ def test_a_graph_that_takes_no_change_is_said_and_drawn_by_the_next_run(
         "the graph is not up to date, the next ingest tries again: the graph's server does not answer",
     )
     assert len(target.catalogue.documents(target.project)) == 4
-    assert drawn(target, docs)
-    assert graph(target) == fresh(target, tmp_path)
+    assert draw(target, docs)
+    assert stored_graph(target) == fresh(target, tmp_path)
 
 
 def test_an_index_without_a_graph_gets_one_from_the_catalogue(target: Target, docs: Path, tmp_path: Path) -> None:
     ingest_paths(replace(target, graph=None), [docs])
     report = ingest_paths(target, [docs])
     assert (report.documents, report.unchanged) == (0, 4)
-    assert graph(target) == fresh(target, tmp_path)
+    assert stored_graph(target) == fresh(target, tmp_path)
 
 
 def test_more_documents_than_are_kept_are_taken_from_the_catalogue(
     target: Target, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.ingest.graph_update._MAX_KEPT", 1)
-    drawn(target, docs)
+    draw(target, docs)
     monkeypatch.undo()
-    assert graph(target) == fresh(target, tmp_path)
+    assert stored_graph(target) == fresh(target, tmp_path)
 
 
 def test_a_rebuild_draws_all_of_it_again_and_ends_the_same(target: Target, docs: Path) -> None:
-    drawn(target, docs)
-    before = graph(target)
+    draw(target, docs)
+    before = stored_graph(target)
     assert target.graph
     run = GraphUpdate(target.project, target.catalogue, target.graph)
     run.reset()
     report = run.update()
     assert report
-    assert (report.documents, graph(target)) == (4, before)
+    assert (report.documents, stored_graph(target)) == (4, before)
 
 
 def test_names_of_the_users_own_are_found_and_a_new_file_of_them_draws_all_again(
@@ -240,11 +240,11 @@ def test_names_of_the_users_own_are_found_and_a_new_file_of_them_draws_all_again
     own = tmp_path / "entities.toml"
     own.write_text('[[entity]]\nname = "Request"\ntype = "unit"\naliases = ["requests"]\n', encoding="utf-8")
     settings = settings.model_copy(update={"entities": own})
-    drawn(target_of(settings, backends, None), docs)
+    draw(target_of(settings, backends, None), docs)
     assert backends.graph
     assert backends.graph.counts(settings.project).entity_types["unit"] == 1
     own.write_text('[[entity]]\nname = "Request"\ntype = "measure"\n', encoding="utf-8")
-    report = drawn(target_of(settings, backends, None), docs)
+    report = draw(target_of(settings, backends, None), docs)
     assert report
     assert (report.documents, "unit" in report.entities) == (4, False)
 
@@ -264,19 +264,19 @@ def test_what_one_graph_store_holds_says_nothing_of_another(
     store: Path, target: Target, docs: Path, tmp_path: Path
 ) -> None:
     """After a move to a server and back each graph is as it was left, and is brought up to date."""
-    drawn(target, docs)
+    draw(target, docs)
     assert target.graph
     other = GraphTarget(
         SqliteGraph(tmp_path / "other.sqlite3"), SqliteFactStore(store / "ledger.sqlite3", "bolt:")
     )
-    report = drawn(replace(target, graph=other), docs)
+    report = draw(replace(target, graph=other), docs)
     assert report
-    assert (report.documents, list(other.store.export(target.project))) == (4, graph(target))
+    assert (report.documents, list(other.store.export(target.project))) == (4, stored_graph(target))
     other.store.close()
 
 
 def test_a_report_is_told_as_json_data(target: Target, docs: Path) -> None:
-    report = drawn(target, docs)
+    report = draw(target, docs)
     assert report
     assert set(asdict(report)) == {"documents", "deleted", "nodes", "entities", "edges", "seconds", "warnings"}
 
@@ -291,7 +291,7 @@ def test_a_disk_that_fills_while_the_graph_is_drawn_is_named_and_the_next_ingest
         assert isinstance(graph, SqliteGraph)
         (pages,) = graph._database.rows("PRAGMA page_count")[0]
         graph._database.rows(f"PRAGMA max_page_count = {pages}")
-        folder = written(
+        folder = write_pages(
             tmp_path / "pages", {f"{n}.md": PAGES["gateway.md"] + f"\n\n## Part {n}\n" for n in range(200)}
         )
         report = ingest_paths(target, [folder])

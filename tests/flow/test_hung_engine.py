@@ -97,7 +97,7 @@ async def answers(kb: EngineKnowledge) -> bool:
 
 
 @asynccontextmanager
-async def mute(store: Path) -> AsyncIterator[endpoint.Listener]:
+async def silent_engine(store: Path) -> AsyncIterator[endpoint.Listener]:
     """A socket where connections are taken by the kernel and nobody answers."""
     lock, listener = StoreLock(store, ENGINE), endpoint.open_listener(store)
     try:
@@ -109,7 +109,7 @@ async def mute(store: Path) -> AsyncIterator[endpoint.Listener]:
 
 
 async def test_every_tool_is_told_in_time_that_nobody_answers(tmp_path: Path, impatient: None) -> None:
-    async with mute(tmp_path), client(tmp_path) as kb:
+    async with silent_engine(tmp_path), client(tmp_path) as kb:
         await every_call_times_out(kb)
         application = Application(settings_of(tmp_path), kb)
         dispatcher = Dispatcher(application.context, application.settings)
@@ -123,7 +123,7 @@ async def test_every_tool_is_told_in_time_that_nobody_answers(tmp_path: Path, im
 
 
 async def test_a_queue_that_is_full_is_an_error_and_no_wait(tmp_path: Path, impatient: None) -> None:
-    async with mute(tmp_path) as listener:
+    async with silent_engine(tmp_path) as listener:
         listener.socket.listen(0)
         first = endpoint.connect(tmp_path)
         assert first is not None
@@ -136,7 +136,7 @@ async def _silent(seconds: float, message: str) -> None:
 
 
 @asynccontextmanager
-async def hosted(world: World) -> AsyncIterator[tuple[EngineService, EngineKnowledge]]:
+async def serve_world(world: World) -> AsyncIterator[tuple[EngineService, EngineKnowledge]]:
     """The library of the world behind a host in this process, and a client of it."""
     store = world.settings.store
     lock, listener = StoreLock(store, ENGINE), endpoint.open_listener(store)
@@ -165,7 +165,7 @@ async def ask(kb: EngineKnowledge) -> int:
     return (await kb.call("semantic_search", ASKED, kb.caller("x"))).rows
 
 
-async def slow(world: World, kb: EngineKnowledge) -> asyncio.Task[int]:
+async def start_slow_call(world: World, kb: EngineKnowledge) -> asyncio.Task[int]:
     assert await ask(kb) > 0
     world.pages.is_slow = True
     call = asyncio.create_task(ask(kb))
@@ -175,8 +175,8 @@ async def slow(world: World, kb: EngineKnowledge) -> asyncio.Task[int]:
 
 
 async def test_an_engine_stops_a_call_that_its_client_gave_up(world: World) -> None:
-    async with hosted(world) as (host, kb):
-        call = await slow(world, kb)
+    async with serve_world(world) as (host, kb):
+        call = await start_slow_call(world, kb)
         call.cancel()
         assert await ask(kb) > 0  # frames arrive in order: it knows by now
         while len(host.requests) > 0:
@@ -185,8 +185,8 @@ async def test_an_engine_stops_a_call_that_its_client_gave_up(world: World) -> N
 
 
 async def test_an_engine_stops_the_calls_of_a_client_that_is_gone(world: World) -> None:
-    async with hosted(world) as (host, kb):
-        call = await slow(world, kb)
+    async with serve_world(world) as (host, kb):
+        call = await start_slow_call(world, kb)
         assert kb._link is not None
         kb._link.on_lost = _nothing
         kb._link.connection.abort()
@@ -201,7 +201,7 @@ def _nothing() -> None:
 
 
 async def test_an_engine_holds_a_call_to_the_time_that_its_client_has(world: World, impatient: None) -> None:
-    async with hosted(world) as (_, kb):
+    async with serve_world(world) as (_, kb):
         await kb.open()
         world.pages.is_slow = True
         calls = [asyncio.create_task(ask(kb)) for _ in range(2 * AT_ONCE)]
@@ -214,7 +214,7 @@ async def test_an_engine_holds_a_call_to_the_time_that_its_client_has(world: Wor
 
 @pytest.mark.parametrize("seconds", ["NaN", "Infinity", "-1e400", '"1"', "1"])
 async def test_a_time_that_is_none_ends_its_connection(world: World, seconds: str) -> None:
-    async with hosted(world) as (_, kb):
+    async with serve_world(world) as (_, kb):
         await kb.open()
         assert kb._link is not None
         transport = kb._link.connection._transport

@@ -154,7 +154,7 @@ def test_the_sdk_s_old_line_lists_and_calls_over_stdio(
     old_python: Path, stdio: StdioServerParameters, listed: list[str]
 ) -> None:
     """Clients stay behind for years."""
-    assert _old_client(old_python, _started(stdio)) == [listed, TITLE, [TITLE], False]
+    assert _old_client(old_python, _server_config(stdio)) == [listed, TITLE, [TITLE], False]
 
 
 def test_the_sdk_s_old_line_lists_and_calls_over_http(old_python: Path, url: str, listed: list[str]) -> None:
@@ -162,7 +162,7 @@ def test_the_sdk_s_old_line_lists_and_calls_over_http(old_python: Path, url: str
     assert _old_client(old_python, url) == [listed, TITLE, [TITLE], False]
 
 
-def _started(stdio: StdioServerParameters) -> dict[str, Any]:
+def _server_config(stdio: StdioServerParameters) -> dict[str, Any]:
     return {"command": stdio.command, "args": stdio.args, "env": stdio.env}
 
 
@@ -237,7 +237,9 @@ def test_the_typescript_sdk_calls_every_tool_and_gets_an_error_as_a_result(
 ) -> None:
     """A client that validates answers hides what does not fit the schema."""
     target = request.getfixturevalue(transport)
-    tools, answers, errors = _typescript_client(typescript, target if transport == "url" else _started(target))
+    tools, answers, errors = _typescript_client(
+        typescript, target if transport == "url" else _server_config(target)
+    )
     assert tools == sorted(answers, key=tools.index) == list(errors) == listed
     assert {name: answer.get("isError", False) for name, answer in answers.items()} == dict.fromkeys(tools, False)
     assert "AES-256" in answers["kb_retrieve_evidence"]["structuredContent"]["quotes"][0]["quote"]
@@ -305,13 +307,13 @@ def test_the_inspector_finds_nothing_over_stdio(
     listed: list[str],
 ) -> None:
     """The configuration is the one that the README gives for clients."""
-    target = [*_configured(stdio, tmp_path), "--protocol-era", era]
+    target = [*_config_arguments(stdio, tmp_path), "--protocol-era", era]
     _expect(inspection, inspector.run(*target, *INSPECTIONS[inspection]), listed)
 
 
-def _configured(stdio: StdioServerParameters, folder: Path) -> list[str]:
+def _config_arguments(stdio: StdioServerParameters, folder: Path) -> list[str]:
     config = folder / "mcp.json"
-    config.write_text(json.dumps({"mcpServers": {"winnow": _started(stdio)}}), "utf-8")
+    config.write_text(json.dumps({"mcpServers": {"winnow": _server_config(stdio)}}), "utf-8")
     return ["--config", str(config), "--server", "winnow"]
 
 
@@ -320,7 +322,7 @@ def test_the_inspector_finds_nothing_in_the_earlier_tools(
 ) -> None:
     """They are listed on request."""
     asked = StdioServerParameters(command=stdio.command, args=[*stdio.args, "--legacy-tools"], env=stdio.env)
-    answer = inspector.run(*_configured(asked, tmp_path), *INSPECTIONS["list"])
+    answer = inspector.run(*_config_arguments(asked, tmp_path), *INSPECTIONS["list"])
     names = [tool["name"] for tool in answer["result"]["tools"]]
     assert answer.get("schemaFindings", []) == []
     assert [name for name in names if name not in listed] == ["search_sections", "get_section_text"]

@@ -174,29 +174,29 @@ MANY, FEW = 2_100, 120
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EdgeStore]:
+def filled_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EdgeStore]:
     """Nobody writes to it: more than two pages."""
     with closing(EdgeStore(tmp_path_factory.mktemp("filled"), DIMENSION)) as store:
         store.upsert(points(MANY))
         yield store
 
 
-def quiet(name: str, done: int, of: int) -> None:
+def show_nothing(name: str, done: int, of: int) -> None:
     """Nobody looks."""
 
 
-def held(store: VectorStore) -> dict[str, Point]:
+def points_by_id(store: VectorStore) -> dict[str, Point]:
     return {one.chunk_id: one for page in store.points() for one in page}
 
 
-def moved(source: VectorStore, target: VectorStore, folder: Path, origin: str = "one") -> migration.MoveReport:
+def move(source: VectorStore, target: VectorStore, folder: Path, origin: str = "one") -> migration.MoveReport:
     mark = migration.begin(folder, "", origin)
-    return migration.move_vectors(source, target, folder, mark, quiet)
+    return migration.move_vectors(source, target, folder, mark, show_nothing)
 
 
-def test_a_store_gives_back_what_was_put_in(filled: EdgeStore) -> None:
+def test_a_store_gives_back_what_was_put_in(filled_store: EdgeStore) -> None:
     expected = {one.chunk_id: one for one in points(MANY)}
-    found = held(filled)
+    found = points_by_id(filled_store)
     assert found.keys() == expected.keys()
     assert [found[id].payload for id in expected] == [one.payload for one in expected.values()]
     assert [found[id].sparse.indices for id in expected] == [one.sparse.indices for one in expected.values()]
@@ -206,31 +206,33 @@ def test_a_store_gives_back_what_was_put_in(filled: EdgeStore) -> None:
     assert apart < 1e-6
 
 
-def test_pages_begin_where_they_are_told_to(filled: EdgeStore) -> None:
-    ids = [one.chunk_id for page in filled.points() for one in page]
+def test_pages_begin_where_they_are_told_to(filled_store: EdgeStore) -> None:
+    ids = [one.chunk_id for page in filled_store.points() for one in page]
     assert ids == sorted(ids)
-    assert [one.chunk_id for page in filled.points(ids[1_234]) for one in page] == ids[1_234:]
+    assert [one.chunk_id for page in filled_store.points(ids[1_234]) for one in page] == ids[1_234:]
 
 
-def test_a_move_that_was_cut_off_goes_on_where_it_was(filled: EdgeStore, tmp_path: Path) -> None:
+def test_a_move_that_was_cut_off_goes_on_where_it_was(filled_store: EdgeStore, tmp_path: Path) -> None:
     folder = tmp_path / "target"
     with closing(EdgeStore(folder, DIMENSION)) as target:
         with pytest.raises(CutOff):
-            moved(filled, Fragile(target, pages=2), folder)
+            move(filled_store, Fragile(target, pages=2), folder)
         assert (target.count(), migration.read_mark(folder, "") is not None) == (2_000, True)
-        assert migration.begin(folder, "", "one").first == sorted(held(filled))[1_999]
-        done = moved(filled, target, folder)
+        assert migration.begin(folder, "", "one").first == sorted(points_by_id(filled_store))[1_999]
+        done = move(filled_store, target, folder)
         assert (done.points, done.streamed < 1_000, done.identical) == (MANY, True, done.compared)
-        assert held(target).keys() == held(filled).keys()
+        assert points_by_id(target).keys() == points_by_id(filled_store).keys()
 
 
-def test_a_source_that_changed_meanwhile_is_moved_from_its_beginning(filled: EdgeStore, tmp_path: Path) -> None:
+def test_a_source_that_changed_meanwhile_is_moved_from_its_beginning(
+    filled_store: EdgeStore, tmp_path: Path
+) -> None:
     folder = tmp_path / "target"
     with closing(EdgeStore(folder, DIMENSION)) as target:
         with pytest.raises(CutOff):
-            moved(filled, Fragile(target, pages=1), folder, origin="before")
+            move(filled_store, Fragile(target, pages=1), folder, origin="before")
         target.upsert([replace(one, chunk_id=f"{number:012d}") for number, one in enumerate(points(7))])
-        done = moved(filled, target, folder, origin="after")
+        done = move(filled_store, target, folder, origin="after")
         assert (done.points, done.streamed, done.removed) == (MANY, MANY, 7)
 
 
@@ -241,8 +243,8 @@ def test_stores_of_two_kinds_agree_and_give_back_the_same(tmp_path: Path) -> Non
         closing(EdgeStore(tmp_path / "b", DIMENSION)) as back,
     ):
         source.upsert(points(FEW))
-        there = moved(source, server, tmp_path / "mark")
-        again = moved(server, back, tmp_path / "b")
+        there = move(source, server, tmp_path / "mark")
+        again = move(server, back, tmp_path / "b")
     assert [(one.points, one.identical) for one in (there, again)] == [(FEW, there.compared)] * 2
 
 
@@ -254,11 +256,11 @@ def test_words_of_another_weight_are_told_and_rank_alike_all_the_same(tmp_path: 
     ):
         source.upsert(points(2 * FEW))
         source.delete([one.chunk_id for one in points(2 * FEW)[FEW:]])
-        done = moved(source, new, tmp_path / "b")
+        done = move(source, new, tmp_path / "b")
     assert (done.points, done.identical, done.reweighted > 0) == (FEW, done.compared, True)
 
 
-def test_a_target_that_ranks_otherwise_is_never_called_equal(filled: EdgeStore, tmp_path: Path) -> None:
+def test_a_target_that_ranks_otherwise_is_never_called_equal(filled_store: EdgeStore, tmp_path: Path) -> None:
     """The id is there, but not with its vector."""
 
     class Careless(Fragile):
@@ -267,5 +269,5 @@ def test_a_target_that_ranks_otherwise_is_never_called_equal(filled: EdgeStore, 
 
     folder = tmp_path / "target"
     with closing(EdgeStore(folder, DIMENSION)) as target, pytest.raises(WinnowError, match="rank differently"):
-        moved(filled, Careless(target, 0), folder)
+        move(filled_store, Careless(target, 0), folder)
     assert migration.read_mark(folder, "") is not None

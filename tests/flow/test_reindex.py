@@ -91,14 +91,14 @@ def settings_of(store: Path, model: str) -> Settings:
     return load_settings(store=store, project="p", embedder=model)
 
 
-def asked(backends: Backends) -> Ranking:
+def search(backends: Backends) -> Ranking:
     return backends.retriever.search("backup gateway", Filters("p"), 10)
 
 
-def ranked(store: Path, model: str) -> Ranking:
+def rank(store: Path, model: str) -> Ranking:
     backends = open_backends(settings_of(store, model), wait_for_model=True)
     try:
-        return asked(backends)
+        return search(backends)
     finally:
         backends.close()
 
@@ -113,7 +113,7 @@ def test_another_model_is_refused_by_an_ingest_and_answers_by_words(
     pages, store = copy
     error = ingest(pages, store, models[1])["error"]
     assert (error["details"]["reason"], "winnow reindex" in error["message"]) == ("EMBEDDING_MISMATCH", True)
-    found = ranked(store, models[1])
+    found = rank(store, models[1])
     assert found.legs == "lexical-only"
     assert any("winnow reindex" in warning for warning in found.warnings)
 
@@ -125,7 +125,7 @@ def test_a_reindex_ends_where_an_ingest_with_that_model_would_have(
     done = reindex(store, models[1])
     assert (done["documents"], done["chunks"], done["kept"], done["dimension"]) == (PAGES, PAGES, 0, 12)
     ingest(pages, tmp_path / "fresh", models[1])
-    found, expected = ranked(store, models[1]), ranked(tmp_path / "fresh", models[1])
+    found, expected = rank(store, models[1]), rank(tmp_path / "fresh", models[1])
     assert (found.hits, found.legs, found.warnings) == (expected.hits, "hybrid", ())
     again = ingest(pages, store, models[1])
     assert (again["unchanged"], again["documents"]) == (PAGES, 0)
@@ -136,12 +136,12 @@ def test_a_server_that_has_the_former_vectors_goes_on_with_them(
 ) -> None:
     _, store = copy
     serving = open_backends(settings_of(store, models[0]), wait_for_model=True)
-    before = asked(serving)
+    before = search(serving)
     assert reindex(store, models[1])["chunks"] == PAGES
-    assert (asked(serving).hits, asked(serving).legs) == (before.hits, "hybrid")
+    assert (search(serving).hits, search(serving).legs) == (before.hits, "hybrid")
     serving.close()
     assert len(vectors(store)) == 2
-    assert ranked(store, models[1]).legs == "hybrid"
+    assert rank(store, models[1]).legs == "hybrid"
     assert len(vectors(store)) == 1  # the next process that opens the store removes what is left over
 
 
@@ -149,20 +149,20 @@ def test_killed_a_reindex_leaves_the_former_index_and_goes_on_where_it_was(
     copy: tuple[Path, Path], models: tuple[str, str]
 ) -> None:
     _, store = copy
-    before = ranked(store, models[0])
-    told = killed(store, models[1])
-    assert ranked(store, models[0]) == before
+    before = rank(store, models[0])
+    told = kill_reindex(store, models[1])
+    assert rank(store, models[0]) == before
     done = reindex(store, models[1])
     assert done["kept"] >= told >= 8
     assert done["kept"] + done["chunks"] == PAGES
-    assert ranked(store, models[1]).legs == "hybrid"
+    assert rank(store, models[1]).legs == "hybrid"
 
 
 def test_a_reindex_of_documents_that_changed_since_begins_anew(
     copy: tuple[Path, Path], models: tuple[str, str], tmp_path: Path
 ) -> None:
     _, store = copy
-    killed(store, models[1])
+    kill_reindex(store, models[1])
     page = tmp_path / "another.md"
     page.write_text("# Another\n\nbackup policy\n", encoding="utf-8")
     assert ingest(page, store, models[0])["documents"] == 1
@@ -170,7 +170,7 @@ def test_a_reindex_of_documents_that_changed_since_begins_anew(
     assert (done["kept"], done["chunks"]) == (0, PAGES + 1)
 
 
-def killed(store: Path, model: str) -> int:
+def kill_reindex(store: Path, model: str) -> int:
     """Kill a reindex once it has told of eight chunks, and return how many it told of."""
     command = [sys.executable, "-c", TELLING, str(store), model]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

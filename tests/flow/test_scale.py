@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 SESSION = Path(__file__).parents[1] / "sessions" / "handbook.jsonl"
 
 
-def told(app: Any, *arguments: str) -> dict[str, Any]:
+def run_json(app: Any, *arguments: str) -> dict[str, Any]:
     done = CliRunner().invoke(app, [*arguments, "--json"])
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -26,7 +26,7 @@ def told(app: Any, *arguments: str) -> dict[str, Any]:
 
 async def test_a_store_is_counted_while_a_server_holds_it(application: Application, store: Path) -> None:
     await application.ready()
-    found = await asyncio.to_thread(told, stats.app, "--store", str(store))
+    found = await asyncio.to_thread(run_json, stats.app, "--store", str(store))
     assert found["engine"] is None
     project = {one["name"]: one for one in found["projects"]}["handbook"]
     assert (project["documents"], project["chunks"] > 100) == (5, True)
@@ -36,8 +36,8 @@ async def test_a_store_is_counted_while_a_server_holds_it(application: Applicati
 
 
 def test_where_there_is_no_index_or_no_server_stats_says_so(store: Path, tmp_path: Path) -> None:
-    nothing = told(stats.app, "--store", str(tmp_path))
-    nobody = told(stats.app, "--store", str(store), "--http", "127.0.0.1:1")
+    nothing = run_json(stats.app, "--store", str(tmp_path))
+    nobody = run_json(stats.app, "--store", str(store), "--http", "127.0.0.1:1")
     assert [one["error"]["details"]["reason"] for one in (nothing, nobody)] == [
         "NOT_FOUND",
         "INDEX_UNAVAILABLE",
@@ -81,7 +81,7 @@ async def test_caches_are_part_of_the_health_of_a_server(application: Applicatio
 
 
 def test_the_figures_of_a_search_are_all_there(store: Path) -> None:
-    found = told(bench.app, "search", "--questions", "25", "--store", str(store), "--project", "handbook")
+    found = run_json(bench.app, "search", "--questions", "25", "--store", str(store), "--project", "handbook")
     assert set(found["ms"]) == {"cold", "metadata_cached", "preview_ranked"}
     assert set(found["stages_ms"]) == {
         "embedding",
@@ -99,5 +99,5 @@ def test_the_figures_of_a_search_are_all_there(store: Path) -> None:
 def test_a_log_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text(text)
-    found = told(bench.app, "search", "--replay", str(log), "--store", str(tmp_path / "s"))
+    found = run_json(bench.app, "search", "--replay", str(log), "--store", str(tmp_path / "s"))
     assert found["error"]["details"]["reason"] == "INVALID_REQUEST"

@@ -27,7 +27,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_pages(tmp_path_factory.mktemp("texts") / "pages")
 
 
-def started(
+def start(
     *arguments: object, files: int | None = None, variables: Mapping[str, str] | None = None
 ) -> subprocess.Popen[str]:
     """A command with so many open files at most."""
@@ -47,7 +47,7 @@ def started(
     )
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Exit code and what it said; a traceback ends the test."""
     said, complained = process.communicate(timeout=LIMIT)
     assert "Traceback" not in said + complained
@@ -55,16 +55,16 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def ingest(store: Path, pages: Path, **bounds: Any) -> subprocess.Popen[str]:
-    return started("ingest", pages, "--store", store, "--project", "p", "--json", **bounds)
+    return start("ingest", pages, "--store", store, "--project", "p", "--json", **bounds)
 
 
 def documents(store: Path) -> int:
-    code, said, complained = ended(started("stats", "--store", store, "--json"))
+    code, said, complained = finish(start("stats", "--store", store, "--json"))
     assert code == 0, complained
     return sum(int(project["documents"]) for project in json.loads(said)["projects"])
 
 
-def asked(process: subprocess.Popen[str]) -> Sequence[Any]:
+def search_and_run_script(process: subprocess.Popen[str]) -> Sequence[Any]:
     """What a search finds and a script returns; then the server ends."""
     with process:
         pipe = Pipe(process)
@@ -74,35 +74,35 @@ def asked(process: subprocess.Popen[str]) -> Sequence[Any]:
             id=3, method="tools/call", params={"name": "execute_code", "arguments": {"code": "return 6 * 7"}}
         )
         told = pipe.answer(3)["result"].get("structuredContent", {})
-        assert ended(process)[0] == 0
+        assert finish(process)[0] == 0
     return len(found.get("results", ())) > 0, told.get("result"), told.get("error")
 
 
 def test_ingest_and_stdio_serve_with_sixty_four_open_files(pages: Path, tmp_path: Path) -> None:
-    code, said, complained = ended(ingest(tmp_path / "store", pages, files=64))
+    code, said, complained = finish(ingest(tmp_path / "store", pages, files=64))
     assert (code, json.loads(said or "{}").get("documents")) == (0, PAGES), complained
-    server = started("serve", "--store", tmp_path / "store", "--project", "p", "--no-daemon", files=64)
-    assert asked(server) == (True, 42, None)
+    server = start("serve", "--store", tmp_path / "store", "--project", "p", "--no-daemon", files=64)
+    assert search_and_run_script(server) == (True, 42, None)
 
 
 def test_too_few_open_files_are_named_and_the_next_ingest_goes_on(pages: Path, tmp_path: Path) -> None:
-    code, said, complained = ended(ingest(tmp_path / "store", pages, files=15))
+    code, said, complained = finish(ingest(tmp_path / "store", pages, files=15))
     assert (code, "ulimit -n" in said) == (4, True), said + complained
-    assert ended(ingest(tmp_path / "store", pages))[0] == 0
+    assert finish(ingest(tmp_path / "store", pages))[0] == 0
     assert documents(tmp_path / "store") == PAGES
 
 
 def test_http_says_at_start_how_many_open_files_it_needs(tmp_path: Path) -> None:
-    code, _, complained = ended(started("serve", "--store", tmp_path, "--http", "127.0.0.1:0", files=64))
+    code, _, complained = finish(start("serve", "--store", tmp_path, "--http", "127.0.0.1:0", files=64))
     assert (code, f"ulimit -n {OPEN_FILES}" in complained) == (2, True), complained
 
 
 def test_no_temporary_folder_is_needed(pages: Path, tmp_path: Path) -> None:
     nowhere = {"TMPDIR": str(tmp_path / "missing")}
-    code, _, complained = ended(ingest(tmp_path / "store", pages, variables=nowhere))
+    code, _, complained = finish(ingest(tmp_path / "store", pages, variables=nowhere))
     assert code == 0, complained
-    server = started("serve", "--store", tmp_path / "store", "--project", "p", variables=nowhere)
-    assert asked(server) == (True, 42, None)
+    server = start("serve", "--store", tmp_path / "store", "--project", "p", variables=nowhere)
+    assert search_and_run_script(server) == (True, 42, None)
 
 
 def _reason(said: str) -> str:
@@ -111,9 +111,9 @@ def _reason(said: str) -> str:
 
 def test_of_two_ingests_at_once_one_waits_or_says_so_and_nothing_is_lost(pages: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    for code, said, complained in map(ended, [ingest(store, pages) for _ in range(2)]):
+    for code, said, complained in map(finish, [ingest(store, pages) for _ in range(2)]):
         assert code == 0 or (code == 4 and _reason(said) == "INDEX_HELD"), said + complained
-    assert ended(ingest(store, pages))[0] == 0
+    assert finish(ingest(store, pages))[0] == 0
     assert documents(store) == PAGES
 
 
@@ -121,25 +121,25 @@ def test_searches_go_on_while_the_store_is_embedded_anew_and_a_move_waits_for_th
     pages: Path, tmp_path: Path
 ) -> None:
     store, moved = tmp_path / "store", tmp_path / "moved"
-    assert ended(ingest(store, pages))[0] == 0
-    servers = [started("serve", "--store", store, "--project", "p", "--daemon") for _ in range(3)]
+    assert finish(ingest(store, pages))[0] == 0
+    servers = [start("serve", "--store", store, "--project", "p", "--daemon") for _ in range(3)]
     pipes = [Pipe(server) for server in servers]
     for pipe in pipes:
         pipe.shake_hands()
     for command, expected in ((("reindex",), 0), (("migrate", "--to", moved), 4)):
-        work, calls = started(*command, "--store", store, "--json"), 0
+        work, calls = start(*command, "--store", store, "--json"), 0
         while work.poll() is None or calls < len(pipes):
             for pipe in pipes:
                 calls += 1
                 found = pipe.call(1_000 + calls, "kb_search", query=f"case of rule {calls}", top_k=3)
                 assert "error" not in found, found
                 assert found["results"]
-        code, said, complained = ended(work)
+        code, said, complained = finish(work)
         assert code == expected, said + complained
         assert code == 0 or _reason(said) == "INDEX_HELD"  # an engine has it, and the error says how to end that
     for server in servers:
-        assert ended(server)[0] == 0
-    assert ended(started("engine", "stop", "--store", store))[0] == 0
-    assert ended(started("migrate", "--store", store, "--to", moved))[0] == 0
-    assert ended(ingest(moved, pages))[0] == 0
+        assert finish(server)[0] == 0
+    assert finish(start("engine", "stop", "--store", store))[0] == 0
+    assert finish(start("migrate", "--store", store, "--to", moved))[0] == 0
+    assert finish(ingest(moved, pages))[0] == 0
     assert [documents(store), documents(moved)] == [PAGES, PAGES]

@@ -250,7 +250,7 @@ def test_a_pipe_serves_help_pages_and_prompts(pipe: Pipe, envelope: dict[str, An
     assert (error["code"], error["data"]["code"]) == (-32602, "SCOPE_VIOLATION")
 
 
-def _nested(depth: int) -> str:
+def _nest(depth: int) -> str:
     return "[" * depth + "]" * depth
 
 
@@ -263,12 +263,12 @@ UNREADABLE = {
     ),
     "params as an array": ('{"jsonrpc":"2.0","id":"a","method":"tools/list","params":[1]}', "a", -32600),
     "nested too deep for one parser": (
-        f'{{"jsonrpc":"2.0","id":8,"method":"tools/list","params":{{"x":{_nested(500)}}}}}',
+        f'{{"jsonrpc":"2.0","id":8,"method":"tools/list","params":{{"x":{_nest(500)}}}}}',
         8,
         -32700,
     ),
     "nested too deep for any": (
-        f'{{"method":"tools/list","params":{{"x":{_nested(100_000)}}},"jsonrpc":"2.0","id":9}}',
+        f'{{"method":"tools/list","params":{{"x":{_nest(100_000)}}},"jsonrpc":"2.0","id":9}}',
         9,
         -32700,
     ),

@@ -55,7 +55,7 @@ def file_for_a_folder(folder: Path) -> tuple[Path, Path]:
     return folder, folder / "vectors"
 
 
-def closed(folder: Path) -> tuple[Path, Path]:
+def inaccessible_folder(folder: Path) -> tuple[Path, Path]:
     (folder / "closed").mkdir(mode=0)
     return folder / "closed", folder / "closed"
 
@@ -66,7 +66,8 @@ def read_only(folder: Path) -> tuple[Path, Path]:
 
 
 BY_MODE = [
-    pytest.param(trouble, marks=pytest.mark.skipif(IS_ROOT, reason=ROOT_MAY)) for trouble in (closed, read_only)
+    pytest.param(trouble, marks=pytest.mark.skipif(IS_ROOT, reason=ROOT_MAY))
+    for trouble in (inaccessible_folder, read_only)
 ]
 
 
@@ -81,7 +82,7 @@ def settings_of(store: Path, **others: Any) -> Settings:
     return load_settings(store=store, **{"project": "p", "embedding": "off", "graph": "off", **others})
 
 
-def is_told(message: str, path: Path) -> bool:
+def names_path(message: str, path: Path) -> bool:
     return f": {path} " in message and ADVICE in message
 
 
@@ -101,7 +102,7 @@ async def test_every_tool_says_which_path_stands_in_the_way(trouble: tuple[Path,
             answer = await dispatcher.call(tool, _arguments(tool.name), "x", _silent)
             assert answer.structured_content is not None
             error = answer.structured_content["error"]
-            told = error["details"]["reason"], is_told(error["message"], path)
+            told = error["details"]["reason"], names_path(error["message"], path)
             assert (tool.name, *told) == (tool.name, "INDEX_UNAVAILABLE", True), error
     finally:
         await application.kb.aclose()
@@ -140,7 +141,7 @@ async def test_a_script_that_needs_no_store_runs(tmp_path: Path) -> None:
         assert (await application.scripts.run("return 1")).result == 1
         outcome = await application.scripts.run("return len(kb.search('backups'))")
         assert outcome.error is not None
-        assert is_told(outcome.error.message, tmp_path / "file")
+        assert names_path(outcome.error.message, tmp_path / "file")
     finally:
         await application.close()
 
@@ -164,7 +165,7 @@ async def test_every_command_says_which_path_stands_in_the_way(
     ended = await winnow(str(command[0]), *command[1:], "--store", store)
     assert ended.exit_code in (2, 4), ended.output
     # Where nothing can be there, commands that only read say that there is nothing.
-    assert is_told(ended.stderr, path) or f"there is no index in {store}; " in ended.stderr
+    assert names_path(ended.stderr, path) or f"there is no index in {store}; " in ended.stderr
 
 
 @pytest.mark.parametrize("command", [("audit",), ("engine", "status")])
@@ -173,7 +174,7 @@ async def test_commands_that_have_something_to_say_without_a_store_do_not_fail_b
 ) -> None:
     store, path = trouble
     ended = await winnow(*command, "--store", store)
-    assert ended.exit_code == 0 or is_told(ended.stderr, path)
+    assert ended.exit_code == 0 or names_path(ended.stderr, path)
 
 
 def test_the_doctor_says_which_path_stands_in_the_way_and_leaves_all_as_it_is(
@@ -184,7 +185,7 @@ def test_the_doctor_says_which_path_stands_in_the_way_and_leaves_all_as_it_is(
     # Its files are looked at after it, and may be named as well.
     found, *_ = [one for one in examine(settings_of(store, execute_code="off")) if one.group == "store"]
     assert (found.check, found.ok, found.essential) == ("folder", False, True)
-    assert is_told(f"{found.detail}; {found.advice}", path)
+    assert names_path(f"{found.detail}; {found.advice}", path)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -197,7 +198,7 @@ async def test_a_mistyped_path_is_not_made_by_what_only_reads(tmp_path: Path, co
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Path]:
+def complete_store(tmp_path: Path) -> Iterator[Path]:
     """A store where everything has been made."""
     store = tmp_path / "store"
     before = os.umask(0o022)
@@ -208,23 +209,23 @@ def opened(tmp_path: Path) -> Iterator[Path]:
     return store
 
 
-def test_each_part_of_a_store_is_looked_at(opened: Path) -> None:
-    parts = {path.name for path in opened.iterdir() if path.is_file() and path.suffix not in (".json",)}
+def test_each_part_of_a_store_is_looked_at(complete_store: Path) -> None:
+    parts = {path.name for path in complete_store.iterdir() if path.is_file() and path.suffix not in (".json",)}
     assert parts - {f"{name}{more}" for name in FILES for more in ("-wal", "-shm")} >= {FILES[0], *LOCKS}
     for name in parts:
-        (opened / name).unlink()
-        (opened / name).mkdir()
+        (complete_store / name).unlink()
+        (complete_store / name).mkdir()
         with pytest.raises(WinnowError, match=f"{name} is a folder where a file is wanted"):
-            prepare_store(opened)
-        (opened / name).rmdir()
+            prepare_store(complete_store)
+        (complete_store / name).rmdir()
 
 
-def test_a_store_that_is_made_is_closed_to_others_whatever_the_umask(opened: Path) -> None:
-    assert oct(opened.stat().st_mode & 0o777) == "0o700"
+def test_a_store_that_is_made_is_closed_to_others_whatever_the_umask(complete_store: Path) -> None:
+    assert oct(complete_store.stat().st_mode & 0o777) == "0o700"
 
 
-def test_a_reading_command_wants_an_index_and_makes_none(tmp_path: Path, opened: Path) -> None:
-    require_index(opened)
+def test_a_reading_command_wants_an_index_and_makes_none(tmp_path: Path, complete_store: Path) -> None:
+    require_index(complete_store)
     with pytest.raises(WinnowError, match=r"there is no index in .*nothing; make one with") as caught:
         require_index(tmp_path / "nothing")
     assert (caught.value.reason, (tmp_path / "nothing").exists()) == ("NOT_FOUND", False)

@@ -87,8 +87,8 @@ def test_a_server_on_http_has_metrics_and_is_found_by_its_store(store: Path) -> 
         [WINNOW, "serve", "--store", store, "--http", address], stderr=subprocess.PIPE, env=ENVIRONMENT
     )
     try:
-        health = _fetched(address, "/health")
-        text = _fetched(address, "/metrics")
+        health = _fetch(address, "/health")
+        text = _fetch(address, "/metrics")
         found = [one for one in stats(store, "--json", "--http", address)["servers"] if one["pid"] == process.pid]
     finally:
         process.terminate()
@@ -99,7 +99,7 @@ def test_a_server_on_http_has_metrics_and_is_found_by_its_store(store: Path) -> 
     assert [one["transport"] for one in found] in ([], ["http"])  # found as soon as it has begun to load
 
 
-def _fetched(address: str, path: str) -> str:
+def _fetch(address: str, path: str) -> str:
     """A page of a server that may still be starting."""
     for _ in range(600):
         try:

@@ -17,7 +17,7 @@ from . import values
 LIMITS = Limits()
 
 
-def decoded(data: bytes, limits: Limits = LIMITS) -> frames.Frame | None:
+def decode_checked(data: bytes, limits: Limits = LIMITS) -> frames.Frame | None:
     """Decode; what comes out is checked against the limits by other means than the decoder's."""
     try:
         frame = frames.decode(data, limits)
@@ -74,7 +74,7 @@ def _height(value: Any) -> int:
     return 1 + max(map(_height, inner), default=0)
 
 
-def encoded(value: Any) -> tuple[Any, results.NotData | None]:
+def encode_checked(value: Any) -> tuple[Any, results.NotData | None]:
     """Encode; what comes out is plain, and arrives as it left. Else the word on why not, which is one to read."""
     try:
         data = results.copy_as_data(value, LIMITS.nesting)

@@ -247,7 +247,7 @@ class _Writer:
         ])  # fmt: skip
         return f"{indent}{target} = {self.expression()}\n"
 
-    def _augmented(self, indent: str, depth: int) -> str:
+    def _augmented_assignment(self, indent: str, depth: int) -> str:
         target = self._choices.one(
             [self.target(), f"{self.expression(2)}.{self.attribute()}", f"{self.name()}[0]"]
         )
@@ -400,7 +400,7 @@ _SIMPLE: Sequence[Callable[[_Writer, str, int], str]] = (
     _Writer._expression_statement,
     _Writer._assign,
     _Writer._print,
-    _Writer._augmented,
+    _Writer._augmented_assignment,
     _Writer._import,
     _Writer._words,
     _Writer._alias,
@@ -455,7 +455,7 @@ class _Mutation(ast.NodeTransformer):
         return node
 
 
-def mutated(choices: Choices, programs: Sequence[str]) -> str:
+def mutate(choices: Choices, programs: Sequence[str]) -> str:
     """A program made of one or two of these, changed here and there."""
     first = choices.one(programs)
     try:

@@ -109,20 +109,20 @@ class Worker:
 
     def judge(self, source: str) -> dict[str, Any]:
         """Compile, read the bytecode, run it watched, walk what it left."""
-        answer, code = _compiled(source)
+        answer, code = _compile(source)
         if code is None:
             return answer
         findings = [f"bytecode: {found}" for found in oracle.forbidden_in(code)]
         findings += [f"line {line} is nowhere in the source" for line in oracle.foreign_lines(code, source)]
-        ending, seen = self._watched(source)
+        ending, seen = self._watch(source)
         return {"ending": ending, "findings": findings + seen}
 
     def compile(self, source: str) -> dict[str, Any]:
         """Compile, and nothing more."""
-        answer, _ = _compiled(source)
+        answer, _ = _compile(source)
         return answer
 
-    def _watched(self, source: str) -> tuple[str, list[str]]:
+    def _watch(self, source: str) -> tuple[str, list[str]]:
         watch, parent = oracle.Watch(self._keys), _Parent()
         heard: list[str] = []
         _watching[:], self._listener.heard = [watch], heard
@@ -131,7 +131,7 @@ class Worker:
             word = ending.status if isinstance(ending, frames.FailureFrame) else "ok"
         except BaseException as error:
             word = "escaped"
-            heard.append(f"script.run raised {_told(error)}")
+            heard.append(f"script.run raised {_describe(error)}")
         finally:
             _watching[:], self._listener.heard = [], None
         watch.walk()
@@ -162,16 +162,16 @@ class Worker:
         return {"ending": "compared", "fenced": fenced, "plain": _plainly(source), "findings": []}
 
 
-def _compiled(source: str) -> tuple[dict[str, Any], CodeType | None]:
+def _compile(source: str) -> tuple[dict[str, Any], CodeType | None]:
     try:
         return {"ending": "compiled", "findings": []}, compiler.compile_script(source).code
     except refusals.Rejected as refusal:
         return {"ending": "refused", "why": refusal.message, "findings": _unfit(refusal, source)}, None
     except BaseException as error:
-        return {"ending": "raised", "findings": [f"compile_script raised {_told(error)}"]}, None
+        return {"ending": "raised", "findings": [f"compile_script raised {_describe(error)}"]}, None
 
 
-def _told(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {str(error)[:200]} at {Path(last.filename).name}:{last.lineno}"
 
@@ -264,7 +264,7 @@ def main() -> None:
             try:
                 worker.serve()
             except BaseException as error:
-                _write({"ending": "failed", "findings": [f"the harness failed: {_told(error)}"]})
+                _write({"ending": "failed", "findings": [f"the harness failed: {_describe(error)}"]})
                 os._exit(_SPENT)
             os._exit(0)
         _, status = os.waitpid(process, 0)

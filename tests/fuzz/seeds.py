@@ -40,13 +40,13 @@ def language_scripts() -> tuple[str, ...]:
     for path in sorted(_TESTS.glob("test_sandbox_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" in node.value:
-                text = _dedented(node.value)
+                text = _dedent(node.value)
                 if text is not None:
                     found[text] = None
     return tuple(found)
 
 
-def _dedented(text: str) -> str | None:
+def _dedent(text: str) -> str | None:
     lines = text.strip("\n").splitlines()
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     program = "\n".join(line[margin:] for line in lines) + "\n"

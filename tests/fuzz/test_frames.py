@@ -28,13 +28,13 @@ WIDE = replace(LIMITS, result_bytes=8 * MIB)
 @examples(600)
 @given(TAPES)
 def test_any_bytes_are_a_frame_within_the_limits_or_a_protocol_error(data: bytes) -> None:
-    agreement.decoded(data)
+    agreement.decode_checked(data)
 
 
 @examples(1_500)
 @given(CHOICES)
 def test_hostile_json_is_a_frame_within_the_limits_or_a_protocol_error(choices: Choices) -> None:
-    agreement.decoded(body(choices))
+    agreement.decode_checked(body(choices))
 
 
 @examples(400)
@@ -50,7 +50,7 @@ _UNITS = [b"[],", b"{},", b"1,", b"[[]],", b'{"a":{}},', b'{"":0},', b"1.5,", b'
           b"[[[[1]]]],", b'{"a":[{}]},', b"null,", b'"",', b"1e5,"]  # fmt: skip
 
 
-def _filled(unit: bytes, size: int) -> bytes:
+def _fill(unit: bytes, size: int) -> bytes:
     head, tail = b'{"result":[', b"]}"
     times = (size - len(head) - len(tail)) // len(unit)
     return head + (unit * times)[:-1] + tail
@@ -72,7 +72,7 @@ def _peak(data: bytes, limits: Limits) -> int:
 @pytest.mark.parametrize("unit", _UNITS, ids=repr)
 def test_the_largest_frame_takes_forty_times_its_text_at_most(unit: bytes) -> None:
     """5.4 MB for a child: the figure of docs/testing.md is what was seen."""
-    data = _filled(unit, frames.longest_body(LIMITS))
+    data = _fill(unit, frames.longest_body(LIMITS))
     assert _peak(data, LIMITS) <= 40 * frames.longest_body(LIMITS)
 
 
@@ -82,14 +82,14 @@ _WORST = [b"[],", b'{"":0},', b'{"a":[{}]},', b'"",']
 @pytest.mark.parametrize("unit", _WORST, ids=repr)
 def test_a_frame_of_eight_megabytes_takes_forty_at_most(unit: bytes) -> None:
     """Its values are counted before they are made: `{"a":[{}]},` eight MiB long took 259 MiB to parse."""
-    data = _filled(unit, WIDE.result_bytes)
+    data = _fill(unit, WIDE.result_bytes)
     assert _peak(data, WIDE) <= 40 * MIB
 
 
 @pytest.mark.parametrize("unit", _WORST, ids=repr)
 def test_as_many_values_as_are_parsed_take_forty_megabytes_at_most(unit: bytes) -> None:
     starts = sum(map(unit.count, (b",", b":", b"[", b"{")))
-    data = _filled(unit, (frames.RESULT_NODES // starts - 3) * len(unit))
+    data = _fill(unit, (frames.RESULT_NODES // starts - 3) * len(unit))
     assert isinstance(frames.decode(data, WIDE), frames.ResultFrame)
     assert _peak(data, WIDE) <= 40 * MIB
 

@@ -45,7 +45,7 @@ def test_whatever_compiles_never_holds_a_key_to_the_interpreter(harness: Harness
 @examples(250)
 @given(CHOICES)
 def test_no_change_to_an_attack_or_a_script_makes_it_hold_one(harness: Harness, choices: Choices) -> None:
-    source = grammar.mutated(choices, seeds.programs())
+    source = grammar.mutate(choices, seeds.programs())
     assert harness.judge(source)["findings"] == [], source
 
 

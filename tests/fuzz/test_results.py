@@ -25,13 +25,13 @@ def test_an_ordinary_value_arrives_as_the_data_that_it_is(choices: Choices) -> N
     value, plain = values.ordinary(choices)
     data = results.copy_as_data(value, LIMITS.nesting)
     assert (json.dumps(data), data) == (json.dumps(plain), plain)
-    assert agreement.encoded(value) == (plain, None)
+    assert agreement.encode_checked(value) == (plain, None)
 
 
 @examples(300)
 @given(CHOICES)
 def test_a_hostile_value_becomes_data_or_a_word_on_why_not(choices: Choices) -> None:
-    _, refusal = agreement.encoded(values.hostile(choices))
+    _, refusal = agreement.encode_checked(values.hostile(choices))
     agreement.is_readable(refusal)
 
 
@@ -87,7 +87,7 @@ def test_a_number_or_text_is_what_its_builtin_base_holds(what: str) -> None:
     assert frames.dump(found) == frames.dump(data)
 
 
-def _doubled(times: int) -> Any:
+def _double(times: int) -> Any:
     value: Any = [1]
     for _ in range(times):
         value = [value, value]
@@ -120,4 +120,4 @@ def test_what_is_not_data_is_named_with_its_place(message: str) -> None:
 
 def test_references_that_multiply_are_counted_each_time() -> None:
     with pytest.raises(results.NotData, match="more than 200,000 values"):
-        results.copy_as_data(_doubled(40), 64)
+        results.copy_as_data(_double(40), 64)

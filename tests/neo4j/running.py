@@ -23,15 +23,15 @@ import pytest
 HERE = Path(__file__).parent
 # The first run downloads, each later one asks Maven offline and takes about two seconds.
 _FETCH_SECONDS = 180
-# Seconds on a machine of its own; others may be busy on this one.
+# It takes seconds on an idle machine; this one may be busy.
 _START_SECONDS = 120
-# Started for seconds, not for days: the quick compiler alone, and the collector without threads.
+# For a short run: only the fast compiler, and a collector without threads.
 _QUICK = ("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 @contextmanager
 def neo4j_server(jvm: Sequence[str] = _QUICK) -> Iterator[str]:
-    """The URL of a server that answers; skips, with the reason, where there can be none."""
+    """The URL of a running server; skips with the reason where none can run."""
     if url := os.environ.get("WINNOW_NEO4J_URL", ""):
         yield url
         return
@@ -67,7 +67,7 @@ def _running(java: Sequence[str], folder: Path) -> Iterator[str]:
         try:
             yield f"bolt://127.0.0.1:{_port(process, folder / 'log')}"
         finally:
-            process.kill()  # its data go with the folder; were this process killed, it would end with its input
+            process.kill()  # its data is in the folder; it ends when its input closes
 
 
 def _port(process: subprocess.Popen[str], log: Path) -> int:

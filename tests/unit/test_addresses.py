@@ -1,4 +1,4 @@
-"""No user, password or query of an address is shown."""
+"""Addresses are shown without user, password and query."""
 
 from __future__ import annotations
 

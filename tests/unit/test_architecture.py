@@ -31,10 +31,10 @@ ROOMS: Mapping[str, str] = {
     # both sides of the trust boundary
     "sandbox.protocol": "",
     "sandbox.walls": "sandbox.protocol",
-    # the trusted side: nothing of it imports the child, its language or its modules
+    # the trusted side: it does not import the child, its language or its modules
     "sandbox.runners": "sandbox.protocol sandbox.walls",
     "sandbox.parent": "sandbox.protocol sandbox.runners",
-    # the untrusted side: nothing of it imports the parent or the runners
+    # the untrusted side: it does not import the parent or the runners
     "sandbox.child.console": "sandbox.protocol",
     "sandbox.child.results": "sandbox.protocol",
     "sandbox.language": "client_sdk",
@@ -77,7 +77,7 @@ ROOMS: Mapping[str, str] = {
     "server.graph.extraction server.errors server.settings",
     "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
     "server.models server.settings server.runtime server.text",
-    # the seam, and what stands on it
+    # the seam, and the rooms that use it
     "server.operations": "server.backends.base server.runtime server.graph server.retrieval server.contracts "
     "server.tiers server.text server.evidence server.sessions server.ids server.models server.errors "
     "server.settings",
@@ -94,7 +94,7 @@ ROOMS: Mapping[str, str] = {
     "server.scripts server.settings",
     "server.tools": "sandbox server.sessions server.knowledge server.scripts server.contracts server.tiers "
     "server.reference server.errors server.text server.settings",
-    # the rim: everything may be composed here, and nothing below imports it
+    # the outermost rooms: they compose all others, and no room below imports them
     "server.transports": ANYTHING,
     "server.app": ANYTHING,
     "server.health": ANYTHING,
@@ -142,7 +142,7 @@ VENDORS: Mapping[str, str] = {
     "ir_measures": "server.retrieval.evaluation",
 }
 
-# What only the doctor may reach for.
+# Packages that only the doctor may import.
 ONLY_FROM: Mapping[str, str] = {"security": "server.commands.doctor"}
 
 
@@ -244,16 +244,16 @@ def test_no_cycle_among_the_rooms_of_the_sandbox() -> None:
     assert list(graphlib.TopologicalSorter(rows).static_order())
 
 
-def test_nobody_imports_the_rim() -> None:
-    """Commands, transports and the composition root are ends, not means."""
+def test_no_room_imports_the_outermost_rooms() -> None:
+    """Commands, transports and the composition root are not imported by other rooms."""
     rim = {room for room, reach in ROOMS.items() if reach == ANYTHING}
     broken = [str(each) for each in OURS if _room(each.imported) in rim and _room(each.importer) not in rim]
     assert broken == []
 
 
 @pytest.mark.parametrize("package", ONLY_FROM)
-def test_a_package_with_one_reader_has_one_reader(package: str) -> None:
-    """The doctor audits the host; nothing else leans on the auditor."""
+def test_only_the_doctor_imports_the_auditor(package: str) -> None:
+    """The doctor audits the host; no other module depends on the auditor."""
     readers = {
         i.importer for i in OURS if i.imported.split(".")[0] == package and i.importer.split(".")[0] != package
     }
@@ -261,18 +261,18 @@ def test_a_package_with_one_reader_has_one_reader(package: str) -> None:
 
 
 def test_vendors_are_imported_in_their_own_files_only() -> None:
-    """One vendor, one place: what replaces it changes one file."""
+    """Each vendor is imported in one place: replacing it changes one file."""
     broken = [str(i) for i in FOREIGN if not _is_named(i.importer, VENDORS.get(i.imported.split(".")[0], ""))]
     assert broken == []
 
 
 def test_agent_code_imports_the_standard_library_only() -> None:
-    """The client SDK is loaded inside the locked child, where nothing else is to be had."""
+    """The client SDK is loaded inside the locked child, where no other package is available."""
     assert [str(i) for i in FOREIGN if i.importer.split(".")[0] == "client_sdk"] == []
 
 
-def test_no_table_has_a_row_for_nothing() -> None:
-    """A row whose file or vendor is gone is deleted with it."""
+def test_every_row_of_the_tables_is_used() -> None:
+    """A row without its file or vendor is deleted."""
     used = {i.imported.split(".")[0] for i in FOREIGN}
     rooms_without_modules = [room for room in ROOMS if not any(_room(module) == room for module in MODULES)]
     named = {name.rstrip(".") for names in VENDORS.values() for name in names.split()}
@@ -290,7 +290,7 @@ BROUGHT_BY = {
 
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
-    """No dependency that nothing imports, and no import that only works because of somebody else's dependency."""
+    """Every dependency is imported, and no import relies on the dependency of another package."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     requirements = [*project["dependencies"], *extras["eval"], *extras["monty"]]
@@ -310,7 +310,7 @@ LARGE_FOLDERS: Mapping[str, str] = {
 }
 # Module, or folder with a dot at its end -> why it imports inside functions.
 LATE_IMPORTS: Mapping[str, str] = {
-    # composition: a command starts without what only another one needs
+    # composition: a command starts without the modules that only other commands need
     "server.cli": "winnow serve answers before anything large is loaded",
     "server.app": "a server that shares an engine opens nothing itself",
     "server.opening": "factories: each vendor takes long to import, and only one is wanted",
@@ -364,7 +364,7 @@ def test_no_folder_holds_more_modules_than_a_reader_can_survey() -> None:
 
 
 def test_imports_inside_functions_have_a_reason() -> None:
-    """Whatever else a module needs, its head says."""
+    """All other imports are at the top of the module."""
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     late = {
         module

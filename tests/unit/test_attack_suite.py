@@ -1,4 +1,4 @@
-"""The first line of an attack: what it may say, and that a line which says anything else is an error."""
+"""The syntax of an attack's first line, and the errors for malformed lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CODE = "print('BREACHED')\n"
     ],
 )
 def test_a_first_line_claims_an_ending_for_each_mode(line: str, verdicts: dict[str, tuple[str, ...]]) -> None:
-    """Behind both halves the fence speaks first, unless the line says otherwise."""
+    """Behind both halves the attack ends as behind the fence, unless the line says otherwise."""
     assert dict(parse_attack("family", "name", f"# {line}\n{CODE}").verdicts) == verdicts
 
 
@@ -61,7 +61,7 @@ def test_a_first_line_claims_an_ending_for_each_mode(line: str, verdicts: dict[s
 def test_a_first_line_that_says_anything_else_is_an_error_that_names_the_file(
     tmp_path: Path, line: str, complaint: str
 ) -> None:
-    """A claim that nobody can test must not look like one that was tested."""
+    """A claim that cannot be tested must not look like one that was tested."""
     path = tmp_path / "family" / "name.py"
     path.parent.mkdir()
     path.write_text(f"{line}\n{CODE}", "utf-8")
@@ -72,14 +72,14 @@ def test_a_first_line_that_says_anything_else_is_an_error_that_names_the_file(
 
 
 def test_limits_are_lowered_by_name() -> None:
-    """Those that are not named stay the suite's."""
+    """Limits that are not named keep the suite's values."""
     attack = parse_attack("f", "n", f"# fence: - | walls: ok | limits: wall_seconds=0.5 sdk_calls=7\n{CODE}")
     assert attack.limits == Limits(wall_seconds=0.5, sdk_calls=7)
     assert parse_attack("f", "n", f"# fence: - | walls: ok\n{CODE}").limits == suite.LIMITS
 
 
 def test_a_computed_source_is_the_value_of_its_expression() -> None:
-    """The line that claims is no part of the program then."""
+    """The first line is then not part of the program."""
     assert (
         parse_attack("f", "n", "# fence: - | walls: ok | source: computed\n'x = 1\\n' * 2\n").source
         == "x = 1\nx = 1\n"
@@ -89,7 +89,7 @@ def test_a_computed_source_is_the_value_of_its_expression() -> None:
 
 
 def test_an_attack_on_a_surface_claims_that_the_product_holds() -> None:
-    """It is no script: no half of the sandbox is asked about it."""
+    """It is not a script: no half of the sandbox is tested with it."""
     attack = parse_attack("family", "name", f"# surface: held | seconds: 5\n{CODE}")
     assert (dict(attack.verdicts), attack.is_script, attack.seconds) == ({"both": ("held",)}, False, 5.0)
     assert parse_attack("family", "name", f"# fence: - | walls: ok\n{CODE}").is_script
@@ -106,18 +106,18 @@ def test_an_attack_on_a_surface_claims_that_the_product_holds() -> None:
     ],
 )
 def test_whatever_comes_back_may_show_a_breach(outcome: Outcome, got_through: bool) -> None:
-    """The quoted line of a script that was refused shows none."""
+    """The quoted source line of a refused script does not count as a breach."""
     assert has_breached(outcome) == got_through
 
 
 def test_no_attack_is_there_twice() -> None:
-    """Each is different from every other in more than its name."""
+    """Attacks differ in more than their names."""
     sources = [attack.source.partition("\n")[2] for attack in read_attacks()]
     assert len(set(sources)) == len(sources)
 
 
 def test_an_attack_that_is_to_be_refused_has_the_time_to_be_refused() -> None:
-    """On a busy machine a tenth of a second may pass before a script was read at all."""
+    """On a busy machine a script may not be read within a tenth of a second."""
     hasty = [
         str(attack)
         for attack in read_attacks()

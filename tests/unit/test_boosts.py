@@ -1,4 +1,4 @@
-"""Boosts: factors that apply where they are said to, and passages that say the same kept apart."""
+"""Boosts: each factor applies to the documents it is set for; diversity separates similar passages."""
 
 from __future__ import annotations
 

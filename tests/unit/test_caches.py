@@ -1,4 +1,4 @@
-"""A cache keeps what was used last, for as long as it may, and counts every lookup."""
+"""A cache keeps the most recently used entries until they expire, and counts every lookup."""
 
 from __future__ import annotations
 

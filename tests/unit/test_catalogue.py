@@ -52,14 +52,14 @@ def changes(*entries: CatalogueEntry, project: str = "p", deleted: tuple[str, ..
     return CatalogueChanges(project, "/docs", entries, deleted)
 
 
-def begun(catalogue: Catalogue, *entries: CatalogueEntry, project: str = "p") -> None:
+def begin(catalogue: Catalogue, *entries: CatalogueEntry, project: str = "p") -> None:
     catalogue.begin_write(project)
     catalogue.apply(changes(*entries, project=project))
 
 
 def test_what_went_in_comes_out(catalogue: Catalogue) -> None:
     one = entry("a.md", "first", "second")
-    begun(catalogue, one)
+    begin(catalogue, one)
     assert catalogue.documents("p") == [one.document]
     assert catalogue.chunks(one.document.id, "p") == list(one.chunks)
     assert catalogue.text(one.document.id, "p") == "first second"
@@ -73,7 +73,7 @@ def test_what_went_in_comes_out(catalogue: Catalogue) -> None:
 
 
 def test_a_document_that_comes_again_replaces_itself(catalogue: Catalogue) -> None:
-    begun(catalogue, entry("a.md", "first", "second"))
+    begin(catalogue, entry("a.md", "first", "second"))
     catalogue.apply(changes(entry("a.md", "third")))
     assert [chunk.text for chunk in catalogue.chunks(document_id("p", "a.md"), "p")] == ["third"]
     assert catalogue.chunk_count() == 1
@@ -81,8 +81,8 @@ def test_a_document_that_comes_again_replaces_itself(catalogue: Catalogue) -> No
 
 def test_no_project_sees_another_ones_chunks(catalogue: Catalogue) -> None:
     mine, theirs = entry("a.md", "same"), entry("a.md", "same", project="q")
-    begun(catalogue, mine)
-    begun(catalogue, theirs, project="q")
+    begin(catalogue, mine)
+    begin(catalogue, theirs, project="q")
     assert catalogue.passages([theirs.chunks[0].id], "p") == {}
     assert catalogue.text(theirs.document.id, "p") is None
     assert catalogue.chunks(theirs.document.id, "p") == []
@@ -90,7 +90,7 @@ def test_no_project_sees_another_ones_chunks(catalogue: Catalogue) -> None:
 
 def test_the_generation_grows_with_every_change_and_with_nothing_else(catalogue: Catalogue) -> None:
     seen = [catalogue.generation("p")]
-    begun(catalogue, entry("a.md", "x"))
+    begin(catalogue, entry("a.md", "x"))
     seen.append(catalogue.generation("p"))
     catalogue.apply(CatalogueChanges("p", "/docs", stamps={"a.md": "1:2"}))
     catalogue.finish_write("p")
@@ -102,12 +102,12 @@ def test_the_generation_grows_with_every_change_and_with_nothing_else(catalogue:
 
 def test_projects_are_counted_and_an_empty_one_is_none(catalogue: Catalogue) -> None:
     catalogue.begin_write("empty")
-    begun(catalogue, entry("a.md", "x", "y"))
+    begin(catalogue, entry("a.md", "x", "y"))
     assert catalogue.projects() == [ProjectInfo("p", 1, 2, 1, "m/1")]
 
 
 def test_a_project_has_an_embedding_only_if_all_its_documents_share_it(catalogue: Catalogue) -> None:
-    begun(catalogue, entry("a.md", "x"))
+    begin(catalogue, entry("a.md", "x"))
     assert catalogue.embedding("p") == "m/1"
     catalogue.apply(changes(entry("b.md", "y", embedding="")))
     assert catalogue.embedding("p") == ""
@@ -139,7 +139,7 @@ def test_a_writer_that_never_finished_is_remembered(catalogue: Catalogue) -> Non
 
 
 def test_many_threads_may_read(catalogue: Catalogue) -> None:
-    begun(catalogue, *(entry(f"{n}.md", f"text {n}") for n in range(50)))
+    begin(catalogue, *(entry(f"{n}.md", f"text {n}") for n in range(50)))
     with ThreadPoolExecutor(8) as threads:
         counts = list(threads.map(lambda _: len(catalogue.documents("p")), range(64)))
     assert counts == [50] * 64
@@ -147,7 +147,7 @@ def test_many_threads_may_read(catalogue: Catalogue) -> None:
 
 def test_more_ids_than_one_statement_takes(catalogue: Catalogue) -> None:
     one = entry("a.md", *(f"text {n}" for n in range(1200)))
-    begun(catalogue, one)
+    begin(catalogue, one)
     assert len(catalogue.passages([chunk.id for chunk in one.chunks], "p")) == 1200
 
 
@@ -192,7 +192,7 @@ def test_a_catalogue_keeps_its_identity(tmp_path: Path) -> None:
 def test_labels_come_out_as_they_went_in(catalogue: Catalogue) -> None:
     one = entry("a.md", "x")
     labelled = replace(one, document=replace(one.document, environment="prod", repository="acme/app"))
-    begun(catalogue, labelled, entry("b.md", "y"))
+    begin(catalogue, labelled, entry("b.md", "y"))
     assert [(document.environment, document.repository) for document in catalogue.documents("p")] == [
         ("prod", "acme/app"),
         ("", ""),
@@ -201,7 +201,7 @@ def test_labels_come_out_as_they_went_in(catalogue: Catalogue) -> None:
 
 
 def test_a_document_in_doubt_has_no_context_and_is_otherwise_as_before(catalogue: Catalogue) -> None:
-    begun(catalogue, entry("a.md", "x"), entry("b.md", "y"))
+    begin(catalogue, entry("a.md", "x"), entry("b.md", "y"))
     before = catalogue.indexed_documents("p")
     catalogue.mark_doubtful([document_id("p", "a.md"), "unknown"])
     assert catalogue.indexed_documents("p") == [
@@ -319,7 +319,7 @@ def test_a_catalogue_that_several_open_at_once_is_brought_up_to_date_once(first_
 
 
 def test_a_change_to_a_write_ahead_log_waits_for_others(tmp_path: Path) -> None:
-    """SQLite by itself fails at once there, whatever it is told of waiting."""
+    """SQLite itself fails at once there, whatever its busy timeout is."""
     path = tmp_path / "kept.sqlite3"
     with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as busy:
         busy.execute("CREATE TABLE kept (id)")

@@ -1,4 +1,4 @@
-"""Chunks: true slices, of the right size, cut where a reader would."""
+"""Chunks: exact slices of the text, within the size, cut at the structure of the document."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ PAGE = {
 
 
 @pytest.fixture
-def asked() -> Iterator[list[Any]]:
-    """What the SDK asked the host, which answers with one page, one quote or one excerpt."""
+def calls() -> Iterator[list[Any]]:
+    """The SDK's calls to the host, which answers with one page, one quote or one excerpt."""
     calls: list[Any] = []
 
     def answer(method: str, params: Any) -> dict[str, Any]:
@@ -99,12 +99,12 @@ def test_a_missing_field_says_what_to_write(read: Any, message: str) -> None:
     assert isinstance(caught.value, KeyError) and isinstance(caught.value, AttributeError)  # noqa: PT018
 
 
-def test_awaiting_a_page_gives_the_page(asked: list[Any]) -> None:
+def test_awaiting_a_page_gives_the_page(calls: list[Any]) -> None:
     async def script() -> Results:
         return await client_sdk.kb.search("q")
 
     assert asyncio.run(script()).ids == ["a", "b"]
-    assert asked == [("kb.search", {"query": "q", "top_k": 5, "page_size": 5})]
+    assert calls == [("kb.search", {"query": "q", "top_k": 5, "page_size": 5})]
 
 
 def test_a_page_of_quotes_answers_to_the_name_of_the_wire_and_to_that_of_every_page() -> None:
@@ -116,7 +116,7 @@ def test_a_page_of_quotes_answers_to_the_name_of_the_wire_and_to_that_of_every_p
     assert page[0] == QUOTES["quotes"][0]
 
 
-def test_an_excerpt_is_a_row_with_its_citation_and_may_be_awaited(asked: list[Any]) -> None:
+def test_an_excerpt_is_a_row_with_its_citation_and_may_be_awaited(calls: list[Any]) -> None:
     async def script() -> Row:
         return await kb.read_excerpt("p1")
 
@@ -147,18 +147,18 @@ def test_every_function_of_the_ladder_is_called_below() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_asks_in_the_shape_of_the_wire(asked: list[Any], name: str) -> None:
+def test_a_call_asks_in_the_shape_of_the_wire(calls: list[Any], name: str) -> None:
     call, params = CALLS[name]
     call()
-    assert asked == [(f"kb.{name}", params)]
+    assert calls == [(f"kb.{name}", params)]
 
 
 @pytest.mark.parametrize("spelt", ["kb.{}", "kb_{}"])
 @pytest.mark.parametrize("name", CALLS)
-def test_a_client_asks_the_same_by_name(asked: list[Any], name: str, spelt: str) -> None:
+def test_a_client_asks_the_same_by_name(calls: list[Any], name: str, spelt: str) -> None:
     params = CALLS[name][1]
     found = client_sdk.MCPClient().call_tool(spelt.format(name), params)
-    assert asked == [(f"kb.{name}", params)]
+    assert calls == [(f"kb.{name}", params)]
     assert found == CALLS[name][0]()
     assert getattr(client_sdk.MCPClient, name) is kb_calls.FUNCTIONS[name]
 
@@ -190,12 +190,12 @@ def test_every_walk_is_called_below() -> None:
 
 
 @pytest.mark.parametrize("name", WALKS)
-def test_a_walk_asks_in_the_shape_of_the_wire_by_either_name(asked: list[Any], name: str) -> None:
+def test_a_walk_asks_in_the_shape_of_the_wire_by_either_name(calls: list[Any], name: str) -> None:
     call, params = WALKS[name]
     page = call()
     for spelt in (f"graph.{name}", f"graph_{name}"):
         assert client_sdk.MCPClient().call_tool(spelt, params) == page
-    assert asked == [(f"graph.{name}", params)] * 3
+    assert calls == [(f"graph.{name}", params)] * 3
 
 
 @pytest.mark.parametrize(
@@ -208,9 +208,9 @@ def test_a_walk_asks_in_the_shape_of_the_wire_by_either_name(asked: list[Any], n
         ((row for row in Results(PAGE)), ["a", "b"]),
     ],
 )
-def test_nodes_are_named_by_names_ids_rows_or_a_page(asked: list[Any], given: Any, sent: list[str]) -> None:
+def test_nodes_are_named_by_names_ids_rows_or_a_page(calls: list[Any], given: Any, sent: list[str]) -> None:
     graph.expand(given)
-    assert asked[0][1]["ids"] == sent
+    assert calls[0][1]["ids"] == sent
 
 
 def test_what_is_around_a_vendor_is_a_page_of_entities_that_knows_its_relationships() -> None:
@@ -222,11 +222,11 @@ def test_what_is_around_a_vendor_is_a_page_of_entities_that_knows_its_relationsh
     assert [(one.source_id, one.relationship_type) for one in page.relationships] == [("d1", "ABOUT")]
 
 
-def test_what_the_wire_nests_may_be_given_beside_the_rest_or_nested(asked: list[Any]) -> None:
+def test_what_the_wire_nests_may_be_given_beside_the_rest_or_nested(calls: list[Any]) -> None:
     client = client_sdk.MCPClient()
     client.call_tool("kb_search", {"query": "q", "max_per_doc": 2, "options": {"include_scores": True}})
     client.call_tool("kb_search", {"query": "q", "page_size": 3, "surprise": 1})
-    assert [params for _, params in asked] == [
+    assert [params for _, params in calls] == [
         {"query": "q", "page_size": 5, "options": {"max_per_doc": 2, "include_scores": True}},
         {"query": "q", "page_size": 3, "surprise": 1},
     ]
@@ -245,24 +245,24 @@ def test_what_the_wire_nests_may_be_given_beside_the_rest_or_nested(asked: list[
         ([], []),
     ],
 )
-def test_passages_are_named_by_ids_rows_or_a_page(asked: list[Any], given: Any, sent: list[str]) -> None:
+def test_passages_are_named_by_ids_rows_or_a_page(calls: list[Any], given: Any, sent: list[str]) -> None:
     kb.extract_evidence("q?", given)
-    assert asked[0][1]["passage_ids"] == sent
+    assert calls[0][1]["passage_ids"] == sent
 
 
-def test_one_passage_is_named_by_an_id_or_by_any_row(asked: list[Any]) -> None:
+def test_one_passage_is_named_by_an_id_or_by_any_row(calls: list[Any]) -> None:
     for given in ("p1", Results(QUOTES)[0], Row(EXCERPT), Results(PAGE)[0]):
         kb.expand_excerpt(given)
     client_sdk.fetch([Results(QUOTES)[0], Row(EXCERPT, section_id="s2")])
-    assert [params.get("passage_id", params.get("ids")) for _, params in asked] == [
+    assert [params.get("passage_id", params.get("ids")) for _, params in calls] == [
         "p1", "p1", "p1", "a", ["s1", "s2"]]  # fmt: skip
 
 
-def test_a_page_in_place_of_one_passage_is_told_what_to_write(asked: list[Any]) -> None:
+def test_a_page_in_place_of_one_passage_is_told_what_to_write(calls: list[Any]) -> None:
     for call in (kb.read_excerpt, kb.expand_excerpt):
         with pytest.raises(TypeError, match="one id or one row"):
             call(Results(PAGE))
-    assert asked == []
+    assert calls == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Who may set what: the operator, the user, and a file in the working folder, which may be somebody else's."""
+"""The settings that the operator, the user and a file in the working folder may set."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ OTHER = {
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[Setter, Path]:
-    """A file for each place that settings may come from, none of them there yet; no variable is set."""
+    """The paths of all settings files; no file exists and no variable is set."""
     for name in [name for name in os.environ if name.startswith(("WINNOW_", "MCP_"))]:
         monkeypatch.delenv(name)
     (tmp_path / "home" / "winnow").mkdir(parents=True)

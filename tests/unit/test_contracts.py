@@ -62,7 +62,7 @@ def nodes(schema: Any) -> list[dict[str, Any]]:
 
 
 def _branches_of_anything(node: dict[str, Any]) -> list[dict[str, Any]]:
-    """Where any JSON value may stand (the result of a script), the sandbox bounds it."""
+    """Where any JSON value is allowed (the result of a script), the sandbox bounds it."""
     branches: list[dict[str, Any]] = node.get("anyOf", [])
     return branches if len(branches) == 6 else []
 
@@ -159,7 +159,7 @@ def test_null_and_what_is_empty_mean_not_given_where_an_argument_is_optional(not
 
 
 def values(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
-    """Values that a listed schema allows, those at its bounds among them."""
+    """Values that a listed schema allows, including values at its bounds."""
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     least, most = schema.get("minimum"), schema.get("maximum")
@@ -189,7 +189,7 @@ def values(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
 @hypothesis.settings(max_examples=25, deadline=None)
 @hypothesis.given(data=st.data())
 def test_what_is_listed_is_what_is_taken(tool: Any, has_projects: bool, data: st.DataObject) -> None:
-    """Blank questions and a search for nothing are refused by the words of the tool, not by its schema."""
+    """Blank questions and empty searches are refused by the tool, not by its schema."""
     arguments = data.draw(values(wire_schema(tool.arguments, has_projects=has_projects)))
     for name in ("query", "question"):
         if name in arguments and len(arguments[name].strip()) < 2:
@@ -201,7 +201,7 @@ def test_what_is_listed_is_what_is_taken(tool: Any, has_projects: bool, data: st
 
 
 def bounds(schema: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, Any]]:
-    """Every bound of a schema: where it stands, its keyword and its value."""
+    """Every bound of a schema: its path, its keyword and its value."""
     for name, value in schema.get("properties", {}).items():
         for keyword in ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"):
             if keyword in value:

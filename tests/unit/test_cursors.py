@@ -1,4 +1,4 @@
-"""A cursor leads back to where an answer stopped, and nothing else is one."""
+"""Cursors: they decode to the position where an answer stopped, and all other text is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demonstration's corpus and question: the same on every run, and true to the docstrings."""
+"""The demonstration's corpus and question: identical in every run and faithful to the docstrings."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ def texts(documentation: list[ModuleDocs]) -> dict[str, str]:
 
 
 def test_the_corpus_is_large_and_has_no_name_twice(documentation: list[ModuleDocs]) -> None:
-    """A demonstration on a toy proves nothing."""
+    """A demonstration on a small corpus would prove nothing."""
     names = [module.name for module in documentation]
     assert len(names) == len(set(names)) > 200
     assert sum(len(module.entries) for module in documentation) > 3_000
 
 
 def test_docstrings_are_taken_as_they_are(texts: dict[str, str]) -> None:
-    """What the corpus says of a method is what the method says."""
+    """The corpus holds a method's own docstring."""
     assert texts["queue.Queue.put"].split() == (queue.Queue.put.__doc__ or "").split()
 
 
 def test_names_from_private_modules_stand_where_users_find_them(texts: dict[str, str]) -> None:
-    """``Future`` is written in ``concurrent.futures._base``; nobody imports it from there."""
+    """``Future`` is written in ``concurrent.futures._base``; users do not import it from there."""
     assert "concurrent.futures.Future.result" in texts
     assert [name for name in texts if any(part.startswith("_") for part in name.split("."))] == []
 
 
 def test_nothing_is_run_to_be_read() -> None:
-    """No web page is opened, no poem printed, no window drawn."""
+    """Reading does not open a web page, print a poem (``this``) or draw a window."""
     code = "import sys; from server.demo.stdlib import read_corpus; n = len(list(read_corpus())); "
     code += "print(sorted({'antigravity', 'this', 'turtle', 'tkinter', 'idlelib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -52,7 +52,7 @@ def test_nothing_is_run_to_be_read() -> None:
 
 
 def test_every_heading_is_one_of_ours(documentation: list[ModuleDocs]) -> None:
-    """What looks like a heading, an underline or a fence inside a docstring is not one in the document."""
+    """Headings, underlines and fences inside a docstring are not headings or fences of the document."""
     for module in documentation:
         text = module.markdown()
         assert len(re.findall(r"^ {0,3}#", text, re.MULTILINE)) == 1 + len(module.entries)
@@ -77,7 +77,7 @@ def test_the_truth_knows_the_trap(documentation: list[ModuleDocs]) -> None:
 
 
 def test_reading_everything_gives_the_truth(documentation: list[ModuleDocs]) -> None:
-    """An arm that was handed every entry in full would answer right: what is left to it is to find them."""
+    """An arm that gets every entry in full answers correctly: its only task is to find the entries."""
     rows = [
         {"metadata": {"section": f"{module.name} > {entry.heading}"}, "content": entry.doc}
         for module in documentation
@@ -87,6 +87,6 @@ def test_reading_everything_gives_the_truth(documentation: list[ModuleDocs]) -> 
 
 
 def test_the_script_asks_what_the_direct_way_asks() -> None:
-    """Both arms send the same searches, and the question is one that a person would ask."""
+    """Both arms send the same searches, and a person would ask this question."""
     assert [query for query in SEARCHES if query not in SCRIPT] == []
     assert QUESTION.endswith("?")

@@ -78,7 +78,7 @@ def _shell(home: Path, command: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_readme_names_every_tool() -> None:
-    """The table is complete, but for the tools of old hosts, and names nothing that is not there."""
+    """The table lists every tool except the legacy tools, and no other names."""
     section = (ROOT / "README.md").read_text("utf-8").partition("## What an agent gets")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
@@ -92,7 +92,7 @@ def test_the_readme_does_not_promise_more_attacks_than_there_are() -> None:
 
 
 def test_decisions_are_numbered_without_a_gap() -> None:
-    """A number that is missing looks like a decision that was hidden."""
+    """A missing number looks like a hidden decision."""
     numbers = sorted(int(path.name[:4]) for path in (ROOT / "docs/decisions").glob("*.md"))
     assert numbers == list(range(1, len(numbers) + 1))
 
@@ -112,8 +112,8 @@ def test_every_shell_example_runs(page: str, example: str, home: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def _described() -> Iterator[tuple[str, str]]:
-    """What descriptions of arguments end with."""
+def _descriptions() -> Iterator[tuple[str, str]]:
+    """The defaults and bounds that the descriptions of arguments state."""
     for tool in TOOLS:
         for name, words in tool.describe_arguments(load_settings()).items():
             _, found, example = words.partition("Example:\n")
@@ -123,17 +123,17 @@ def _described() -> Iterator[tuple[str, str]]:
 
 SCRIPT_EXAMPLES = [
     *((_name(page), block) for page in PAGES for block in _blocks(page, "python")),
-    *_described(),
+    *_descriptions(),
 ]
 
 
 def test_the_example_in_the_description_of_scripts_is_one_of_them() -> None:
-    assert [place for place, _ in _described()] == ["code of execute_code"]
+    assert [place for place, _ in _descriptions()] == ["code of execute_code"]
 
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory, home: Path) -> dict[str, Outcome]:
-    """What became of every script example, each run as an agent would send it, over the notes."""
+    """The outcome of every script example, each run as an agent would send it, over the notes."""
     settings = load_settings(store=tmp_path_factory.mktemp("store"), project="notes")
     backends = open_backends(settings, wait_for_model=True)
     try:
@@ -152,13 +152,13 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory, home: Path) -> dict[str, 
 @pytest.mark.walls
 @pytest.mark.parametrize(("page", "example"), SCRIPT_EXAMPLES)
 def test_every_script_example_runs_in_the_sandbox(page: str, example: str, outcomes: dict[str, Outcome]) -> None:
-    """A reader may copy any of them."""
+    """Readers copy the examples."""
     assert (outcomes[example].status, outcomes[example].error) == ("ok", None)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_every_relative_link_leads_to_a_file(page: Path) -> None:
-    """Nobody follows a link into nothing."""
+    """No link is broken."""
     links = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
 
@@ -177,7 +177,7 @@ def test_every_anchor_names_a_heading(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_every_module_that_a_page_names_exists(page: Path) -> None:
     if page.name == "CHANGELOG.md":
-        return  # it speaks of earlier versions, too
+        return  # the changelog also names modules of earlier versions
     named = re.findall(r"\b((?:server|sandbox|client_sdk|security|tests)/[\w/]+\.py)\b", page.read_text("utf-8"))
     assert [path for path in named if not (ROOT / path).exists()] == []
 
@@ -196,6 +196,6 @@ def test_the_readme_lists_every_command_with_its_line() -> None:
 
 
 def test_client_configurations_are_json() -> None:
-    """What a reader pastes into a client's file is accepted there."""
+    """The examples can be pasted into a client's configuration file."""
     blocks = [block for page in PAGES for block in _blocks(page, "json")]
     assert [sorted(json.loads(block)) for block in blocks] == [["mcpServers"], ["servers"], ["mcpServers"]]

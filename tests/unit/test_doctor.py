@@ -1,4 +1,4 @@
-"""The doctor: whatever is wrong, there is a line that says so and what to do."""
+"""The doctor: each fault has a line that names it and says what to do."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def _by_name(findings: list[Finding]) -> dict[str, Finding]:
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> list[Finding]:
-    """What the doctor finds on this machine, over a store that is not there yet."""
+    """The doctor's findings on this machine, for a store that does not exist yet."""
     return examine(load_settings(store=tmp_path_factory.mktemp("doctor") / "store"))
 
 
 def test_this_installation_is_right(findings: list[Finding]) -> None:
-    """Versions, dependencies, packages, vocabulary and model are as the set-up left them."""
+    """Versions, dependencies, packages, vocabulary and model are as installed."""
     named = _by_name(findings)
     expected = ["winnow", "python", "dependencies", "installation", "tokens"]
     assert [name for name in expected if not named[f"versions/{name}"].ok] == []
@@ -42,13 +42,13 @@ def test_this_installation_is_right(findings: list[Finding]) -> None:
 
 
 def test_a_store_that_is_not_made_yet_is_no_fault(findings: list[Finding]) -> None:
-    """The first ingest makes it."""
+    """The first ingest creates it."""
     folder = _by_name(findings)["store/folder"]
     assert (folder.ok, folder.detail.endswith("(not made yet)")) == (True, True)
 
 
 def test_every_line_that_is_not_right_says_what_to_do(tmp_path: Path) -> None:
-    """The property of the whole command, over settings that are wrong in several ways."""
+    """The whole command, with settings that are wrong in several ways."""
     (tmp_path / "file").write_text("in the way", "utf-8")
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -60,7 +60,7 @@ def test_every_line_that_is_not_right_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_check_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A doctor is called when things are broken."""
+    """The doctor runs on broken installations, so it must not fail itself."""
 
     def broken(settings: Settings) -> list[Finding]:
         raise OSError("no such device")
@@ -72,14 +72,14 @@ def test_a_check_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_is_worth_knowing_does_not_decide() -> None:
-    """Little free space is a warning; a missing wall is a verdict."""
+    """Little free space is a warning; a missing wall is a failure."""
     warning = Finding("store", "space", False, "1 MB free", "make room", essential=False)
     fault = Finding("walls", "seccomp", False, "not there", "use a newer kernel")
     assert (is_healthy([warning]), is_healthy([warning, fault])) == (True, False)
 
 
 @pytest.fixture
-def installed(tmp_path: Path) -> Callable[[], Distribution]:
+def make_distribution(tmp_path: Path) -> Callable[[], Distribution]:
     """An installed distribution with one file of ours, as pip would record it."""
     (tmp_path / "server").mkdir()
     (tmp_path / "server/__init__.py").write_text("mine\n", "utf-8")
@@ -92,18 +92,18 @@ def installed(tmp_path: Path) -> Callable[[], Distribution]:
 
 
 def test_a_file_that_another_distribution_has_overwritten_is_named(
-    installed: Callable[[], Distribution], tmp_path: Path
+    make_distribution: Callable[[], Distribution], tmp_path: Path
 ) -> None:
-    """`server` is a name that others use too."""
-    assert list(find_changed_files(installed())) == []
+    """Other distributions also use the name `server`."""
+    assert list(find_changed_files(make_distribution())) == []
     (tmp_path / "server/__init__.py").write_text("theirs\n", "utf-8")
-    assert list(find_changed_files(installed())) == ["server/__init__.py is not what was installed"]
+    assert list(find_changed_files(make_distribution())) == ["server/__init__.py is not what was installed"]
     (tmp_path / "server/__init__.py").unlink()
-    assert list(find_changed_files(installed())) == ["server/__init__.py is missing"]
+    assert list(find_changed_files(make_distribution())) == ["server/__init__.py is missing"]
 
 
 def test_a_package_that_is_imported_from_elsewhere_or_owned_twice_is_named() -> None:
-    """Both ways in which a name can be lost."""
+    """Another module can take the name in these two ways."""
     home = Path(health.__file__).resolve().parents[1]
     assert list(find_foreign_package("server", home, ["winnow-mcp"])) == []
     assert list(find_foreign_package("server", home, ["winnow-mcp", "other"])) == ["server also belongs to other"]
@@ -123,7 +123,7 @@ def test_the_command_prints_the_same_for_programs(tmp_path: Path) -> None:
 
 
 def test_the_command_shows_an_arrow_for_every_advice(tmp_path: Path) -> None:
-    """People see what programs see."""
+    """The text output has the same content as the JSON."""
     (tmp_path / "file").write_text("in the way", "utf-8")
     done = subprocess.run(
         [WINNOW, "doctor", "--store", tmp_path / "file"], capture_output=True, text=True, check=False
@@ -142,7 +142,7 @@ def test_the_embedded_engine_is_tried_with_everything_else() -> None:
 def test_a_project_without_vectors_of_the_model_in_use_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Search answers and warns; the doctor must not say that all is right."""
+    """Search answers with a warning; the doctor must report the fault."""
     (tmp_path / "a.md").write_text("# Proxy\n\nThe proxy is a gateway.\n", encoding="utf-8")
     monkeypatch.setenv("WINNOW_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("WINNOW_EMBEDDER", f"onnx:{write_model(tmp_path / 'model')}")

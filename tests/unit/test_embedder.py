@@ -1,4 +1,4 @@
-"""The embedding model: the published vectors, the same every time, and no drama where it is missing."""
+"""The embedding model: the published vectors, deterministic, and a clear error where the model is missing."""
 
 from __future__ import annotations
 

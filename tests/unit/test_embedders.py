@@ -1,4 +1,4 @@
-"""Models of the user's choice: a local ONNX folder, an endpoint, fastembed; and whose turn it is at a model."""
+"""Embedding models by setting (a local ONNX folder, an endpoint, fastembed), and the order of texts at a model."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_name_tells_english_or_nothing(name: str, languages: set[str] | None) 
 
 @dataclass
 class Endpoint:
-    """What it answers next (a status that is not 200, once each), and what it was asked."""
+    """A test endpoint: the statuses other than 200 to answer with, once each, and the requests it received."""
 
     url: str = ""
     ill: list[int] = field(default_factory=list)
@@ -145,12 +145,12 @@ def endpoint(serving: Endpoint) -> Endpoint:
     return serving
 
 
-def opened(endpoint: Endpoint) -> OpenAIEndpoint:
+def open_endpoint(endpoint: Endpoint) -> OpenAIEndpoint:
     return OpenAIEndpoint(endpoint.url, "letters", "a-key", pause_seconds=0.001)
 
 
 def test_an_endpoint_gives_unit_vectors_in_the_order_of_the_texts(endpoint: Endpoint) -> None:
-    model = opened(endpoint)
+    model = open_endpoint(endpoint)
     texts = [f"{'a' * (at % 7)}{'o' * (at % 5)} {at}" for at in range(AT_ONCE + 9)]
     assert model.embed(texts) == pytest.approx(np.stack([unit(letters(text)) for text in texts]), abs=1e-6)
     assert [len(asked["input"]) for asked in endpoint.asked] == [1, AT_ONCE, 9]
@@ -160,7 +160,7 @@ def test_an_endpoint_gives_unit_vectors_in_the_order_of_the_texts(endpoint: Endp
 
 
 def test_an_endpoint_that_is_busy_is_asked_again_and_a_query_once(endpoint: Endpoint) -> None:
-    model = opened(endpoint)
+    model = open_endpoint(endpoint)
     endpoint.ill = [503, 429, 500]
     assert len(model.embed(["a"] * (FEW + 1))) == FEW + 1
     endpoint.ill, endpoint.asked = [503, 503, 503], []
@@ -170,7 +170,7 @@ def test_an_endpoint_that_is_busy_is_asked_again_and_a_query_once(endpoint: Endp
 
 
 def test_an_endpoint_that_refuses_the_key_is_not_asked_again(endpoint: Endpoint) -> None:
-    model = opened(endpoint)
+    model = open_endpoint(endpoint)
     endpoint.ill, endpoint.asked = [401], []
     with pytest.raises(WinnowError, match=r"401.*check the settings") as caught:
         model.embed(["a"] * (FEW + 1))
@@ -179,7 +179,7 @@ def test_an_endpoint_that_refuses_the_key_is_not_asked_again(endpoint: Endpoint)
 
 
 def test_an_endpoint_that_answers_for_fewer_texts_is_not_believed(endpoint: Endpoint) -> None:
-    model = opened(endpoint)
+    model = open_endpoint(endpoint)
     endpoint.short_by = 1
     with pytest.raises(WinnowError, match=r"shape \(2, 5\), not \(3, 5\)"):
         model.embed(["a", "b", "c"])
@@ -204,7 +204,7 @@ def test_an_endpoint_that_was_away_at_the_start_is_asked_again(
     assert (source.state, source.why, source.ready() is not None) == ("ready", "", True)
 
 
-# --- which model
+# --- the choice of a model
 
 
 def test_a_folder_is_chosen_by_a_setting(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_what_cannot_be_installed_says_so(tmp_path: Path) -> None:
 
 
 def test_an_ingest_lets_a_question_go_first() -> None:
-    """While a question is being answered, no text of an ingest begins."""
+    """While a query is being embedded, no text of an ingest starts."""
     question_began, question_may_end = threading.Event(), threading.Event()
     began: list[str] = []
 

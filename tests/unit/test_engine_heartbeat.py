@@ -1,4 +1,4 @@
-"""An engine that gives no sign of life is ended, and no other one is."""
+"""The heartbeat of an engine: the supervisor kills an engine that hangs, and only then."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ sys.exit(7)
 
 
 def ending(program: str, silent_seconds: float = SILENT_SECONDS) -> tuple[int, float]:
-    """How a child with this program ended for its keeper, and after how many seconds."""
+    """The exit of a supervised child with this program, and the seconds it took."""
     heard, told = os.pipe()
     began = time.monotonic()
     with subprocess.Popen([sys.executable, "-c", program, str(told)], pass_fds=[told]) as child:

@@ -1,4 +1,4 @@
-"""Frames of the engine: whole messages come out as they went in, and nothing else comes out."""
+"""Frames of the engine: messages round-trip, and everything else is a protocol error."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _over_the_wire(message: dict[str, Any]) -> dict[str, Any]:
     return received
 
 
-# What decides which library is opened, and with which model.
+# Settings that decide which store is opened, and with which model.
 _SHARED = {
     *("embedding", "embedder", "reranker", "entities", "graph"),
     *("qdrant_url", "neo4j_url", "neo4j_user"),
@@ -113,7 +113,7 @@ _SHARED = {
 
 
 def test_every_setting_is_a_client_s_own_or_shared_or_secret() -> None:
-    """A new setting is sorted into one of the two by hand."""
+    """A new setting needs a row in one of the tables."""
     assert sorted([*OWN_SETTINGS, *ENGINE_SETTINGS, *SECRET_SETTINGS, *_SHARED]) == sorted(Settings.model_fields)
     assert {
         name for name, field in Settings.model_fields.items() if "Secret" in str(field.annotation)

@@ -1,4 +1,4 @@
-"""The taxonomy: six codes, and a reason for everything."""
+"""The error taxonomy: six codes, and a reason for each error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way to the interpreter and the checkout, where only root may enter a folder on it."""
+"""Access to the interpreter and the checkout where a parent folder is closed to users other than root."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_paths_behind_one_closed_folder_are_opened_together(everybody: ModuleTyp
     shut.chmod(0o700)
     before = dict(everybody.closed_folders([tmp_path / "open"]))
     found = dict(everybody.closed_folders([*kept, tmp_path / "open"]))
-    outermost = next(iter(before), shut)  # temporary folders themselves may be their owner's only
+    outermost = next(iter(before), shut)  # temporary folders may be closed to others
     assert found == {outermost: [*kept, *before.get(outermost, [])]}
 
 

@@ -1,4 +1,4 @@
-"""Quotes: which spans are quoted, and what a quote shows of its passage."""
+"""Quotes: the choice of spans, and the text that a quote shows of its passage."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MANUAL = (
 NOTES = "Backups are encrypted before they leave the machine.\n\nNobody restores a backup without the owner."
 
 
-def quoted(question: str, *passages: str, limit: int = 6, max_tokens: int = 80, context: int = 0) -> list[str]:
+def quote_from(question: str, *passages: str, limit: int = 6, max_tokens: int = 80, context: int = 0) -> list[str]:
     found = quotes(question, passages, limit=limit, max_tokens=max_tokens, context_tokens=context)
     return [quote.text for quote in found]
 
@@ -58,14 +58,14 @@ def without_marks(text: str) -> str:
 
 
 def test_the_spans_of_all_passages_are_ranked_together() -> None:
-    """By the share of the question's terms, then the shorter, then the earlier one."""
+    """By the share of the question's terms, then by length, shortest first, then by position."""
     passages = [
         "Restores take an hour.",
         "Backups are encrypted.",
         "Nobody restores a backup.",
         "A backup exists.",
     ]
-    assert quoted("Who restores an encrypted backup?", *passages, "It restores it.", "It deletes.") == [
+    assert quote_from("Who restores an encrypted backup?", *passages, "It restores it.", "It deletes.") == [
         "Backups are encrypted.",
         "Nobody restores a backup.",
         "It restores it.",
@@ -75,24 +75,24 @@ def test_the_spans_of_all_passages_are_ranked_together() -> None:
 
 
 def test_neighbours_that_say_something_of_the_question_are_one_quote() -> None:
-    """As far as a quote has room; where no context is asked for, a quote is one span."""
+    """As far as the limit allows; without context a quote is one span."""
     text = "Nothing. Backups are encrypted. Backups are kept. Nothing. Backups are deleted."
-    assert quoted("encrypted backups kept", text, context=1) == [
+    assert quote_from("encrypted backups kept", text, context=1) == [
         "…Backups are encrypted. Backups are kept. Nothing.…",
         "Backups are deleted.",
     ]
-    assert quoted("encrypted backups kept", text, context=1, max_tokens=6) == [
+    assert quote_from("encrypted backups kept", text, context=1, max_tokens=6) == [
         "Backups are kept.",
         "Backups are encrypted.",
         "Backups are deleted.",
     ]
-    assert quoted("encrypted backups kept", text, limit=1) == ["Backups are kept."]
+    assert quote_from("encrypted backups kept", text, limit=1) == ["Backups are kept."]
 
 
 @pytest.mark.parametrize("max_tokens", [12, 30, 80])
 def test_what_a_quote_shows_no_other_quote_of_the_passage_shows_again(max_tokens: int) -> None:
     sentences = [f"Backup number {number} is kept." for number in range(100, 140)]
-    found = quoted("backup number kept", " ".join(sentences), limit=100, max_tokens=max_tokens, context=20)
+    found = quote_from("backup number kept", " ".join(sentences), limit=100, max_tokens=max_tokens, context=20)
     assert [sum(sentence in quote for quote in found) for sentence in sentences] == [1] * len(sentences)
 
 
@@ -110,7 +110,7 @@ def test_confidence_is_the_share_of_the_questions_terms_that_the_quote_says() ->
 def test_confidence_counts_what_the_quote_shows_around_its_sentence(
     similarity: Callable[[Sequence[str]], Sequence[float]] | None,
 ) -> None:
-    """Seven of eight words stand in the two sentences that are shown, however they were found."""
+    """Seven of eight words are in the two sentences shown, however the span was found."""
     text = "The port of a gateway is open by default. Firewall rules are set for backups. Nothing else is said."
     question = "port gateway open default firewall rules set volcano"
     (first, *_) = quotes(
@@ -131,16 +131,16 @@ def test_two_quotes_of_every_ranked_passage_come_before_a_third_of_one() -> None
 
 @pytest.mark.parametrize("question", ["", "of it", "an unheard question about volcanoes", "?!"])
 def test_nothing_is_quoted_that_says_nothing_of_the_question(question: str) -> None:
-    assert quoted(question, MANUAL, NOTES, "", "  \n") == []
+    assert quote_from(question, MANUAL, NOTES, "", "  \n") == []
 
 
 def test_what_several_passages_say_is_quoted_once() -> None:
-    """Whatever its case and white space, and also where a quote shows it as context."""
+    """Case and white space are ignored; text that a quote shows as context counts."""
     repeated = "backups ARE encrypted\nbefore they leave the machine."
-    assert quoted("encrypted machine", MANUAL, NOTES, repeated) == [
+    assert quote_from("encrypted machine", MANUAL, NOTES, repeated) == [
         "Backups are encrypted before they leave the machine."
     ]
-    assert quoted("kept ninety days encrypted", MANUAL, NOTES, context=20)[1:] == []
+    assert quote_from("kept ninety days encrypted", MANUAL, NOTES, context=20)[1:] == []
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_what_several_passages_say_is_quoted_once() -> None:
 )
 def test_a_quote_shows_its_span_whole_and_some_context(context: int, expected: str) -> None:
     """Context is rounded up to whole spans where there is room."""
-    assert quoted("kept ninety", MANUAL, limit=1, context=context) == [expected]
+    assert quote_from("kept ninety", MANUAL, limit=1, context=context) == [expected]
 
 
 def test_the_span_of_a_better_passage_is_quoted_first() -> None:
@@ -176,25 +176,25 @@ def test_a_passage_that_was_found_by_its_title_is_quoted_with_its_first_span() -
 
 
 def test_context_never_pushes_the_span_out() -> None:
-    """The room that the span leaves is shared by what stands before it and after it."""
+    """The rest of the limit is shared by the text before and after the span."""
     long = "alpha " * 90 + "omega. The needle is here, whole. " + "beta " * 90
-    (quote,) = quoted("needle", long, max_tokens=20, context=40)
+    (quote,) = quote_from("needle", long, max_tokens=20, context=40)
     assert "The needle is here, whole." in quote
     assert quote.startswith("…alpha")
     assert quote.endswith("beta…")
-    assert quoted("needle", long, max_tokens=7, context=40) == ["The needle is here, whole."]
+    assert quote_from("needle", long, max_tokens=7, context=40) == ["The needle is here, whole."]
 
 
 def test_a_span_that_is_too_long_is_cut_around_most_of_its_terms() -> None:
     long = "backup " + "alpha " * 300 + "an encrypted backup is kept ninety days " + "beta " * 300 + "kept"
-    (quote,) = quoted("How long is an encrypted backup kept?", long, context=20)
+    (quote,) = quote_from("How long is an encrypted backup kept?", long, context=20)
     assert "an encrypted backup is kept ninety days" in quote
     assert (quote[0], quote[-1]) == ("…", "…")
 
 
 def test_a_long_code_block_is_quoted_around_its_match() -> None:
     code = "```py\n" + "value = 1\n" * 200 + "needle = open()\n" + "value = 2\n" * 200 + "```"
-    (quote,) = quoted("needle", code)
+    (quote,) = quote_from("needle", code)
     assert "needle = open()" in quote
     assert code.count("\n") > quote.count("\n") > 3
 
@@ -233,7 +233,7 @@ def test_no_quote_of_any_text_exceeds_its_limits_or_loses_its_span(
 
 @given(QUESTIONS, PASSAGES)
 def test_every_passage_that_says_a_term_can_be_quoted(question: str, passages: list[str]) -> None:
-    """Unless others said the same."""
+    """Except passages whose text another quote already shows."""
     found = quotes(question, passages, limit=10_000, max_tokens=80, context_tokens=0)
     says = [bool(matches(passage, terms(question))) for passage in passages]
     assert bool(found) == any(says)
@@ -261,7 +261,7 @@ def test_text_without_an_end_is_quoted_within_the_limits(text: str) -> None:
 def test_a_cut_never_halves_a_character() -> None:
     halves = "\ud83d\ude00" * 400
     for before, after in product(("", "z"), ("", "z")):
-        for quote in quoted("needle", f"{halves}{before} needle {after}{halves}", max_tokens=30, context=10):
+        for quote in quote_from("needle", f"{halves}{before} needle {after}{halves}", max_tokens=30, context=10):
             shown = without_marks(quote).replace("needle", "").replace("z", "").replace(" ", "")
             assert shown == "\ud83d\ude00" * (len(shown) // 2)
 

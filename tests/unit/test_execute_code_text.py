@@ -52,7 +52,7 @@ FORGERIES = {
 
 @pytest.mark.anyio
 async def test_a_script_cannot_choose_the_reason_of_its_error() -> None:
-    """Of a real sandbox: only what the parent did is a reason, whatever a script raises."""
+    """In a real sandbox: only the parent sets the reason, whatever a script raises."""
 
     async def refuse(method: str, params: object) -> Reply:
         raise CallError("INVALID_REQUEST", "no")

@@ -1,4 +1,4 @@
-"""The text of a result: as short as possible, with the same value."""
+"""The text form of a result: the shortest text with the same value."""
 
 from __future__ import annotations
 

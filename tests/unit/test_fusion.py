@@ -1,4 +1,4 @@
-"""Fusion: textbook formulas, ties broken the same way every time."""
+"""Fusion: textbook formulas and a deterministic order of ties."""
 
 from __future__ import annotations
 

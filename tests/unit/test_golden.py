@@ -178,7 +178,7 @@ QUESTION = Question.model_validate(LINE)
 RIGHT = "It listens on\n  port 8443 by default."
 
 
-def _seen(
+def _look(
     *texts: str, documents: tuple[str, ...] = ("net.md",), tokens: int = 100, size: int = 400
 ) -> ShownAnswer:
     return ShownAnswer(texts, documents, tokens, size)
@@ -205,14 +205,14 @@ def test_words_are_not_put_together_from_two_quotes() -> None:
     ],
 )
 def test_what_an_answer_lacked_is_told(quoted: str, searched: list[tuple[str, str]], miss: str | None) -> None:
-    assert miss_of(QUESTION, _seen(quoted), searched) == miss
+    assert miss_of(QUESTION, _look(quoted), searched) == miss
 
 
 def test_figures_are_shares_and_sizes_of_the_first_answers() -> None:
     outcomes = [
-        QuestionOutcome(QUESTION, _seen(RIGHT, tokens=100, size=400), 1, 400, None),
-        QuestionOutcome(QUESTION, _seen("", documents=("a.md", "net.md"), tokens=300, size=900), 2, 5000, "quote"),
-        QuestionOutcome(QUESTION, _seen("", documents=(), tokens=200, size=500), None, 500, "document"),
+        QuestionOutcome(QUESTION, _look(RIGHT, tokens=100, size=400), 1, 400, None),
+        QuestionOutcome(QUESTION, _look("", documents=("a.md", "net.md"), tokens=300, size=900), 2, 5000, "quote"),
+        QuestionOutcome(QUESTION, _look("", documents=(), tokens=200, size=500), None, 500, "document"),
         QuestionOutcome(QUESTION, ShownAnswer((RIGHT,), ("net.md",), 200, 500, has_more=True), 1, 500, None),
     ]
     assert summarise_outcomes(outcomes) == {
@@ -232,5 +232,5 @@ def test_figures_are_shares_and_sizes_of_the_first_answers() -> None:
     ("calls", "size", "is_over"), [(1, 6000, False), (1, 6001, True), (2, 400, True), (None, 400, True)]
 )
 def test_a_question_has_a_limit_of_calls_and_of_bytes(calls: int | None, size: int, is_over: bool) -> None:
-    over = list_failures([QuestionOutcome(QUESTION, _seen(RIGHT), calls, size, None)])["over_their_limits"]
+    over = list_failures([QuestionOutcome(QUESTION, _look(RIGHT), calls, size, None)])["over_their_limits"]
     assert over == (["port"] if is_over else [])

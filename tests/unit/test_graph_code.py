@@ -1,4 +1,4 @@
-"""Source code: what a file defines, imports and calls."""
+"""Graphs of source code: definitions, imports and calls."""
 
 from __future__ import annotations
 
@@ -120,11 +120,11 @@ def test_a_project_of_files_is_one_graph_of_modules_and_names() -> None:
         "guide.md": "# Guide\n\nCall `pkg.b.run` first; `run` alone is enough.",
     }
     corpus = Corpus(files)
-    assert corpus.told("IMPORTS") == {("pkg.a", "pkg.b")}
-    assert corpus.told("CALLS") == {("pkg.a.main", "pkg.b.run")}
-    assert corpus.told("ALIAS_OF") == {("main", "pkg.a.main"), ("run", "pkg.b.run")}
-    assert corpus.told("MENTIONS") == {("¶Guide", "pkg.b.run"), ("¶Guide", "run")}
-    assert ("¶b.py", "pkg.b.run") in corpus.told("DEFINES")
+    assert corpus.edges_by_name("IMPORTS") == {("pkg.a", "pkg.b")}
+    assert corpus.edges_by_name("CALLS") == {("pkg.a.main", "pkg.b.run")}
+    assert corpus.edges_by_name("ALIAS_OF") == {("main", "pkg.a.main"), ("run", "pkg.b.run")}
+    assert corpus.edges_by_name("MENTIONS") == {("¶Guide", "pkg.b.run"), ("¶Guide", "run")}
+    assert ("¶b.py", "pkg.b.run") in corpus.edges_by_name("DEFINES")
 
 
 def test_evidence_for_a_definition_is_the_chunk_that_holds_it() -> None:

@@ -1,4 +1,4 @@
-"""The retriever with a graph: what a walk brings, what it may not bring, and what is said where there is none."""
+"""Graph expansion in the retriever: results of a walk, filters, and warnings where there is no graph."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXTS = {
     "secret.md": "Nobody is to read of this.",
     "cook.md": "A soup takes an hour.",
 }
-# Who is linked to whom, and what is named where.
+# Links between pages, and the names that each page mentions.
 LINKS = [("film.md", "director.md"), ("director.md", "town.md"), ("film.md", "secret.md")]
 QUERY = "the silent gate"
 DOCUMENTS = {uri: document_id("p", uri) for uri in TEXTS}
@@ -40,7 +40,7 @@ WALKS: tuple[Walk, ...] = ("hybrid_local", "multi_hop")
 
 @dataclass
 class NoModel:
-    """Words alone, so that what the legs find is plain to see."""
+    """No embedding model, so that only the lexical leg ranks."""
 
     state: ModelState = "off"
     why: str = "switched off"
@@ -53,7 +53,7 @@ class NoModel:
 
 
 class Down(SqliteGraph):
-    """A graph whose server went away; ``asked`` counts how often it was tried."""
+    """A graph store whose server is unreachable; ``asked`` counts the attempts."""
 
     asked = 0
 
@@ -82,13 +82,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EdgeStore]:
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[SqliteGraph]:
     opened = SqliteGraph(tmp_path / "graph.sqlite3")
-    opened.apply("p", [drawn(uri) for uri in TEXTS])
+    opened.apply("p", [draw(uri) for uri in TEXTS])
     yield opened
     opened.close()
 
 
-def drawn(uri: str) -> DocumentGraph:
-    """A page of one chunk, the pages it links to, and the name that all but one of them say."""
+def draw(uri: str) -> DocumentGraph:
+    """The graph of a page: one chunk, its links, and a name that all pages but one mention."""
     page, chunk, name = DOCUMENTS[uri], CHUNKS[uri], entity_id("p", "name")
     nodes = [
         Node(page, "Document", "markdown", uri, anchor=uri, document_id=page),
@@ -103,13 +103,13 @@ def drawn(uri: str) -> DocumentGraph:
 
 
 def retriever(store: EdgeStore, graph: GraphStore | None, visible: Sequence[str] | None = None) -> Retriever:
-    """``visible``: the pages that the filters leave of the graph."""
+    """``visible``: the pages of the graph that pass the filters."""
     scope: Scope = None if visible is None else frozenset(DOCUMENTS[uri] for uri in visible)
     return Retriever(store, NoModel(), lambda _: "", graph=graph, admitted=lambda _: scope)
 
 
-def told(ranking: Ranking) -> list[tuple[str, bool]]:
-    """What was found, best first, and whether only the graph led there."""
+def sources_of(ranking: Ranking) -> list[tuple[str, bool]]:
+    """The results, best first, and whether only the graph found them."""
     return [(URIS[hit.chunk_id], hit.is_expanded) for hit in ranking.hits]
 
 
@@ -119,9 +119,9 @@ def test_a_walk_brings_what_the_words_do_not_find_nearest_first(
 ) -> None:
     found = retriever(store, graph).search(QUERY, Filters("p"), 10, walk=walk)
     assert found.walked
-    assert told(found)[0] == ("film.md", False)
-    assert sorted(told(found)[1:3]) == [("director.md", True), ("secret.md", True)]
-    assert told(found)[3:] == [("town.md", True)]
+    assert sources_of(found)[0] == ("film.md", False)
+    assert sorted(sources_of(found)[1:3]) == [("director.md", True), ("secret.md", True)]
+    assert sources_of(found)[3:] == [("town.md", True)]
     assert all(0 <= hit.score <= 1 for hit in found.hits)
     assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
 
@@ -129,7 +129,7 @@ def test_a_walk_brings_what_the_words_do_not_find_nearest_first(
 def test_without_a_walk_the_ranking_is_that_of_the_legs(store: EdgeStore, graph: SqliteGraph) -> None:
     walked = retriever(store, graph).search(QUERY, Filters("p"), 10)
     assert walked == retriever(store, None).search(QUERY, Filters("p"), 10)
-    assert told(walked) == [("film.md", False)]
+    assert sources_of(walked) == [("film.md", False)]
 
 
 def test_what_the_legs_said_of_a_hit_is_kept_beside_the_joint_score(store: EdgeStore, graph: SqliteGraph) -> None:
@@ -168,7 +168,7 @@ def test_what_the_filters_leave_out_is_neither_brought_nor_passed_through(
     store: EdgeStore, graph: SqliteGraph, walk: Walk
 ) -> None:
     search = retriever(store, graph, ["film.md", "town.md", "cook.md"]).search
-    assert told(search(QUERY, Filters("p", types=("markdown",)), 10, walk=walk)) == [("film.md", False)]
+    assert sources_of(search(QUERY, Filters("p", types=("markdown",)), 10, walk=walk)) == [("film.md", False)]
 
 
 @pytest.mark.parametrize("walk", WALKS)
@@ -201,7 +201,7 @@ def test_a_graph_that_is_down_is_said_and_left_alone_for_a_while(store: EdgeStor
     asking = retriever(store, down)
     for walk in ("auto", "hybrid_local", "multi_hop"):
         found = asking.search(QUERY, Filters("p"), 10, walk=walk)
-        assert (told(found), found.walked) == ([("film.md", False)], False)
+        assert (sources_of(found), found.walked) == ([("film.md", False)], False)
         assert found.warnings[-1] == (
             "the graph is down, so this is ranked without it: the server does not answer"
         )

@@ -1,4 +1,4 @@
-"""A document's graph: whole, well-formed, shown by its evidence, and the same however the project came about."""
+"""Extraction of a document's graph: complete, well-formed, with evidence, independent of earlier changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from server.graph.extraction.rules import CONFIDENCE, Rule
 from server.graph.records import DocumentGraph, validate_graph
 from server.ingest.chunking import chunk
 from server.models import Document, DocumentType
-from tests.graphs import Corpus, mined, read
+from tests.graphs import Corpus, extract, read
 
 LONG = "Words of prose that fill a section. " * 40
 
@@ -29,7 +29,7 @@ LONG = "Words of prose that fill a section. " * 40
 def test_sections_hang_below_sections_and_chunks_below_the_innermost() -> None:
     text = f"# Guide\n\n{LONG}\n\n## Setup\n\n{LONG}\n\n### Linux\n\n{LONG}\n\n## Use\n\n{LONG}"
     corpus = Corpus({"guide.md": text})
-    assert corpus.told("PART_OF") == {
+    assert corpus.edges_by_name("PART_OF") == {
         ("§Setup", "guide.md"),
         ("§Linux", "§Setup"),
         ("§Use", "guide.md"),
@@ -76,8 +76,8 @@ aka: [The Door, GW]
 Words.
 """
     corpus = Corpus({"a.md": front})
-    assert corpus.told("TAGGED") == {("a.md", "network"), ("a.md", "edge")}
-    assert corpus.told("ALIAS_OF") == {("The Door", "Gateway"), ("GW", "Gateway")}
+    assert corpus.edges_by_name("TAGGED") == {("a.md", "network"), ("a.md", "edge")}
+    assert corpus.edges_by_name("ALIAS_OF") == {("The Door", "Gateway"), ("GW", "Gateway")}
     assert {title: corpus.types()[title] for title in corpus.targets("ABOUT")} == {
         "Acme": "vendor",
         "Edge Gateway": "product",
@@ -181,11 +181,13 @@ def test_a_chunk_that_mentions_a_name_shows_it(text: str) -> None:
     document, body = read("a.md", words)
     chunks = {one.id: one for one in chunk(document, body)}
     ledger = Ledger()
-    ledger.put(facts_of(mined("b.md", "# Apache Kafka\n\nwords")))
+    ledger.put(facts_of(extract("b.md", "# Apache Kafka\n\nwords")))
     graph = resolve_graph(extract_document(document, body, tuple(chunks.values()), NO_GAZETTEER), ledger)
     (kafka,) = [node.id for node in graph.nodes if node.title == "Apache Kafka"] or [""]
-    told = [chunks[edge.source].text for edge in graph.edges if (edge.type, edge.target) == ("MENTIONS", kafka)]
-    assert [one for one in told if "Apache Kafka" not in one] == []
+    edges_by_name = [
+        chunks[edge.source].text for edge in graph.edges if (edge.type, edge.target) == ("MENTIONS", kafka)
+    ]
+    assert [one for one in edges_by_name if "Apache Kafka" not in one] == []
 
 
 HOSTILE = [
@@ -224,7 +226,7 @@ HOSTILE += [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_text_that_is_all_openings_takes_no_longer_than_its_length(piece: str) -> None:
-    """At this size whatever is not linear takes longer than a test may."""
+    """At this size, extraction that is not linear exceeds the time limit of a test."""
     text = piece * (60_000 // len(piece))
     document = Document("0" * 12, "p", "a.md", "/docs", "Title", "markdown", "")
     validate_graph(resolve_graph(extract_document(document, text, (), NO_GAZETTEER), Ledger()))
@@ -255,7 +257,7 @@ STEPS = st.lists(st.tuples(URIS, st.none() | st.lists(LINES, max_size=5).map("\n
 def test_a_project_that_was_changed_step_by_step_is_as_if_made_at_once(
     steps: list[tuple[str, str | None]],
 ) -> None:
-    """Only the documents that the ledger names are resolved again, and that is enough."""
+    """Only the documents that the ledger names are resolved again."""
     held: dict[str, str] = {}
     ledger, extractions, graphs = Ledger(), {}, {}
     for uri, text in steps:
@@ -268,7 +270,7 @@ def test_a_project_that_was_changed_step_by_step_is_as_if_made_at_once(
             changed = ledger.remove(gone)
         else:
             held[uri] = text
-            one = mined(uri, text)
+            one = extract(uri, text)
             extractions[one.page.id] = one
             changed = ledger.put(facts_of(one))
             graphs[one.page.id] = resolve_graph(one, ledger)
@@ -280,12 +282,12 @@ def test_a_project_that_was_changed_step_by_step_is_as_if_made_at_once(
 def test_a_change_concerns_only_the_documents_whose_graph_it_changes() -> None:
     ledger = Ledger()
     texts = {"a.md": "# A\n\nIt is Apache Kafka.", "b.md": "# B\n\nWords.", "c.md": "# C\n\n[b](b.md)"}
-    ids = {uri: mined(uri, text).page.id for uri, text in texts.items()}
+    ids = {uri: extract(uri, text).page.id for uri, text in texts.items()}
     for uri, text in texts.items():
-        ledger.put(facts_of(mined(uri, text)))
-    unchanged = ledger.put(facts_of(mined("b.md", "# B\n\nOther words.")))
-    second_vote = ledger.put(facts_of(mined("b.md", "# B\n\nThere is Apache Kafka.")))
-    new_section = ledger.put(facts_of(mined("b.md", "# B\n\nThere is Apache Kafka.\n\n## Part\n\nWords.")))
+        ledger.put(facts_of(extract(uri, text)))
+    unchanged = ledger.put(facts_of(extract("b.md", "# B\n\nOther words.")))
+    second_vote = ledger.put(facts_of(extract("b.md", "# B\n\nThere is Apache Kafka.")))
+    new_section = ledger.put(facts_of(extract("b.md", "# B\n\nThere is Apache Kafka.\n\n## Part\n\nWords.")))
     assert [ledger.dependents(one) - {ids["b.md"]} for one in (unchanged, second_vote, new_section)] == [
         set(),
         {ids["a.md"]},
@@ -295,8 +297,8 @@ def test_a_change_concerns_only_the_documents_whose_graph_it_changes() -> None:
 
 def test_a_page_of_that_title_concerns_those_who_use_the_name_as_another_one() -> None:
     ledger = Ledger()
-    alias = mined("a.md", "---\ntitle: A\naka: [door]\n---\n\nWords.")
+    alias = extract("a.md", "---\ntitle: A\naka: [door]\n---\n\nWords.")
     ledger.put(facts_of(alias))
-    titled = mined("b.md", "# Door\n\nWords.")
+    titled = extract("b.md", "# Door\n\nWords.")
     assert ledger.dependents(ledger.put(facts_of(titled))) - {titled.page.id} == {alias.page.id}
     assert "Door" in {node.title for node in resolve_graph(alias, ledger).nodes}

@@ -1,4 +1,4 @@
-"""The user's own names: found whatever their case, by alias and by pattern, and never at any price."""
+"""The gazetteer: names matched in any case, by alias and by pattern, within a time limit."""
 
 from __future__ import annotations
 
@@ -51,8 +51,11 @@ def test_names_are_found_whole_whatever_their_case_and_the_longest_first() -> No
 
 def test_one_mention_makes_an_entity_and_an_alias_leads_to_it() -> None:
     corpus = Corpus({"a.md": "# A\n\nAsk the Gateway of Acme, or c++/gate, or OPS-7."}, parse_gazetteer(ENTITIES))
-    assert corpus.told("MENTIONS") == {("¶A", "Acme Gateway"), ("¶A", "OPS-7")}
-    assert corpus.told("ALIAS_OF") == {("the gateway of Acme", "Acme Gateway"), ("C++/gate", "Acme Gateway")}
+    assert corpus.edges_by_name("MENTIONS") == {("¶A", "Acme Gateway"), ("¶A", "OPS-7")}
+    assert corpus.edges_by_name("ALIAS_OF") == {
+        ("the gateway of Acme", "Acme Gateway"),
+        ("C++/gate", "Acme Gateway"),
+    }
     assert {title: corpus.types()[title] for title in ("Acme Gateway", "OPS-7")} == {
         "Acme Gateway": "product",
         "OPS-7": "ticket",

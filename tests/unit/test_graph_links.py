@@ -1,4 +1,4 @@
-"""Links of every kind lead where a reader's click would, or nowhere."""
+"""Links of every kind resolve to the page that a click would open, or are left out."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ LEADS = {
 @pytest.mark.parametrize(("text", "target"), LEADS.values(), ids=LEADS)
 def test_a_link_leads_to_the_page_or_section_that_it_means(text: str, target: str) -> None:
     corpus = Corpus({**FILES, "guide/a.md": f"---\ntitle: A\n---\n\n{text}\n"})
-    assert corpus.told("LINKS_TO") == {("guide/a.md", target)}
+    assert corpus.edges_by_name("LINKS_TO") == {("guide/a.md", target)}
 
 
 NOWHERE = {
@@ -98,7 +98,7 @@ def test_pages_of_html_and_restructured_text_are_linked_as_those_of_markdown_are
         "c.md": "# C\n\nWords.",
     }
     links = {("a.html", "§Ports"), ("sub/b.rst", "a.html"), ("§Ports", "c.md")}
-    assert Corpus(files).told("LINKS_TO") == links
+    assert Corpus(files).edges_by_name("LINKS_TO") == links
 
 
 def test_a_link_says_from_which_section_and_in_which_chunk_it_leads() -> None:
@@ -118,11 +118,11 @@ def test_a_path_that_fits_only_in_part_is_trusted_less() -> None:
 
 def test_a_wiki_link_to_no_page_names_an_entity() -> None:
     corpus = Corpus({"a.md": "# A\n\nSee [[Order Service|orders]]."})
-    assert corpus.told("LINKS_TO") == {("a.md", "Order Service")}
+    assert corpus.edges_by_name("LINKS_TO") == {("a.md", "Order Service")}
 
 
 def test_front_matter_relates_documents_by_path_title_and_name() -> None:
     front = 'related: [b.md, "[[Top]]", Spaces]\ndepends-on: /docs/guide/sub/\nsee_also: Unknown Thing'
     corpus = Corpus({**FILES, "guide/a.md": f"---\ntitle: A\n{front}\n---\n\nWords."})
     related = {"guide/b.md", "top.md", "guide/my page.md", "guide/sub/_index.md", "Unknown Thing"}
-    assert corpus.told("RELATED_TO") == {("guide/a.md", target) for target in related}
+    assert corpus.edges_by_name("RELATED_TO") == {("guide/a.md", target) for target in related}

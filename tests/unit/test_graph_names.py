@@ -1,4 +1,4 @@
-"""Names in prose: what becomes an entity, what does not, and which spellings are one name."""
+"""Names in prose: the rules for entities, and spellings with one key."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_one_page_has_one_key_however_it_is_named() -> None:
     assert {page_key(name) for name in names} == {"docs/pods"}
 
 
-# Text said in two documents -> the entities that come of it, besides their titles.
+# Text in two documents -> the entities extracted from it, besides the titles.
 SAID_TWICE = {
     "a name": ("It runs on Apache Kafka today.", {"Apache Kafka"}),
     "a name at the start of a sentence": ("Apache Kafka stores it.", {"Apache Kafka"}),
@@ -124,7 +124,7 @@ def test_what_one_document_says_is_no_entity_until_another_is_titled_so() -> Non
     files = {"a.md": "# A\n\nIt runs on Apache Kafka today."}
     assert Corpus(files).targets("MENTIONS") == set()
     files["b.md"] = "# Apache Kafka (software)\n\nWords."
-    assert Corpus(files).told("MENTIONS") == {("¶A", "Apache Kafka (software)")}
+    assert Corpus(files).edges_by_name("MENTIONS") == {("¶A", "Apache Kafka (software)")}
 
 
 def test_a_name_is_shown_as_the_page_of_that_title_writes_it() -> None:
@@ -140,7 +140,7 @@ def test_a_name_is_shown_as_the_page_of_that_title_writes_it() -> None:
 
 def test_a_known_name_is_found_within_a_longer_span() -> None:
     files = {"a.md": "# A\n\nIt was Queen Elizabeth II Herself.", "b.md": "# Elizabeth II\n\nWords."}
-    assert Corpus(files).told("MENTIONS") == {("¶A", "Elizabeth II")}
+    assert Corpus(files).edges_by_name("MENTIONS") == {("¶A", "Elizabeth II")}
 
 
 def test_the_names_within_a_name_come_longest_first() -> None:
@@ -159,7 +159,7 @@ def test_a_section_defines_what_its_heading_names_if_that_is_a_name() -> None:
         "b.md": "# B\n\nThere are Dead Letters here.\n\n## What's next\n\nWords.",
         "c.md": "# C\n\nThere are Dead Letters here.",
     }
-    assert Corpus(files).told("DEFINES") == {
+    assert Corpus(files).edges_by_name("DEFINES") == {
         ("a.md", "A"),
         ("b.md", "B"),
         ("c.md", "C"),
@@ -190,9 +190,9 @@ def test_an_acronym_is_read_with_what_it_stands_for(text: str, expected: list[tu
 
 def test_an_acronym_expands_to_its_entity_where_one_document_says_so() -> None:
     corpus = Corpus({"a.md": "# A\n\nA Custom Resource Definition (CRD) is one. Every CRD is."})
-    assert corpus.told("EXPANDS_TO") == {("CRD", "Custom Resource Definition")}
+    assert corpus.edges_by_name("EXPANDS_TO") == {("CRD", "Custom Resource Definition")}
     assert corpus.types() == {"A": "term", "CRD": "acronym", "Custom Resource Definition": "term"}
-    assert corpus.told("MENTIONS") == {("¶A", "CRD"), ("¶A", "Custom Resource Definition")}
+    assert corpus.edges_by_name("MENTIONS") == {("¶A", "CRD"), ("¶A", "Custom Resource Definition")}
 
 
 def test_headings_are_found_outside_of_code_and_nested_as_they_are_written() -> None:

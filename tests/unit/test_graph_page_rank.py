@@ -1,4 +1,4 @@
-"""A walk through a graph that is wider than what a step goes on from."""
+"""Personalized PageRank on a graph with more nodes than a step expands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from server.ids import document_id, entity_id
 
 
 def test_where_a_walk_spreads_wide_the_likeliest_nodes_are_those_of_a_whole_pagerank(tmp_path: Path) -> None:
-    """2,000 nodes around some hubs: within eight steps nearly all are reached, and most carry next to nothing."""
+    """2,000 nodes around some hubs: eight steps reach nearly all of them, most with almost no weight."""
     wide = nx.barabasi_albert_graph(2_000, 3, seed=5)
     names = {at: entity_id("p", f"name {at}") for at in wide.nodes}
     owner = document_id("p", "a.md")

@@ -1,4 +1,4 @@
-"""Ids: the same everywhere, different where anything differs, and valid numbers for a store."""
+"""Ids: stable, distinct for distinct inputs, and valid as numbers for a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Languages: certain of documents, likely of queries, and what a model covers."""
+"""Language detection for documents and queries, and the languages that a model covers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_model_of_one_language_covers_queries_in_it(
 
 GERMAN = "Die Sicherung beginnt nachts und bewahrt Kopien einen Monat lang auf."
 
-# Files may have 40 MB: the model's temporary file is cut short, as on a disk that is full.
+# Files are limited to 40 MB: the model's temporary file is truncated, as on a full disk.
 INGESTS = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (40 << 20, 40 << 20))

@@ -1,4 +1,4 @@
-"""Terms: what the lexical leg sees of a text."""
+"""Terms: the tokens of the lexical leg."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_terms_of(text: str, expected: list[str]) -> None:
     ],
 )
 def test_terms_in_a_language(text: str, language: str, expected: list[str]) -> None:
-    """A word is stemmed in the language, or in that of its script; English stopwords go where Latin is English."""
+    """Words are stemmed by language, or by script; English stopwords are removed where Latin script is English."""
     assert list(split_terms(text, language)) == expected
 
 

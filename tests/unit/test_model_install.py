@@ -1,4 +1,4 @@
-"""``winnow model``: every way to the weights, each checked, none taken unasked."""
+"""``winnow model``: each source of the weights, with a digest check and no implicit download."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A hub on the loopback: the folder that it serves the model's files from."""
+    """A hub on loopback; yields the folder with its files."""
     served = tmp_path / "hub"
     (served / HUB_PATH).mkdir(parents=True)
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(served))) as server:
@@ -100,7 +100,7 @@ def test_the_command_shows_what_is_in_use() -> None:
 
 
 @pytest.fixture(scope="module")
-def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def converted_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     models = tmp_path_factory.mktemp("converted")
     assert CARRIER is not None
     convert(CARRIER, models)
@@ -136,10 +136,10 @@ FILES = (MODEL, weights.TOKENIZER, RECORD)
     ],
 )
 def test_installing_converts_a_damaged_model_anew(
-    damage: str, file: str, converted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    damage: str, file: str, converted_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = tmp_path / "models"
-    shutil.copytree(converted, models)
+    shutil.copytree(converted_model, models)
     (DAMAGES | {"flipped": _flip})[damage](model_folder(models) / file)
     if damage in DAMAGES:
         with monkeypatch.context() as patch:
@@ -152,14 +152,14 @@ def test_installing_converts_a_damaged_model_anew(
     assert said[0].split(":")[0] == "damaged, to be converted again"
     assert said[-1].startswith("converted to int8")
     for name in FILES:
-        assert (model_folder(models) / name).read_bytes() == (model_folder(converted) / name).read_bytes()
+        assert (model_folder(models) / name).read_bytes() == (model_folder(converted_model) / name).read_bytes()
     assert [path.name for path in models.iterdir()] == [model_folder(models).name]
 
 
 @needs_weights
-def test_the_doctor_compares_the_model_with_its_record(converted: Path, tmp_path: Path) -> None:
+def test_the_doctor_compares_the_model_with_its_record(converted_model: Path, tmp_path: Path) -> None:
     models = tmp_path / "models"
-    shutil.copytree(converted, models)
+    shutil.copytree(converted_model, models)
     settings = load_settings(models=models, store=tmp_path / "store")
     (finding,) = examine_model(settings)
     assert finding.ok
@@ -172,10 +172,10 @@ def test_the_doctor_compares_the_model_with_its_record(converted: Path, tmp_path
 
 @needs_weights
 def test_a_server_converts_a_damaged_model_itself_where_it_has_the_weights(
-    converted: Path, tmp_path: Path
+    converted_model: Path, tmp_path: Path
 ) -> None:
     models = tmp_path / "models"
-    shutil.copytree(converted, models)
+    shutil.copytree(converted_model, models)
     _cut(model_folder(models) / MODEL)
     assert load_model(models).fingerprint == FINGERPRINT
     assert is_converted(models)

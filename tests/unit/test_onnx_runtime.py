@@ -18,7 +18,7 @@ DOOR = "server/backends/models/onnx_runtime.py"
 PROGRAMS = ("tests/bench/ingest_peers.py",)
 SETS_VARIABLE = 'os.environ["ORT_DISABLE_TELEMETRY"] = "1"'
 
-# With telemetry, the files are there when the session is: half a second is what its first upload gets.
+# With telemetry the files exist once the session does; half a second is time for its first upload.
 LOADS = """
 import sys, time
 from pathlib import Path

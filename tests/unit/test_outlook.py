@@ -1,4 +1,4 @@
-"""What a look at the host says of the sandbox, before anything is started."""
+"""The check of the host before the sandbox is started."""
 
 from __future__ import annotations
 

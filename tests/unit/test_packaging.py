@@ -1,4 +1,4 @@
-"""What is shipped, and that the files which say so agree with each other."""
+"""The contents of the wheel, and the agreement of packaging files with each other."""
 
 from __future__ import annotations
 
@@ -50,34 +50,40 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shipped(wheel: Path) -> set[str]:
+def wheel_files(wheel: Path) -> set[str]:
     """The names of the files in the wheel."""
     with zipfile.ZipFile(wheel) as archive:
         return set(archive.namelist())
 
 
-def test_the_wheel_holds_four_packages_and_its_own_metadata(shipped: set[str]) -> None:
-    """Nothing else lands in a user's environment: no tests, no docs, no stray folder."""
+def test_the_wheel_holds_four_packages_and_its_own_metadata(wheel_files: set[str]) -> None:
+    """Nothing else is installed: no tests, no docs, no other folder."""
     metadata = f"winnow_mcp-{server.__version__}.dist-info"
-    assert {name.split("/")[0] for name in shipped} == {"client_sdk", "sandbox", "security", "server", metadata}
+    assert {name.split("/")[0] for name in wheel_files} == {
+        "client_sdk",
+        "sandbox",
+        "security",
+        "server",
+        metadata,
+    }
 
 
-def test_the_wheel_holds_every_module(shipped: set[str]) -> None:
-    """What is in the tree is in the wheel."""
+def test_the_wheel_holds_every_module(wheel_files: set[str]) -> None:
+    """Every module of the tree is in the wheel."""
     packages = ("client_sdk", "sandbox", "security", "server")
     modules = {path.relative_to(ROOT).as_posix() for p in packages for path in (ROOT / p).rglob("*.py")}
-    assert modules - shipped == set()
+    assert modules - wheel_files == set()
 
 
-def test_the_wheel_holds_the_token_vocabulary_and_the_type_markers(shipped: set[str]) -> None:
-    """Counting works offline from the first day, and type checkers see the types."""
+def test_the_wheel_holds_the_token_vocabulary_and_the_type_markers(wheel_files: set[str]) -> None:
+    """Tokens are counted offline, and type checkers see the types."""
     data = {path.relative_to(ROOT).as_posix() for path in (ROOT / "server/data/tiktoken").iterdir()}
     markers = {f"{package}/py.typed" for package in ("client_sdk", "sandbox", "server")}
-    assert (len(data), data - shipped, markers - shipped) == (1, set(), set())
+    assert (len(data), data - wheel_files, markers - wheel_files) == (1, set(), set())
 
 
-def test_the_wheel_runs_from_wherever_it_lies(wheel: Path, tmp_path: Path) -> None:
-    """Imported from the wheel itself, far from the checkout, the command names its version."""
+def test_the_wheel_runs_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    """Imported from the wheel outside the checkout, the command prints its version."""
     code = f"import sys; sys.argv = ['winnow', '--version']; sys.path.insert(0, {str(wheel)!r}); "
     code += "import server.cli; assert '.whl' in server.cli.__file__; server.cli.main()"
     command = [sys.executable, "-I", "-c", code]
@@ -87,7 +93,7 @@ def test_the_wheel_runs_from_wherever_it_lies(wheel: Path, tmp_path: Path) -> No
 
 @pytest.mark.walls
 def test_the_audit_runs_as_installed(wheel: Path, tmp_path: Path) -> None:
-    """Unpacked as pip unpacks it, far from the checkout, the wheel brings its attacks and tries them."""
+    """Unpacked outside the checkout, as pip does it, the wheel contains the attacks and runs them."""
     shutil.unpack_archive(wheel, tmp_path, "zip")
     code = "import sys; sys.argv[1:] = ['doctor', '--audit', '--json', '--family', 'ipc', '--family', 'bombs']; "
     code += f"sys.path.insert(0, {str(tmp_path)!r}); import security.suite, server.cli; "
@@ -98,15 +104,15 @@ def test_the_audit_runs_as_installed(wheel: Path, tmp_path: Path) -> None:
     assert (document["attacks"], document["violations"], done.returncode) == (in_tree, [], 0)
 
 
-def test_the_wheel_holds_the_playbook(shipped: set[str]) -> None:
-    """What agents are taught comes with the server, not with its documentation."""
-    assert "server/data/playbook.md" in shipped
+def test_the_wheel_holds_the_playbook(wheel_files: set[str]) -> None:
+    """The playbook is part of the server, not of its documentation."""
+    assert "server/data/playbook.md" in wheel_files
 
 
-def test_the_wheel_holds_the_tasks_of_the_token_benchmark(shipped: set[str]) -> None:
-    """The command asks what is shipped with it."""
+def test_the_wheel_holds_the_tasks_of_the_token_benchmark(wheel_files: set[str]) -> None:
+    """The command runs the shipped tasks."""
     tasks = {path.relative_to(ROOT).as_posix() for path in (ROOT / "server/bench/tokens").rglob("*.toml")}
-    assert (tasks - shipped, len(tasks) > 4) == (set(), True)
+    assert (tasks - wheel_files, len(tasks) > 4) == (set(), True)
 
 
 def test_versions_agree() -> None:
@@ -118,7 +124,7 @@ def test_versions_agree() -> None:
 
 @pytest.mark.parametrize("requirement", DIRECT)
 def test_every_direct_dependency_has_an_upper_bound(requirement: str) -> None:
-    """A new major version arrives by decision."""
+    """A new major version is adopted by decision."""
     assert re.search(r"<\d|==\d", requirement) is not None
 
 
@@ -135,7 +141,7 @@ def _lines(name: str) -> list[str]:
 
 
 def test_every_direct_dependency_is_pinned_in_its_range() -> None:
-    """The set-up installs what the ranges allow."""
+    """The pinned versions are within the declared ranges."""
     outside = [
         r for r in DIRECT if not Requirement(r).specifier.contains(PINS.get(_normal(_distribution(r)), "0"))
     ]
@@ -143,7 +149,7 @@ def test_every_direct_dependency_is_pinned_in_its_range() -> None:
 
 
 def test_pins_carry_hashes_and_no_address() -> None:
-    """The set-up is reproducible, from whichever registry the user has."""
+    """Installation is reproducible from any registry."""
     blocks = re.split(r"\n(?=\S)", CONSTRAINTS.strip())
     assert [block.split()[0] for block in blocks if "--hash=sha256:" not in block] == []
     assert re.findall(r"://|--(?!hash=)", CONSTRAINTS) == []
@@ -157,6 +163,6 @@ def test_the_model_carrier_is_pinned_by_hash() -> None:
 
 
 def test_ci_runs_the_readme_s_test_command() -> None:
-    """There is one command, for people and for CI."""
+    """People and CI run the same command."""
     assert _lines(".ci/run")[-1] == "exec make test"
     assert "make test" in (ROOT / "README.md").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The scratch store: what leaves it and when, who may read what, and that its bounds hold."""
+"""The scratch store: eviction, expiry, isolation of sessions, and bounds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Clock:
 
 
 def passage(name: str, text: str = "") -> Passage:
-    """A passage that is told from others by its name."""
+    """A passage with a distinct name."""
     uri = f"{name}.md"
     document = Document(name, "handbook", uri, "notes", name, "markdown", content_hash="")
     chunk = Chunk(chunk_id("handbook", uri, (), text, 0), name, 0, (), text or name, 0, len(text), 1)
@@ -47,7 +47,7 @@ def passage(name: str, text: str = "") -> Passage:
 
 
 def names(session: Session) -> list[str]:
-    """What a session holds, by name, the last kept first."""
+    """The names of a session's passages, newest first."""
     held = [session.get(passage_id) for passage_id in session.ids()]
     return [kept.passage.document.title for kept in held if kept is not None]
 
@@ -115,7 +115,7 @@ def test_ids_differ_between_passages_projects_and_sessions() -> None:
 
 
 def test_an_id_cannot_be_worked_out_from_what_a_client_knows() -> None:
-    """Two stores that were asked exactly the same things hand out different ids: a secret is in them."""
+    """Two stores with exactly the same calls give different ids, because ids depend on a secret."""
     ids = [PassageStore(10**6, TTL).session("a").keep(passage("one"), "handbook").passage_id for _ in range(20)]
     assert len(set(ids)) == len(ids)
 
@@ -268,7 +268,7 @@ def test_threads_of_two_sessions_never_read_each_other_s_passages_while_eviction
 
 
 class StoreUnderUse(RuleBasedStateMachine):
-    """Any sequence of uses against a model that forgets nothing: what is read is right, the bound holds."""
+    """Any sequence of calls, compared with a model without eviction: reads are correct and the bound holds."""
 
     @initialize(room=st.integers(0, 8 * ENTRY_OVERHEAD_BYTES))
     def _open(self, room: int) -> None:

@@ -21,7 +21,7 @@ IGNORABLE = (
 )  # fmt: skip
 WITH_A_SHAPE = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
 ANY_TEXT = st.text(alphabet=st.characters(codec=None, exclude_categories=()), max_size=200)
-# What the rules about neighbours turn on: letters that join, pictures, digits, and all kinds of the unseen.
+# Characters that the rules about neighbours depend on: joining letters, pictures, digits, invisible characters.
 NEIGHBOURS = st.text(
     alphabet="a1# \n\t\r\x00\x1b\x07\x9b\x9c\x9d[]\\m\u0643\u061c\u0915\u094d\u1820\u180b\u200b\u200c\u200d\u202e"
     "\u2028\u20e3\u2764\u6f22\u2229\ufe00\ufe0e\ufe0f\ufeff\ud800\U00013000\U00013430\U0001f468\U0001f3fb\U000e0041"
@@ -130,7 +130,7 @@ def test_the_beginning_and_the_end_of_a_long_text_read_as_in_the_whole(text: str
 
 
 def test_no_more_of_a_long_text_is_cleaned_than_is_shown() -> None:
-    """Cleaning all of it would take some hundred times as long."""
+    """Cleaning all of it would take about a hundred times as long."""
     hostile = "\x9d\u202e word " * 2_000_000
     assert _seconds(lambda text: beginning(text, 1_000), hostile) < 0.5 * _seconds(printable, hostile[:1_000_000])
     assert _seconds(lambda text: ending(text, 1_000), hostile) < 0.5 * _seconds(printable, hostile[:1_000_000])
@@ -161,7 +161,7 @@ def test_json_that_is_shown_loses_nothing_and_hides_nothing(text: str) -> None:
 )
 @pytest.mark.parametrize("clean", [printable, one_line], ids=["body", "line"])
 def test_hostile_text_takes_about_as_long_as_plain_controls(hostile: str, clean: Callable[[str], str]) -> None:
-    """Where each introducer begins a scan of its own, it takes some hundred times as long."""
+    """A separate scan for each introducer would take about a hundred times as long."""
     length = 400_000
     assert _seconds(clean, (hostile * (length // len(hostile) + 1))[:length]) < 40 * _seconds(
         clean, "\x07" * length
@@ -169,7 +169,7 @@ def test_hostile_text_takes_about_as_long_as_plain_controls(hostile: str, clean:
 
 
 def _seconds(clean: Callable[[str], str], text: str) -> float:
-    """CPU time of the quickest of a few runs."""
+    """CPU time of the fastest of a few runs."""
     taken = []
     for _ in range(3):
         began = time.process_time()

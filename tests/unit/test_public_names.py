@@ -149,7 +149,7 @@ def _modules() -> Iterator[str]:
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_package_exposes_exactly_its_public_names(name: str) -> None:
-    """What is promised is there, and nothing more is promised."""
+    """Each package exports exactly the names in the table above."""
     module = importlib.import_module(name)
     assert sorted(module.__all__) == sorted(PUBLIC[name])
     assert [each for each in module.__all__ if not hasattr(module, each)] == []
@@ -168,7 +168,7 @@ def _has_all(name: str) -> bool:
 
 
 def test_every_public_name_is_documented() -> None:
-    """Public means explained: a docstring on every class and function that a table above names."""
+    """Every class and function in the tables above has a docstring."""
     silent = []
     for name in ("client_sdk", "sandbox"):
         module = importlib.import_module(name)

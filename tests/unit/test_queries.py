@@ -1,4 +1,4 @@
-"""Queries: fields narrow, phrases come first, everything else is words."""
+"""Query syntax: fields are filters, phrases rank first, everything else is words."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ KNOWN = _Known()
             Filters("p", updated_after="2024-01-01", updated_before="2025-01-01"),
         ),
         ("vendor:acme", "vendor:acme", Filters("p", vendor="acme", spellings=(("vendor", "acme"),))),
-        # words like any other
+        # plain words
         ("project:other secrets", "project:other secrets", P),
         ("type:script tags", "type:script tags", P),
-        # what no document has
+        # values that no document has
         ("docker image tag:latest", "docker image tag:latest", P),
         ("binaries in path:/usr/local/bin", "binaries in path:/usr/local/bin", P),
         ("error type:text", "error type:text", P),

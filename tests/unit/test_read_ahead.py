@@ -1,4 +1,4 @@
-"""Reading ahead is bounded by what the items weigh, whatever their number."""
+"""Reading ahead is bounded by the weight of the items, not by their number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from server.ingest.read_ahead import read_ahead
 from tests.patience import LIMIT
 
 
-def produced(weights: list[int], made: list[int], blocked: threading.Event | None = None) -> Iterator[int]:
+def produce(weights: list[int], made: list[int], blocked: threading.Event | None = None) -> Iterator[int]:
     for weight in weights:
         made.append(weight)
         if blocked and len(made) == len(weights):
@@ -27,7 +27,7 @@ def test_items_come_in_their_order() -> None:
 
 def test_while_a_heavy_item_is_in_use_one_more_is_made_and_no_third() -> None:
     made: list[int] = []
-    items = read_ahead(produced([100] * 10, made), 3, lambda item: item)
+    items = read_ahead(produce([100] * 10, made), 3, lambda item: item)
     for taken in range(1, 11):
         assert next(items) == 100
         assert len(made) <= taken + 1
@@ -37,7 +37,7 @@ def test_while_a_heavy_item_is_in_use_one_more_is_made_and_no_third() -> None:
 def test_light_items_are_made_ahead_until_they_weigh_enough() -> None:
     made: list[int] = []
     third = threading.Event()
-    items = read_ahead(produced([1, 1, 1], made, third), 3, lambda item: item)
+    items = read_ahead(produce([1, 1, 1], made, third), 3, lambda item: item)
     assert next(items) == 1
     assert third.wait(LIMIT)
     items.close()

@@ -1,4 +1,4 @@
-"""Readers: what a person sees in a file becomes the document, and what cannot be read says why."""
+"""Readers: the visible content of a file becomes the document; an unreadable file gets a reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def only(path: Path) -> RawDocument:
     return found
 
 
-def written(folder: Path, name: str, text: str) -> Path:
+def write(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="")
@@ -36,7 +36,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 def test_front_matter_describes_a_page_and_is_not_its_text(tmp_path: Path) -> None:
     text = "---\ntitle: Pods\ntags: [core, api]\nvendor: acme\ndate: 2026-02-01\nweight: 3\n---\n# Other\nBody\n"
-    assert only(written(tmp_path, "a.md", text)) == RawDocument(
+    assert only(write(tmp_path, "a.md", text)) == RawDocument(
         uri="a.md",
         type="markdown",
         title="Pods",
@@ -64,16 +64,16 @@ def test_front_matter_describes_a_page_and_is_not_its_text(tmp_path: Path) -> No
     ],
 )
 def test_what_is_no_front_matter_is_text(tmp_path: Path, text: str) -> None:
-    assert only(written(tmp_path, "a.md", text)).text == text
+    assert only(write(tmp_path, "a.md", text)).text == text
 
 
 def test_aliases_in_front_matter_do_not_multiply(tmp_path: Path) -> None:
     layers = "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 12))
-    assert only(written(tmp_path, "a.md", f"---\nl0: &l0 x\n{layers}\n---\nBody")).text == "Body"
+    assert only(write(tmp_path, "a.md", f"---\nl0: &l0 x\n{layers}\n---\nBody")).text == "Body"
 
 
 def test_front_matter_may_be_toml(tmp_path: Path) -> None:
-    assert only(written(tmp_path, "a.md", '+++\ntitle = "Pods"\n+++\nBody')).title == "Pods"
+    assert only(write(tmp_path, "a.md", '+++\ntitle = "Pods"\n+++\nBody')).title == "Pods"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_front_matter_may_be_toml(tmp_path: Path) -> None:
     ],
 )
 def test_every_kind_of_file_has_a_title(tmp_path: Path, name: str, text: str, title: str) -> None:
-    assert only(written(tmp_path, name, text)).title == title
+    assert only(write(tmp_path, name, text)).title == title
 
 
 def test_html_keeps_headings_lists_tables_and_code_and_drops_the_rest(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_html_keeps_headings_lists_tables_and_code_and_drops_the_rest(tmp_path: 
       <ul><li>one</li><li>two</li></ul><pre><code>if x:
     y</code></pre><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2|3</td></tr></table>
     </main><footer>Legal</footer></body></html>"""
-    assert only(written(tmp_path, "a.html", page)).text == (
+    assert only(write(tmp_path, "a.html", page)).text == (
         "# Guide\n\nRun `make` & wait.\nThen\n\n- one\n\n- two\n\n```\nif x:\n    y\n```\n\n"
         "| a | b |\n| --- | --- |\n| 1 | 2\\|3 |"
     )
@@ -107,14 +107,14 @@ def test_links_to_other_pages_of_the_site_are_kept_and_others_are_words(tmp_path
     page = """<p>See <a href="b (1).html#part">page <code>b</code></a>, <a href="https://example.com">a site</a>,
       <a href="#down">below</a>, <a href="c.html"></a><a href="d.html">[d]</a>, <a>none</a>.</p>
       <a href="card.html"><p>A card</p></a>"""
-    assert only(written(tmp_path, "a.html", page)).text.split("\n\n") == [
+    assert only(write(tmp_path, "a.html", page)).text.split("\n\n") == [
         "See [page `b`](b%20%281%29.html#part), a site, below, [d], none.",
         "A card",
     ]
     text = (
         "See `page b <b.html>`_, `a site <https://example.com>`_, Below_ and :doc:`c`.\n\n.. _Below:\n\nWords.\n"
     )
-    assert only(written(tmp_path, "a.rst", text)).text.split("\n\n") == [
+    assert only(write(tmp_path, "a.rst", text)).text.split("\n\n") == [
         "See [page b](b.html), a site, Below and :doc:`c`.",
         "Words.",
     ]
@@ -125,7 +125,7 @@ def test_rst_keeps_sections_lists_tables_and_code(tmp_path: Path) -> None:
         "Guide\n=====\n\nIntro *here*.\n\nPorts\n-----\n\n- one\n- two\n\n.. code-block:: python\n\n   x = 1\n\n"
         "=== ===\na   b\n=== ===\n1   2\n=== ===\n\n.. unknown:: directive\n\n   its words\n"
     )
-    found = only(written(tmp_path, "a.rst", page))
+    found = only(write(tmp_path, "a.rst", page))
     assert (found.title, found.text.split("\n\n")[:5]) == (
         "Guide",
         ["# Guide", "Intro here.", "## Ports", "- one", "- two"],
@@ -136,15 +136,15 @@ def test_rst_keeps_sections_lists_tables_and_code(tmp_path: Path) -> None:
 
 
 def test_rst_cannot_read_other_files(tmp_path: Path) -> None:
-    secret = written(tmp_path, "secret.txt", "hunter2")
+    secret = write(tmp_path, "secret.txt", "hunter2")
     page = f"Title\n=====\n\n.. include:: {secret}\n\n.. raw:: html\n   :file: {secret}\n"
-    assert "hunter2" not in only(written(tmp_path, "a.rst", page)).text
+    assert "hunter2" not in only(write(tmp_path, "a.rst", page)).text
 
 
 def test_a_collection_is_one_document_a_line_and_a_broken_line_does_not_stop_it(tmp_path: Path) -> None:
     lines = '{"_id": 1, "title": "One", "text": "first", "metadata": {"vendor": "acme", "deep": {"x": 1}}}\n\n'
     lines += 'broken\n{"_id": "2"}\n{"_id": "3", "text": "third"}\n'
-    first, broken, no_text, third = read(written(tmp_path, "c.jsonl", lines), "c.jsonl")
+    first, broken, no_text, third = read(write(tmp_path, "c.jsonl", lines), "c.jsonl")
     assert first == RawDocument("c.jsonl#1", "record", "One", "first", vendor="acme", metadata={"vendor": "acme"})
     assert isinstance(broken, ReadFlaw)
     assert (broken.name, broken.reason.partition(":")[0]) == ("c.jsonl:3", "not JSON")
@@ -242,7 +242,7 @@ def test_a_file_that_is_too_large_is_refused_with_the_limit(tmp_path: Path) -> N
 
 
 def test_deep_html_is_refused_and_not_a_crash(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.html", "<div>" * 5000 + "x")
+    path = write(tmp_path, "a.html", "<div>" * 5000 + "x")
     with pytest.raises(UnreadableFile, match="nested too deeply"):
         list(read(path, "a.html"))
 
@@ -270,7 +270,7 @@ def test_the_name_decides_the_kind(name: str, kind: str) -> None:
 
 def test_hidden_and_generated_folders_links_and_unknown_kinds_are_passed_over(tmp_path: Path) -> None:
     for name in ("a.md", "b/c.txt", ".git/x.md", "node_modules/x.md", ".hidden.md", "d.png"):
-        written(tmp_path, name, "x")
+        write(tmp_path, name, "x")
     (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
     (root,) = resolve_roots([tmp_path], [])
     listing = find_files(root)
@@ -278,12 +278,12 @@ def test_hidden_and_generated_folders_links_and_unknown_kinds_are_passed_over(tm
 
 
 def test_a_file_that_is_named_is_read_whatever_its_kind(tmp_path: Path) -> None:
-    (root,) = resolve_roots([written(tmp_path, "words.xyz", "x")], [])
+    (root,) = resolve_roots([write(tmp_path, "words.xyz", "x")], [])
     assert [file.uri for file in find_files(root).files] == ["words.xyz"]
 
 
 def test_a_path_inside_a_known_source_is_a_part_of_it(tmp_path: Path) -> None:
-    written(tmp_path, "guide/a.md", "x")
+    write(tmp_path, "guide/a.md", "x")
     (root,) = resolve_roots([tmp_path / "guide"], [str(tmp_path)])
     assert (root.source, root.below, [file.uri for file in find_files(root).files]) == (
         str(tmp_path),
@@ -313,13 +313,13 @@ def labels_of(raw: RawDocument) -> tuple[str, str, str]:
     ],
 )
 def test_front_matter_states_labels(tmp_path: Path, facts: str, expected: tuple[str, str, str]) -> None:
-    page = written(tmp_path, "a.md", f"---\n{facts}\n---\nBody")
+    page = write(tmp_path, "a.md", f"---\n{facts}\n---\nBody")
     assert labels_of(only(page)) == expected
 
 
 def test_a_records_metadata_states_labels(tmp_path: Path) -> None:
     line = '{"_id": 1, "text": "x", "metadata": {"environment": "dev", "repo": "acme/app", "doc_tag": "v1"}}'
-    assert labels_of(only(written(tmp_path, "c.jsonl", line))) == ("v1", "dev", "acme/app")
+    assert labels_of(only(write(tmp_path, "c.jsonl", line))) == ("v1", "dev", "acme/app")
 
 
 def test_a_document_keeps_its_own_labels_and_gets_the_others() -> None:
@@ -333,7 +333,7 @@ def test_a_document_keeps_its_own_labels_and_gets_the_others() -> None:
 @pytest.mark.parametrize("stated", ["[dev, prod]", "{name: dev}", "{}", "[{name: dev}]", "[[dev]]", ".nan"])
 def test_what_is_no_single_label_is_not_taken_for_none(tmp_path: Path, stated: str) -> None:
     facts = f"doc_tag: {stated}\nenvironment: {stated}\nrepository: {stated}"
-    read_ = only(written(tmp_path, "a.md", f"---\n{facts}\n---\nBody"))
+    read_ = only(write(tmp_path, "a.md", f"---\n{facts}\n---\nBody"))
     found = labels_of(apply_labels(read_, DefaultLabels(doc_tag="dev", environment="dev", repository="dev")))
     assert "dev" not in found
 

@@ -1,4 +1,4 @@
-"""Reference texts for agents: bounded, and only about what their server offers."""
+"""Reference texts for agents: bounded, and limited to the tools that the server lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relevance: a probability that grows with the best cosine, and a verdict that is slow to come."""
+"""Relevance: a probability that grows with the best cosine, and a warning with a low threshold."""
 
 from __future__ import annotations
 

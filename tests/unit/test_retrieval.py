@@ -1,4 +1,4 @@
-"""The retriever: two legs joined, either one alone where the other is down, and it says which."""
+"""The retriever: both legs joined, or one leg with a warning where the other fails."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TEXTS = {
 
 
 class HashedTerms:
-    """An embedder small enough to see through: texts that share terms are near to each other."""
+    """A minimal embedder: texts that share terms have near vectors."""
 
     fingerprint = FINGERPRINT
     dimension = DIMENSION
@@ -51,7 +51,7 @@ class HashedTerms:
 
 @dataclass
 class Source:
-    """A model that is there, or is not."""
+    """A model that is available, or not."""
 
     model: Embedder | None
     state: ModelState = "missing"
@@ -82,7 +82,7 @@ IDS = {uri: chunk_id("p", uri, (), text, 0) for uri, text in TEXTS.items()}
 URIS = {id: uri for uri, id in IDS.items()}
 
 
-def filled(store: EdgeStore, texts: Mapping[str, str] = TEXTS) -> EdgeStore:
+def fill(store: EdgeStore, texts: Mapping[str, str] = TEXTS) -> EdgeStore:
     vectors = HashedTerms().embed(list(texts.values()))
     points = []
     for (uri, text), vector in zip(texts.items(), vectors, strict=True):
@@ -95,7 +95,7 @@ def filled(store: EdgeStore, texts: Mapping[str, str] = TEXTS) -> EdgeStore:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[EdgeStore]:
-    opened = filled(EdgeStore(tmp_path, DIMENSION))
+    opened = fill(EdgeStore(tmp_path, DIMENSION))
     yield opened
     opened.close()
 
@@ -127,12 +127,12 @@ def test_the_limit_cuts_the_end_of_the_same_ranking(store: EdgeStore) -> None:
 def test_what_many_say_alike_is_ranked_by_id_however_the_index_was_filled(
     tmp_path: Path, mode: Mode, equals: int
 ) -> None:
-    """More chunks than a leg looks at have one score; which of them it is shown must not depend on the engine."""
+    """More chunks than a leg's depth have equal scores; the selection must not depend on the engine."""
     texts = {**TEXTS, **{f"{number}.md": "The proxy forwards traffic." for number in range(equals)}}
     rankings = []
     for folder, order in (("one", [*texts]), ("other", [*reversed(texts)])):
         (tmp_path / folder).mkdir()
-        store = filled(EdgeStore(tmp_path / folder, DIMENSION), {uri: texts[uri] for uri in order})
+        store = fill(EdgeStore(tmp_path / folder, DIMENSION), {uri: texts[uri] for uri in order})
         rankings.append(retriever(store, HashedTerms()).search("proxy traffic", Filters("p"), 50, mode=mode).hits)
         store.close()
     assert rankings[0] == rankings[1]
@@ -180,7 +180,7 @@ def test_a_query_in_a_script_the_model_does_not_read_is_ranked_by_words(store: E
 
 
 def test_when_the_dense_leg_is_down_words_answer(tmp_path: Path) -> None:
-    store = filled(NoDense(tmp_path, DIMENSION))
+    store = fill(NoDense(tmp_path, DIMENSION))
     found = retriever(store, HashedTerms()).search("proxy", Filters("p"), 10)
     store.close()
     assert (found.legs, uris(found)) == ("lexical-only", ["proxy.md"])
@@ -188,7 +188,7 @@ def test_when_the_dense_leg_is_down_words_answer(tmp_path: Path) -> None:
 
 
 def test_when_the_lexical_leg_is_down_meaning_answers(tmp_path: Path) -> None:
-    store = filled(NoLexical(tmp_path, DIMENSION))
+    store = fill(NoLexical(tmp_path, DIMENSION))
     found = retriever(store, HashedTerms()).search("proxy", Filters("p"), 1)
     with pytest.raises(WinnowError, match="sparse index is down"):
         retriever(store).search("proxy", Filters("p"), 1)

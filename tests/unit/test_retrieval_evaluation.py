@@ -1,4 +1,4 @@
-"""``winnow eval``: the measures are the textbook's, and the figures come out in the promised shape."""
+"""``winnow eval``: textbook measures, and figures in the documented shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch of calls: several are under way at once, and all is answered and counted as one by one."""
+"""Batches of calls: concurrent calls with the answers and counts of sequential ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sandbox.protocol import frames
 
 @dataclass
 class Store:
-    """A host with a purse of rows; a query says how many turns its answer takes, its size and its rows."""
+    """A host with a row budget; a query states the turns that its answer takes, its size and its rows."""
 
     rows: int
     asked: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ async def _one_by_one(host: CallHandler, queries: list[Any]) -> list[Any]:
 
 
 async def _together(host: CallHandler, queries: list[Any]) -> list[Any]:
-    """As a script's end of the channel does it: what did not fit a frame is asked again."""
+    """As the script's end of the channel does: calls that did not fit a frame are sent again."""
     replies: list[Any] = []
     while len(replies) < len(queries):
         rest = tuple({"query": query} for query in queries[len(replies) :])
@@ -132,7 +132,7 @@ def test_the_batches_of_several_scripts_share_what_may_be_under_way_before_its_t
     assert asyncio.run(main()) == 4 + execution._PREFETCH
 
 
-def test_whoever_gives_up_on_a_batch_leaves_nothing_under_way() -> None:
+def test_cancelling_a_batch_leaves_no_call_running() -> None:
     async def main() -> int:
         store = Store(rows=100)
         queries = tuple({"query": (str(n), 1_000_000, 10, 1)} for n in range(9))

@@ -1,4 +1,4 @@
-"""Nothing that a script can read without a guard leads out: walked, not reviewed."""
+"""Objects that a script can read without a guard are not a way out: found by walking them."""
 
 # ruff: noqa: E501 - scripts are quoted the way they are written
 
@@ -22,7 +22,7 @@ from sandbox.modules.printing_modules import OutputStreams
 
 DEPTH = 4
 
-# Objects that are the way out, whatever they are reached through.
+# Objects that are a way out, whichever path reaches them.
 WAYS_OUT = {
     id(thing)
     for thing in (
@@ -77,7 +77,7 @@ def test_no_plain_attribute_leads_out(roots: dict[str, Any]) -> None:
 
 
 def test_the_walk_finds_the_way_out_of_a_real_module() -> None:
-    """The control: with the module itself in the façade's place there are ways out."""
+    """The control: with the real module instead of the façade the walk finds ways out."""
     found = _reachable({"json": json})
     assert any(path != "json" and isinstance(thing, INNER) for path, thing in found)
 

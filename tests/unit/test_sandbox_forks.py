@@ -1,4 +1,4 @@
-"""When the parent spins for a child and when it sleeps; what it reads about a dead child."""
+"""The parent's choice between spinning and sleeping, and the memory figure of a dead child."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decoder of frames takes what a child may say, and nothing else, whatever bytes it is fed."""
+"""The frame decoder accepts valid frames of a child and refuses all other bytes."""
 
 from __future__ import annotations
 

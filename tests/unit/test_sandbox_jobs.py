@@ -1,4 +1,4 @@
-"""Jobs and spawn requests survive the wire, and nothing else is taken for one."""
+"""Jobs and spawn requests round-trip, and malformed ones are refused."""
 
 from __future__ import annotations
 

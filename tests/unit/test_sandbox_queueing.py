@@ -1,4 +1,4 @@
-"""The queue for scripts: bounded, in turn, fair between clients. No test depends on how fast the machine is."""
+"""The queue for scripts: bounded, first in, first out, fair between clients. No test depends on machine speed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def _until(condition: Callable[[], object]) -> None:
 
 
 async def _serve_all(order: Sequence[str]) -> list[tuple[str, int]]:
-    """Clients and the numbers of their scripts in the order in which they got the one place; all came at once."""
+    """The clients and their script numbers, in the order in which they got the single place."""
     queue, served, all_wait = _queue(1, room=1000), list[tuple[str, int]](), asyncio.Event()
 
     async def run(client: str, number: int) -> None:
@@ -47,7 +47,7 @@ async def _serve_all(order: Sequence[str]) -> list[tuple[str, int]]:
     return served
 
 
-def _clients_served(order: str) -> str:
+def _order_of_clients(order: str) -> str:
     return "".join(client for client, _ in asyncio.run(_serve_all(order)))
 
 
@@ -56,11 +56,11 @@ def test_one_client_is_served_in_the_order_it_came() -> None:
 
 
 def test_a_client_with_one_script_waits_for_one_script_of_a_client_with_many() -> None:
-    assert _clients_served("aaaaaab") == "abaaaaa"
+    assert _order_of_clients("aaaaaab") == "abaaaaa"
 
 
 def test_clients_take_turns() -> None:
-    assert _clients_served("aaaabbbbcc") == "abcabcabab"
+    assert _order_of_clients("aaaabbbbcc") == "abcabcabab"
 
 
 def test_a_free_place_goes_to_the_client_that_holds_fewest() -> None:
@@ -127,9 +127,9 @@ def test_the_time_to_come_back_grows_with_the_queue_and_the_length_of_scripts() 
     assert [asyncio.run(retry_after(*case)) for case in cases] == [1, 4, 10, 60]
 
 
-def test_patience_ends() -> None:
+def test_waiting_ends_after_the_queue_timeout() -> None:
     async def wait() -> tuple[int, int]:
-        queue = ScriptQueue(1, room=2, patience=0.01)  # however late it ends, no place comes free
+        queue = ScriptQueue(1, room=2, patience=0.01)  # no place becomes free, however late it ends
         await queue.enter("a")
         with pytest.raises(ScriptQueueFull):
             await queue.enter("b")
@@ -145,7 +145,7 @@ def test_patience_ends() -> None:
     st.integers(min_value=0, max_value=8),
 )
 def test_no_place_is_ever_lost_or_given_twice(crowd: list[tuple[str, bool]], places: int, room: int) -> None:
-    """With scripts cancelled, refused and served: never more run than there are places, and all are released."""
+    """With cancelled, refused and finished scripts: places are never exceeded, and all are released."""
 
     async def run() -> tuple[int, int, int]:
         queue, most = _queue(places, room), 0

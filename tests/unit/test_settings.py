@@ -1,4 +1,4 @@
-"""One name per setting: flag, variable, file, in that order."""
+"""Settings: one name each, with the precedence flag, variable, file."""
 
 from __future__ import annotations
 

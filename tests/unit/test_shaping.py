@@ -46,7 +46,7 @@ ROWS = [
 
 @pytest.fixture(autouse=True)
 def _counting() -> Iterator[None]:
-    """A host that counts tokens, and nothing else."""
+    """A host that only counts tokens."""
     transport.connect(lambda method, params, each=(): {"ok": {"counts": [*map(count_tokens, params["texts"])]}})
     yield
     transport._transport.clear()
@@ -150,7 +150,7 @@ def test_a_style_that_is_none_is_refused() -> None:
         format_for_agent(ROWS, "html")
 
 
-# Letters of several lengths in tokens, and what JSON and Markdown treat in a way of their own.
+# Letters of different lengths in tokens, and characters that JSON and Markdown escape.
 TEXT = st.text('aé日🙂 \n|"\\{,9\u2028', max_size=150)
 ANY_ROW = st.dictionaries(
     st.sampled_from(["id", "title", "section", "score", "file", "content", "quote"]),

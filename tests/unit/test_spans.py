@@ -1,4 +1,4 @@
-"""Spans: what a preview and a quote are cut from."""
+"""Spans: the units of previews and quotes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from server.text.spans import Span, matches, preview, scored_spans, split_spans, terms
 
-# "‖" stands where a sentence ends and the next one begins.
+# "‖" marks the boundary between two sentences.
 SENTENCES = (
     "Dr. A. Smith agreed.‖ Fine.",
     "See Fig. 3 and Eq. 4.‖ Both hold.",
@@ -88,7 +88,7 @@ SENTENCES = (
     "We left at 6 p.m.‖ Mr. Jones stayed.",
     "Ça va ?‖ oui.",
 )
-# What a text of any kind is made of, so that blocks, marks and scripts meet in every order.
+# Parts of generated texts: blocks, marks and scripts in every order.
 PIECES = (
     *(
         "```",
@@ -164,7 +164,7 @@ def texts_of(text: str, spans: list[Span]) -> list[str]:
     return [text[span.start : span.end] for span in spans]
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
@@ -222,7 +222,7 @@ def test_spans_never_overlap_and_lose_nothing_but_white_space(text: str) -> None
 
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS.keys())
 def test_a_long_line_of_anything_is_split_scored_and_previewed(text: str) -> None:
-    """Whatever is quadratic in 400,000 characters exceeds the time that the suite gives a test."""
+    """Quadratic work on 400,000 characters exceeds the time limit of a test."""
     assert holds_everything(text)
     assert len(preview(text, terms("backup e.g. 漢漢 1 aaa"), 280)) <= 280
 
@@ -254,7 +254,7 @@ def test_terms_are_folded_words_of_three_characters_or_pairs_where_no_spaces_are
 def test_matches_are_the_places_of_the_questions_terms_in_order(text: str, question: str) -> None:
     found = matches(text, terms(question))
     assert {match.term for match in found} <= terms(question)
-    assert all(match.term in folded(text[match.start : match.end]) for match in found)
+    assert all(match.term in fold(text[match.start : match.end]) for match in found)
     assert found == sorted(found, key=lambda match: (match.start, match.end))
 
 

@@ -28,7 +28,7 @@ from server.models import Chunk, Document, Filters
 P, URI = "p", "a.md"
 ID, CHUNK = document_id(P, URI), chunk_id(P, URI, ("H",), "words", 0)
 Call = Callable[[Any], object]
-# Each time more than before, so that what is replaced leaves too little room for it.
+# Larger each time, so that replaced rows do not leave enough room.
 SIZES = count(20_000, 20_000)
 
 
@@ -50,7 +50,7 @@ def _within(catalogue: Catalogue) -> None:
         pass
 
 
-# How each public method is called; a method without a row here fails the first test.
+# Calls of each public method; a method without a row here fails the first test.
 CATALOGUE: Mapping[str, Call] = {
     "apply": lambda one: one.apply(CatalogueChanges(P, "/docs", [_entry()], (), {URI: "1"})),
     "begin_write": lambda one: one.begin_write(P),
@@ -114,8 +114,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def filled(kind: str, tmp_path: Path) -> Path:
-    """A file that has a row of everything."""
+def filled_file(kind: str, tmp_path: Path) -> Path:
+    """A file with a row in every table."""
     path = tmp_path / f"{kind}.sqlite3"
     one = STORES[kind][1](path)
     for name in ("begin_write", "apply", "derive"):
@@ -145,7 +145,7 @@ def locked(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @contextmanager
 def exclusive(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Not even readers are let in."""
+    """Readers are locked out, too."""
     with closing(sqlite3.connect(path, isolation_level=None)) as busy:
         busy.execute("PRAGMA locking_mode = EXCLUSIVE")
         busy.execute("BEGIN EXCLUSIVE")
@@ -154,7 +154,7 @@ def exclusive(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @contextmanager
 def corrupt(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The header is as it was, and no page behind it."""
+    """The header is intact; all pages after it are overwritten."""
     data = path.read_bytes()
     path.write_bytes(data[:100] + b"\xa5" * (len(data) - 100))
     yield
@@ -186,7 +186,7 @@ def _with(pragma: str, patch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def full(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """SQLite's own bound of a file's size fails as a full disk does."""
+    """SQLite's limit on the file size fails like a full disk."""
     _with("PRAGMA max_page_count = 1", patch)
     yield
 
@@ -206,7 +206,7 @@ def no_file(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @contextmanager
 def rows_of_nonsense(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The file is sound, but what its columns hold is neither JSON nor UTF-8."""
+    """The file is intact, but its columns hold neither JSON nor UTF-8."""
     columns = {
         "catalogue": {"documents": ("tags", "metadata"), "chunks": ("heading_path",)},
         "graph": {"graphs": ("nodes", "titles", "edges")},
@@ -220,7 +220,7 @@ def rows_of_nonsense(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 STATES = (as_it_is, locked, exclusive, corrupt, cut_off, no_database, full, read_only, no_file, rows_of_nonsense)
-# What the error says of the state, where every method that fails must fail so.
+# The text of the error in each state; every method that fails must raise it.
 SAYS = {
     "locked": ("another process has been writing",),
     "exclusive": ("another process has been writing",),
@@ -235,8 +235,8 @@ SAYS = {
 
 
 def outcomes(one: Any, calls: Mapping[str, Call]) -> Iterator[WinnowError]:
-    """What the methods raise; anything else than a WinnowError ends the test."""
-    # Backwards, and closed at the end, so that nothing is written anew before the rest was tried.
+    """The errors of the methods; an exception other than WinnowError fails the test."""
+    # In reverse order, closed at the end, so that nothing is rewritten before the other methods ran.
     for name in sorted(calls, key=lambda name: (name != "close", name), reverse=True):
         try:
             calls[name](one)
@@ -244,7 +244,7 @@ def outcomes(one: Any, calls: Mapping[str, Call]) -> Iterator[WinnowError]:
             yield error
 
 
-def opened(make: Callable[[Path], Any], path: Path) -> Any:
+def open_store(make: Callable[[Path], Any], path: Path) -> Any:
     """The store, or why it does not open."""
     try:
         return make(path)
@@ -255,15 +255,15 @@ def opened(make: Callable[[Path], Any], path: Path) -> Any:
 @pytest.mark.parametrize("state", STATES, ids=lambda state: str(state.__name__))
 @pytest.mark.parametrize("is_open_before", [False, True], ids=["opened then", "open before"])
 def test_only_errors_of_ours_are_raised(
-    kind: str, state: Any, is_open_before: bool, filled: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, state: Any, is_open_before: bool, filled_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, make, calls = STORES[kind]
     if state is exclusive and is_open_before:
-        return  # no such lock can be had then
+        return  # that lock is not available then
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.01)
-    early = make(filled) if is_open_before else None
-    with state(filled, monkeypatch):
-        one = early or opened(make, filled)
+    early = make(filled_file) if is_open_before else None
+    with state(filled_file, monkeypatch):
+        one = early or open_store(make, filled_file)
         errors = [one] if isinstance(one, WinnowError) else list(outcomes(one, calls))
     if state is as_it_is:
         assert errors == []
@@ -272,7 +272,7 @@ def test_only_errors_of_ours_are_raised(
         assert errors != [], "the state did no harm"
     expected = SAYS[state.__name__]
     assert [error.message for error in errors if not any(one in error.message for one in expected)] == []
-    assert all(str(filled) in error.message for error in errors)
+    assert all(str(filled_file) in error.message for error in errors)
     is_held = state in (locked, exclusive)
     assert {(error.reason, error.retryable) for error in errors} <= {
         ("INDEX_HELD", True) if is_held else ("INDEX_UNAVAILABLE", False)
@@ -294,7 +294,7 @@ def _bound_elsewhere(path: Path, vectors: str) -> None:
 
 
 def test_what_another_process_writes_is_seen_after_the_files_were_sealed_and_compared(tmp_path: Path) -> None:
-    """To close a descriptor of a file would end all locks of SQLite's on it, and others would remove its log."""
+    """Closing a descriptor of the file would release SQLite's locks, and other processes would remove its log."""
     path = tmp_path / "catalogue.sqlite3"
     with closing(Catalogue(path)) as catalogue:
         for read in (_within, lambda _: seal.find_flaws(tmp_path), lambda _: Catalogue(path).close()):

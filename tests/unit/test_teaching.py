@@ -21,9 +21,9 @@ from server.settings import Settings, load_settings
 from server.tools import TOOLS
 
 WIRE = {tool.name.replace(".", "_"): tool for tool in TOOLS}
-# What nobody is taught: these are listed where a flag asks for them.
+# Not in the texts for agents: these are listed by a flag only.
 LEGACY = {"search_sections", "get_section_text"}
-# What a message leads to, and no list.
+# Named in messages, not in the list.
 UNLISTED = {name for name, tool in WIRE.items() if not tool.listed}
 
 TEXTS = {
@@ -48,7 +48,7 @@ def _names(schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _parameters(name: str) -> set[str]:
-    """What the tool of this name takes, and the SDK's function."""
+    """The parameters of the tool and of the SDK function with this name."""
     taken = set(flat_schema(WIRE[name].arguments)["properties"]) if name in WIRE else set()
     function = SDK.get(name)
     return taken | set(inspect.signature(function).parameters) if inspect.isfunction(function) else taken
@@ -65,7 +65,7 @@ def _vocabulary() -> set[str]:
 
 
 VOCABULARY = _vocabulary()
-# What is Python's, a host's or an example's.
+# Names of Python, of hosts and of examples.
 ELSEWHERE = {"__result__"}
 
 

@@ -1,4 +1,4 @@
-"""Folders of things that are being made: each goes with its process, however that ends."""
+"""Temporary folders: each is removed with its process, however the process ends."""
 
 from __future__ import annotations
 

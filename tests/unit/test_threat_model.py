@@ -1,4 +1,4 @@
-"""The threat model names every family of attacks, and nothing that is not there."""
+"""The threat model names every family of attacks, and only existing ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ATTACKS = ROOT / "security" / "attacks"
 PAGE = (ROOT / "security" / "threat-model.md").read_text(encoding="utf-8")
 FAMILIES = sorted(folder.name for folder in ATTACKS.iterdir() if any(folder.glob("*.py")))
 
-# `family/` and `family/name`, as the page writes them.
+# `family/` and `family/name`, as on the page.
 _NAMED = sorted(set(re.findall(r"`([a-z_]+)/([a-z0-9_]*)`", PAGE)) - {("attacks", "")})
 _ADVISORY = re.compile(r"\b(?:CVE-\d{4}-\d{4,}|GHSA(?:-[0-9a-z]{4}){3}|PYSEC-\d{4}-\d+)\b")
 _ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and _ADVISORY.search(line)]

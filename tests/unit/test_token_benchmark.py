@@ -1,4 +1,4 @@
-"""The token benchmark's own rules: tasks as they are shipped, what is an answer, what it costs, statistics."""
+"""The token benchmark: shipped tasks, the check of an answer, its cost, statistics."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ code = "return 1"
 """
 
 
-def _loaded(tmp_path: Path, text: str) -> tuple[BenchmarkTask, ...]:
+def _load(tmp_path: Path, text: str) -> tuple[BenchmarkTask, ...]:
     (tmp_path / "tasks.toml").write_text(text, encoding="utf-8")
     return load(tmp_path)
 
@@ -87,11 +87,11 @@ def test_no_transcript_and_no_script_says_of_the_gold_what_the_question_does_not
     assert find_leaks(task, task.question, Expected(task.gold.strings)) == []
 
 
-# --- how they are read ------------------------------------------------------------------------------------------
+# --- reading tasks ----------------------------------------------------------------------------------------------
 
 
 def test_a_task_is_read_with_what_its_arms_leave_unsaid(tmp_path: Path) -> None:
-    (task,) = _loaded(tmp_path, FINE)
+    (task,) = _load(tmp_path, FINE)
     (full,), (listing,) = task.steps["full"], task.steps["metadata_full"]
     assert (full.tool, full.arguments) == (
         "semantic_search",
@@ -115,7 +115,7 @@ def test_searches_asked_in_turn_and_a_templates_words_make_the_arms(tmp_path: Pa
     template = "ask"
     words = { depth = "3" }
     """
-    (task,) = _loaded(tmp_path, text)
+    (task,) = _load(tmp_path, text)
     assert [step.arguments["query"] for step in task.steps["full"]] == ["ä", "b"]
     assert [step.arguments for step in task.steps["evidence"]] == [
         {"question": "ä", "max_quotes": 1},
@@ -149,13 +149,13 @@ def test_a_file_that_is_wrong_is_refused_with_where_and_why(
     tmp_path: Path, was: str, is_now: str, told: str
 ) -> None:
     with pytest.raises(WinnowError, match=told) as refused:
-        _loaded(tmp_path, FINE.replace(was, is_now))
+        _load(tmp_path, FINE.replace(was, is_now))
     assert "tasks.toml" in refused.value.message
 
 
 def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(WinnowError, match="'one': another task has this id"):
-        _loaded(tmp_path, FINE + FINE)
+        _load(tmp_path, FINE + FINE)
 
 
 def test_a_collection_is_found_below_the_folder_or_as_the_folder_and_the_generated_one_always(
@@ -239,11 +239,11 @@ def test_an_error_without_structure_costs_both_clients_its_text() -> None:
     assert compact({"a": ["ä", 1]}) == '{"a":["ä",1]}'
 
 
-# --- what the tasks say together ----------------------------------------------------------------------------
+# --- statistics over tasks ---------------------------------------------------------------------------------
 
 
-def _measured(id: str, **tokens: int | None) -> MeasuredTask:
-    """A task of which each arm read so many tokens, wrote none, in no call; None: it did not answer."""
+def _measured_task(id: str, **tokens: int | None) -> MeasuredTask:
+    """A task with the tokens that each arm read; None: the arm did not answer."""
     costs = {arm: tokens.get(arm) for arm in MEASURED}
     runs = {arm: Run(Cost(0, 0, read or 0, 2 * (read or 0)), read is not None) for arm, read in costs.items()}
     return MeasuredTask(id, "needle", "stdlib", runs)
@@ -252,10 +252,10 @@ def _measured(id: str, **tokens: int | None) -> MeasuredTask:
 def test_reductions_are_over_the_tasks_that_both_answer() -> None:
     """By hand: 10 + 30 of 100 + 100; of the cheapest tools 10 + 30 of 40 + 20; a, at 10 of 40, is no loss."""
     tasks = [
-        _measured("a", full=100, evidence=40, code=10),
-        _measured("b", full=100, metadata_full=20, code=30),
-        _measured("c", full=100, evidence=5),
-        _measured("d", code=7),
+        _measured_task("a", full=100, evidence=40, code=10),
+        _measured_task("b", full=100, metadata_full=20, code=30),
+        _measured_task("c", full=100, evidence=5),
+        _measured_task("d", code=7),
     ]
     against = compare_arms(tasks, "code", "full", "text")
     assert (against["tasks"], against["reduction"], against["median_reduction"]) == (2, 0.8, 0.8)
@@ -268,7 +268,7 @@ def test_reductions_are_over_the_tasks_that_both_answer() -> None:
 
 
 def test_where_nothing_can_be_compared_there_is_no_figure() -> None:
-    assert compare_arms([_measured("a", full=1)], "code", "full", "text")["reduction"] is None
+    assert compare_arms([_measured_task("a", full=1)], "code", "full", "text")["reduction"] is None
     assert compare_arms([], "code", "full", "text")["tasks"] == 0
 
 
@@ -296,14 +296,17 @@ def test_the_interval_holds_the_estimate_and_is_the_same_in_every_run() -> None:
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
-    tasks = [_measured("cheap", full=900, documents=9000, metadata_full=400, evidence=100, code=50)]
-    tasks += [_measured("dear", full=900, documents=9000, evidence=100, code=150), _measured("open", full=1)]
+def result() -> dict[str, Any]:
+    tasks = [_measured_task("cheap", full=900, documents=9000, metadata_full=400, evidence=100, code=50)]
+    tasks += [
+        _measured_task("dear", full=900, documents=9000, evidence=100, code=150),
+        _measured_task("open", full=1),
+    ]
     definitions = {"semantic_search": 10, "kb_retrieve_evidence": 20, "execute_code": 30, "other": 5}
     return figures(tasks, definitions)
 
 
-def test_the_figures_have_the_fields_that_programs_read(told: dict[str, Any]) -> None:
+def test_the_figures_have_the_fields_that_programs_read(result: dict[str, Any]) -> None:
     assert {
         "summary",
         "overall",
@@ -313,27 +316,27 @@ def test_the_figures_have_the_fields_that_programs_read(told: dict[str, Any]) ->
         "by_collection",
         "definitions",
         "tasks",
-    } <= told.keys()
-    assert told["summary"]["needle"]["code"] == {
+    } <= result.keys()
+    assert result["summary"]["needle"]["code"] == {
         "tasks": 3,
         "answered": 2,
         "tokens_median": 100.0,
         "tokens_mean": 100.0,
         "tokens_p95": 145.0,
     }
-    assert {*told["by_client"]} == {*CLIENTS}
-    assert told["definitions"]["all"] == 65
-    assert told["definitions"]["by_arm"] == {"full": 10, "documents": 10, "metadata_full": 10} | {
+    assert {*result["by_client"]} == {*CLIENTS}
+    assert result["definitions"]["all"] == 65
+    assert result["definitions"]["by_arm"] == {"full": 10, "documents": 10, "metadata_full": 10} | {
         "evidence": 20,
         "code": 30,
     }
-    # with them: (50 + 30 + 150 + 30) of (900 + 10) * 2
-    assert told["definitions"]["overall_with_them"]["reduction_vs_full"] == round(1 - 260 / 1820, 4)
-    assert json.loads(json.dumps(told)) == told
+    # with definitions: (50 + 30 + 150 + 30) of (900 + 10) * 2
+    assert result["definitions"]["overall_with_them"]["reduction_vs_full"] == round(1 - 260 / 1820, 4)
+    assert json.loads(json.dumps(result)) == result
 
 
-def test_losses_come_first_and_page_and_picture_say_the_same(told: dict[str, Any]) -> None:
-    shown, page, picture = report.text(told, CLIENTS), report.markdown(told), chart.svg(told)
+def test_losses_come_first_and_page_and_picture_say_the_same(result: dict[str, Any]) -> None:
+    shown, page, picture = report.text(result, CLIENTS), report.markdown(result), chart.svg(result)
     assert shown.index("dear: 150 tokens, kb_retrieve_evidence 100") < shown.index("median")
     assert page.index("## Where a script loses") < page.index("## Tokens by class")
     assert all(name in page for name in ("| cheap | stdlib | 900 |", "(0)", "11.1%"))

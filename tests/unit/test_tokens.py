@@ -21,7 +21,7 @@ SCRIPTS = (
     "\ud83d\ude00" * 20 + "\ud800" * 9,
     "\x00" * 30,
 )
-# A little of everything, glued together: cuts fall within runs, between scripts and inside characters.
+# A mixture of texts: cuts fall within runs, between scripts and inside characters.
 TEXTS = st.one_of(
     st.text(st.characters(), max_size=300),
     st.lists(st.one_of(st.sampled_from(SCRIPTS), st.text(st.characters(), max_size=20)), max_size=6).map("".join),
@@ -39,7 +39,7 @@ MEGABYTES = {
 
 @pytest.fixture(params=["o200k_base", FALLBACK])
 def encoding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways to count: the second is what a broken installation is left with."""
+    """Both ways to count; the second is the fallback of a broken installation."""
     if request.param == FALLBACK:
         monkeypatch.setattr(tokens, "_encoding", lambda: None)
     assert encoding_name() == request.param
@@ -76,7 +76,7 @@ def test_a_cut_of_any_text_counts_no_more_than_it_may_by_bytes(text: str, n: int
 
 @given(TEXTS, st.integers(min_value=4, max_value=120))
 def test_four_tokens_or_more_always_hold_a_character(text: str, n: int) -> None:
-    """Reading on from where a cut ended reaches the end."""
+    """Reading on from the end of each cut reaches the end of the text."""
     assert bool(first_tokens(text, n)) == bool(last_tokens(text, n)) == bool(text)
 
 

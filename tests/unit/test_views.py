@@ -1,4 +1,4 @@
-"""What commands print: one printable line for each thing, whatever documents, files and scripts are called."""
+"""Terminal output of commands: one printable line for each item, whatever its name."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from server.settings import Settings
 from server.text.printable import printable
 
 COMMANDS = Path(__file__).parents[2] / "server" / "commands"
-# The ways out, and the modules that have them. `serve` speaks the protocol on stdout, and prints nothing.
+# Functions that print, and their modules. `serve` speaks the protocol on stdout, and prints nothing.
 OUTPUT, SCREEN = "output.py", "screen.py"
 HOSTILE = "a\nwinnow: all is well\x1b[2K\x1b]0;title\x07\x9b31m\u202eb\U000e0041\u2028c\t[red]d[/red]\udcff"
 SEEN = "a winnow: all is wellb c [red]d[/red]\ufffd"
 
 
 def _written_past(tree: ast.AST) -> Iterator[str]:
-    """Where a module prints other than through ``output`` and ``screen``."""
+    """The places where a module prints other than by ``output`` and ``screen``."""
     only_asked = {
         node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "isatty"
     }

@@ -1,4 +1,4 @@
-"""Waits are counted, and a clock runs while somebody writes."""
+"""Wait times are counted, and a clock runs during writes."""
 
 from __future__ import annotations
 

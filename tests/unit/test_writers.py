@@ -1,4 +1,4 @@
-"""Who may write what winnow loads, and who may read what it stores."""
+"""File permissions: write access to loaded files, and read access to stored files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOMEBODY_ELSE = 12_345
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with one skill that nobody else may write."""
+    """A folder with one skill that only its owner may write."""
     skills = tmp_path / "skills"
     skills.mkdir(mode=0o755)
     (skills / "mine.py").write_text(SKILL)

@@ -45,27 +45,27 @@ def test_the_suite_has_at_least_700_attacks_in_34_families_that_a_half_claims_to
     assert (len(ATTACKS) >= 700, len(families) >= 34, families - claimed) == (True, True, set())
 
 
-def _claimed(mode: str) -> pytest.MarkDecorator:
+def _attacks_of(mode: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         "attack", [each for each in ATTACKS if mode in audit.claimed_modes(each)], ids=str
     )
 
 
-@_claimed("control")
+@_attacks_of("control")
 def test_an_attack_works_where_nothing_stops_it(attack: Attack, control: Results) -> None:
     assert control[str(attack)].violation == ""
 
 
-@_claimed("fence")
+@_attacks_of("fence")
 def test_the_fence_alone_holds_an_attack(attack: Attack, fence: Results) -> None:
     assert fence[str(attack)].violation == ""
 
 
-@_claimed("walls")
+@_attacks_of("walls")
 def test_the_walls_alone_hold_an_attack(attack: Attack, walls: Results) -> None:
     assert walls[str(attack)].violation == ""
 
 
-@_claimed("both")
+@_attacks_of("both")
 def test_the_whole_sandbox_holds_an_attack(attack: Attack, both: Results) -> None:
     assert both[str(attack)].violation == ""

@@ -19,7 +19,7 @@ from security import audit
 from security.audit import Audit, Trial
 from security.suite import Attack, parse_attack
 from server.commands import doctor
-from tests.patience import LIMIT, family, started, still_there, until
+from tests.patience import LIMIT, family, start_process, still_there, until
 
 pytestmark = pytest.mark.walls
 WINNOW = Path(sys.executable).with_name("winnow")
@@ -36,7 +36,7 @@ ENDS_OTHERWISE = parse_attack(
 )
 
 
-def told(report: Audit) -> dict[tuple[str, str], str]:
+def violations_of(report: Audit) -> dict[tuple[str, str], str]:
     return {(trial.attack, trial.mode): trial.violation for trial in report.violations()}
 
 
@@ -57,17 +57,19 @@ def test_an_attack_that_is_held_is_tried_in_all_four_modes_and_is_no_violation(r
 
 def test_an_attack_that_gets_through_is_a_violation(report: Audit) -> None:
     through = "it got through: what came back says BREACHED"
-    found = told(report)
+    found = violations_of(report)
     assert found["planted/gets_through", "fence"] == found["planted/gets_through", "both"] == through
 
 
 def test_a_control_that_does_not_succeed_is_a_violation(report: Audit) -> None:
-    assert told(report)["planted/proves_nothing", "control"].startswith("it does not succeed on plain Python")
+    assert violations_of(report)["planted/proves_nothing", "control"].startswith(
+        "it does not succeed on plain Python"
+    )
 
 
 def test_another_ending_than_the_claimed_one_is_a_violation(report: Audit) -> None:
     why = "it ended as error (ValueError: BR), not as limit"
-    assert told(report)["other/ends_otherwise", "fence"] == why
+    assert violations_of(report)["other/ends_otherwise", "fence"] == why
 
 
 def test_the_table_counts_what_is_claimed_and_what_is_held(report: Audit) -> None:
@@ -182,7 +184,7 @@ def test_an_attack_on_a_surface_drives_the_product_by_its_command_line() -> None
 def test_interrupting_an_audit_leaves_nothing_behind(tmp_path: Path) -> None:
     """No process and no file, when its first attack runs and when a later one does."""
     for attacks in (1, 3):
-        with started(
+        with start_process(
             [WINNOW, "doctor", "--audit", "--family", "survival", "--family", "memory"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -191,14 +193,14 @@ def test_interrupting_an_audit_leaves_nothing_behind(tmp_path: Path) -> None:
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         ) as process:
             seen: set[psutil.Process] = set()
-            until(lambda seen=seen, pid=process.pid, most=attacks: len(_added(seen, pid)) >= most)
+            until(lambda seen=seen, pid=process.pid, most=attacks: len(_collect_family(seen, pid)) >= most)
             below = family(process.pid)
             process.send_signal(signal.SIGINT)
             assert process.wait(LIMIT) not in (0, -signal.SIGKILL)
             assert (still_there(below), list(tmp_path.iterdir())) == ([], [])
 
 
-def _added(seen: set[psutil.Process], pid: int) -> set[psutil.Process]:
+def _collect_family(seen: set[psutil.Process], pid: int) -> set[psutil.Process]:
     """All processes that were seen below this one so far."""
     seen.update(family(pid))
     return seen

@@ -32,16 +32,16 @@ async def answer(method: str, params: Mapping[str, Any]) -> Reply:
     return Reply({"mode": "preview", "count": 2, "results": [ROW, {**ROW, "id": "guide#2"}]}, rows=2, tokens=20)
 
 
-async def counted(text: str) -> int:
+async def count_async(text: str) -> int:
     return count_tokens(text)
 
 
 def run(bench: Any, code: str) -> Outcome:
-    outcome: Outcome = bench.run(code, call=answer, count_tokens=counted)
+    outcome: Outcome = bench.run(code, call=answer, count_tokens=count_async)
     return outcome
 
 
-def told(outcome: Outcome) -> tuple[str, int | None, str | None]:
+def error_of(outcome: Outcome) -> tuple[str, int | None, str | None]:
     assert outcome.error is not None, outcome
     return outcome.error.type, outcome.error.line, outcome.error.source_line
 
@@ -65,7 +65,7 @@ def _with_typo(name: str) -> str:
     return f"{name[:2]}{name[3]}{name[2]}{name[4:]}" if name[2] != name[3] else name[:2] + name[3:]
 
 
-def _needed(name: str) -> Iterator[str]:
+def _required_arguments(name: str) -> Iterator[str]:
     for one in SIGNATURES[name].parameters.values():
         if one.default is inspect.Parameter.empty:
             yield f"{one.name}='x'"
@@ -84,10 +84,10 @@ def test_a_misspelt_keyword_of_any_function_names_the_right_one(bench: Any, owne
     for name, parameter in WRONG:
         if owner and not hasattr(MCPClient, name.partition(".")[0]):
             continue
-        rest = [one for one in _needed(name) if not one.startswith(f"{parameter.name}=")]
+        rest = [one for one in _required_arguments(name) if not one.startswith(f"{parameter.name}=")]
         line = f"rows = {owner}{name}({', '.join([*rest, f'{_with_typo(parameter.name)}=1'])})"
         outcome = run(bench, f"client = MCPClient()\n{line}")
-        if told(outcome) != ("TypeError", 2, line) or repr(parameter.name) not in words(outcome):
+        if error_of(outcome) != ("TypeError", 2, line) or repr(parameter.name) not in words(outcome):
             wrong.append((line, outcome.error))
     assert wrong == []
 
@@ -132,7 +132,7 @@ MEANT = {
 @pytest.mark.parametrize("where", FIELDS)
 def test_a_misspelt_field_is_told_wherever_it_stands(bench: Any, where: str) -> None:
     outcome = run(bench, f"rows = semantic_search('retry')\n{FIELDS[where]}")
-    assert told(outcome) == ("MissingField", 2, FIELDS[where])
+    assert error_of(outcome) == ("MissingField", 2, FIELDS[where])
     meant = [right for wrong, right in MEANT.items() if f"'{wrong}'" in words(outcome)]
     assert [f"did you mean {right!r}" in words(outcome) for right in meant] == [True]
 
@@ -192,7 +192,7 @@ UNAWAITED = {
 def test_a_function_of_the_scripts_own_that_is_not_awaited_is_named(bench: Any, how: str) -> None:
     lines, line, source = UNAWAITED[how]
     outcome = run(bench, f"import asyncio\nasync def find(query):\n    return semantic_search(query)\n{lines}")
-    assert told(outcome)[1:] == (line, source)
+    assert error_of(outcome)[1:] == (line, source)
     assert "await" in words(outcome)
     assert ("find()" if how != "gathered" else "gather()") in words(outcome)
 

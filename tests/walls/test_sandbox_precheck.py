@@ -178,7 +178,7 @@ UNCERTAIN = [
 ]
 
 
-def _found(source: str) -> refusals.Rejected | None:
+def _check(source: str) -> refusals.Rejected | None:
     try:
         compiler.compile_script(source, precheck.check)
     except refusals.Rejected as error:
@@ -189,21 +189,21 @@ def _found(source: str) -> refusals.Rejected | None:
 @pytest.mark.parametrize("source", CERTAIN)
 def test_what_is_certain_is_told_with_its_place_and_what_was_meant(source: str) -> None:
     type, line, meant = CERTAIN[source]
-    found = _found(source)
+    found = _check(source)
     assert found is not None
     assert (found.type, found.line, meant in f"{found.message} {found.hint}") == (type, line, True), found.hint
 
 
 @pytest.mark.parametrize("source", UNCERTAIN)
 def test_what_may_go_well_is_left_to_run(source: str) -> None:
-    assert _found(source) is None
+    assert _check(source) is None
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_that_runs_is_not_complained_of(name: str) -> None:
     if "# python 3.12" not in SCRIPTS[name] or hasattr(ast, "TypeAlias"):
-        assert _found(SCRIPTS[name]) is None
+        assert _check(SCRIPTS[name]) is None
 
 
 # Names that are read on the way from the first line on, in whichever script: after a misspelling there is no such
@@ -232,7 +232,7 @@ def test_a_misspelt_name_is_found_or_left_to_run_never_mistaken(name: str, pick:
     changed = _misspelt(SCRIPTS[name], pick)
     if changed is not None:
         source, wrong = changed
-        found = _found(source)
+        found = _check(source)
         assert found is None or (found.type, found.message) == ("NameError", f"name {wrong!r} is not defined")
 
 
@@ -244,7 +244,7 @@ _TWINS = {one for one in FIELDS for other in FIELDS if one != other and (one in 
 def test_a_misspelt_field_is_found_and_the_right_one_named(field: str, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(field) - 1))
     wrong = field[:place] + data.draw(st.sampled_from("qxz")) + field[place + 1 :]
-    found = _found(f"rows = semantic_search('retry')\nfor row in rows:\n    print(row.{wrong})")
+    found = _check(f"rows = semantic_search('retry')\nfor row in rows:\n    print(row.{wrong})")
     if len(field) > 3 and wrong != field:
         assert found is not None and (found.type, field in found.message) == ("MissingField", True)  # noqa: PT018
 
@@ -253,7 +253,7 @@ def test_a_misspelt_field_is_found_and_the_right_one_named(field: str, data: st.
 def test_a_misspelt_parameter_is_found_and_the_right_one_named(parameter: str, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(parameter) - 1))
     wrong = parameter[:place] + parameter[place + 1 :]
-    found = _found(f"semantic_search({wrong}=1)")
+    found = _check(f"semantic_search({wrong}=1)")
     assert found is not None and found.type == "TypeError" and f"'{parameter}'" in str(found.hint)  # noqa: PT018
 
 

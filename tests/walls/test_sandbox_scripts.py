@@ -141,7 +141,7 @@ def on_cpython() -> dict[str, tuple[str, Any]]:
     return dict(zip(scripts, map(tuple, json.loads(done.stdout)), strict=True))
 
 
-def _ended(outcome: Outcome) -> Any:
+def _ending(outcome: Outcome) -> Any:
     if outcome.error is None:
         return None
     told = outcome.error.message
@@ -153,7 +153,7 @@ def _ended(outcome: Outcome) -> Any:
 def test_a_script_prints_and_ends_as_on_cpython(bench: Any, on_cpython: Mapping[str, Any], name: str) -> None:
     printed, ended = on_cpython[name]
     outcome = bench.run(SOURCES[name], call=answer)
-    assert (outcome.stdout, _ended(outcome)) == (printed, ended), outcome.error
+    assert (outcome.stdout, _ending(outcome)) == (printed, ended), outcome.error
 
 
 def test_the_scripts_are_as_many_as_promised(on_cpython: Mapping[str, Any]) -> None:
@@ -168,7 +168,7 @@ def test_a_script_that_fails_ends_with_cpythons_exception(
 ) -> None:
     printed, ended = on_cpython[source]
     outcome = bench.run(source, call=answer)
-    assert (outcome.stdout, _ended(outcome)) == (printed, ended), outcome.error
+    assert (outcome.stdout, _ending(outcome)) == (printed, ended), outcome.error
 
 
 def _without_library(traceback: str) -> list[str]:

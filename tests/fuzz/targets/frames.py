@@ -18,7 +18,7 @@ def check(data: bytes) -> None:
     """As it stands, and as the tape of a grammar that gets further than chance."""
     for body in (data, hostile_json.body(Choices(data))):
         for limits in (agreement.LIMITS, _SMALL, _WIDE):
-            agreement.decoded(body, limits)
+            agreement.decode_checked(body, limits)
         bodies = [body, b"", body[:3]]
         assert agreement.split(bodies, len(body), [1 + byte for byte in data[:8]] or [1]) == bodies
 

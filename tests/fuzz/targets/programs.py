@@ -25,7 +25,7 @@ def harness() -> Harness:
 def program(data: bytes) -> str:
     """The program that these bytes choose."""
     choices = Choices(data)
-    return grammar.mutated(choices, programs.programs()) if choices.below(2) else grammar.hostile(choices)
+    return grammar.mutate(choices, programs.programs()) if choices.below(2) else grammar.hostile(choices)
 
 
 def check(data: bytes) -> None:

@@ -13,10 +13,10 @@ from . import programs
 def check(data: bytes) -> None:
     """A value that lies, then one that does not."""
     choices = Choices(data)
-    _, refusal = agreement.encoded(values.hostile(choices))
+    _, refusal = agreement.encode_checked(values.hostile(choices))
     agreement.is_readable(refusal)
     value, plain = values.ordinary(choices)
-    assert agreement.encoded(value) == (plain, None)
+    assert agreement.encode_checked(value) == (plain, None)
 
 
 def seeds() -> Iterator[bytes]:
