@@ -25,6 +25,7 @@ NOBODY = 65_534
 _ROOT_ALONE = (
     "tests/bench/test_code.py",
     "tests/bench/test_engine.py",
+    "tests/bench/test_exhaustive.py",
     "tests/bench/test_graph.py",
     "tests/bench/test_sandbox_peers.py",
     "tests/contract/test_current_vectors.py",
