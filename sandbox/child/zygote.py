@@ -10,8 +10,8 @@ serves.
                       {"spawned": ID} + a pidfd              the child is locked, or will be in a moment
                       {"gone": ID, "signal": N, ...}         reaped: signal or 0, CPU time, peak memory
 
-It holds no index, no settings, no secret, and never runs a script itself. Closing the socket ends it, and with
-it every child.
+Requests are in protocol/jobs.py, answers in protocol/answers.py. The fork server holds no index, no settings, no
+secret, and never runs a script itself. Closing the socket ends it, and with it every child.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import select
 import signal
 import socket
 import sys
-import time
 import types
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import NoReturn
 
+from sandbox.protocol.answers import Answer, ChildReaped, ChildSpawned, ForkServerReady, WallResult
 from sandbox.protocol.jobs import SpawnRequest
 from sandbox.protocol.limits import Layers, Limits
 from sandbox.walls import kernel, seccomp, wall_table
@@ -41,7 +41,6 @@ _BREACHED, _REFUSED, _NOT_APPLIED = 10, 11, 12  # exit codes of a self-test
 
 def main(control_descriptor: int, parent: int, limits: dict[str, int], fence: bool, walled: bool) -> NoReturn:
     """Serve until the parent is gone. ``limits`` are those of the sandbox, for the self-tests."""
-    started = time.monotonic()
     control = socket.socket(fileno=control_descriptor)
     process.warm_up(fence=fence)
     _clear_start_state()
@@ -57,13 +56,12 @@ def main(control_descriptor: int, parent: int, limits: dict[str, int], fence: bo
         children.test_walls(report)
     gc.collect()
     gc.freeze()
-    hello = {
-        "walls": report.walls,
-        "breaches": report.breaches,
-        "start_ms": (time.monotonic() - started) * 1000,
-    }
-    control.send(json.dumps({"hello": hello}).encode())
+    _send(control, ForkServerReady(tuple(report.walls), tuple(report.breaches)))
     children.serve(control)
+
+
+def _send(control: socket.socket, answer: Answer, descriptors: Sequence[int] = ()) -> None:
+    socket.send_fds(control, [json.dumps(answer.encode()).encode()], descriptors)
 
 
 def _clear_start_state() -> None:
@@ -122,16 +120,16 @@ def _wait_for_end(parent: int, inner: int) -> NoReturn:
 
 
 class WallTests:
-    """The results of the self-tests: one record for each wall, and the attempts that broke through all of them."""
+    """The results of the self-tests: one for each wall, and the attempts that broke through all of them."""
 
     def __init__(self) -> None:
-        self.walls: list[dict[str, Any]] = []
+        self.walls: list[WallResult] = []
         self.breaches: list[str] = []
 
     def record(self, wall: Wall, *, stands: bool, detail: str) -> None:
         """Record the result for a wall, in place of an earlier one."""
-        self.walls = [record for record in self.walls if record["name"] != wall.name]
-        self.walls.append({"name": wall.name, "stands": stands, "detail": detail})
+        self.walls = [result for result in self.walls if result.name != wall.name]
+        self.walls.append(WallResult(wall.name, stands, detail))
 
     def judge(self, wall: Wall, control: bool, breached: bool) -> None:
         """Record a wall by what its attempt did: ``control`` without the wall, ``breached`` behind it."""
@@ -153,7 +151,7 @@ class WallTests:
 
     def is_standing(self, name: str) -> bool:
         """Whether this wall passed its test."""
-        return any(record["name"] == name and record["stands"] for record in self.walls)
+        return any(result.name == name and result.stands for result in self.walls)
 
 
 class ForkedChildren:
@@ -225,7 +223,7 @@ class ForkedChildren:
             for descriptor, _ in poll.poll():
                 if descriptor != control.fileno():
                     poll.unregister(descriptor)
-                    control.send(json.dumps(self._reap(descriptor)).encode())
+                    _send(control, self._reap(descriptor))
                     continue
                 message, rpc, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 1)
                 if not message:
@@ -242,7 +240,7 @@ class ForkedChildren:
         handle = os.pidfd_open(pid)
         os.close(rpc)
         self._alive[handle] = (request.id, pid)
-        socket.send_fds(control, [json.dumps({"spawned": request.id}).encode()], [handle])
+        _send(control, ChildSpawned(request.id), [handle])
         return handle
 
     def _walls_to_apply(self) -> tuple[Wall, ...]:
@@ -251,13 +249,13 @@ class ForkedChildren:
         # Needed without walls too: it puts the channel on the descriptor that the child uses.
         return tuple(wall for wall in CHILD_WALLS if wall.name == "descriptors")
 
-    def _reap(self, handle: int) -> dict[str, Any]:
+    def _reap(self, handle: int) -> ChildReaped:
         name, pid = self._alive.pop(handle)
         os.close(handle)
         _, status, usage = os.wait4(pid, 0)
-        return {
-            "gone": name,
-            "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
-            "cpu_ms": (usage.ru_utime + usage.ru_stime) * 1000,
-            "memory_peak_bytes": usage.ru_maxrss * 1024,
-        }
+        return ChildReaped(
+            id=name,
+            signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
+            cpu_ms=(usage.ru_utime + usage.ru_stime) * 1000,
+            memory_peak_bytes=usage.ru_maxrss * 1024,
+        )

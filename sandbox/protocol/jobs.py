@@ -41,10 +41,10 @@ class ScriptJob:
     @classmethod
     def decode(cls, value: Any) -> ScriptJob:
         """The job in a frame; raises ProtocolError if it is not one."""
-        job = cls(**_check_fields(value, _JOB_FIELDS, optional=frozenset({"skills"})))
+        job = cls(**check_fields(value, _JOB_FIELDS, optional=frozenset({"skills"})))
         if job.skills is not None:
-            for names in _check_fields(job.skills, _SKILL_FIELDS).values():
-                _check_fields(names, dict.fromkeys(names, str))
+            for names in check_fields(job.skills, _SKILL_FIELDS).values():
+                check_fields(names, dict.fromkeys(names, str))
         return job
 
     def encode(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class SpawnRequest:
     @classmethod
     def decode(cls, value: Any) -> SpawnRequest:
         """The request in a message; raises ProtocolError if it is not one."""
-        fields = _check_fields(value, _SPAWN_FIELDS)
+        fields = check_fields(value, _SPAWN_FIELDS)
         return cls(fields["spawn"], fields["memory_bytes"], fields["cpu_seconds"])
 
     def encode(self) -> dict[str, int]:
@@ -85,11 +85,11 @@ _SKILL_FIELDS: Mapping[str, type] = MappingProxyType({"sources": dict, "homes": 
 _SPAWN_FIELDS: Mapping[str, type] = MappingProxyType({"spawn": int, "memory_bytes": int, "cpu_seconds": int})
 
 
-def _check_fields(value: Any, types: Mapping[str, type], optional: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The dict itself, if it has exactly these fields with values of exactly these types."""
+def check_fields(value: Any, types: Mapping[str, type], optional: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The dict itself, if it has exactly these fields with values of exactly these types; else ProtocolError."""
     if type(value) is not dict or not types.keys() - optional <= value.keys() <= types.keys():
-        raise ProtocolError("a request has other fields")
+        raise ProtocolError("a message has other fields")
     for name, item in value.items():
         if type(item) is not types[name]:
-            raise ProtocolError(f"{name} of a request has another type")
+            raise ProtocolError(f"{name} of a message has another type")
     return value

@@ -1,7 +1,6 @@
 """The parent's end of one fork server and its children: processes, descriptors, signals.
 
-The fork server is trusted to report which child is which and how it ended. A child is not trusted at all. One
-protocol with its two state machines, so the file is long.
+The fork server is trusted to report which child is which and how it ended. A child is not trusted at all.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
 
 import RestrictedPython  # used by the child; imported here to locate it
 
 from sandbox.protocol import frames
+from sandbox.protocol.answers import ChildReaped, ChildSpawned, ForkServerReady, decode_answer
 from sandbox.protocol.jobs import SpawnRequest
 from sandbox.protocol.limits import KIB, WARM_BYTES, Layers, Limits
 from sandbox.protocol.outcome import SandboxUnavailable, WallReport
@@ -33,6 +32,7 @@ from sandbox.walls import cgroups, wall_table
 from sandbox.walls.cgroups import MemoryGroup
 
 from .runner import ChildDeath, ChildGone
+from .spin_policy import SpinPolicy
 
 _RECEIVE_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
 _MESSAGE_BYTES = 64 * 1024
@@ -40,57 +40,10 @@ _START_SECONDS = 20.0  # ten times a start on a slow and busy machine
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 _SPIN_SECONDS = 250e-6
-_QUICK_SECONDS = 500e-6
-_SEVERAL_PROCESSORS = len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else False
-_FRAMES_WITHOUT_SPINNING = 16  # after a timeout
-_FRAMES_PER_YIELD = 16
 
 # One hash seed for all children. A random one would identify the fork server that a child came from; with this one
 # the same script over the same documents gives the same answer, whatever it hashes.
 _ENVIRONMENT = MappingProxyType({"LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0"})
-
-
-class _SpinPolicy:
-    """Whether to spin (poll without sleeping) for a child's next frame.
-
-    Waking a sleeping processor takes four times as long as a script takes to make its next SDK call (measured on a
-    virtual machine: 110 and 28 microseconds a round trip). So the parent spins briefly for a child that has just
-    been quick; after one timeout it sleeps for the next frames again. It spins only while no other child is in
-    conversation: otherwise the event loop has other work to do.
-    """
-
-    _talking: ClassVar[set[_SpinPolicy]] = set()
-
-    def __init__(self) -> None:
-        self._quick = False
-        self._frames_to_sleep = 0
-        self._frames_received = 0
-
-    def should_spin(self) -> bool:
-        """Whether the child has been quick, and is the only one in conversation."""
-        return self._quick and len(self._talking) == 1
-
-    def begin(self) -> None:
-        """Record that the conversation begins."""
-        self._talking.add(self)
-
-    def end(self) -> None:
-        """Record that the conversation has ended. Idempotent."""
-        self._talking.discard(self)
-
-    def record_latency(self, seconds: float) -> None:
-        """Record how long the child's frame took after a sleep, waking up included."""
-        self._frames_to_sleep = max(0, self._frames_to_sleep - 1)
-        self._quick = _SEVERAL_PROCESSORS and not self._frames_to_sleep and seconds < _QUICK_SECONDS
-
-    def record_timeout(self) -> None:
-        """Record that spinning brought no frame."""
-        self._quick, self._frames_to_sleep = False, _FRAMES_WITHOUT_SPINNING
-
-    def should_yield(self) -> bool:
-        """Whether to let the event loop run: for other children, and for this one's deadline."""
-        self._frames_received += 1
-        return self._frames_received % _FRAMES_PER_YIELD == 0
 
 
 class ForkedChild:
@@ -110,7 +63,7 @@ class ForkedChild:
         self._waiter: asyncio.Future[None] | None = None
         self._reading = False
         self._last_sent = 0.0
-        self._spin = _SpinPolicy()
+        self._spin = SpinPolicy()
 
     def mark_spawned(self, pidfd: int) -> None:
         """Record that it exists, and take ownership of its pidfd."""
@@ -277,7 +230,7 @@ class ForkServer:
         self._loop = asyncio.get_running_loop()
         self._names = itertools.count()
         self._children: dict[int, ForkedChild] = {}
-        self._hello: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        self._ready: asyncio.Future[ForkServerReady] = self._loop.create_future()
         self._idle = asyncio.Event()
         self._idle.set()
         self._loop.add_reader(control, self._read_message)
@@ -302,14 +255,14 @@ class ForkServer:
         server = cls(process, ours, group)
         try:
             async with asyncio.timeout(_START_SECONDS):
-                hello = await server._hello
+                ready = await server._ready
         except (TimeoutError, SandboxUnavailable):
             error = await server._read_last_error_line()
             raise SandboxUnavailable(f"the fork server did not start: {error}") from None
         except BaseException:
             await server.close()
             raise
-        server._read_hello(hello)
+        server._record_walls(ready)
         server.walls += (report,)
         return server
 
@@ -321,19 +274,19 @@ class ForkServer:
         await self.close()
         return text.strip().rpartition("\n")[2] or f"exit code {self._process.returncode}"
 
-    def _read_hello(self, hello: dict[str, Any]) -> None:
-        known = {wall.name: wall for wall in wall_table.ALL_WALLS}
-        self.breaches = tuple(hello["breaches"])
-        order = list(known)
+    def _record_walls(self, ready: ForkServerReady) -> None:
+        self.breaches = ready.breaches
+        results = {result.name: result for result in ready.walls}
         self.walls = tuple(
             WallReport(
-                name=record["name"],
-                protects=known[record["name"]].protects,
-                stands=record["stands"],
-                detail=record["detail"],
-                advice="" if record["stands"] else known[record["name"]].advice,
+                name=wall.name,
+                protects=wall.protects,
+                stands=results[wall.name].stands,
+                detail=results[wall.name].detail,
+                advice="" if results[wall.name].stands else wall.advice,
             )
-            for record in sorted(hello["walls"], key=lambda record: order.index(record["name"]))
+            for wall in wall_table.ALL_WALLS
+            if wall.name in results
         )
 
     async def spawn(self, limits: Limits) -> ForkedChild:
@@ -373,20 +326,23 @@ class ForkServer:
         if not message:
             self._mark_gone()
             return
-        record = json.loads(message)
-        if "hello" in record:
-            if not self._hello.done():
-                self._hello.set_result(record["hello"])
-        elif "spawned" in record:
-            self._children[record["spawned"]].mark_spawned(pidfds[0])
-        else:
-            child = self._children.pop(record.pop("gone"))
-            death = ChildDeath(**record, hit_group_limit=self._was_killed_by_group(record["signal"]))
-            child.mark_dead(death)
-            if death.is_fault:
-                self.on_fault(self)
-            if not self._children:
-                self._idle.set()
+        match decode_answer(json.loads(message)):
+            case ForkServerReady() as ready:
+                if not self._ready.done():
+                    self._ready.set_result(ready)
+            case ChildSpawned(id):
+                self._children[id].mark_spawned(pidfds[0])
+            case ChildReaped() as reaped:
+                self._record_death(reaped)
+
+    def _record_death(self, reaped: ChildReaped) -> None:
+        hit_limit = self._was_killed_by_group(reaped.signal)
+        death = ChildDeath(reaped.signal, reaped.cpu_ms, reaped.memory_peak_bytes, hit_limit)
+        self._children.pop(reaped.id).mark_dead(death)
+        if death.is_fault:
+            self.on_fault(self)
+        if not self._children:
+            self._idle.set()
 
     def _was_killed_by_group(self, signal_number: int) -> bool:
         """Whether a child that died of this signal was killed by the group's limit."""
@@ -401,8 +357,8 @@ class ForkServer:
             return
         self.is_gone = True
         self._loop.remove_reader(self._control)
-        if not self._hello.done():
-            self._hello.set_exception(SandboxUnavailable("the fork server died"))
+        if not self._ready.done():
+            self._ready.set_exception(SandboxUnavailable("the fork server died"))
         for child in self._children.values():
             child.mark_dead(ChildDeath(signal.SIGKILL, 0.0, 0))
         self._children.clear()
@@ -420,8 +376,8 @@ class ForkServer:
         self._mark_gone()
         self._kill_spares()
         self._control.close()
-        if self._hello.done() and not self._hello.cancelled():
-            self._hello.exception()  # retrieved
+        if self._ready.done() and not self._ready.cancelled():
+            self._ready.exception()  # retrieved
         await asyncio.shield(asyncio.to_thread(self._reap))
 
     def _kill_spares(self) -> None:

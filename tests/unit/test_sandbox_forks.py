@@ -10,25 +10,26 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.runners import fork_server
+from sandbox.runners import fork_server, spin_policy
+from sandbox.runners.spin_policy import SpinPolicy
 
 
 @pytest.fixture(autouse=True)
 def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fork_server, "_SEVERAL_PROCESSORS", True)
+    monkeypatch.setattr(spin_policy, "_SEVERAL_PROCESSORS", True)
 
 
 @pytest.fixture
-def policy() -> Iterator[fork_server._SpinPolicy]:
+def policy() -> Iterator[SpinPolicy]:
     """The policy of a child in conversation."""
-    made = fork_server._SpinPolicy()
+    made = SpinPolicy()
     made.begin()
     yield made
     made.end()
 
 
 def test_the_parent_spins_for_a_child_that_was_quick_and_not_for_a_slow_one(
-    policy: fork_server._SpinPolicy,
+    policy: SpinPolicy,
 ) -> None:
     verdicts = [policy.should_spin()]
     for seconds in (100e-6, 5.0, 100e-6):
@@ -37,7 +38,7 @@ def test_the_parent_spins_for_a_child_that_was_quick_and_not_for_a_slow_one(
     assert verdicts == [False, True, False, True]
 
 
-def test_after_a_timeout_it_sleeps_for_a_while(policy: fork_server._SpinPolicy) -> None:
+def test_after_a_timeout_it_sleeps_for_a_while(policy: SpinPolicy) -> None:
     policy.record_latency(100e-6)
     policy.record_timeout()
     rested = 0
@@ -48,23 +49,23 @@ def test_after_a_timeout_it_sleeps_for_a_while(policy: fork_server._SpinPolicy) 
 
 
 def test_on_one_processor_it_never_keeps_the_child_from_running(
-    policy: fork_server._SpinPolicy, monkeypatch: pytest.MonkeyPatch
+    policy: SpinPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fork_server, "_SEVERAL_PROCESSORS", False)
+    monkeypatch.setattr(spin_policy, "_SEVERAL_PROCESSORS", False)
     policy.record_latency(1e-6)
     assert policy.should_spin() is False
 
 
-def test_it_sleeps_while_other_children_are_in_conversation(policy: fork_server._SpinPolicy) -> None:
+def test_it_sleeps_while_other_children_are_in_conversation(policy: SpinPolicy) -> None:
     policy.record_latency(100e-6)
-    other = fork_server._SpinPolicy()
+    other = SpinPolicy()
     other.begin()
     in_company = policy.should_spin()
     other.end()
     assert (in_company, policy.should_spin()) == (False, True)
 
 
-def test_others_get_their_turn_every_sixteenth_time(policy: fork_server._SpinPolicy) -> None:
+def test_others_get_their_turn_every_sixteenth_time(policy: SpinPolicy) -> None:
     assert [number for number in range(1, 40) if policy.should_yield()] == [16, 32]
 
 
