@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from .rows import Row
-
 
 class Number(int):
     """A count."""
@@ -34,7 +32,7 @@ class Rows(list[Any]):
         return self
 
 
-class Groups(dict[str, list[Row]]):
+class Groups(dict[str, list[Any]]):
     """A dict of rows by group."""
 
     def __await__(self) -> Generator[None, None, Groups]:

@@ -110,7 +110,7 @@ def hybrid_search(
 
 
 # Fields of a row of grep beside its matches. The text is left out: a script that returns rows would return it.
-_GREP_FIELDS = ("id", "title", "section", "score", "file")
+GREP_FIELDS = ("id", "document_id", "title", "section", "file", "type", "score")
 
 
 def grep(
@@ -142,7 +142,7 @@ def grep(
         texts = compiled.findall(f"{row['content']}\n{row['section']}")
         matches = [*dict.fromkeys(filter(None, texts))]
         if matches:
-            kept.append({**{name: row[name] for name in _GREP_FIELDS}, "match": matches[0], "matches": matches})
+            kept.append({**{name: row[name] for name in GREP_FIELDS}, "match": matches[0], "matches": matches})
     return Results({"results": kept, "warnings": page["warnings"]})
 
 

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import Any, SupportsIndex, overload
 
-from .suggestions import suggest
+from .awaitable import Rows
+from .suggestions import ask_for, suggest
 from .transport import SDKError
 
 # Fields that need a higher response mode, and that mode.
@@ -30,13 +31,42 @@ FIELDS = (
     "label", "level", "section_ids", "snippet", "edges_out", "edges_in", "distance", "relation", "direction",
     "from_id", "weight", "entity_ids", "hops", "nodes", "edges", "entity_id", "entity_name", "relationship_type",
     "source_id", "target_id", "rerank_score", "match", "matches",
+    "text", "path", "groups", "context", "page", "start", "end", "key", "passages", "documents",
 )  # fmt: skip
 
+# Fields that every row has; None where nothing is known of them.
+COMMON_FIELDS = ("id", "document_id", "title", "section", "file", "type", "score")
+# Fields that only some rows of a kind have, by a field that all of the kind have; None on the others.
+OPTIONAL_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "quote": ("likeness",),
+    "scratch_uri": ("anchor", "scores", "debug"),
+    "excerpt": ("next_start_char", "citation"),
+    "label": (
+        "level", "tokens", "doc_tag", "anchor", "snippet", "edges_out", "edges_in", "distance", "relation",
+        "direction", "from_id", "weight", "confidence", "entity_ids",
+    ),
+    "relation": ("direction", "from_id"),
+    "match": ("page",),
+}  # fmt: skip
+_TEXT_FIELDS = ("content", "text", "excerpt", "quote", "snippet", "context")
 # Aliases of fields: the first of these fields that a row has.
-_ALIASES: Mapping[str, tuple[str, ...]] = {
-    "id": ("section_id", "entity_id"),
-    "text": ("content", "excerpt", "quote", "snippet"),
-    "content": ("excerpt", "quote"),
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "id": ("section_id", "entity_id", "passage_id", "document_id"),
+    "file": ("path",),
+    "text": _TEXT_FIELDS,
+    "content": _TEXT_FIELDS,
+}
+# Names that scripts use for fields, where similarity of spelling does not find the right one.
+_MEANT: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("path", "url", "uri", "link", "filename", "file_name", "filepath", "file_path", "source_file"), "file"
+    ),
+    **dict.fromkeys(("heading", "header", "section_title", "heading_path"), "section"),
+    **dict.fromkeys(("name", "document_title", "doc_title"), "title"),
+    **dict.fromkeys(("kind", "doc_type", "document_type"), "type"),
+    **dict.fromkeys(("doc_id", "doc", "document"), "document_id"),
+    **dict.fromkeys(("similarity", "relevance"), "score"),
+    **dict.fromkeys(("chunk_id", "chunk", "node_id"), "id"),
 }
 # Objects within a row whose fields can be read from the row directly.
 _PARTS = ("metadata", "citation")
@@ -46,6 +76,7 @@ _ROWS = ("results", "quotes", "entities")
 _TITLES, _NUMBERS, _PLACES = ("title", "name"), ("score", "confidence", "weight"), ("file", "uri")
 _TEXTS = ("quote", "preview", "excerpt", "snippet", "content")
 _LINE_CHARS = 158
+_ABSENT = object()
 _SIMILARITY = 0.75  # from which one name is taken for a misspelling of another
 _IDS_SHOWN = 5
 
@@ -63,7 +94,8 @@ class MissingField(AttributeError, KeyError):
 
 def _missing_field(what: str, name: str, known: Iterable[str], advice: str = "") -> MissingField:
     fields = sorted(set(known))
-    guess = suggest(name, fields) or f"it has {', '.join(fields)}"
+    meant = _MEANT.get(name, "")
+    guess = ask_for(meant) if meant in fields else suggest(name, fields) or f"it has {', '.join(fields)}"
     return MissingField(f"{what} has no field {name!r}; {guess}{advice}", name)
 
 
@@ -81,9 +113,10 @@ class Row(dict[str, Any]):
         quote = kb.retrieve_evidence("retry policy")[0]
         quote.quote, quote.title, quote.passage_id
 
-    A hit's metadata can be read in two ways at every level: row.file and row.metadata.file, excerpt.title and
-    excerpt.citation.title. row.id and row.text work on every row that has an id or a text, under any name.
-    Printed, a row is one short line; row.to_dict() has all of it.
+    Every row has id, document_id, title, section, file, type and score; what is not known is None. So are fields
+    that only some rows of a kind have. row.text and row.content are the same on every row that has a text, under
+    any name. A hit's metadata can be read in two ways at every level: row.file and row.metadata.file. Printed, a
+    row is one short line; row.to_dict() has all of it.
     """
 
     __slots__ = ()
@@ -105,15 +138,33 @@ class Row(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if not isinstance(name, str):
             raise KeyError(name)
-        inner = [dict.get(self, part) for part in _PARTS]
-        parts = [self, *(part for part in inner if isinstance(part, dict))]
-        for known in (name, *_ALIASES.get(name, ())):
+        value = self._find(name)
+        if value is not _ABSENT:
+            return value
+        shape = self._shape()
+        if name in shape:
+            return None
+        raise _missing_field("this row", name, itertools.chain(*self._parts(), shape), self._advice(name))
+
+    def _find(self, name: str) -> Any:
+        """A field under its own name or another, in the row or in its parts; ``_ABSENT`` if it is nowhere."""
+        parts = self._parts()
+        for known in (name, *ALIASES.get(name, ())):
             for part in parts:
                 if known in part:
-                    return part[known]
+                    return dict.__getitem__(part, known)
         if name == "metadata" and "file" in self:  # rows of the metadata level are flat
             return self
-        raise _missing_field("this row", name, itertools.chain(*parts), self._advice(name))
+        return _ABSENT
+
+    def _parts(self) -> list[dict[str, Any]]:
+        inner = [dict.get(self, part) for part in _PARTS]
+        return [self, *(part for part in inner if isinstance(part, dict))]
+
+    def _shape(self) -> list[str]:
+        """The fields that are None where the row does not have them."""
+        kinds = (names for mark, names in OPTIONAL_FIELDS.items() if mark in self)
+        return [*COMMON_FIELDS, *itertools.chain.from_iterable(kinds)]
 
     def __await__(self) -> Generator[None, None, Row]:
         """Return the row itself: calls work with and without await."""
@@ -121,11 +172,11 @@ class Row(dict[str, Any]):
         return self
 
     def get(self, name: Any, default: Any = None) -> Any:
-        """A field, or the default."""
-        try:
-            return self[name]
-        except KeyError:
-            return default
+        """A field, or the default where the row does not have it."""
+        if name in self:
+            return dict.__getitem__(self, name)
+        value = self._find(name) if isinstance(name, str) else _ABSENT
+        return default if value is _ABSENT else value
 
     def _advice(self, name: str) -> str:
         if name in _FIELD_MODES and "content" in self:
@@ -137,6 +188,15 @@ class Row(dict[str, Any]):
         if name in _FIELD_MODES:
             return f". Text comes with response_mode={_FIELD_MODES[name]!r}, or with fetch(row.id)"
         return ""
+
+
+class Part(Row):
+    """An object within a row, like its metadata: a field that it does not have is an error."""
+
+    __slots__ = ()
+
+    def _shape(self) -> list[str]:
+        return []
 
 
 def _summarize_row(row: Row) -> str | None:
@@ -164,8 +224,11 @@ def _to_plain(value: Any) -> Any:
 
 def to_row(fields: Mapping[str, Any]) -> Row:
     """Convert an object of a reply to a row, and the objects within it as well."""
-    row = Row(fields)
-    for key, value in fields.items():
+    return _fill(Row(fields))
+
+
+def _fill(row: Row) -> Row:
+    for key, value in row.items():
         if type(value) is dict or type(value) is list:
             row[key] = _convert(value)
     return row
@@ -173,9 +236,9 @@ def to_row(fields: Mapping[str, Any]) -> Row:
 
 def _convert(value: Any) -> Any:
     if type(value) is dict:
-        return to_row(value)
+        return _fill(Part(value))
     if type(value) is list:
-        return [_convert(item) for item in value]
+        return [to_row(item) if type(item) is dict else _convert(item) for item in value]
     return value
 
 
@@ -191,9 +254,9 @@ class Results(list[Row]):
         if page.next_cursor:
             page = semantic_search("retry policy", top_k=20, cursor=page.next_cursor)
 
-    ``page.all()`` has the rows of this page and of all following pages. ``page["results"]`` is the page itself, as
-    is ``page["quotes"]`` where its rows are quotes. Awaiting a page returns the page: calls work with and without
-    await.
+    ``page.all()`` is a list of the rows of this page and of all following pages. ``page["results"]`` is the page
+    itself, as is ``page["quotes"]`` where its rows are quotes. Awaiting a page returns the page: calls work with
+    and without await.
     """
 
     def __init__(self, reply: Mapping[str, Any], follow: FollowCursor | None = None) -> None:
@@ -250,16 +313,15 @@ class Results(list[Row]):
             seen.add(cursor)
             page = page._follow(cursor)
 
-    def all(self) -> Iterator[Row]:
-        """The rows of this page and of all following pages.
+    def all(self) -> Rows:
+        """The rows of this page and of all following pages, as a list.
 
-            for row in graph.expand(kb.search("retry policy")).all():
-                print(row.title)
+            rows = graph.expand(kb.search("retry policy")).all()
+            print(len(rows), rows[0].title if rows else "none")
 
-        Each following page is one more SDK call.
+        Each following page is one more SDK call, made at once; page.pages() requests them one by one.
         """
-        for page in self.pages():
-            yield from page
+        return Rows(row for page in self.pages() for row in page)
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dict: the rows as "results", and the page's own fields."""

@@ -16,7 +16,7 @@ from .run import count_tokens
 
 # Fields with the domain of a row, for filter_by_domain.
 _DOMAIN_FIELDS = ("vendor", "doc_tag")
-_TEXT_FIELDS = ("quote", "preview", "excerpt", "snippet", "content")
+_TEXT_FIELDS = ("quote", "preview", "excerpt", "snippet", "content", "text", "context")
 _SUMMARY_FIELDS = ("id", "title", "section", "score", "file")
 _FORMAT_FIELDS = ("title", "section", "score", "file", "text")
 _CELL_CHARS = 300
@@ -338,9 +338,15 @@ def _source_of(row: Any) -> str:
 
 
 def _small_row(row: Any, names: Iterable[str], max_chars: int) -> Row:
-    values = ((name, _text_of(row) if name == "text" else _field(row, name)) for name in names)
+    values = ((name, _value_of(row, name)) for name in names)
     short = ((name, _shorten(value, max_chars) if isinstance(value, str) else value) for name, value in values)
     return Row({name: value for name, value in short if value not in (None, "")})
+
+
+def _value_of(row: Any, name: str) -> Any:
+    """A field of a row; its text under any name, where the field is named text or content."""
+    value = None if name == "text" else _field(row, name)
+    return _text_of(row) if value is None and name in ("text", "content") else value
 
 
 _Rendered = tuple[str, Iterator[str], str]

@@ -11,7 +11,8 @@ import ast
 from functools import cache
 from importlib.resources import files
 
-from client_sdk.rows import FIELDS
+from client_sdk.calls import GREP_FIELDS
+from client_sdk.rows import ALIASES, COMMON_FIELDS, FIELDS, OPTIONAL_FIELDS
 
 # Functions of the SDK that arrange rows.
 SHAPING = (
@@ -28,29 +29,34 @@ _CALLS = """
 import json as _plain_json
 import re as _re
 
-_ALIASES = (("id", ("section_id", "entity_id")), ("text", ("content", "excerpt", "quote", "snippet")),
-            ("content", ("excerpt", "quote")))
-
 class Row:
-    def __init__(self, fields):
+    def __init__(self, fields, whole=True):
         self._fields = fields
         self._known = {}
         for part in (fields.get("citation"), fields.get("metadata"), fields):
             for name in part or {}:
                 self._known[name] = part[name]
-        for name, others in _ALIASES:
+        for name, others in _ALIASES.items():
             for other in others:
                 if name not in self._known and other in self._known:
                     self._known[name] = self._known[other]
+        self._empty = []
+        if whole:
+            self._empty += [name for name in _COMMON if name not in self._known]
+            for mark, names in _OPTIONAL.items():
+                if mark in fields:
+                    self._empty += [name for name in names if name not in self._known]
+        for name in self._empty:
+            setattr(self, name, None)
         for name in self._known:
             setattr(self, name, self._known[name])
         for name in ("citation", "metadata"):
             if fields.get(name) is not None:
-                setattr(self, name, _Row(fields[name]))
+                setattr(self, name, _Row(fields[name], False))
         if "file" in fields:
             self.metadata = self
     def __getitem__(self, name):
-        return self._known[name]
+        return None if name in self._empty else self._known[name]
     def __contains__(self, name):
         return name in self._known
     def __iter__(self):
@@ -111,7 +117,7 @@ class Grep:
                 if match and match not in matches:
                     matches.append(match)
             if matches:
-                known = {name: row[name] for name in ("id", "title", "section", "score", "file")}
+                known = {name: row[name] for name in _GREP_FIELDS}
                 kept.append(_Row({**known, "match": matches[0], "matches": matches}))
         return kept
 
@@ -313,9 +319,18 @@ def prelude() -> str:
     tree = ast.parse(source)
     tree.body = [statement for statement in tree.body if not _is_left_out(statement)]
     plain = ast.unparse(ast.fix_missing_locations(_Plain().visit(tree)))
-    return f"{_CALLS}\n_FIELDS = {FIELDS!r}\n{plain}\n{_OBJECTS}"
+    tables = "\n".join(f"{name} = {value!r}" for name, value in _TABLES.items())
+    return f"{_CALLS}\n{tables}\n{plain}\n{_OBJECTS}"
 
 
+# What the SDK of the whole language knows of rows.
+_TABLES = {
+    "_FIELDS": FIELDS,
+    "_COMMON": COMMON_FIELDS,
+    "_ALIASES": dict(ALIASES),
+    "_OPTIONAL": dict(OPTIONAL_FIELDS),
+    "_GREP_FIELDS": GREP_FIELDS,
+}
 # Replacements for names of the module; names of types that are used in annotations only are left out.
 _STAND_INS = {
     **{name: f"_{name}" for name in SHAPING},

@@ -9,7 +9,7 @@ from typing import Any
 from server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from server.evidence import Quote, quotes
 from server.operations.base import Answer, RequestContext
-from server.operations.kb import title_of
+from server.operations.kb import place_for_scripts, title_of
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.passages import find_passage, passage_not_found
 from server.operations.ranking.candidates import BY_ID, rank_distinct
@@ -119,7 +119,7 @@ def _build_answer(
         similarity=similarity.to_question,
         from_most=request.top_k if isinstance(request, RetrieveEvidence) else None,
     )
-    rows = [_build_row(passages.stored[quote.passage], quote) for quote in selected[offset:end]]
+    rows = [_build_row(context, passages.stored[quote.passage], quote) for quote in selected[offset:end]]
     envelope: dict[str, Any] = {"missing_ids": passages.missing} if passages.missing else {}
     envelope["diagnostics"] = {"passages": len(passages.stored), "search_mode": passages.legs}
     page = build_page(rows, envelope, _size_limit(context, request), passages.here, more=len(selected) > end)
@@ -141,7 +141,7 @@ def _size_limit(context: RequestContext, request: ExtractEvidence | RetrieveEvid
     return Size(min(budget.tokens, max(_USUAL_TOKENS, asked)), budget.bytes)
 
 
-def _build_row(stored: StoredPassage, quote: Quote) -> dict[str, Any]:
+def _build_row(context: RequestContext, stored: StoredPassage, quote: Quote) -> dict[str, Any]:
     likeness = {} if quote.likeness is None else {"likeness": round(quote.likeness, _SCORE_DIGITS)}
     return {
         "quote": quote.text,
@@ -151,6 +151,7 @@ def _build_row(stored: StoredPassage, quote: Quote) -> dict[str, Any]:
         "uri": stored.uri,
         "confidence": round(quote.confidence, _SCORE_DIGITS),
         **likeness,
+        **place_for_scripts(context, stored.passage),
     }
 
 

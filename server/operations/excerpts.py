@@ -20,7 +20,7 @@ from server.contracts.kb import (
 )
 from server.errors import WinnowError
 from server.operations.base import Answer, RequestContext
-from server.operations.kb import title_of
+from server.operations.kb import place_for_scripts, title_of
 from server.operations.passages import require_passage
 from server.sessions.passage_store import StoredPassage
 from server.text.printable import beginning, ending, one_line, printable
@@ -91,7 +91,7 @@ def read_excerpt(context: RequestContext, request: ReadExcerpt) -> Answer:
     )
     if request.options.include_citation:
         payload["citation"] = _build_citation(passage.stored)
-    return _build_answer(payload)
+    return _build_answer(payload | place_for_scripts(context, passage.stored.passage))
 
 
 def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
@@ -107,9 +107,9 @@ def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
     end = len(own) + len(after)
     is_cut = not is_whole or bool((passage.text + following)[end:].strip())
     payload = _build_payload(passage.stored, excerpt, -len(before), end if is_cut else None)
-    return _build_answer(
-        {**payload, "citation": _build_citation(passage.stored)}, () if passage.is_known else (_CHANGED,)
-    )
+    payload["citation"] = _build_citation(passage.stored)
+    described = payload | place_for_scripts(context, passage.stored.passage)
+    return _build_answer(described, () if passage.is_known else (_CHANGED,))
 
 
 def _locate_start(here: _PassageInDocument, start: int) -> tuple[str, int, bool]:

@@ -141,6 +141,14 @@ def _build_extras(context: RequestContext, options: KbSearchOptions, candidate: 
     return extras
 
 
+def place_for_scripts(context: RequestContext, passage: Passage) -> dict[str, Any]:
+    """Where a passage is, for quotes and excerpts of scripts; direct callers have its id and its title."""
+    if context.caller.budget.is_direct:
+        return {}
+    known = tiers.build_metadata(passage)
+    return {name: known[name] for name in ("document_id", "section", "file", "type")}
+
+
 def _build_scores(hit: Hit) -> dict[str, float]:
     legs = {"dense": hit.dense, "lexical": hit.lexical, "graph": hit.graph, "reranked": hit.reranked}
     legs |= {"boost": hit.boost, "fused": hit.score}

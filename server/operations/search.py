@@ -15,7 +15,7 @@ from server.models import Filters
 from server.operations.base import Answer, RequestContext, count_answer_tokens
 from server.operations.graph.relationships import add_relationships
 from server.operations.paging import Cursor, build_page, fingerprint, resume
-from server.operations.ranking.candidates import CandidateList, fetch_by_id, generation_of, rank_chunks
+from server.operations.ranking.candidates import Candidate, CandidateList, fetch_by_id, generation_of, rank_chunks
 from server.operations.ranking.scope import filters_of, missing_label_warnings
 from server.text.spans import terms
 
@@ -83,6 +83,8 @@ def build_answer(
     mode, budget, question = _mode_of(context, request), context.caller.budget, terms(request.query or "")
     candidates = ranking.candidates[cursor.offset :]
     rows = [tiers.render_row(candidate.passage, mode, candidate.score, question) for candidate in candidates]
+    if not budget.is_direct:
+        rows = [_add_document(row, candidate) for row, candidate in zip(rows, candidates, strict=True)]
     graph_warnings: tuple[str, ...] = ()
     if request.include_relationships:
         rows, graph_warnings = add_relationships(
@@ -107,6 +109,13 @@ def build_answer(
         cache_hit=ranking.cache_hit,
         noted={"cursors": int(bool(cursor.asked))},
     )
+
+
+def _add_document(row: tiers.Row, candidate: Candidate) -> tiers.Row:
+    """The row with the id of its document, which direct callers get in the metadata of previews and full texts."""
+    if isinstance(row, str) or "metadata" in row:
+        return row
+    return {**row, "document_id": candidate.passage.document.id}
 
 
 def _build_envelope(ranking: CandidateList, mode: Mode) -> dict[str, Any]:

@@ -95,7 +95,7 @@ return (
             True,
             True,
             True,
-            ["file", "id", "match", "matches", "score", "section", "title"],
+            ["document_id", "file", "id", "match", "matches", "score", "section", "title", "type"],
             True,
             "AES-256",
             ["AES", "256"],
@@ -156,13 +156,47 @@ return list(page), page.mode, page.missing_ids, left - budget().calls
 """,
         [[], "full", [], 1],
     ),
-    "an iterator over pages ends by itself": (
+    "an iterator over pages ends by itself, and all rows are a list": (
         """
 page = graph.children(semantic_search("rule", response_mode="preview")[0].document_id, hops=5, page_size=10)
-rows = [row.id for row in page.all()]
-return len(page), len(rows) == len(set(rows)) == page.total, [len(one) for one in page.pages()][0], len(rows) > 10
+rows = page.all()
+ids = [row.id for row in await page.all()]
+return (len(page), len(rows) == len(set(ids)) == page.total, [len(one) for one in page.pages()][0], len(rows) > 10,
+        isinstance(rows, list), rows[3].id == ids[3])
 """,
-        [10, True, 10, True],
+        [10, True, 10, True, True, True],
+    ),
+    "rows of every call have one shape": (
+        """
+question = "how are backups encrypted"
+hit = semantic_search(question, top_k=1)[0]
+quote = kb.retrieve_evidence(question)[0]
+rows = {
+    "metadata": hit, "preview": semantic_search(question, response_mode="preview")[0], "full": fetch(hit)[0],
+    "id": semantic_search(question, response_mode="ids")[0], "kb": kb.search(question)[0], "quote": quote,
+    "taken": kb.extract_evidence(question, [hit])[0], "excerpt": kb.read_excerpt(hit),
+    "wider": kb.expand_excerpt(quote), "grep": grep(question, "AES")[0], "best": rerank(question, [hit.id])[0],
+    "node": graph.expand(hit)[0], "path": graph.paths(hit, hit.document_id)[0], "small": summarize([hit])[0],
+}
+names = ("id", "document_id", "title", "section", "file", "type", "score")
+shapes = {kind: [getattr(row, name) for name in names] for kind, row in rows.items()}
+known = [kind for kind, row in rows.items() if row.file == hit.file and row.section == hit.section and row.type == hit.type]
+same = [kind for kind, row in rows.items() if row.get("text") is not None and row.text == row.content]
+return (known, same, quote.document_id == rows["preview"].document_id, quote.score, [shapes["id"][1:], shapes["node"][4]],
+        hit.document_id == quote.document_id, quote.get("score", 7), quote.anchor if "anchor" in quote else "none", rows["node"].snippet, rows["node"].tokens != "")
+""",
+        [
+            ["metadata", "preview", "full", "kb", "quote", "taken", "excerpt", "wider", "grep"],
+            ["full", "quote", "taken", "excerpt", "wider"],
+            True,
+            None,
+            [[None] * 6, None],
+            True,
+            7,
+            "none",
+            None,
+            True,
+        ],
     ),
     "pages of several questions go on like any": (
         """

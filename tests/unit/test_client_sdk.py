@@ -99,6 +99,70 @@ def test_a_missing_field_says_what_to_write(read: Any, message: str) -> None:
     assert isinstance(caught.value, KeyError) and isinstance(caught.value, AttributeError)  # noqa: PT018
 
 
+SHAPES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "a hit": ({"id": "a"}, ()),
+    "a quote": ({"quote": "q", "section_id": "a"}, ("likeness",)),
+    "an excerpt": ({"excerpt": "q", "citation": {"section_id": "a"}}, ("next_start_char",)),
+    "a node": ({"id": "a", "label": "Entity"}, ("level", "tokens", "snippet", "edges_in", "relation", "weight")),
+    "a match": ({"match": "x", "passage_id": "a"}, ("page",)),
+    "a document": ({"document_id": "a", "path": "a.md"}, ()),
+}
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_every_row_has_the_same_fields_and_those_of_its_kind(kind: str) -> None:
+    fields, optional = SHAPES[kind]
+    row = Results({"results": [fields]})[0]
+    assert (row.id, row["score"], row.title, row.type, row.section) == ("a", None, None, None, None)
+    assert (row.file, row.document_id) == (fields.get("path"), fields.get("document_id"))
+    assert [row[name] for name in optional] == [None] * len(optional)
+    assert (row.get("score", 1), row.get("nothing", 2), dict(row)) == (1, 2, fields)
+    with pytest.raises(MissingField):
+        _ = row.nothing
+
+
+def test_an_object_within_a_row_has_only_its_own_fields() -> None:
+    row = Results({"results": [{"id": "a", "metadata": {"file": "a.md"}, "nodes": [{"id": "n"}]}]})[0]
+    assert (row.nodes[0].score, row.metadata.file) == (None, "a.md")
+    with pytest.raises(MissingField):
+        _ = row.metadata.id
+
+
+@pytest.mark.parametrize("name", ["content", "text", "excerpt", "quote", "snippet", "context"])
+def test_text_and_content_are_the_same_on_every_row_that_has_a_text(name: str) -> None:
+    row = Row({"id": "a", name: "words"})
+    assert (row.text, row.content, row["text"], row.get("content")) == ("words",) * 4
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("path", "file"), ("url", "file"), ("heading", "section"), ("name", "title"), ("similarity", "score"),
+     ("chunk_id", "id"), ("doc_id", "document_id"), ("kind", "type")],
+)  # fmt: skip
+def test_another_word_for_a_field_names_the_field(wrong: str, right: str) -> None:
+    with pytest.raises(MissingField, match=f"did you mean '{right}'"):
+        Row({"id": "a"})[wrong]
+
+
+def test_all_rows_of_all_pages_are_a_list_and_pages_are_requested_one_by_one() -> None:
+    asked: list[str] = []
+
+    def follow(cursor: str) -> Results:
+        asked.append(cursor)
+        return Results({"results": [{"id": cursor}], "next_cursor": None}, follow)
+
+    page = Results(PAGE, follow)
+    assert [each.ids for each in [next(page.pages())]] == [["a", "b"]]
+    assert asked == []
+    rows = page.all()
+    assert (isinstance(rows, list), [row.id for row in rows], asked) == (True, ["a", "b", "c1"], ["c1"])
+    assert asyncio.run(_await(rows)) is rows
+
+
+async def _await(value: Any) -> Any:
+    return await value
+
+
 def test_awaiting_a_page_gives_the_page(calls: list[Any]) -> None:
     async def script() -> Results:
         return await client_sdk.kb.search("q")

@@ -179,3 +179,15 @@ def test_a_text_for_an_agent_never_takes_more_than_asked_for(
 def test_a_long_text_is_counted_as_if_it_were_one(text: str, times: int) -> None:
     long = " ".join(itertools.repeat(text or "word", times * 10))
     assert abs(tokens(long) - count_tokens(long)) <= len(long) // 4_000
+
+
+@pytest.mark.parametrize("field", ["text", "content", "excerpt", "quote", "snippet", "context"])
+@pytest.mark.parametrize("make", [dict, Row])
+def test_a_text_is_shown_under_any_name(field: str, make: Any) -> None:
+    row = make({"id": "a", "title": "T", field: "some words"})
+    for name in ("text", "content"):
+        assert [dict(small) for small in summarize([row], fields=["id", name])] == [
+            {"id": "a", name: "some words"}
+        ]
+    assert "some words" in format_for_agent([row])
+    assert quotes([row])[0].quote == "some words"

@@ -237,7 +237,8 @@ def test_the_ladder_answers_as_in_the_larger_language(small: Bench, code: str, r
         (r"[r.match for r in grep('q', 'Limits')]", ["Limits"]),
         (r"[list(grep('q', 'no such thing')), list(grep('q', 'z*'))]", [[], []]),
         ("import re\n[r.match for r in grep('q', re.compile('no..'))]", ["none"]),
-        ("[sorted(grep('q', 'none')[0])]", [["file", "id", "match", "matches", "score", "section", "title"]]),
+        ("[sorted(grep('q', 'none')[0])]",
+         [["document_id", "file", "id", "match", "matches", "score", "section", "title", "type"]]),
     ],
 )  # fmt: skip
 def test_a_regular_expression_takes_from_a_search_what_it_matches(small: Bench, code: str, result: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import random
 import sys
 from collections import Counter
@@ -236,8 +237,12 @@ def test_a_misspelt_name_is_found_or_left_to_run_never_mistaken(name: str, pick:
         assert found is None or (found.type, found.message) == ("NameError", f"name {wrong!r} is not defined")
 
 
-# One letter more or less makes another field of these: either may be meant.
-_TWINS = {one for one in FIELDS for other in FIELDS if one != other and (one in other or other in one)}
+def _are_twins(one: str, other: str) -> bool:
+    """Whether a letter makes one field into the other: then either may be meant."""
+    return one in other or other in one or difflib.SequenceMatcher(None, one, other).ratio() > 0.85
+
+
+_TWINS = {one for one in FIELDS for other in FIELDS if one != other and _are_twins(one, other)}
 
 
 @given(st.sampled_from([field for field in FIELDS if field not in _TWINS]), st.data())
@@ -284,6 +289,8 @@ def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() ->
     fields = {field for row in rows for field in row.model_fields} - {"scores", "debug", "meta"}
     fields |= {"match", "matches"}  # of grep, which the SDK makes by itself
     fields |= {"rerank_score"}  # of rerank, which puts it on rows of other calls
+    # Of operations over all documents.
+    fields |= {"text", "path", "groups", "context", "page", "start", "end", "key", "passages", "documents"}
     formats = contracts.flat_schema(contracts.ExcerptOptions)["properties"]["format"]["enum"]
     modes = contracts.flat_schema(contracts.SemanticSearch)["properties"]["response_mode"]["enum"]
     levels = contracts.flat_schema(contracts.Fetch)["properties"]["level"]["enum"]

@@ -12,14 +12,14 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from client_sdk import Row
+from client_sdk.rows import Part, Row
 
 from .freezing import freeze
 
 TRUSTED: set[type] = set()
 
 # Trusted classes whose instances a script may write to: only the script reads what it puts there.
-WRITABLE_TYPES: set[type] = {types.SimpleNamespace, Row}
+WRITABLE_TYPES: set[type] = {types.SimpleNamespace, Row, Part}
 
 
 def trust_existing_classes() -> None:
