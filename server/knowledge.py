@@ -303,7 +303,9 @@ def _over_graph(request: type[BaseModel], answer: Callable[[RequestContext, Any]
 
 def _answer_and_count(known: Operation, context: RequestContext, request: BaseModel) -> Answer:
     # Tokens are counted here: in a thread, in the process that has the tokenizer.
-    return count_answer_tokens(context, known.answer(context, request))
+    answer = known.answer(context, request)
+    warnings = (*answer.warnings, *dict.fromkeys(context.warnings))
+    return count_answer_tokens(context, replace(answer, warnings=warnings) if context.warnings else answer)
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(

@@ -112,6 +112,10 @@ class Filters:
     ``updated_before`` are ISO dates, the second exclusive. A document without a label matches no filter on it.
     Labels are compared exactly, and also with ``spellings``: pairs of a label's name in the index and another
     spelling of the requested value that documents use ("Acme" for "acme").
+
+    ``path`` is a glob or a plain prefix of the uri (see ``server.text.matching``). ``where`` are pairs of a
+    field's whole name and casefolded texts, one of which the field must have. An index cannot apply these two:
+    ``within`` has the paths of the documents that they match; None where they are not resolved.
     """
 
     project: str
@@ -125,6 +129,9 @@ class Filters:
     environment: str = ""
     repositories: tuple[str, ...] = ()
     spellings: tuple[tuple[str, str], ...] = ()
+    path: str = ""
+    where: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    within: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

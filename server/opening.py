@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
@@ -30,6 +30,7 @@ from server.retrieval.hybrid import Retriever
 from server.runtime.waits import WaitSummary
 from server.settings import Settings
 from server.text.languages import is_mixed, load_language_model
+from server.text.matching import is_glob
 
 # Filters whose documents are cached: the ids of 100,000 documents take about 10 MB.
 _SCOPES = 16
@@ -40,12 +41,20 @@ def _no_reranker() -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """The documents that some filters admit: their ids, and their uris in order."""
+
+    ids: frozenset[str]
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Backends:
     """The open parts of an index. Must be closed before another process can open them.
 
     ``reranker`` loads the second stage at its first call and raises what loading raises; it returns None if there
-    is none. ``graph`` is None if it is switched off. ``scope_of`` and ``labels_of`` are the cached functions
-    behind ``admitted`` and ``labels``.
+    is none. ``graph`` is None if it is switched off. ``scope_of``, ``labels_of`` and ``fields_of`` are the cached
+    functions behind ``admitted``, ``labels`` and ``fields``.
     """
 
     catalogue: Catalogue
@@ -55,6 +64,7 @@ class Backends:
     retriever: Retriever
     scope_of: Callable[[Filters], Scope]
     labels_of: Callable[[Filters], Labels]
+    fields_of: Callable[[Filters], frozenset[str]]
     reranker: Callable[[], Reranker | None] = _no_reranker
 
     def admits(self, filters: Filters, document: Document) -> bool:
@@ -69,9 +79,15 @@ class Backends:
         """The labels of the documents that these filters admit, regardless of dates."""
         return self.labels_of(filters)
 
-    def has_path(self, filters: Filters, prefix: str) -> bool:
-        """Whether one of these documents is the file ``prefix``, or lies below it."""
-        return self.catalogue.has_path(filters, prefix)
+    def fields(self, filters: Filters) -> frozenset[str]:
+        """The names of the metadata of the documents that these filters admit."""
+        return self.fields_of(filters)
+
+    def has_documents(self, filters: Filters) -> bool:
+        """Whether these filters admit any document."""
+        if filters.path or filters.where:  # the operation needs these documents as well
+            return bool(self.scope_of(filters))
+        return self.catalogue.has_documents(filters)
 
     def waits(self) -> Mapping[str, WaitSummary]:
         """How long searches waited for writers, by backend. (Reads of the catalogue never wait.)"""
@@ -130,7 +146,8 @@ def _open(
         raise
     if wait_for_model:
         embedder.wait()
-    scope_of, languages_of = cache_scopes(catalogue), cache_languages(catalogue)
+    selected, languages_of = cache_selections(catalogue), cache_languages(catalogue)
+    scope_of = _scopes_of(selected)
     if any(is_mixed(languages_of(project)) for project in settings.reachable):
         Thread(target=load_language_model, name="winnow-languages", daemon=True).start()
     retriever = Retriever(
@@ -141,9 +158,18 @@ def _open(
         graph,
         scope_of,
         languages_of=languages_of,
+        paths_of=partial(_paths_of, selected),
     )
     return Backends(
-        catalogue, store, graph, embedder, retriever, scope_of, cache_labels(catalogue), _reranker_of(settings)
+        catalogue,
+        store,
+        graph,
+        embedder,
+        retriever,
+        scope_of,
+        cache_labels(catalogue),
+        cache_fields(catalogue),
+        _reranker_of(settings),
     )
 
 
@@ -183,20 +209,35 @@ def open_fact_store(settings: Settings) -> SqliteFactStore:
     return SqliteFactStore(settings.store / "ledger.sqlite3", str(settings.neo4j_url or ""))
 
 
-def cache_scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
-    """A cached function: the ids of the documents that filters admit; None for the whole project."""
+def cache_selections(catalogue: Catalogue) -> Callable[[Filters], Selection]:
+    """A cached function: the documents that filters admit."""
 
     @lru_cache(maxsize=_SCOPES)
-    def at(filters: Filters, generation: int) -> Scope:
-        return frozenset(
-            document.id for document in catalogue.documents(filters.project) if admits(filters, document)
+    def at(filters: Filters, generation: int) -> Selection:
+        documents = catalogue.documents_within(filters)
+        return Selection(
+            frozenset(document.id for document in documents), tuple(document.uri for document in documents)
         )
 
-    def admitted(filters: Filters) -> Scope:
-        is_whole = filters == Filters(filters.project)
-        return None if is_whole else at(filters, catalogue.generation(filters.project))
+    return lambda filters: at(filters, catalogue.generation(filters.project))
 
-    return admitted
+
+def cache_scopes(catalogue: Catalogue) -> Callable[[Filters], Scope]:
+    """A cached function: the ids of the documents that filters admit; None for the whole project."""
+    return _scopes_of(cache_selections(catalogue))
+
+
+def _scopes_of(selected: Callable[[Filters], Selection]) -> Callable[[Filters], Scope]:
+    return lambda filters: None if filters == Filters(filters.project) else selected(filters).ids
+
+
+def _paths_of(selected: Callable[[Filters], Selection], filters: Filters) -> tuple[str, ...]:
+    """The paths by which an index finds the documents that ``path`` and ``where`` match: one if it is a folder."""
+    paths, folder = selected(filters).paths, filters.path.rstrip("/")
+    is_folder = (
+        not filters.where and not is_glob(folder) and all(f"{path}/".startswith(f"{folder}/") for path in paths)
+    )
+    return (folder,) if is_folder and paths else paths
 
 
 def cache_labels(catalogue: Catalogue) -> Callable[[Filters], Labels]:
@@ -205,6 +246,16 @@ def cache_labels(catalogue: Catalogue) -> Callable[[Filters], Labels]:
     @lru_cache(maxsize=_SCOPES)
     def at(filters: Filters, generation: int) -> Labels:
         return catalogue.labels(filters)
+
+    return lambda filters: at(filters, catalogue.generation(filters.project))
+
+
+def cache_fields(catalogue: Catalogue) -> Callable[[Filters], frozenset[str]]:
+    """A cached function: the names of the metadata of the documents that filters admit."""
+
+    @lru_cache(maxsize=_SCOPES)
+    def at(filters: Filters, generation: int) -> frozenset[str]:
+        return catalogue.fields(filters)
 
     return lambda filters: at(filters, catalogue.generation(filters.project))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from server.errors import WinnowError
 from server.models import Chunk, Document, Filters, Labels, Passage, ProjectInfo
+from server.text.matching import field_texts, path_matcher
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
     import numpy as np
@@ -95,6 +96,9 @@ PAYLOAD_KEYS: Mapping[str, Literal["keyword", "float"]] = MappingProxyType(
     }
 )
 
+# Facts of documents that ``where`` compares as it does front matter.
+FACTS = ("title", "type", "language", "vendor", "doc_tag", "tags", "created", "environment", "repository")
+
 
 def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
     """The payload of every point of the document, for filters.
@@ -149,6 +153,8 @@ def conditions(filters: Filters) -> list[Condition]:
         "repository": filters.repositories,
     }
     needed += [AnyOf(key, _with_spellings(filters, key, values)) for key, values in anything.items() if values]
+    if filters.within is not None:
+        needed.append(AnyOf("paths", filters.within))
     if filters.updated_after:
         needed.append(AtLeast("updated", _date("updated_after", filters.updated_after)))
     if filters.updated_before:
@@ -175,8 +181,23 @@ def admits(filters: Filters, document: Document) -> bool:
 
     Raises ``WinnowError("INVALID_REQUEST")`` where ``updated_after`` or ``updated_before`` is not a date.
     """
+    if filters.path and not path_matcher(filters.path)(document.uri):
+        return False
     payload = payload_of(document)
-    return all(_holds(condition, payload.get(condition.key)) for condition in conditions(filters))
+    return all(_has_field(document, *field) for field in filters.where) and all(
+        _holds(condition, payload.get(condition.key)) for condition in conditions(filters)
+    )
+
+
+def fields_of(document: Document) -> dict[str, Any]:
+    """The fields that ``where`` compares: front matter, and the document's own facts where that lacks them."""
+    facts = {name: getattr(document, name) for name in FACTS}
+    return {name: fact for name, fact in facts.items() if fact} | dict(document.metadata)
+
+
+def _has_field(document: Document, name: str, wanted: tuple[str, ...]) -> bool:
+    value = document.metadata.get(name, getattr(document, name) if name in FACTS else None)
+    return any(text.casefold() in wanted for text in field_texts(value))
 
 
 def _holds(condition: Condition, value: str | float | tuple[str, ...] | None) -> bool:
@@ -366,8 +387,20 @@ class DocumentStore(Protocol):
     def labels(self, filters: Filters) -> Labels:
         """The labels of the documents that these filters admit."""
 
-    def has_path(self, filters: Filters, prefix: str) -> bool:
-        """Whether one of these documents is the file ``prefix``, or lies below it."""
+    def documents_within(self, filters: Filters) -> list[Document]:
+        """The documents that these filters admit, by uri."""
+
+    def has_documents(self, filters: Filters) -> bool:
+        """Whether these filters admit any document."""
+
+    def paths(self, filters: Filters) -> list[str]:
+        """The uris of the documents that these filters admit, in order; filters on dates are ignored."""
+
+    def fields(self, filters: Filters) -> frozenset[str]:
+        """The names of the metadata of the documents that these filters admit; filters on dates are ignored."""
+
+    def field_values(self, filters: Filters, name: str, most: int) -> list[str]:
+        """The most frequent values of a field of these documents, as text; filters on dates are ignored."""
 
     def text(self, document_id: str, project: str) -> str | None:
         """The whole text of a document, or None where there is none."""

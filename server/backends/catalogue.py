@@ -11,16 +11,16 @@ import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import astuple, dataclass, replace
-from functools import lru_cache
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from server.backends.base import AnyOf, CatalogueChanges, CatalogueEntry, IndexedDocument, conditions, seconds_of
+from server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
+from server.backends.document_queries import DOCUMENT, FilteredDocuments, document_of, placeholders_of, texts_of
 from server.backends.files.lock import WRITER, StoreLock
 from server.backends.sqlite import Database, Layout, seal_databases
-from server.models import Chunk, Document, Filters, Labels, Passage, ProjectInfo
+from server.models import Chunk, Document, Passage, ProjectInfo
 
 SCHEMA_VERSION = 3
 # SQLite admits 32,766 parameters in a statement; a few hundred at a time are as fast.
@@ -76,16 +76,6 @@ _MIGRATIONS: Mapping[int, str] = MappingProxyType(
     }
 )
 _LAYOUT = Layout(SCHEMA_VERSION, _SCHEMA, _MIGRATIONS)
-_DOCUMENT = (
-    "id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata,"
-    " environment, repository, language"
-)
-_LABELS = ("vendor", "doc_tag", "type", "environment", "repository")
-# A document's own date, as ``payload_of`` reads it.
-_STATED = (
-    "CASE WHEN json_valid(metadata) THEN coalesce(nullif(json_extract(metadata, '$.updated'), ''),"
-    " nullif(json_extract(metadata, '$.lastmod'), ''), created) ELSE created END"
-)
 _CHUNK = 'id, document_id, ordinal, heading_path, text, start, "end", tokens'
 
 
@@ -97,7 +87,7 @@ class Binding:
     dimension: int
 
 
-class Catalogue:
+class Catalogue(FilteredDocuments):
     """The ``DocumentStore`` in one SQLite file, created where there is none.
 
     A file of an earlier layout is migrated in one transaction. Raises ``WinnowError("INDEX_UNAVAILABLE")`` where
@@ -146,11 +136,11 @@ class Catalogue:
         """The chunks that exist in this project, by id, each with its document."""
         chunks: dict[str, Chunk] = {}
         for batch in _batches(chunk_ids):
-            query = f"SELECT {_CHUNK} FROM chunks WHERE project = ? AND id IN ({_placeholders(batch)})"
+            query = f"SELECT {_CHUNK} FROM chunks WHERE project = ? AND id IN ({placeholders_of(batch)})"
             chunks |= {chunk.id: chunk for chunk in self._chunks(query, project, *batch)}
         documents: dict[str, Document] = {}
         for batch in _batches(sorted({chunk.document_id for chunk in chunks.values()})):
-            query = f"SELECT {_DOCUMENT} FROM documents WHERE id IN ({_placeholders(batch)})"
+            query = f"SELECT {DOCUMENT} FROM documents WHERE id IN ({placeholders_of(batch)})"
             documents |= {document.id: document for document in self._documents(query, *batch)}
         return {
             chunk.id: Passage(chunk, documents[chunk.document_id])
@@ -160,31 +150,8 @@ class Catalogue:
 
     def documents(self, project: str) -> list[Document]:
         """All documents of a project, by uri."""
-        query = f"SELECT {_DOCUMENT} FROM documents WHERE project = ? ORDER BY uri"
+        query = f"SELECT {DOCUMENT} FROM documents WHERE project = ? ORDER BY uri"
         return self._documents(query, project)
-
-    def labels(self, filters: Filters) -> Labels:
-        """The labels of the documents that these filters admit; filters on dates are ignored."""
-        where, values = _where_clause(filters)
-        labels = {
-            key: frozenset(
-                row[0] for row in self._database.rows(f"SELECT DISTINCT {key} FROM documents{where}", *values)
-            )
-            for key in _LABELS
-        }
-        tags = self._database.rows(f"SELECT DISTINCT value FROM documents, json_each(tags){where}", *values)
-        stated = self._database.rows(f"SELECT {_STATED}, count(*) FROM documents{where} GROUP BY 1", *values)
-        dated = [(seconds_of(str(date)), count) for date, count in stated]
-        return Labels(
-            {key: names - {""} for key, names in labels.items()} | {"tags": frozenset(row[0] for row in tags)},
-            tuple(sorted(date for date, _ in dated if date is not None)),
-            sum(count for date, count in dated if date is None),
-        )
-
-    def has_path(self, filters: Filters, prefix: str) -> bool:
-        """Whether one of the documents that these filters admit is the file ``prefix``, or lies below it."""
-        where, values = _where_clause(replace(filters, path_prefix=prefix))
-        return bool(self._database.rows(f"SELECT 1 FROM documents{where} LIMIT 1", *values))
 
     def text(self, document_id: str, project: str) -> str | None:
         """The whole text of a document, or None where there is none."""
@@ -311,7 +278,7 @@ class Catalogue:
 
     def _documents(self, query: str, *values: str) -> list[Document]:
         with self._database.decoding():
-            return [_document(row) for row in self._database.rows(query, *values)]
+            return [document_of(row) for row in self._database.rows(query, *values)]
 
     def _chunks(self, query: str, *values: str) -> list[Chunk]:
         with self._database.decoding():
@@ -327,8 +294,8 @@ def assign_identity(path: Path) -> None:
 def _insert(connection: sqlite3.Connection, entry: CatalogueEntry) -> None:
     document = entry.document
     connection.execute(
-        f"INSERT INTO documents ({_DOCUMENT}, origin, embedding, context_hash)"
-        f" VALUES ({_placeholders(range(18))})",
+        f"INSERT INTO documents ({DOCUMENT}, origin, embedding, context_hash)"
+        f" VALUES ({placeholders_of(range(18))})",
         (
             document.id,
             document.project,
@@ -352,7 +319,7 @@ def _insert(connection: sqlite3.Connection, entry: CatalogueEntry) -> None:
     )
     connection.execute("INSERT INTO texts VALUES (?, ?)", (document.id, entry.text))
     connection.executemany(
-        f"INSERT INTO chunks ({_CHUNK}, project) VALUES ({_placeholders(range(9))})",
+        f"INSERT INTO chunks ({_CHUNK}, project) VALUES ({placeholders_of(range(9))})",
         [
             (
                 chunk.id,
@@ -378,67 +345,13 @@ def _stamp(connection: sqlite3.Connection, changes: CatalogueChanges, origin: st
         connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", (*key, stamp))
 
 
-def _document(row: tuple[Any, ...]) -> Document:
-    id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata, *labels = row
-    environment, repository, language = labels
-    return Document(
-        id=id,
-        project=project,
-        uri=uri,
-        source=source,
-        title=title,
-        type=type,
-        content_hash=content_hash,
-        vendor=vendor,
-        doc_tag=doc_tag,
-        tags=_texts(tags),
-        created=created,
-        metadata=json.loads(metadata),
-        environment=environment,
-        repository=repository,
-        language=language,
-    )
-
-
 def _chunk(row: tuple[Any, ...]) -> Chunk:
     id, document_id, ordinal, heading_path, text, start, end, tokens = row
-    return Chunk(id, document_id, ordinal, _texts(heading_path), text, start, end, tokens)
-
-
-# A ranking reads the same headings repeatedly, and parsing their JSON takes longer than reading their rows.
-@lru_cache(maxsize=8_192)
-def _texts(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text))
+    return Chunk(id, document_id, ordinal, texts_of(heading_path), text, start, end, tokens)
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _where_clause(filters: Filters) -> tuple[str, list[str]]:
-    """A WHERE clause for the documents that the filters admit, without dates, and the values of its parameters."""
-    clauses: list[str] = []
-    values: list[str] = []
-    for condition in conditions(replace(filters, updated_after="", updated_before="")):
-        if not isinstance(condition, AnyOf):  # dates
-            continue
-        match condition.key:
-            case "tags":
-                placeholders = _placeholders(condition.values)
-                clause = f"EXISTS (SELECT 1 FROM json_each(documents.tags) WHERE value IN ({placeholders}))"
-                values += condition.values
-            case "paths":
-                clause = "(uri = ? OR substr(uri, 1, length(?) + 1) = ? || '/')"
-                values += 3 * list(condition.values)
-            case key:
-                clause = f"{key} IN ({_placeholders(condition.values)})"
-                values += condition.values
-        clauses.append(clause)
-    return f" WHERE {' AND '.join(clauses)}", values
-
-
-def _placeholders(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _batches(values: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -34,6 +34,17 @@ JsonValue = Annotated[
 ]
 
 
+PathPattern = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+_Text = Annotated[str, StringConstraints(max_length=500)]
+_Value = _Text | int | float | bool
+# Some hosts refuse an object without properties, so the schema names one field as an example of all.
+Where = Annotated[
+    dict[Label, _Value | Annotated[list[_Value], Field(max_length=50)]],
+    Field(max_length=20),
+    WithJsonSchema({"type": "object", "properties": {"FIELD": {"type": "string", "maxLength": 500}}}),
+]
+
+
 class Arguments(BaseModel):
     """Base of the models of arguments."""
 
@@ -66,8 +77,18 @@ class SearchFilters(Arguments):
     types: list[Literal["markdown", "text", "html", "rst", "code", "record"]] = Field(
         default_factory=list, max_length=6, description="any of these document types"
     )
+    path: PathPattern | None = Field(
+        default=None,
+        description='glob or prefix of the path, e.g. "tasks_*"; * crosses "/"',
+        json_schema_extra=LISTED,
+    )
     path_prefix: Annotated[str, StringConstraints(max_length=500)] | None = Field(
-        default=None, description="below the ingested folder, e.g. guide/net", json_schema_extra=LISTED
+        default=None, description="a folder or file below the ingested folder, e.g. guide/net"
+    )
+    where: Where = Field(
+        default_factory=dict,
+        description='front-matter fields: {"stage": "beta"}; a list: any of these values',
+        json_schema_extra=LISTED,
     )
     updated_after: (
         Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}([T ].{0,30})?$", max_length=41)] | None

@@ -80,7 +80,7 @@ class KbSearch(Arguments):
         default=None, description="next_cursor of the last answer, with the same other arguments"
     )
     page_size: int = Field(default=5, ge=1, le=MAX_PAGE_SIZE, description="results in one answer")
-    scope: Scope | None = Field(default=None, description="narrow the server's scope", json_schema_extra=WHOLE)
+    scope: Scope | None = Field(default=None, description="narrow the server's scope")
     filters: SearchFilters | None = Field(default=None, description="narrow the search", json_schema_extra=WHOLE)
     syntax: Syntax = Field(default="fields", description="plain: vendor:x and the like are words")
     options: KbSearchOptions = Field(default_factory=KbSearchOptions, description="how results are shown")

@@ -126,7 +126,7 @@ _LOWER_BOUNDS = ("minimum", "minLength", "minItems")
 _USUALLY_LISTED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "scope": frozenset({"project_id"}),
-        "filters": frozenset({"doc_tag", "path_prefix", "updated_after"}),
+        "filters": frozenset({"doc_tag", "path", "updated_after"}),
     }
 )
 # A longer bound is not listed, only validated: grammars that some hosts make from a schema (llama.cpp) repeat a

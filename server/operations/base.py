@@ -62,8 +62,11 @@ class Library(Protocol):
     def labels(self, filters: Filters) -> Labels:
         """The labels of the documents that match these filters, regardless of dates."""
 
-    def has_path(self, filters: Filters, prefix: str) -> bool:
-        """Whether one of these documents is the file ``prefix``, or below that folder."""
+    def fields(self, filters: Filters) -> frozenset[str]:
+        """The names of the metadata of the documents that match these filters, regardless of dates."""
+
+    def has_documents(self, filters: Filters) -> bool:
+        """Whether any document matches these filters."""
 
     def waits(self) -> Mapping[str, WaitSummary]:
         """How long reads waited for writers, by lock."""
@@ -160,7 +163,8 @@ class RequestContext:
     """The context of one request: open index, settings, caller, session and caches.
 
     ``results`` has the large results of scripts, by connection. ``generations`` are the generations of projects at
-    their first use in this request, so that the whole answer has the same.
+    their first use in this request, so that the whole answer has the same. ``warnings`` are
+    those about the request itself, such as a filter that matches no document.
     """
 
     index: Library
@@ -170,6 +174,7 @@ class RequestContext:
     rankings: RankingCache
     results: ResultStore
     generations: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from server.operations.kb import place_for_scripts, title_of
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.passages import find_passage, passage_not_found
 from server.operations.ranking.candidates import BY_ID, rank_distinct
-from server.operations.ranking.scope import filters_of, missing_label_warnings
+from server.operations.ranking.scope import filters_of
 from server.sessions.passage_store import StoredPassage
 from server.text.languages import is_covered
 from server.text.printable import printable
@@ -94,7 +94,6 @@ def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Ans
         warnings=(
             *cursor.moved(ranking.generation, ranking.way),
             *ranking.warnings,
-            *(() if ranking.candidates else missing_label_warnings(filters)),
         ),
         cache_hit=ranking.cache_hit,
     )

@@ -14,7 +14,7 @@ from server.models import Hit, Passage
 from server.operations.base import Answer, RequestContext
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.ranking.candidates import Candidate, CandidateList, rank_distinct
-from server.operations.ranking.scope import filters_of, missing_label_warnings
+from server.operations.ranking.scope import filters_of
 from server.text.printable import one_line, printable
 from server.text.spans import preview, terms
 
@@ -66,7 +66,7 @@ def search_page(
         "preview",
         len(page.rows),
         page.tokens,
-        _warnings(request, ranking, cursor) + (() if ranking.candidates else missing_label_warnings(filters)),
+        _warnings(request, ranking, cursor),
         cache_hit=ranking.cache_hit,
         noted={"cursors": int(request.cursor is not None), "duplicates": ranking.duplicates},
     )

@@ -16,13 +16,13 @@ from server.operations.base import Answer, RequestContext, count_answer_tokens
 from server.operations.graph.relationships import add_relationships
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.ranking.candidates import Candidate, CandidateList, fetch_by_id, generation_of, rank_chunks
-from server.operations.ranking.scope import filters_of, missing_label_warnings
+from server.operations.ranking.scope import filters_of
 from server.text.spans import terms
 
 
 def semantic_search(context: RequestContext, request: SemanticSearch) -> Answer:
     """Answer with ranked chunks, or chunks by id, at the requested tier."""
-    filters = filters_of(context, request.scope, request.filters, request.vendor_filter)
+    filters = filters_of(context, request.scope, request.filters, vendor=request.vendor_filter)
     mode = _mode_of(context, request)
     views = context.rankings.views[mode]
     allowed = context.caller.budget.of(mode)
@@ -58,8 +58,6 @@ def _search(context: RequestContext, request: SemanticSearch, filters: Filters) 
             context, request.query or "", filters, request.top_k, cursor.legs, syntax=request.syntax
         )
         ranking = drop_low_scores(unfiltered, request.min_score)
-        if not ranking.candidates:
-            ranking = replace(ranking, warnings=(*ranking.warnings, *missing_label_warnings(filters)))
     return build_answer(context, request, ranking, cursor, request)
 
 

@@ -3,6 +3,7 @@
 ::
 
     doc_tag:hr vendor:acme type:code tag:net path:guide/net   narrows the search to these values
+    path:tasks_*                                              a glob, or the beginning of a path
     after:2024-01 before:2025                                 narrows it to documents dated in between
     "mark and sweep"                                          passages with the phrase come first
 
@@ -38,8 +39,8 @@ class KnownLabels(Protocol):
     def labels(self, filters: Filters) -> Labels:
         """The labels of the documents that match these filters, regardless of dates."""
 
-    def has_path(self, filters: Filters, prefix: str) -> bool:
-        """Whether one of these documents is the file ``prefix``, or below that folder."""
+    def has_documents(self, filters: Filters) -> bool:
+        """Whether any document matches these filters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,11 @@ def _narrow_tag(value: str, filters: Filters, known: KnownLabels) -> Filters | N
 def _narrow_path(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
     outer, inner = filters.path_prefix.strip("/"), value.strip("/")
     is_within = not outer or inner == outer or inner.startswith(f"{outer}/")
-    return replace(filters, path_prefix=value) if inner and is_within and known.has_path(filters, inner) else None
+    below = replace(filters, path_prefix=value)
+    if inner and is_within and known.has_documents(below):
+        return below
+    alike = replace(filters, path=value)
+    return alike if not filters.path and known.has_documents(alike) else None
 
 
 def _narrow_after(value: str, filters: Filters, known: KnownLabels) -> Filters | None:

@@ -91,7 +91,6 @@ async def test_the_ladder_takes_the_arguments_of_its_contract_with_their_default
         "top_k",
         "cursor",
         "page_size",
-        "scope",
         "filters",
         "syntax",
         "options",
@@ -112,8 +111,7 @@ async def test_the_ladder_takes_the_arguments_of_its_contract_with_their_default
         scope = whole[tool]["scope"]["properties"]
         assert set(scope) == {"project_id", "environment", "doc_tags", "repositories"}
         assert "session_id" not in tools[tool]
-    assert set(tools["kb_search"]["scope"]["properties"]) == set(whole["kb_search"]["scope"]["properties"])
-    assert [tool for tool in defaults if "scope" in tools[tool]] == ["kb_search"]  # of one project alone
+    assert [tool for tool in defaults if "scope" in tools[tool]] == []  # of one project alone
 
 
 async def test_a_result_has_the_fields_of_its_contract_and_more_only_on_request(client: Client) -> None:

@@ -153,10 +153,11 @@ def test_a_listed_schema_has_every_argument_with_its_type_bounds_and_default(too
 
 def test_what_narrows_a_search_is_listed_whole_where_candidates_are_searched_and_described() -> None:
     listed = wire_schema(KbSearch)["properties"]
-    for name in ("scope", "filters"):
-        assert listed[name]["properties"].keys() == flat_schema(KbSearch)["properties"][name]["properties"].keys()
+    assert listed["filters"]["properties"].keys() == (
+        flat_schema(KbSearch)["properties"]["filters"]["properties"].keys()
+    )
     described = [name for name, value in listed["filters"]["properties"].items() if "description" in value]
-    assert described == ["doc_tag", "tags", "path_prefix", "updated_after"]
+    assert described == ["doc_tag", "tags", "path", "where", "updated_after"]
     assert listed["filters"]["properties"]["types"]["items"]["enum"] == list(get_args(DocumentType))
 
 
@@ -166,7 +167,7 @@ def test_a_server_of_several_projects_lists_the_project_wherever_it_can_be_named
     }
     one = {tool.name for tool in TOOLS if "scope" in wire_schema(tool.arguments)["properties"]}
     assert several == {tool.name for tool in TOOLS if "scope" in tool.arguments.model_fields}
-    assert one == {"kb.search"}
+    assert one == set()
 
 
 def _objects(node: Any) -> list[dict[str, Any]]:

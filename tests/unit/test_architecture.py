@@ -67,9 +67,9 @@ ROOMS: Mapping[str, str] = {
     "server.graph": "server.runtime server.errors server.ids server.models",
     "server.graph.extraction": "server.graph server.text server.errors server.ids server.models",
     # the core: over protocols, never over a vendor
-    "server.backends.base": "server.models server.errors",
+    "server.backends.base": "server.models server.errors server.text",
     "server.backends": "server.configuration server.backends.base server.runtime server.graph server.models "
-    "server.errors server.settings server.ids server",
+    "server.errors server.settings server.ids server.text server",
     "server.retrieval": "server.backends.base server.runtime server.graph server.models server.errors server.text",
     "server.ingest": "server.backends.base server.graph server.graph.extraction server.retrieval server.models "
     "server.errors server.ids server.text server",

@@ -33,8 +33,8 @@ class _Known:
             within["doc_tag"] = within["doc_tag"] & set(filters.doc_tags)
         return Labels(within, DATES)
 
-    def has_path(self, filters: Filters, prefix: str) -> bool:
-        return prefix == "guide/net"
+    def has_documents(self, filters: Filters) -> bool:
+        return filters.path_prefix.strip("/") == "guide/net"
 
 
 KNOWN = _Known()

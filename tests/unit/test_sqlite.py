@@ -66,7 +66,11 @@ CATALOGUE: Mapping[str, Call] = {
     "finish_write": lambda one: one.finish_write(P),
     "generation": lambda one: one.generation(P),
     "identity": lambda one: one.identity,
-    "has_path": lambda one: one.has_path(Filters(P), "a"),
+    "documents_within": lambda one: one.documents_within(Filters(P)),
+    "field_values": lambda one: one.field_values(Filters(P), "a", 1),
+    "fields": lambda one: one.fields(Filters(P)),
+    "has_documents": lambda one: one.has_documents(Filters(P)),
+    "paths": lambda one: one.paths(Filters(P)),
     "indexed_documents": lambda one: one.indexed_documents(P),
     "labels": lambda one: one.labels(Filters(P)),
     "languages": lambda one: one.languages(P),
@@ -128,7 +132,7 @@ def filled_file(kind: str, tmp_path: Path) -> Path:
 
 def test_every_public_method_is_called_here(kind: str) -> None:
     store, _, calls = STORES[kind]
-    assert {name for name in vars(store) if not name.startswith("_")} == set(calls)
+    assert {name for name in dir(store) if not name.startswith("_")} == set(calls)
 
 
 @contextmanager

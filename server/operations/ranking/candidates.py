@@ -12,10 +12,12 @@ from server.contracts.kb import SearchMode
 from server.ids import is_chunk_id
 from server.models import Filters, Hit, Legs, Passage, Ranking
 from server.operations.base import RequestContext
+from server.operations.ranking.nearest import near_operator
 from server.operations.ranking.reordering import reorder
 from server.retrieval.queries import ParsedQuery, parse_query, without_dates
 from server.retrieval.search_notes import SearchNotes
 from server.runtime.deadlines import check_deadline
+from server.text.printable import one_line
 
 if TYPE_CHECKING:  # imports numerical libraries, which would delay the handshake
     from server.retrieval.graph_expansion import Walk
@@ -24,6 +26,7 @@ if TYPE_CHECKING:  # imports numerical libraries, which would delay the handshak
 _MAX_DEPTH = 6_400
 _DEPTH_FACTOR = 4
 _BATCH_SIZE = 32
+_NAMED, _OPERATOR_CHARS = 2, 60  # operators in a warning, and of each
 
 BY_ID = "by-id"
 WALKED = "+graph"
@@ -265,9 +268,19 @@ def _query_warnings(context: RequestContext, asked: ParsedQuery) -> tuple[str, .
     undated = context.index.labels(without_dates(filters)).undated if is_dated else 0
     return (
         *((_FILTERS.format(fields=" ".join(fields)),) if fields else ()),
-        *((_UNKNOWN.format(fields=" ".join(unknown)),) if unknown else ()),
+        *((_UNKNOWN.format(fields=_with_nearest(context, asked)),) if unknown else ()),
         *((_UNDATED.format(undated=undated),) if undated else ()),
     )
+
+
+def _with_nearest(context: RequestContext, asked: ParsedQuery) -> str:
+    """The operators that were read as words, each with the values near it."""
+    described = []
+    for operator in asked.unknown[:_NAMED]:
+        field, _, value = operator.partition(":")
+        near = near_operator(context.index, asked.filters, field, value.strip('"'))
+        described.append(one_line(operator, _OPERATOR_CHARS) + (f" ({near})" if near else ""))
+    return ", ".join(described)
 
 
 def _load_candidates(context: RequestContext, hits: Sequence[Hit], filters: Filters) -> tuple[Candidate, ...]:

@@ -6,44 +6,93 @@ The filters are applied inside the index.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
+from server.backends.base import FACTS
 from server.contracts.base import Scope, SearchFilters
 from server.errors import WinnowError
 from server.models import Document, Filters
 from server.operations.base import RequestContext
+from server.operations.ranking.nearest import empty_filter_warnings
 from server.retrieval.queries import with_spellings
 from server.settings import Settings
+from server.text.matching import field_texts
+from server.text.printable import one_line
 
 _NAMED = 5  # names that an error lists
 
 
 def filters_of(
-    context: RequestContext, scope: Scope | None, filters: SearchFilters | None = None, vendor: str | None = None
+    context: RequestContext,
+    scope: Scope | None,
+    filters: SearchFilters | None = None,
+    path: str | None = None,
+    where: Mapping[str, Any] | None = None,
+    *,
+    vendor: str | None = None,
 ) -> Filters:
-    """The filters of one call, for the index.
+    """The filters of one call. If no document matches them, the context gets a warning that names the nearest.
+
+    ``path`` and ``where`` are those that an operation takes beside ``filters``.
 
     Raises:
         WinnowError: SCOPE_VIOLATION if the call names something out of scope, INVALID_PROJECT for a project
-            without documents.
+            without documents, INVALID_REQUEST for a path that is given twice or a field with several meanings.
     """
     scope, filters = scope or Scope(), filters or SearchFilters()
     project = _require_reachable(context.settings, scope.project_id)
     narrowed = _narrow(context.settings, scope, filters)
     _require_indexed(context, project)
-    asked = Filters(
-        project=project,
+    reach = _in_project(_narrow(context.settings, scope, SearchFilters()), project)
+    asked = replace(
+        reach,
         doc_tags=narrowed.doc_tags,
-        environment=narrowed.environment,
-        repositories=narrowed.repositories,
         tags=tuple(filters.tags),
         types=tuple(filters.types),
         vendor=vendor or "",
         path_prefix=filters.path_prefix or "",
         updated_after=filters.updated_after or "",
+        path=_one_path(filters.path, path),
+        where=_whole_names(context, reach, {**filters.where, **(where or {})}),
     )
-    scoped = (scope.doc_tags or context.settings.doc_tags) and asked.doc_tags
-    return _add_spellings(context, asked, () if scoped else asked.doc_tags)
+    scoped = reach.doc_tags and asked.doc_tags
+    spelled = _add_spellings(context, asked, () if scoped else asked.doc_tags)
+    context.warnings.extend(empty_filter_warnings(context.index, reach, spelled))
+    return spelled
+
+
+def _one_path(inner: str | None, outer: str | None) -> str:
+    if inner and outer and inner != outer:
+        raise WinnowError("INVALID_REQUEST", "path is given twice: leave out path or filters.path")
+    return outer or inner or ""
+
+
+def _whole_names(
+    context: RequestContext, reach: Filters, where: Mapping[str, Any]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The fields with their whole names and casefolded values. Raises if a name stands for several fields."""
+    known = context.index.fields(reach).union(FACTS) if where else frozenset()
+    return tuple(
+        (_whole_name(name, known), tuple(text.casefold() for text in field_texts(value)))
+        for name, value in where.items()
+    )
+
+
+def _whole_name(name: str, known: frozenset[str]) -> str:
+    """The field of this name, or whose last part it is, in any case; the name itself if there is none."""
+    if name in known:
+        return name
+    folded = {field: field.casefold() for field in sorted(known)}
+    asked = name.casefold()
+    same = [field for field, text in folded.items() if text == asked]
+    same = same or [field for field, text in folded.items() if text.rpartition(".")[2] == asked]
+    if len(same) > 1:
+        raise WinnowError(
+            "INVALID_REQUEST", f"where: {one_line(name, 80)!r} stands for several fields: {_list_names(same)}"
+        )
+    return same[0] if same else name
 
 
 def check_passage_scope(context: RequestContext, scope: Scope | None, project: str, document: Document) -> None:
@@ -81,21 +130,6 @@ def _add_spellings(context: RequestContext, filters: Filters, doc_tags: Sequence
         for value in filter(None, values):
             filters = with_spellings(filters, name, labels.spellings(name, value))
     return filters
-
-
-def missing_label_warnings(filters: Filters) -> tuple[str, ...]:
-    """The warning for a search without results that filters on labels, which documents may lack."""
-    labels = {
-        "vendor": filters.vendor,
-        "tags": ", ".join(filters.tags),
-        "environment": filters.environment,
-        "repositories": ", ".join(filters.repositories),
-        "doc_tags": ", ".join(filters.doc_tags),
-    }
-    named = [f"{name} {value}" for name, value in labels.items() if value]
-    if not named:
-        return ()
-    return (f"nothing matches within {' and '.join(named)}; documents without such a label are never in there",)
 
 
 def _in_project(narrowed: Filters, project: str) -> Filters:

@@ -1,0 +1,189 @@
+"""What a filter that matches no document is close to: warnings that name paths, values and fields in reach.
+
+The names come only from documents within ``reach``: the scope of the settings, narrowed by that of the call.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import islice
+
+from server.backends.base import FACTS
+from server.models import Filters
+from server.operations.base import Library
+from server.text.printable import one_line
+
+_NAMED = 5  # names in a warning
+_NAME_CHARS = 60
+_CUTOFF = 0.5  # the least similarity of a near name
+_COMPARED = 3_000  # names that are compared by similarity; it takes about 10 microseconds each
+_VALUES = 200
+_SEPARATORS = re.compile(r"[/_.\- ]")
+_NOT_PLAIN = re.compile(r"\[[^\]]*\]|[*?\[\]]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One filter of a call: its name and value for messages, the filters with it alone, and what is near it."""
+
+    name: str
+    value: str
+    alone: Filters
+    list_near: Callable[[], str]
+
+
+def empty_filter_warnings(library: Library, reach: Filters, asked: Filters) -> tuple[str, ...]:
+    """A warning for each filter that no document matches; or one if they match only apart. Usually none."""
+    if asked == Filters(asked.project) or library.has_documents(asked):
+        return ()
+    if not library.has_documents(reach):
+        return (f"no document is in scope{_describe_scope(reach)}",)
+    parts = list(_parts(library, reach, asked))
+    empty = [part for part in parts if not library.has_documents(part.alone)]
+    if not empty:
+        return (f"no document matches all filters together, though each matches some: {_list_parts(parts)}",)
+    return tuple(
+        f"no document in reach has {part.name} {_quote(part.value)}; {part.list_near()}" for part in empty[:_NAMED]
+    )
+
+
+def near_operator(library: Library, filters: Filters, field: str, value: str) -> str:
+    """What is near the value of a query's operator, such as ``vendor:acne``; "" if nothing is."""
+    near = _OPERATORS.get(field)
+    return near(library, filters, value) if near else ""
+
+
+def _parts(library: Library, reach: Filters, asked: Filters) -> Iterator[_Part]:
+    """The filters of a call that are not its scope, each alone."""
+
+    def part(name: str, value: str, alone: Filters, near: _Near) -> _Part:
+        return _Part(name, value, alone, lambda: near(library, reach, value))
+
+    spelled = replace(reach, spellings=asked.spellings)
+    if asked.vendor:
+        yield part("vendor", asked.vendor, replace(spelled, vendor=asked.vendor), _near_label("vendor"))
+    if asked.doc_tags != reach.doc_tags:
+        tags = ", ".join(asked.doc_tags)
+        yield part("doc_tag", tags, replace(spelled, doc_tags=asked.doc_tags), _near_label("doc_tag"))
+    for tag in asked.tags:
+        yield part("tag", tag, replace(spelled, tags=(tag,)), _near_label("tags"))
+    if asked.types:
+        yield part("type", ", ".join(asked.types), replace(reach, types=asked.types), _near_label("type"))
+    if asked.path_prefix:
+        yield part("path_prefix", asked.path_prefix, replace(reach, path_prefix=asked.path_prefix), _near_path)
+    if asked.path:
+        yield part("path", asked.path, replace(reach, path=asked.path), _near_path)
+    for field, texts in asked.where:
+        yield part(field, ", ".join(texts), replace(reach, where=((field, texts),)), _near_value(field))
+    if asked.updated_after:
+        dated = replace(reach, updated_after=asked.updated_after)
+        yield part("a date after", asked.updated_after, dated, _near_date)
+
+
+_Near = Callable[[Library, Filters, str], str]
+
+
+def _near_label(key: str) -> _Near:
+    def near(library: Library, reach: Filters, value: str) -> str:
+        known = sorted(library.labels(reach).values[key])
+        return _list_near(value, known, "a document without such a label matches no filter on it")
+
+    return near
+
+
+def _near_path(library: Library, reach: Filters, value: str) -> str:
+    return _list_near(value, _near_paths(value, library.catalogue.paths(reach)), "", is_sorted=True)
+
+
+def _near_value(field: str) -> _Near:
+    def near(library: Library, reach: Filters, value: str) -> str:
+        known = library.fields(reach)
+        if field not in known and field not in FACTS:
+            names = sorted(known.union(FACTS))
+            return "no document has this field; " + _list_near(field, names, "")
+        return _list_near(value, library.catalogue.field_values(reach, field, _VALUES), "this field has no values")
+
+    return near
+
+
+def _near_date(library: Library, reach: Filters, value: str) -> str:
+    dates = library.labels(reach).dates
+    if not dates:
+        return "no document in reach states a date"
+    first, last = (datetime.fromtimestamp(date, UTC).date().isoformat() for date in (dates[0], dates[-1]))
+    return f"dates in reach are from {first} to {last}"
+
+
+_OPERATORS: dict[str, _Near] = {
+    "vendor": _near_label("vendor"),
+    "doc_tag": _near_label("doc_tag"),
+    "tag": _near_label("tags"),
+    "type": _near_label("type"),
+    "path": _near_path,
+}
+
+
+def _near_paths(asked: str, paths: Sequence[str]) -> list[str]:
+    """Paths that contain the plain words of a pattern, then folders and paths that are spelled similarly."""
+    plain = _NOT_PLAIN.sub("*", asked).casefold().strip("*/ ")
+    longest = max(plain.split("*"), key=len)
+    containing = (path for path in paths if longest and longest in path.casefold())
+    found = list(islice(containing, _NAMED))
+    if found:
+        return found
+    beginnings = list(islice(dict.fromkeys(_beginnings(paths)), _COMPARED))
+    return _similar(longest, beginnings) or beginnings[:_NAMED]
+
+
+def _beginnings(paths: Sequence[str]) -> Iterator[str]:
+    """The folders of all paths, the first words of their names, then the paths themselves."""
+    for path in paths:
+        first = _SEPARATORS.search(path)
+        if first:
+            yield path[: first.end()]
+    for path in paths:
+        yield path.rpartition("/")[0]
+    yield from paths
+
+
+def _similar(asked: str, names: Iterable[str]) -> list[str]:
+    """The names that are spelled most alike, case ignored; of a path, its last part counts as well."""
+    by_text: dict[str, str] = {}
+    for name in names:
+        folded = name.casefold()
+        for text in (folded, folded.strip("/_.- "), folded.rpartition("/")[2]):
+            if text:
+                by_text.setdefault(text, name)
+    close = difflib.get_close_matches(asked.casefold()[:_VALUES], by_text, n=_NAMED, cutoff=_CUTOFF)
+    return list(dict.fromkeys(by_text[text] for text in close))
+
+
+def _list_near(asked: str, known: Sequence[str], otherwise: str, *, is_sorted: bool = False) -> str:
+    if not known:
+        return otherwise or "no document in reach has a similar one"
+    close = list(known) if is_sorted else _similar(asked, islice(known, _COMPARED))
+    named = ", ".join(_quote(name) for name in (close or known)[:_NAMED])
+    return f"nearest: {named}" if close else f"there are: {named}"
+
+
+def _describe_scope(reach: Filters) -> str:
+    """The labels of a scope without documents; names of others would be outside it."""
+    labels = {
+        "environment": (reach.environment,),
+        "repositories": reach.repositories,
+        "doc_tags": reach.doc_tags,
+    }
+    named = [f"{name} {', '.join(values)}" for name, values in labels.items() if any(values)]
+    return f": {one_line(' and '.join(named), 200)}; a document without such a label is never in there"
+
+
+def _list_parts(parts: Sequence[_Part]) -> str:
+    return ", ".join(f"{part.name} {_quote(part.value)}" for part in parts[:_NAMED])
+
+
+def _quote(text: str) -> str:
+    return repr(one_line(text, _NAME_CHARS))

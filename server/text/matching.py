@@ -1,0 +1,54 @@
+"""The rules of the filters ``path`` and ``where``: globs and prefixes of paths, values of fields as text. Pure."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+_GLOB = re.compile(r"[*?\[]")
+
+
+def is_glob(pattern: str) -> bool:
+    """Whether this is a glob; otherwise it is a plain prefix."""
+    return _GLOB.search(pattern) is not None
+
+
+def literal_head(pattern: str) -> str:
+    """The text before the first special character: every path that matches begins with it."""
+    special = _GLOB.search(pattern)
+    return pattern[: special.start()] if special else pattern
+
+
+@lru_cache(maxsize=64)
+def path_matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a path matches: a glob as ``fnmatch.fnmatchcase`` (``*`` crosses "/"), any other text as a prefix.
+
+    >>> path_matcher("tasks_*.md")("tasks_run.md"), path_matcher("tasks")("tasks/run.md")
+    (True, True)
+    """
+    if not is_glob(pattern):
+        return lambda path: path.startswith(pattern)
+    compiled = re.compile(fnmatch.translate(pattern))  # its groups are atomic: no exponential time
+    return lambda path: compiled.match(path) is not None
+
+
+def field_texts(value: Any) -> tuple[str, ...]:
+    """The texts of a field's value, by which it is compared: those of its items if it is a list.
+
+    >>> field_texts(["Beta", 2, True])
+    ('Beta', '2', 'true')
+    """
+    match value:
+        case list() | tuple():
+            return tuple(text for item in value for text in field_texts(item))
+        case bool():
+            return ("true" if value else "false",)
+        case float() if value.is_integer():
+            return (str(int(value)),)
+        case None:
+            return ()
+        case _:
+            return (str(value),)
