@@ -145,6 +145,25 @@ class Paths:
     complete: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RankQuery:
+    """What ``GraphStore.ranks`` ranks by: a random walk from ``seeds`` (node id -> weight).
+
+    The walk starts at the seeds, in proportion to their weights. It follows edges of these ``types`` (None: all)
+    in both directions, by weight, with probability ``damping``, and restarts otherwise. ``limit`` is the greatest
+    number of nodes in the answer. Raises ``WinnowError("INVALID_REQUEST")`` for a value that is out of bounds.
+    """
+
+    seeds: Mapping[str, float]
+    types: Types = None
+    damping: float = 0.5
+    iterations: int = 12
+    limit: int = 1000
+
+    def __post_init__(self) -> None:
+        check_limits(ids=len(self.seeds), damping=self.damping, iterations=self.iterations, ranks=self.limit)
+
+
 class NodeRank(NamedTuple):
     """A node that a document owns, with its PageRank score. A tuple, because a search reads hundreds."""
 
@@ -248,36 +267,16 @@ class GraphStore(Protocol):
         a node that is both is a source.
         """
 
-    def ranks(
-        self,
-        project: str,
-        seeds: Mapping[str, float],
-        types: Types = None,
-        scope: Scope = None,
-        damping: float = 0.5,
-        iterations: int = 12,
-        limit: int = 1000,
-    ) -> list[tuple[str, float]]:
+    def ranks(self, project: str, query: RankQuery, scope: Scope = None) -> list[tuple[str, float]]:
         """Personalised PageRank (Haveliwala 2002): (id, score) of the nodes near the seeds.
 
-        The random walk starts at the seeds, in proportion to their weights. It follows edges in both directions,
-        by weight, with probability ``damping``, and restarts otherwise and at nodes without edges. Best first,
-        scores to nine decimals, at most ``limit``.
+        Best first, scores to nine decimals. Nodes without edges restart the walk.
         """
 
-    def owned_ranks(
-        self,
-        project: str,
-        seeds: Mapping[str, float],
-        types: Types = None,
-        scope: Scope = None,
-        damping: float = 0.5,
-        iterations: int = 12,
-        limit: int = 1000,
-    ) -> list[NodeRank]:
+    def owned_ranks(self, project: str, query: RankQuery, scope: Scope = None) -> list[NodeRank]:
         """The ``ranks`` of documents, sections and chunks, in the same order; for searches.
 
-        ``limit`` is applied before entities are left out.
+        ``query.limit`` is applied before entities are left out.
         """
 
     def export(self, project: str) -> Iterator[DocumentGraph]:

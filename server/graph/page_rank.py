@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from server.graph.base import NodeRank, Types
+from server.graph.base import NodeRank, RankQuery
 from server.graph.csr_graph import Flags, Floats, Graph, Ints
 from server.runtime.deadlines import check_deadline
 
@@ -17,19 +15,15 @@ _LEAST_MASS = 1e-5
 _DIGITS = 9
 
 
-def ranks(
-    graph: Graph, seeds: Mapping[str, float], types: Types, damping: float, iterations: int, limit: int
-) -> list[tuple[str, float]]:
+def ranks(graph: Graph, query: RankQuery) -> list[tuple[str, float]]:
     """See ``GraphStore.ranks``."""
-    best, scores = _rank_nodes(graph, seeds, types, damping, iterations, limit)
+    best, scores = _rank_nodes(graph, query)
     return [(graph.nodes[node].id, score) for node, score in zip(best.tolist(), scores.tolist(), strict=True)]
 
 
-def owned_ranks(
-    graph: Graph, seeds: Mapping[str, float], types: Types, damping: float, iterations: int, limit: int
-) -> list[NodeRank]:
+def owned_ranks(graph: Graph, query: RankQuery) -> list[NodeRank]:
     """See ``GraphStore.owned_ranks``."""
-    best, scores = _rank_nodes(graph, seeds, types, damping, iterations, limit)
+    best, scores = _rank_nodes(graph, query)
     owned = graph.owned[best]
     nodes = map(graph.nodes.__getitem__, best[owned].tolist())
     return [
@@ -38,23 +32,19 @@ def owned_ranks(
     ]
 
 
-def _rank_nodes(
-    graph: Graph, seeds: Mapping[str, float], types: Types, damping: float, iterations: int, limit: int
-) -> tuple[Ints, Floats]:
-    """The first ``limit`` positions by (-score, title, id), and their scores."""
-    all_scores, _ = compute_scores(graph, seeds, types, damping, iterations)
+def _rank_nodes(graph: Graph, query: RankQuery) -> tuple[Ints, Floats]:
+    """The first ``query.limit`` positions by (-score, title, id), and their scores."""
+    all_scores, _ = compute_scores(graph, query)
     nodes = np.flatnonzero(all_scores)
     scores = all_scores[nodes].round(_DIGITS)
     # What is below the score at the limit need not be sorted.
-    least = np.partition(scores, -limit)[-limit] if len(scores) > limit else 0.0
+    least = np.partition(scores, -query.limit)[-query.limit] if len(scores) > query.limit else 0.0
     among = np.flatnonzero((scores >= least) & (scores > 0))
-    order = among[np.lexsort((graph.title_rank[nodes[among]], -scores[among]))][:limit]
+    order = among[np.lexsort((graph.title_rank[nodes[among]], -scores[among]))][: query.limit]
     return nodes[order], scores[order]
 
 
-def compute_scores(
-    graph: Graph, seeds: Mapping[str, float], types: Types, damping: float, iterations: int
-) -> tuple[Floats, Flags]:
+def compute_scores(graph: Graph, query: RankQuery) -> tuple[Floats, Flags]:
     """The score of every node, and the nodes whose rows were read to compute it.
 
     The scores are a power series over the number of steps since the last restart: each step carries on ``damping``
@@ -63,21 +53,21 @@ def compute_scores(
     """
     read = np.zeros(len(graph.nodes), np.bool_)
     mass = np.zeros(len(graph.nodes))
-    for id, share in seeds.items():
+    for id, share in query.seeds.items():
         if id in graph.positions and share > 0:
             mass[graph.positions[id]] = share
     if not mass.any():
         return mass, read
     mass /= mass.sum()
     scores = mass.copy()
-    transitions = graph.transitions(types)
-    for _ in range(iterations):
+    transitions = graph.transitions(query.types)
+    for _ in range(query.iterations):
         check_deadline()
         frontier = _select_frontier(mass)
         if not len(frontier):
             break
         read[frontier] = True
-        mass = damping * transitions.step(frontier, mass[frontier])
+        mass = query.damping * transitions.step(frontier, mass[frontier])
         scores += mass
     return scores / scores.sum(), read
 

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from server.errors import WinnowError
-from server.graph.base import GraphStore, Scope, Types
+from server.graph.base import GraphStore, RankQuery, Scope, Types
 from server.graph.records import EDGE_TYPES
 from server.runtime.deadlines import check_deadline
 
@@ -145,9 +145,8 @@ def walk_from_hits(
     chunks = {id: -(1 - _DAMPING) * share / total for id, share in starts.items()}
     document_of = {id: document for document, id in seeds.items()}
     documents: dict[str, float] = {}
-    for id, label, document, score in store.owned_ranks(
-        project, starts, _WALKED_TYPES, scope, _DAMPING, _ITERATIONS, _MAX_REACHED
-    ):
+    query = RankQuery(starts, _WALKED_TYPES, _DAMPING, _ITERATIONS, _MAX_REACHED)
+    for id, label, document, score in store.owned_ranks(project, query, scope):
         if label == "Chunk":
             chunks[id], document_of[id] = chunks.get(id, 0.0) + score, document
         else:

@@ -25,7 +25,7 @@ from server.bench.figures import percentiles
 from server.commands.terminal.output import Json, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
-from server.graph.base import GraphStore
+from server.graph.base import GraphStore, RankQuery
 from server.graph.records import DocumentGraph, Edge, Node
 from server.ids import chunk_id, document_id, entity_id
 from server.opening import open_neo4j
@@ -194,7 +194,7 @@ def _measure_questions(store: GraphStore, graphs: Sequence[DocumentGraph], quest
         "1 hop, page of 25": lambda one, other: store.neighbours(PROJECT, [one]),
         "2 hops, page of 50": lambda one, other: store.expand(PROJECT, [one], 2, limit=50),
         "shortest path <= 6 hops": lambda one, other: store.paths(PROJECT, [one], [other], 6, limit=1),
-        "ranks of 2 seeds": lambda one, other: store.ranks(PROJECT, {one: 1.0, other: 0.5}),
+        "ranks of 2 seeds": lambda one, other: store.ranks(PROJECT, RankQuery({one: 1.0, other: 0.5})),
     }
     few = {"ranks of 2 seeds": pairs[:_RANKED]}
     return {"ms": {name: _time_questions(ask, few.get(name, pairs)) for name, ask in operations.items()}}

@@ -19,7 +19,7 @@ from server.backends.graphs import cypher
 from server.backends.graphs.neo4j import Neo4jGraph
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.errors import WinnowError
-from server.graph.base import Degree, GraphStore, NodeRank
+from server.graph.base import Degree, GraphStore, NodeRank, RankQuery
 from server.graph.records import DocumentGraph, Edge, Node, group_by_document, normalise_name
 from server.ids import chunk_id, document_id, entity_id
 from tests.contract import graph_worlds as worlds
@@ -121,13 +121,13 @@ def _answers_like(store: GraphStore, expected: Oracle, scope: Any, data: st.Data
     ways = expected.paths(ids, other, hops, types, limit)
     assert store.paths(P, ids, other, hops, types, scope, limit) == ways
     seeds = {id: 1.0 + at for at, id in enumerate(ids)}
-    ranks = store.ranks(P, seeds, types, scope, iterations=60)
+    ranks = store.ranks(P, RankQuery(seeds, types, iterations=60), scope)
     found = dict.fromkeys(expected.nodes, 0.0) | dict(ranks)
     assert found == pytest.approx(expected.ranks(seeds, types, 0.5), abs=1e-4)
     assert ranks == sorted(ranks, key=lambda rank: (-rank[1], expected.nodes[rank[0]].title, rank[0]))
     first = [(expected.nodes[id], score) for id, score in ranks[:limit]]
     owned = [NodeRank(node.id, node.label, node.document_id, score) for node, score in first if node.document_id]
-    assert store.owned_ranks(P, seeds, types, scope, iterations=60, limit=limit) == owned
+    assert store.owned_ranks(P, RankQuery(seeds, types, iterations=60, limit=limit), scope) == owned
 
 
 steps = st.lists(
@@ -330,7 +330,7 @@ def test_a_hostile_question_finds_nothing_and_changes_nothing(store: GraphStore)
         assert store.neighbours(P, [text]).total == 0
         assert store.expand(P, [text]).total == 0
         assert store.paths(P, [text], [NAME.id]).paths == ()
-        assert store.ranks(P, {text: 1.0}) == []
+        assert store.ranks(P, RankQuery({text: 1.0})) == []
         assert store.nodes(P, [NAME.id], frozenset({text})) == {}
     assert store.neighbours(P, [NAME.id], types=types).total == 0
     assert (store.generation(P), list(store.export(P))) == before
@@ -346,7 +346,7 @@ BEYOND: dict[str, Any] = {
     "seven hops of a path": lambda store: store.paths(P, [ID], [ID], 7),
     "51 paths": lambda store: store.paths(P, [ID], [ID], limit=51),
     "no match": lambda store: store.find(P, "name", limit=0),
-    "a damping above 1": lambda store: store.ranks(P, {ID: 1.0}, damping=1.5),
+    "a damping above 1": lambda store: store.ranks(P, RankQuery({ID: 1.0}, damping=1.5)),
 }
 
 

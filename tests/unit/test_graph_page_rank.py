@@ -8,6 +8,7 @@ import networkx as nx
 import pytest
 
 from server.backends.graphs.sqlite_graph import SqliteGraph
+from server.graph.base import RankQuery
 from server.graph.records import DocumentGraph, Edge, Node
 from server.ids import document_id, entity_id
 
@@ -22,7 +23,7 @@ def test_where_a_walk_spreads_wide_the_likeliest_nodes_are_those_of_a_whole_page
     edges = [Edge(names[one], names[other], "CALLS", document_id=owner) for one, other in wide.edges]
     store = SqliteGraph(tmp_path / "graph.sqlite3")
     store.apply("p", [DocumentGraph(owner, tuple(nodes), tuple(edges))])
-    found = dict(store.ranks("p", {names[1_500]: 2.0, names[700]: 1.0}, iterations=8, limit=50))
+    found = dict(store.ranks("p", RankQuery({names[1_500]: 2.0, names[700]: 1.0}, iterations=8, limit=50)))
     whole = nx.pagerank(wide, alpha=0.5, personalization={1_500: 2.0, 700: 1.0}, tol=1e-10)
     likeliest = sorted(whole, key=lambda at: -whole[at])[:10]
     assert [names[at] for at in likeliest] == list(found)[:10]

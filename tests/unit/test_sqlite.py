@@ -21,6 +21,7 @@ from server.backends.files import seal
 from server.backends.graphs.document_facts import SqliteFactStore
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.errors import WinnowError
+from server.graph.base import RankQuery
 from server.graph.records import DocumentGraph, Node
 from server.ids import chunk_id, document_id, section_id
 from server.models import Chunk, Document, Filters
@@ -96,9 +97,9 @@ GRAPH: Mapping[str, Call] = {
     "load": lambda one: one.load(P, None),
     "neighbours": lambda one: one.neighbours(P, [ID]),
     "nodes": lambda one: one.nodes(P, [ID]),
-    "owned_ranks": lambda one: one.owned_ranks(P, {ID: 1.0}),
+    "owned_ranks": lambda one: one.owned_ranks(P, RankQuery({ID: 1.0})),
     "paths": lambda one: one.paths(P, [ID], [ID]),
-    "ranks": lambda one: one.ranks(P, {ID: 1.0}),
+    "ranks": lambda one: one.ranks(P, RankQuery({ID: 1.0})),
 }
 LEDGER: Mapping[str, Call] = {
     "apply": lambda one: one.apply(P, {ID: ("1", b"x" * next(SIZES))}),

@@ -23,7 +23,7 @@ next process that gets the lock of the project knows that nobody commits, and op
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -36,12 +36,13 @@ from server.backends.graphs.neo4j_reads import (
     BATCH_ROWS,
     Gate,
     GraphReader,
-    RankQuery,
     ReadScope,
     count_graph,
     expand,
     find_nodes,
     find_paths,
+    rank_nodes,
+    rank_owned_nodes,
     read_document,
     type_list,
     valid_ids,
@@ -60,6 +61,7 @@ from server.graph.base import (
     NodePage,
     NodeRank,
     Paths,
+    RankQuery,
     Scope,
     Types,
     check_limits,
@@ -266,35 +268,13 @@ class Neo4jGraph:
             project, scope, lambda reader: find_paths(reader, sources, targets, max_hops, types, limit)
         )
 
-    def ranks(
-        self,
-        project: str,
-        seeds: Mapping[str, float],
-        types: Types = None,
-        scope: Scope = None,
-        damping: float = 0.5,
-        iterations: int = 12,
-        limit: int = 1000,
-    ) -> list[tuple[str, float]]:
+    def ranks(self, project: str, query: RankQuery, scope: Scope = None) -> list[tuple[str, float]]:
         """See ``GraphStore.ranks``."""
-        check_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
-        query = RankQuery(seeds, types, damping, iterations, limit)
-        return self._read(project, scope, query.ranks)
+        return self._read(project, scope, lambda reader: rank_nodes(reader, query))
 
-    def owned_ranks(
-        self,
-        project: str,
-        seeds: Mapping[str, float],
-        types: Types = None,
-        scope: Scope = None,
-        damping: float = 0.5,
-        iterations: int = 12,
-        limit: int = 1000,
-    ) -> list[NodeRank]:
+    def owned_ranks(self, project: str, query: RankQuery, scope: Scope = None) -> list[NodeRank]:
         """See ``GraphStore.owned_ranks``."""
-        check_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
-        query = RankQuery(seeds, types, damping, iterations, limit)
-        return self._read(project, scope, query.owned_ranks)
+        return self._read(project, scope, lambda reader: rank_owned_nodes(reader, query))
 
     def export(self, project: str) -> Iterator[DocumentGraph]:
         """See ``GraphStore.export``."""

@@ -7,7 +7,7 @@ fetch the edges around the nodes that they reached, hop by hop, into a ``Fetched
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -25,6 +25,7 @@ from server.graph.base import (
     NodeRank,
     Path,
     Paths,
+    RankQuery,
     ReachedNode,
     Types,
 )
@@ -189,35 +190,25 @@ class FetchedGraph:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RankQuery:
-    """The arguments of ``GraphStore.ranks``."""
+def rank_nodes(reader: GraphReader, query: RankQuery) -> list[tuple[str, float]]:
+    """Fetch and compute until the computation reads only what is fetched."""
+    part = FetchedGraph(reader, query.types)
+    part.start(list(query.seeds))
+    over_part = replace(query, types=None)  # edges of other types are not fetched
+    while True:
+        graph = part.graph()
+        _, read = page_rank.compute_scores(graph, over_part)
+        wanted = {graph.nodes[at].id for at in np.flatnonzero(read).tolist()} - part.complete
+        if not wanted or part.is_full:
+            return page_rank.ranks(graph, over_part)
+        part.fetch(wanted)
 
-    seeds: Mapping[str, float]
-    types: Types
-    damping: float
-    iterations: int
-    limit: int
 
-    def ranks(self, reader: GraphReader) -> list[tuple[str, float]]:
-        """Fetch and compute until the computation reads only what is fetched."""
-        part = FetchedGraph(reader, self.types)
-        part.start(list(self.seeds))
-        while True:
-            graph = part.graph()
-            _, read = page_rank.compute_scores(graph, self.seeds, None, self.damping, self.iterations)
-            wanted = {graph.nodes[at].id for at in np.flatnonzero(read).tolist()} - part.complete
-            if not wanted or part.is_full:
-                return page_rank.ranks(graph, self.seeds, None, self.damping, self.iterations, self.limit)
-            part.fetch(wanted)
-
-    def owned_ranks(self, reader: GraphReader) -> list[NodeRank]:
-        """The ranks of nodes that belong to a document."""
-        ranks = dict(self.ranks(reader))
-        nodes = reader.nodes(list(ranks)).values()
-        return [
-            NodeRank(node.id, node.label, node.document_id, ranks[node.id]) for node in nodes if node.document_id
-        ]
+def rank_owned_nodes(reader: GraphReader, query: RankQuery) -> list[NodeRank]:
+    """The ranks of nodes that belong to a document."""
+    ranks = dict(rank_nodes(reader, query))
+    nodes = reader.nodes(list(ranks)).values()
+    return [NodeRank(node.id, node.label, node.document_id, ranks[node.id]) for node in nodes if node.document_id]
 
 
 def expand(

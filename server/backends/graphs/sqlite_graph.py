@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from server.graph.base import (
     NodePage,
     NodeRank,
     Paths,
+    RankQuery,
     Scope,
     Types,
     check_limits,
@@ -186,33 +187,13 @@ class SqliteGraph:
         check_limits(ids=max(len(sources), len(targets)), max_hops=max_hops, paths=limit)
         return path_search.paths(self._graph(project, scope), sources, targets, max_hops, types, limit)
 
-    def ranks(
-        self,
-        project: str,
-        seeds: Mapping[str, float],
-        types: Types = None,
-        scope: Scope = None,
-        damping: float = 0.5,
-        iterations: int = 12,
-        limit: int = 1000,
-    ) -> list[tuple[str, float]]:
+    def ranks(self, project: str, query: RankQuery, scope: Scope = None) -> list[tuple[str, float]]:
         """See ``GraphStore.ranks``."""
-        check_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
-        return page_rank.ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
+        return page_rank.ranks(self._graph(project, scope), query)
 
-    def owned_ranks(
-        self,
-        project: str,
-        seeds: Mapping[str, float],
-        types: Types = None,
-        scope: Scope = None,
-        damping: float = 0.5,
-        iterations: int = 12,
-        limit: int = 1000,
-    ) -> list[NodeRank]:
+    def owned_ranks(self, project: str, query: RankQuery, scope: Scope = None) -> list[NodeRank]:
         """See ``GraphStore.owned_ranks``."""
-        check_limits(ids=len(seeds), damping=damping, iterations=iterations, ranks=limit)
-        return page_rank.owned_ranks(self._graph(project, scope), seeds, types, damping, iterations, limit)
+        return page_rank.owned_ranks(self._graph(project, scope), query)
 
     def export(self, project: str) -> Iterator[DocumentGraph]:
         """See ``GraphStore.export``."""
