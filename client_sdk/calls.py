@@ -130,8 +130,8 @@ def grep(
         print({name for row in rows for name in row.matches})
 
     pattern: searched for in each row's whole text and its section. row.match: the first match, or its group;
-    row.matches: all, each once; with several groups they are tuples. Rows have no text: use fetch(row). Each row
-    searched counts as a full passage. The rest as in semantic_search.
+    row.matches: all, each once; with several groups they are tuples. Rows have no text: use fetch(row). The text
+    of each row searched is taken in, once in a run. The rest as in semantic_search.
     """
     compiled = re.compile(pattern)
     page = semantic_search(

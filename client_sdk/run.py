@@ -55,12 +55,13 @@ def budget() -> Row:
     """What this run may still use.
 
         left = budget()
-        if left.calls > 10 and left.seconds > 5:
-            rows = kb.search("retry policy", top_k=left.rows.previews and 20)
+        if left.calls > 10 and left.seconds > 5 and left.text_bytes.left > 1_000_000:
+            rows = semantic_search("retry policy", top_k=100, response_mode="full")
         print(left.to_dict())
 
-    calls: SDK calls. seconds: of the wall clock. tokens: of the result. rows: by kind (names, previews,
-    documents). This costs no call.
+    calls: SDK calls. seconds: of the wall clock. tokens: of the result. text_bytes: passage text that the run may
+    take in, `left` of `of`; text that it has read costs nothing more. rows: by kind (names, previews, documents),
+    only where the server limits rows. This costs no call.
     """
     return to_row(call("budget", {}))
 

@@ -55,6 +55,7 @@ REASONS: Mapping[str, ErrorCode] = MappingProxyType(
         "OUTPUT_BYTES": ErrorCode.BUDGET_EXCEEDED,
         "SDK_CALLS": ErrorCode.BUDGET_EXCEEDED,
         "SDK_ROWS": ErrorCode.BUDGET_EXCEEDED,
+        "SDK_TEXT": ErrorCode.BUDGET_EXCEEDED,
         "INTERNAL": ErrorCode.INTERNAL_ERROR,
     }
 )

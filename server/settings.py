@@ -250,19 +250,22 @@ class Settings(BaseModel):
     )
     limits: Literal["standard", "strict"] = Field(
         default="standard",
-        description="how much one script may call, read and return; strict: about a tenth of standard",
+        description="how much one script may call, take in and return; strict: about a tenth, and row limits",
     )
     script_calls: int | None = Field(
         default=None, ge=1, le=10_000, description="SDK calls per script; overrides `limits`"
     )
+    script_text_mb: int | None = Field(
+        default=None, ge=1, le=64, description="passage text that one script may take in; overrides `limits`"
+    )
     script_rows: int | None = Field(
-        default=None, ge=1, le=100_000, description="ids and metadata rows per script; overrides `limits`"
+        default=None, ge=1, le=100_000, description="ids and metadata rows per script; standard: no limit"
     )
     script_previews: int | None = Field(
-        default=None, ge=1, le=10_000, description="previews and quotes per script; overrides `limits`"
+        default=None, ge=1, le=10_000, description="previews and quotes per script; standard: no limit"
     )
     script_documents: int | None = Field(
-        default=None, ge=1, le=10_000, description="excerpts and whole passages per script; overrides `limits`"
+        default=None, ge=1, le=10_000, description="excerpts and whole passages per script; standard: no limit"
     )
     result_kb: int | None = Field(
         default=None, ge=1, le=64, description="size of a script's result; overrides `limits`"

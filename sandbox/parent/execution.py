@@ -129,22 +129,26 @@ class CallHandler:
         if self.calls >= limits.sdk_calls or run_method is not None:
             self.refusals += 1 + self._surplus
             raise CallError(
-                "CallLimit", f"a script may make {limits.sdk_calls} calls", limit=True, hint=_ASK_FOR_LESS
+                "CallLimit",
+                f"a script may make {limits.sdk_calls:,} SDK calls; none are left",
+                limit=True,
+                hint=_CALL_LESS,
             )
         self.calls += 1
         if self._call is None:
             raise CallError("NO_KNOWLEDGE_BASE", "this sandbox has no knowledge base behind it")
         try:
             reply = await (self._call(method, params) if prefetched is None else prefetched)
+            data = frames.encode_for_child({"ok": reply.value})
+            self._check_size(len(data))
             if reply.settle is not None:
                 reply.settle()
-            data = frames.encode_for_child({"ok": reply.value})
         except CallError:
             raise
         except Exception:
             log.exception("the host failed to answer %r", method)
             raise CallError("INTERNAL", "internal error; the server's log has the details") from None
-        self._count_bytes(len(data))
+        self._bytes += len(data)
         self.rows += reply.rows
         self.tokens += reply.tokens
         return data
@@ -155,7 +159,7 @@ class CallHandler:
             "calls": limits.sdk_calls - self.calls,
             "seconds": round(max(0.0, limits.wall_seconds - (time.monotonic() - self._started)), 2),
             "tokens": limits.result_tokens,
-            "rows": dict(self._left()) if self._left is not None else {},
+            **(self._left() if self._left is not None else {}),
         }
 
     async def _progress(self, params: dict[str, Any]) -> None:
@@ -164,15 +168,21 @@ class CallHandler:
             raise CallError("INVALID_REQUEST", "progress: message is a text")
         await self.report_progress(message)
 
-    def _count_bytes(self, size: int) -> None:
+    def _check_size(self, size: int) -> None:
+        """Refuse an answer that is too large, before anything is charged for it."""
         limits = self._limits
         if size > limits.reply_bytes:
             raise CallError("ReplyTooLarge", f"the answer is {size:,} bytes long; the limit is"
                             f" {limits.reply_bytes:,}", hint=_ASK_FOR_LESS)  # fmt: skip
-        if self._bytes + size > limits.reply_total_bytes:
-            raise CallError("CallLimit", f"a script may read {limits.reply_total_bytes // MIB} MiB in all",
-                            limit=True, hint=_ASK_FOR_LESS)  # fmt: skip
-        self._bytes += size
+        left = limits.reply_total_bytes - self._bytes
+        if size > left:
+            raise CallError(
+                "CallLimit",
+                f"the answers to one script may have {limits.reply_total_bytes / MIB:,.0f} MiB in all; "
+                f"{left:,} bytes are left and this answer has {size:,}",
+                limit=True,
+                hint=_ASK_FOR_LESS,
+            )
 
 
 def _retrieve_error(call: asyncio.Future[Reply]) -> None:
@@ -195,6 +205,10 @@ _RUN_METHODS: Mapping[str, Callable[[CallHandler, dict[str, Any]], Awaitable[Any
     "progress": CallHandler._progress,
 }
 _ASK_FOR_LESS = "ask for fewer rows at a time, or for ids, metadata or previews before full texts"
+_CALL_LESS = (
+    "every question of search_many and every page of .all() is a call; take more rows in each call (top_k=100, "
+    "fetch with 100 ids); kb.scan and kb.count look through everything in one call"
+)
 
 _BUDGETS_OF_THE_CHILD = ("OutputLimit", "ResultTooLarge")
 

@@ -28,10 +28,10 @@ class Limits:
     kept_bytes: int = 128 * KIB
     stdout_tail_bytes: int = 8 * KIB  # the end of the printed text, which is kept and shown
     stdout_total_bytes: int = 1 * MIB  # a script that prints more is stopped: no caller reads that much
-    sdk_calls: int = 100
+    sdk_calls: int = 1_000
     request_bytes: int = 64 * KIB  # one call of the script
     reply_bytes: int = 1 * MIB  # one answer to a call
-    reply_total_bytes: int = 64 * MIB  # all answers to one script
+    reply_total_bytes: int = 256 * MIB  # all answers to one script; the same text may be read again and again
     nesting: int = 64  # depth of a result
 
 

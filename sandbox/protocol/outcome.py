@@ -142,7 +142,7 @@ class CallError(Exception):
 
 # Answers an SDK call: method name and parameters (both hostile until validated). Several may run at once.
 HostCall = Callable[[str, Mapping[str, Any]], Awaitable[Reply]]
-# Returns the rest of the caller's own budgets, by name.
-Left = Callable[[], Mapping[str, int]]
+# Returns what is left of the caller's own budgets, by name: JSON values.
+Left = Callable[[], Mapping[str, Any]]
 # Counts the tokens of a text; the sandbox itself has no tokenizer.
 CountTokens = Callable[[str], Awaitable[int]]

@@ -73,8 +73,8 @@ def calls(limits: Limits) -> Outcome:
     return _error(
         "limit",
         "CallLimit",
-        f"a script may make {limits.sdk_calls} calls; this one made them, went on calling, and was stopped",
-        "do not catch a CallLimit in a loop; ask for more rows in fewer calls",
+        f"a script may make {limits.sdk_calls:,} SDK calls; this one made them, went on calling, and was stopped",
+        "do not catch a CallLimit in a loop; take more rows in each call, or use kb.scan and kb.count",
     )
 
 

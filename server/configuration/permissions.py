@@ -85,6 +85,7 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
             "skills": _USER,
             "limits": _FOLDER,
             "script_calls": _USER,
+            "script_text_mb": _USER,
             "script_rows": _USER,
             "script_previews": _USER,
             "script_documents": _USER,

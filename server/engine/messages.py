@@ -159,6 +159,7 @@ def answer_to_json(answer: Answer) -> Message:
         "cache_hit": answer.cache_hit,
         "counted": answer.counted,
         "noted": dict(answer.noted),
+        "taken": dict(answer.taken),
         "links": [
             (link.passage_id, link.uri, link.title, link.size_bytes, link.created_at) for link in answer.links
         ],

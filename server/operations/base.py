@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from server import tiers
 from server.contracts.base import Mode, Tier
+from server.intake import Intake
 from server.models import Document, Filters, Labels, Ranking
 from server.runtime.caches import Cache, CacheCounters
 from server.runtime.waits import WaitSummary
@@ -183,6 +184,7 @@ class Answer:
 
     ``noted`` are increments of the process's metrics, by name. ``links`` are passages of the payload that a client
     may be offered as resources. ``counted`` is the number of tokens of the whole payload; None if not counted.
+    ``taken`` is the text of documents in the payload, which a run is charged for (``server/intake.py``).
     """
 
     payload: dict[str, Any]
@@ -194,6 +196,7 @@ class Answer:
     noted: Mapping[str, int] = field(default_factory=dict)
     links: tuple[PassageLink, ...] = ()
     counted: int | None = None
+    taken: Intake = field(default_factory=dict)
 
 
 def count_answer_tokens(context: RequestContext, answer: Answer) -> Answer:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from server import intake
 from server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from server.evidence import Quote, quotes
 from server.operations.base import Answer, RequestContext
@@ -130,6 +131,7 @@ def _build_answer(
         (*passages.warnings, *(() if is_reported else (_WITHOUT_MODEL.format(why=similarity.why_not),))),
         cache_hit=passages.cache_hit,
         noted={"cursors": int(offset > 0), "duplicates": passages.duplicates, "quotes": len(page.rows)},
+        taken=intake.of_rows(page.rows, "section_id", "quote"),
     )
 
 

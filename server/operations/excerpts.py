@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from server import intake
 from server.contracts.kb import (
     MAX_EXCERPT_BYTES,
     MAX_EXCERPT_TOKENS,
@@ -91,7 +92,10 @@ def read_excerpt(context: RequestContext, request: ReadExcerpt) -> Answer:
     )
     if request.options.include_citation:
         payload["citation"] = _build_citation(passage.stored)
-    return _build_answer(payload | place_for_scripts(context, passage.stored.passage))
+    chunk = passage.stored.passage.chunk
+    is_within = request.start_char < len(passage.text)
+    taken = intake.piece(chunk.id if is_within else chunk.document_id, excerpt)
+    return _build_answer(payload | place_for_scripts(context, passage.stored.passage), taken)
 
 
 def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
@@ -109,7 +113,15 @@ def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
     payload = _build_payload(passage.stored, excerpt, -len(before), end if is_cut else None)
     payload["citation"] = _build_citation(passage.stored)
     described = payload | place_for_scripts(context, passage.stored.passage)
-    return _build_answer(described, () if passage.is_known else (_CHANGED,))
+    warnings = () if passage.is_known else (_CHANGED,)
+    return _build_answer(described, _intake_of(passage, own, before + after), warnings)
+
+
+def _intake_of(passage: _PassageInDocument, own: str, around: str) -> intake.Intake:
+    """What an expanded excerpt hands over: the passage or its beginning, and the text around it."""
+    chunk = passage.stored.passage.chunk
+    measure = intake.whole if own == passage.text else intake.piece
+    return {**measure(chunk.id, own), **(intake.piece(chunk.document_id, around) if around else {})}
 
 
 def _locate_start(here: _PassageInDocument, start: int) -> tuple[str, int, bool]:
@@ -211,6 +223,6 @@ def _build_citation(stored: StoredPassage) -> dict[str, str]:
     }
 
 
-def _build_answer(payload: dict[str, Any], warnings: tuple[str, ...] = ()) -> Answer:
+def _build_answer(payload: dict[str, Any], taken: intake.Intake, warnings: tuple[str, ...] = ()) -> Answer:
     noted = {"excerpts": 1, "excerpts_truncated": int(payload["truncated"])}
-    return Answer(payload, "excerpt", 1, count_tokens(payload["excerpt"]), warnings, noted=noted)
+    return Answer(payload, "excerpt", 1, count_tokens(payload["excerpt"]), warnings, noted=noted, taken=taken)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from server import tiers
+from server import intake, tiers
 from server.contracts.kb import KbSearch, KbSearchOptions
 from server.models import Hit, Passage
 from server.operations.base import Answer, RequestContext
@@ -69,6 +69,7 @@ def search_page(
         _warnings(request, ranking, cursor),
         cache_hit=ranking.cache_hit,
         noted={"cursors": int(request.cursor is not None), "duplicates": ranking.duplicates},
+        taken=intake.of_rows(page.rows, "section_id", "preview"),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from server import tiers
+from server import intake, tiers
 from server.contracts.base import Mode
 from server.contracts.search import SemanticSearch
 from server.ids import is_chunk_id
@@ -106,6 +106,10 @@ def build_answer(
         (*cursor.moved(ranking.generation, ranking.legs), *ranking.warnings, *graph_warnings),
         cache_hit=ranking.cache_hit,
         noted={"cursors": int(bool(cursor.asked))},
+        taken={
+            **intake.of_rows(page.rows, "id", "preview"),
+            **intake.of_rows(page.rows, "id", "content", intake.whole),
+        },
     )
 
 

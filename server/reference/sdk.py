@@ -98,12 +98,21 @@ def _describe_limits() -> Iterator[str]:
         "between these columns."
     )
     columns = [_limits_of(allowed) for allowed in ALLOWANCES.values()]
-    rows = ((name.replace("_", " "), *(f"{column[name]:,}" for column in columns)) for name in columns[0])
+    names = dict.fromkeys(name for column in columns for name in column)
+    rows = ((name.replace("_", " "), *(_format_limit(column.get(name)) for column in columns)) for name in names)
     yield table(("at most", *ALLOWANCES), rows)
+    yield (
+        "text bytes: passage text that a run takes in, in UTF-8; the same text counts once. request bytes: one "
+        "call. reply bytes: one answer; reply total bytes: all of them."
+    )
 
 
 def _limits_of(allowed: Allowance) -> dict[str, float]:
-    return {**dataclasses.asdict(allowed.limits), **allowed.rows}
+    return {**dataclasses.asdict(allowed.limits), "text bytes": allowed.text_bytes, **allowed.rows}
+
+
+def _format_limit(limit: float | None) -> str:
+    return "no limit" if limit is None else f"{limit:,}"
 
 
 def _describe_modules(missing: frozenset[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ import logging
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,32 +21,41 @@ from typing import Any
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage, looks_possible
 from server.contracts.base import Tier
 from server.errors import WinnowError
-from server.knowledge import SCRIPT, Answer, Caller, Knowledge
+from server.knowledge import OPERATIONS, SCRIPT, Answer, Caller, Knowledge
 from server.runtime.audit import fingerprint, hash_of, open_audit_log
 from server.runtime.logs import log, redact_text
 from server.scripts.skills import SkillSet, load_skills
+from server.scripts.text_meter import TextMeter
 from server.sessions.identities import queue_key
 from server.sessions.result_store import new_execution_id
 from server.settings import Settings
 from server.text.printable import one_line
+from server.text.sizes import describe_bytes
 
 KIB = 1024
+MIB = 1024 * KIB
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The limits of one run: rows by kind, and the limits of the sandbox."""
+    """The limits of one run: bytes of passage text, rows by kind, and the limits of the sandbox.
 
+    ``rows`` has the kinds that are limited; a kind that is missing is not.
+    """
+
+    text_bytes: int
     rows: Mapping[str, int]
     limits: Limits
 
 
+_NAMES, _PREVIEWS, _DOCUMENTS = "ids or metadata rows", "previews", "full passages"
 # By the setting ``limits``. Ids and metadata rows count as one kind: both only name things.
 ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
     {
-        "standard": Allowance({"ids or metadata rows": 2_000, "previews": 200, "full passages": 50}, Limits()),
+        "standard": Allowance(16 * MIB, MappingProxyType({}), Limits()),
         "strict": Allowance(
-            {"ids or metadata rows": 100, "previews": 50, "full passages": 5},
+            2 * MIB,
+            MappingProxyType({_NAMES: 100, _PREVIEWS: 50, _DOCUMENTS: 5}),
             Limits(
                 sdk_calls=10,
                 result_bytes=10 * KIB,
@@ -61,10 +71,13 @@ ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
 def allowance_of(settings: Settings) -> Allowance:
     """The limits of one script under these settings: a row of ``ALLOWANCES`` and the settings that override it."""
     chosen = ALLOWANCES[settings.limits]
-    overrides = zip(
-        chosen.rows, (settings.script_rows, settings.script_previews, settings.script_documents), strict=True
-    )
-    rows = {kind: chosen.rows[kind] if most is None else most for kind, most in overrides}
+    row_overrides = {
+        _NAMES: settings.script_rows,
+        _PREVIEWS: settings.script_previews,
+        _DOCUMENTS: settings.script_documents,
+    }
+    rows = {**chosen.rows, **{kind: most for kind, most in row_overrides.items() if most is not None}}
+    text_bytes = chosen.text_bytes if settings.script_text_mb is None else settings.script_text_mb * MIB
     limit_overrides = {
         "sdk_calls": settings.script_calls,
         "result_bytes": settings.result_kb and settings.result_kb * KIB,
@@ -73,53 +86,60 @@ def allowance_of(settings: Settings) -> Allowance:
     limits = replace(chosen.limits, **{name: most for name, most in limit_overrides.items() if most is not None})
     # Results that are too large are stored: the limit for that is never below the limit for sending.
     limits = replace(limits, kept_bytes=max(limits.kept_bytes, limits.result_bytes))
-    return Allowance(rows, limits)
+    return Allowance(text_bytes, rows, limits)
 
 
 _ROW_KINDS: Mapping[Tier, str] = MappingProxyType(
     {
-        "ids_only": "ids or metadata rows",
-        "metadata": "ids or metadata rows",
-        "preview": "previews",
-        "quotes": "previews",
-        "excerpt": "full passages",
-        "full": "full passages",
+        "ids_only": _NAMES,
+        "metadata": _NAMES,
+        "preview": _PREVIEWS,
+        "quotes": _PREVIEWS,
+        "excerpt": _DOCUMENTS,
+        "full": _DOCUMENTS,
     }
 )
 
 LONGEST_SECONDS = 60.0
 _METHOD_CHARS = 40
 _ERROR_CHARS = 200
+_AUDITED_CALLS = 100  # of one run, each with its arguments' fingerprint; a record stays below 32 KiB
 _SKILLS = re.compile(r"\bskills\b")  # contained in every script that imports some
 _READ_ON = "read_result('{}') has it in the next script"
 
 # The usage so far, and the latest output of the script ("" if there is nothing new).
 Progress = Callable[[Usage, str], Awaitable[None]]
-# The names of the kinds in a script: budget().rows.previews
+# Where rows are limited, the names of the kinds in a script: budget().rows.previews
 _SCRIPT_NAMES: Mapping[str, str] = MappingProxyType(
-    {"ids or metadata rows": "names", "previews": "previews", "full passages": "documents"}
+    {_NAMES: "names", _PREVIEWS: "previews", _DOCUMENTS: "documents"}
 )
 
 
 @dataclass(slots=True)
 class _Meter:
-    """Answers the SDK calls of one run and counts the rows that it reads."""
+    """Answers the SDK calls of one run and counts the text that it takes in, and rows where they are limited."""
 
     kb: Knowledge
     caller: Caller
-    allowed: Mapping[str, int]
-    left: dict[str, int] = field(init=False)
+    allowed: Allowance
+    text: TextMeter = field(init=False)
+    left: dict[str, int] = field(init=False)  # rows by kind
     calls: list[dict[str, Any]] = field(default_factory=list)  # for the audit log: without queries
 
     def __post_init__(self) -> None:
-        self.left = dict(self.allowed)
+        self.text = TextMeter(self.allowed.text_bytes)
+        self.left = dict(self.allowed.rows)
 
-    def rows_left(self) -> Mapping[str, int]:
-        """The rows that the run may still read, by their names in scripts."""
-        return {_SCRIPT_NAMES[kind]: left for kind, left in self.left.items()}
+    def budget(self) -> Mapping[str, Any]:
+        """What the run may still take in, for ``budget()`` of the SDK; rows only where they are limited."""
+        rows = {_SCRIPT_NAMES[kind]: left for kind, left in self.left.items()}
+        return {
+            "text_bytes": {"left": self.text.left, "of": self.text.limit},
+            **({"rows": rows} if rows else {}),
+        }
 
     async def call(self, method: str, params: Mapping[str, Any]) -> Reply:
-        """Answer one SDK call. Rows are counted when the reply is settled, because calls run concurrently."""
+        """Answer one SDK call. Budgets are counted when the reply is settled, because calls run concurrently."""
         call: dict[str, Any] = {"call": method[:_METHOD_CHARS], "arguments": fingerprint(params)}
         self.calls.append(call)
         try:
@@ -129,25 +149,63 @@ class _Meter:
         value = {**answer.payload, "warnings": list(answer.warnings)} if answer.warnings else answer.payload
         return Reply(value, rows=answer.rows, tokens=answer.tokens, settle=partial(self._take, call, answer))
 
+    def count_further_calls(self) -> dict[str, Any]:
+        """The calls beyond those that the audit log has one by one: their numbers by operation."""
+        further = Counter(
+            call["call"] if call["call"] in OPERATIONS else "unknown" for call in self.calls[_AUDITED_CALLS:]
+        )
+        return {"further_calls": dict(further)} if further else {}
+
     def _refuse(self, call: dict[str, Any], error: WinnowError) -> None:
         """Raise the ``CallError`` that the script receives instead of an answer."""
         call["error"] = error.reason
         raise CallError(error.reason, error.message) from None
 
     def _take(self, call: dict[str, Any], answer: Answer) -> None:
-        """Count the answer's rows. Raises ``CallError`` if the run may not read as many."""
+        """Charge the run for an answer. Raises ``CallError`` if too little is left; then nothing is charged."""
         call |= {"rows": answer.rows, "tokens": answer.tokens}
         kind = _ROW_KINDS[answer.tier]
-        if answer.rows > self.left[kind]:
-            call["error"] = "SDK_ROWS"
-            raise CallError(
-                "SDK_ROWS",
-                f"one run may take {self.allowed[kind]:,} {kind}; {self.left[kind]:,} are left and this call "
-                f"would take {answer.rows:,}",
-                hint="rank and filter on metadata rows first; fetch previews or full text of the few that matter",
-                limit=True,
-            )
-        self.left[kind] -= answer.rows
+        rows_left = self.left.get(kind)
+        try:
+            _check_rows(kind, answer.rows, rows_left, self.allowed.rows.get(kind, 0))
+            _check_text(self.text.cost(answer.taken), self.text)
+        except CallError as refusal:
+            call["error"] = refusal.type
+            raise
+        self.text.take(answer.taken)
+        if rows_left is not None:
+            self.left[kind] = rows_left - answer.rows
+
+
+_CHEAPER_TEXT = (
+    "kb.scan and kb.count look through all text without taking it in; previews take about a quarter; a passage "
+    "that this run has read costs nothing more"
+)
+_CHEAPER_ROWS: Mapping[str, str] = MappingProxyType(
+    {
+        _NAMES: "kb.count gives numbers without rows; a smaller top_k, or filters, give fewer rows",
+        _PREVIEWS: "rank and filter metadata rows first, and take previews or quotes of the few that matter",
+        _DOCUMENTS: "rank and filter metadata rows or previews first, and fetch the few that matter",
+    }
+)
+
+
+def _check_rows(kind: str, rows: int, left: int | None, limit: int) -> None:
+    if left is None or rows <= left:
+        return
+    message = f"one run may take {limit:,} {kind}; {left:,} are left and this answer has {rows:,}"
+    raise CallError("SDK_ROWS", message, hint=_CHEAPER_ROWS[kind], limit=True)
+
+
+def _check_text(cost: int, text: TextMeter) -> None:
+    if cost <= text.left:
+        return
+    limit, left, new = map(describe_bytes, (text.limit, text.left, cost))
+    message = (
+        f"one run may take in {limit} of passage text; {left} are left and this answer has {new} that the run has "
+        "not read yet"
+    )
+    raise CallError("SDK_TEXT", message, hint=_CHEAPER_TEXT, limit=True)
 
 
 class Scripts:
@@ -238,13 +296,13 @@ class Scripts:
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
         # The session of the script's sender, so that direct calls can read what the script found.
         caller = self._kb.caller(client, SCRIPT, secrets.token_hex(8))
-        meter = _Meter(self._kb, caller, self._allowance.rows)
+        meter = _Meter(self._kb, caller, self._allowance)
         began = time.monotonic()
         outcome = await self._sandbox.run(
             code,
             client=queue_key(client),
             call=meter.call,
-            left=meter.rows_left,
+            left=meter.budget,
             limits=replace(self._limits, wall_seconds=seconds),
             count_tokens=self._kb.count_tokens,
             on_progress=progress,
@@ -278,7 +336,9 @@ class Scripts:
             "rows": usage.rows,
             "tokens_kept_out": usage.tokens_kept_out,
             "tokens_returned": usage.result_tokens,
-            "calls": meter.calls,
+            "text_bytes": meter.text.limit - meter.text.left,
+            "calls": meter.calls[:_AUDITED_CALLS],
+            **meter.count_further_calls(),
             "walls": {"stood": list(outcome.walls.stood), "missing": list(outcome.walls.missing)},
         }
         # Not in a thread: writing a line takes 0.03 ms, less than handing it over.

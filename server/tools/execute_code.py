@@ -10,7 +10,7 @@ from typing import Any
 from sandbox import Outcome, Usage
 from server.contracts import ExecuteCode, OutcomeAnswer, parse
 from server.errors import REASONS
-from server.scripts.script_runs import KIB, LONGEST_SECONDS, allowance_of
+from server.scripts.script_runs import KIB, LONGEST_SECONDS, MIB, allowance_of
 from server.sessions.result_store import URI_TEMPLATE as RESULT_URI
 from server.settings import Settings
 from server.text.columns import convert_tables
@@ -47,14 +47,13 @@ return [{"file": r.file, "text": r.content[:300]} for r in fetch(best)]"""
 
 _LIMITS = (
     "Returns at most: {tokens:,} tokens, {stdout} KB of stdout. Defaults: timeout {seconds:g}. Max: {seconds:g} s "
-    "(timeout up to {longest:g}), {memory} MB, {calls} SDK calls, {metadata:,} metadata rows, {previews} "
-    "previews, {full} full passages."
+    "(timeout up to {longest:g}), {memory} MB, {calls:,} SDK calls, {text:g} MB of passage text{rows}."
 )
 
 
 def _describe_limits(settings: Settings) -> str:
     allowed = allowance_of(settings)
-    metadata, previews, full = allowed.rows.values()
+    rows = "".join(f", {most:,} {kind}" for kind, most in allowed.rows.items())
     return _LIMITS.format(
         tokens=allowed.limits.result_tokens,
         stdout=allowed.limits.stdout_tail_bytes // KIB,
@@ -62,9 +61,8 @@ def _describe_limits(settings: Settings) -> str:
         longest=LONGEST_SECONDS,
         memory=settings.memory_mb,
         calls=allowed.limits.sdk_calls,
-        metadata=metadata,
-        previews=previews,
-        full=full,
+        text=allowed.text_bytes / MIB,
+        rows=rows,
     )
 
 
@@ -117,7 +115,9 @@ _REASON_OF_STATUS: Mapping[str, str] = MappingProxyType(
         "unavailable": "SANDBOX_UNAVAILABLE",
     }
 )
-_REASON_OF_BUDGET: Mapping[str, str] = MappingProxyType({"CallLimit": "SDK_CALLS", "SDK_ROWS": "SDK_ROWS"})
+_REASON_OF_BUDGET: Mapping[str, str] = MappingProxyType(
+    {"CallLimit": "SDK_CALLS", "SDK_ROWS": "SDK_ROWS", "SDK_TEXT": "SDK_TEXT"}
+)
 _ONE_LINE = frozenset({"type", "hint"})
 _ERROR_CHARS: Mapping[str, int] = MappingProxyType(
     {"type": 200, "message": 4000, "source_line": 1000, "hint": 2000}

@@ -38,6 +38,19 @@ def run(settings: Settings, *scripts: str) -> dict[str, Any]:
 
 
 @pytest.mark.walls
+def test_a_script_of_many_calls_leaves_a_short_line(store: Path) -> None:
+    settings = load_settings(store=store, project="handbook")
+    code = "for _ in range(120): semantic_search('backups', top_k=1)\nfetch(semantic_search('backups', top_k=1))"
+    run(settings, code)
+    line = (settings.audit_folder / "executions.jsonl").read_text("utf-8").splitlines()[-1]
+    record = json.loads(line)
+    assert (record["sdk_calls"], len(record["calls"])) == (122, 100)
+    assert record["further_calls"] == {"semantic_search": 21, "fetch": 1}
+    assert record["text_bytes"] > 0
+    assert len(line) < 32 * 1024
+
+
+@pytest.mark.walls
 def test_each_script_leaves_one_line_without_its_words(store: Path, tmp_path: Path) -> None:
     settings = load_settings(store=store, project="handbook")
     code = "rows = semantic_search('SECRETWORD', top_k=3)\nfetch(rows, level='preview')\nreturn rows.ids"

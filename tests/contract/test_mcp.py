@@ -249,14 +249,12 @@ async def test_a_script_cannot_widen_its_scope(client: Client) -> None:
     assert "SCOPE_VIOLATION" in error["type"] + error["message"]
 
 
-async def test_a_script_gets_fifty_full_documents_and_no_more(client: Client) -> None:
-    code = """
-ids = semantic_search("who reads this page first", top_k=60, response_mode="ids").ids
-fetch(ids[:50])
-fetch(ids[50:60])
-"""
+async def test_a_script_makes_a_thousand_calls_and_no_more(client: Client) -> None:
+    code = "for _ in range(1_001): semantic_search('backups', top_k=1, response_mode='ids')"
     error = error_of_script(await client.call_tool("execute_code", {"code": code}))
-    assert "SDK_ROWS" in error["type"] + error["message"]
+    assert (error["type"], error["details"]["reason"]) == ("CallLimit", "SDK_CALLS")
+    assert "none are left" in error["message"]
+    assert "top_k=100" in error["hint"]
 
 
 async def test_meta_is_on_every_answer(client: Client) -> None:

@@ -137,8 +137,9 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
 
 @pytest.fixture(scope="module")
 async def shop(indexed: Indexed) -> AsyncIterator[Application]:
-    """A server confined by every label."""
-    async with open_application(indexed.settings, wait_for_model=True) as application:
+    """A server confined by every label, with limits on rows."""
+    limited = indexed.settings.model_copy(update={"script_previews": 200, "script_documents": 50})
+    async with open_application(limited, wait_for_model=True) as application:
         await application.ready()
         yield application
 

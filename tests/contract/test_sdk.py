@@ -286,12 +286,13 @@ return [
         """
 before = budget()
 semantic_search("backups", top_k=7)
-fetch(semantic_search("backups", top_k=2))
+texts = fetch(semantic_search("backups", top_k=2))
 after = budget()
-return (before.calls - after.calls, before.rows.names - after.rows.names, before.rows.documents - after.rows.documents,
-        0 < after.seconds <= before.seconds <= 30, after.tokens)
+read = before.text_bytes.left - after.text_bytes.left
+return (before.calls - after.calls, read == sum(len(row.content.encode()) for row in texts), after.text_bytes.of,
+        0 < after.seconds <= before.seconds <= 30, after.tokens, "rows" in after)
 """,
-        [3, 9, 2, True, 8000],
+        [3, True, 16 * 1024 * 1024, True, 8000, False],
     ),
     "telling of progress is nothing that is returned": ("progress('half way')", None),
     "counts are those of the bound on results": (

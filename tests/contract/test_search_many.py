@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from sandbox import Outcome
-from server.app import Application
+from server.app import Application, open_application
+from server.settings import Settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 
@@ -46,12 +47,14 @@ async def test_where_every_question_is_refused_the_script_gets_the_reason(applic
     assert (error.type, "response_mode" in error.message) == ("SDKError", True)
 
 
-async def test_rows_and_calls_of_a_batch_are_metered_like_any(application: Application) -> None:
+async def test_rows_and_calls_of_a_batch_are_metered_like_any(settings: Settings) -> None:
     code = """
 pages = search_many(["rule %d" % n for n in range(12)], top_k=20, response_mode="preview")
 return [page.error.type if page.error else len(page) for page in pages]
 """
-    outcome = await run(application, code)
+    limited = settings.model_copy(update={"script_previews": 200})
+    async with open_application(limited, wait_for_model=True) as application:
+        outcome = await run(application, code)
     assert outcome.result == [20] * 10 + ["SDK_ROWS"] * 2, outcome.error
     assert (outcome.usage.sdk_calls, outcome.usage.rows) == (12, 200)
 

@@ -1,4 +1,4 @@
-"""``limits = strict``: about a tenth of the usual limits of scripts, stated in the tool's description."""
+"""``limits = strict``: few calls and few rows for each script, stated in the tool's description."""
 
 from __future__ import annotations
 
@@ -50,9 +50,12 @@ def _ending(outcome: Outcome) -> Any:
     [
         (
             {},
-            "30 s (timeout up to 60), 512 MB, 100 SDK calls, 2,000 metadata rows, 200 previews, 50 full passages",
+            "30 s (timeout up to 60), 512 MB, 1,000 SDK calls, 16 MB of passage text.",
         ),
-        ({"limits": "strict"}, "10 SDK calls, 100 metadata rows, 50 previews, 5 full passages"),
+        (
+            {"limits": "strict"},
+            "10 SDK calls, 2 MB of passage text, 100 ids or metadata rows, 50 previews, 5 full passages.",
+        ),
         ({"memory_mb": 128, "wall_seconds": 12}, "12 s (timeout up to 60), 128 MB"),
     ],
 )

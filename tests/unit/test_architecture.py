@@ -56,6 +56,7 @@ ROOMS: Mapping[str, str] = {
     "server.errors": "",
     "server.models": "",
     "server.ids": "",
+    "server.intake": "",
     "server.text": "server.errors",
     "server.configuration": "server.errors",
     "server.settings": "server.configuration server.models server.errors server.text",
@@ -79,8 +80,8 @@ ROOMS: Mapping[str, str] = {
     "server.models server.settings server.runtime server.text",
     # the seam, and the rooms that use it
     "server.operations": "server.backends.base server.runtime server.graph server.retrieval server.contracts "
-    "server.tiers server.text server.evidence server.sessions server.ids server.models server.errors "
-    "server.settings",
+    "server.tiers server.text server.evidence server.intake server.sessions server.ids server.models "
+    "server.errors server.settings",
     "server.knowledge": "server.operations server.contracts server.runtime server.sessions server.errors "
     "server.settings server.text",
     "server.engine": "server.knowledge server.operations server.contracts server.runtime server.sessions "
@@ -89,7 +90,7 @@ ROOMS: Mapping[str, str] = {
     "server.engine.process": "server.engine server.opening server.ingest server.ingest.target server.backends "
     "server.errors server.runtime server.settings server.text",
     "server.scripts": "sandbox sandbox.language sandbox.modules server.sessions server.runtime server.text "
-    "server.knowledge server.contracts server.errors server.settings",
+    "server.knowledge server.contracts server.intake server.errors server.settings",
     "server.reference": "client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
     "server.scripts server.settings",
     "server.tools": "sandbox server.sessions server.knowledge server.scripts server.contracts server.tiers "

@@ -68,6 +68,7 @@ OTHER = {
     "skills": '["/elsewhere"]',
     "limits": '"strict"',
     "script_calls": "7",
+    "script_text_mb": "7",
     "script_rows": "7",
     "script_previews": "7",
     "script_documents": "7",

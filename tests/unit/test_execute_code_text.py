@@ -32,8 +32,8 @@ def test_a_column_beyond_the_line_shows_no_caret() -> None:
 def test_the_name_of_a_script_s_exception_is_no_reason(status: str, name: str) -> None:
     usual = to_payload(Outcome(status, error=ScriptError("E", "x")))["error"]["details"]  # type: ignore[arg-type]
     named = to_payload(Outcome(status, error=ScriptError(name, "x")))["error"]["details"]  # type: ignore[arg-type]
-    keeper_s_own = status == "limit" and name == "SDK_ROWS"
-    assert named == ({"reason": "SDK_ROWS", "retryable": False} if keeper_s_own else usual)
+    keeper_s_own = status == "limit" and name in ("SDK_ROWS", "SDK_TEXT")
+    assert named == ({"reason": name, "retryable": False} if keeper_s_own else usual)
 
 
 def test_a_full_queue_says_when_to_come_back() -> None:
@@ -60,7 +60,15 @@ async def test_a_script_cannot_choose_the_reason_of_its_error() -> None:
     chosen = {}
     async with Sandbox() as sandbox:
         for kind, code in FORGERIES.items():
-            for name in ("QUEUE_FULL", "TIMEOUT", "SDK_ROWS", "CallLimit", "RATE_LIMIT", "SANDBOX_CRASH"):
+            for name in (
+                "QUEUE_FULL",
+                "TIMEOUT",
+                "SDK_ROWS",
+                "SDK_TEXT",
+                "CallLimit",
+                "RATE_LIMIT",
+                "SANDBOX_CRASH",
+            ):
                 outcome = await sandbox.run(code.format(name=name), call=refuse)
                 details = to_payload(outcome)["error"]["details"]
                 if details != {"reason": "USER_CODE_ERROR", "retryable": False}:

@@ -156,7 +156,7 @@ def test_a_flood_of_calls_waits_in_the_kernel(walls: Any) -> None:
         'import os\nbody = b\'{"call": "kb.search", "params": {}}\'\nframe = len(body).to_bytes(4, \'big\') + body\n'
         "while True: os.write(3, frame)"
     )
-    outcome = walls.run(code, limits=Limits(wall_seconds=0.5))
+    outcome = walls.run(code, limits=Limits(wall_seconds=0.5, sdk_calls=100))
     assert (outcome.status, outcome.usage.sdk_calls) == ("timeout", 100)
 
 

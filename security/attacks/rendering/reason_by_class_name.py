@@ -5,7 +5,7 @@ import asyncio
 from sandbox import Sandbox
 from server.tools.execute_code import to_payload
 
-NAMES = ("QUEUE_FULL", "TIMEOUT", "SANDBOX_CRASH", "RATE_LIMIT", "SDK_ROWS", "CallLimit")
+NAMES = ("QUEUE_FULL", "TIMEOUT", "SANDBOX_CRASH", "RATE_LIMIT", "SDK_ROWS", "SDK_TEXT", "CallLimit")
 WAYS = (
     "class {0}(Exception): pass\nraise {0}('x')",
     "class E(Exception): pass\nE.__name__ = '{0}'\nraise E('x')",

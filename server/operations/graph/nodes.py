@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
-from server import tiers
+from server import intake, tiers
 from server.contracts.base import Scope
 from server.contracts.graph import MAX_WEIGHT, SNIPPET_CHARS
 from server.errors import WinnowError
@@ -247,6 +247,11 @@ def build_page_answer(
         page.tokens,
         (*cursor.moved(here.generation, ""), *warnings),
         noted={"cursors": int(request.cursor is not None)},
+        taken=intake.total(
+            intake.piece(row["section_ids"][0], row["snippet"])
+            for row in page.rows
+            if isinstance(row, dict) and "snippet" in row
+        ),
     )
 
 

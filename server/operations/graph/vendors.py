@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from server import tiers
+from server import intake, tiers
 from server.contracts.graph import DEFAULT_VENDOR_ROWS, FindVendorInfo
 from server.errors import WinnowError
 from server.graph.records import Edge, Node
@@ -89,6 +89,9 @@ def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer
         page.tokens,
         (*cursor.moved(here.generation, ""), *warnings),
         noted={"cursors": int(request.cursor is not None)},
+        taken=intake.total(
+            intake.whole(entity["section_ids"][0], entity["content"]) for entity in entities if "content" in entity
+        ),
     )
 
 
