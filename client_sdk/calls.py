@@ -9,7 +9,7 @@ from typing import Any
 
 from .awaitable import Rows, Text
 from .rows import Pages, Results, Row, to_row
-from .transport import call, call_each, error_of
+from .transport import SDKError, call, call_each, error_of
 
 Filters = Mapping[str, Any]
 Scope = Mapping[str, Any]
@@ -25,12 +25,41 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "match": ("all", "any"),
     "syntax": ("fields", "plain"),
     "missing": ("raise", "skip"),
+    "errors": ("raise", "keep"),
 }
 
 
-def request_page(method: str, params: Mapping[str, Any]) -> Results:
-    """The page that a call returns; it can request the next one."""
-    return Results(call(method, params), lambda cursor: request_page(method, {**params, "cursor": cursor}))
+def request_page(method: str, params: Mapping[str, Any], missing: str | None = None) -> Results:
+    """The page that a call returns; it can request the next one. ``missing``: see ``refuse_missing``."""
+    page = Results(
+        call(method, params), lambda cursor: request_page(method, {**params, "cursor": cursor}, missing)
+    )
+    refuse_missing(page.get("missing_ids"), missing)
+    return page
+
+
+def request_known(method: str, params: Mapping[str, Any], ids: str, missing: str) -> Results:
+    """A page about the ids in the parameter ``ids``; with missing="skip" it may have no rows."""
+    try:
+        return request_page(method, params, missing)
+    except SDKError as error:
+        if missing != "skip" or error.type != _NOT_FOUND:
+            raise
+        return Results({"results": [], "missing_ids": [*params.get(ids, ())]})
+
+
+def refuse_missing(ids: Any, missing: str | None) -> None:
+    """Raise SDKError where ids are unknown, unless ``missing`` is "skip"; None: unknown ids are no error."""
+    if missing not in (None, *CHOICES["missing"]):
+        raise SDKError("INVALID_REQUEST", f'missing: "raise" or "skip", not {missing!r}')
+    if missing == "raise" and ids:
+        more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+        named = ", ".join(repr(str(identity)[:_ID_CHARS]) for identity in ids[:_NAMED])
+        raise SDKError(_NOT_FOUND, f"unknown ids: {named}{more}", _SKIP)
+
+
+_NOT_FOUND, _NAMED, _ID_CHARS = "NOT_FOUND", 5, 64
+_SKIP = 'missing="skip" leaves out what is not there; page.missing_ids names it'
 
 
 def _drop_none(**params: Any) -> dict[str, Any]:
@@ -49,6 +78,7 @@ def semantic_search(
     filters: Filters | None = None,
     scope: Scope | None = None,
     syntax: str = "fields",
+    missing: str = "raise",
     cursor: str | None = None,
 ) -> Results:
     """Search by meaning and words; the best rows first.
@@ -60,9 +90,10 @@ def semantic_search(
     top_k: how many rows, 1 to 100. response_mode: "ids_only" < "metadata" (title, score, source) < "preview"
     (plus the best sentence) < "full" (plus the whole text); use the smallest that suffices. min_score: 0 to 1.
     filters: {"doc_tag": ..., "path_prefix": ..., "updated_after": "2026-01-31"}. filter_ids: only these,
-    query optional. include_relationships: with "preview" or "full", row.relationships has what it mentions, where
-    there is a graph. cursor: `page.next_cursor` of the previous page.
+    query optional; unknown ones raise, unless missing="skip". include_relationships: with "preview" or "full",
+    row.relationships has what it mentions, where there is a graph. cursor: `page.next_cursor` of the page before.
     """
+    narrowed = filters is not None or vendor_filter is not None  # which leave out ids that are known, too
     return request_page(
         "semantic_search",
         _drop_none(
@@ -78,6 +109,7 @@ def semantic_search(
             syntax=None if syntax == "fields" else syntax,
             cursor=cursor,
         ),
+        "skip" if narrowed and missing == "raise" else missing,
     )
 
 
@@ -147,7 +179,13 @@ def grep(
 
 
 def rerank(
-    query: str, rows: Iterable[Any], top_k: int = 5, threshold: float = 0.0, *, scope: Scope | None = None
+    query: str,
+    rows: Iterable[Any],
+    top_k: int = 5,
+    threshold: float = 0.0,
+    *,
+    missing: str = "raise",
+    scope: Scope | None = None,
 ) -> Results:
     """The best `top_k` rows of any calls, sorted by how well they answer one question.
 
@@ -156,9 +194,9 @@ def rerank(
             print(row.rerank_score, row.title)
 
     rows: rows, ids, or pages, up to 100; duplicates count once. They are returned unchanged, with
-    row.rerank_score: 0 to 1, relative to the best of them. threshold: omit rows that score below. Unknown ids are
-    in `page.missing_ids`. `page["reranked_by"]`: "cross-encoder", or the model over "sentences", or "words" alone
-    without a model.
+    row.rerank_score: 0 to 1, relative to the best of them. threshold: omit rows that score below. Unknown ids
+    raise; missing="skip" lists them in `page.missing_ids`. `page["reranked_by"]`: "cross-encoder", or the model
+    over "sentences", or "words" alone without a model.
     """
     given: dict[Any, Row] = {}
     for row in [rows] if isinstance(rows, (str, Mapping)) else rows:
@@ -168,6 +206,7 @@ def rerank(
         return Results({"results": []})
     params = _drop_none(query=query, ids=[*given], top_k=top_k, threshold=threshold, scope=scope)
     reply = call("rerank", params)
+    refuse_missing(reply["missing_ids"], missing)
     best = [Row({**given[hit["id"]], "rerank_score": hit["rerank_score"]}) for hit in reply["results"]]
     return Results({**reply, "results": best})
 
@@ -226,31 +265,44 @@ def search_many(
     min_score: float = 0.0,
     filters: Filters | None = None,
     scope: Scope | None = None,
+    errors: str = "raise",
 ) -> Pages:
     """Search for several questions at once: a page for each, in order, in one round trip.
 
         questions = ["retry policy", "backup encryption", "audit log"]
         for question, rows in zip(questions, search_many(questions, top_k=3)):
-            print(question, [row.title for row in rows], rows.error)
+            print(question, [row.title for row in rows])
 
     Parameters as in semantic_search. Each question counts as one SDK call. A question that is refused (too short,
-    say) gives an empty page whose `error` says why, and the others keep their rows; if all are refused, the
-    SDKError of the first is raised.
+    say) raises. errors="keep": it gives an empty page whose `page.error` says why (None on the others).
     """
     if isinstance(queries, str):
         raise TypeError("search_many takes a list of questions; for one, use semantic_search(query)")
     params = _drop_none(
         top_k=top_k, response_mode=response_mode, min_score=min_score, filters=filters, scope=scope
     )
+    if errors not in CHOICES["errors"]:
+        raise SDKError("INVALID_REQUEST", f'errors: "raise" or "keep", not {errors!r}')
     queries = [*queries]
     replies = call_each("semantic_search", params, [{"query": query} for query in queries])
     pages = Pages(
         _page_of(reply, {**params, "query": query}) for query, reply in zip(queries, replies, strict=True)
     )
-    errors = [page.error for page in pages if page.error is not None]
-    if errors and len(errors) == len(pages):
-        raise errors[0]
+    refused = next((number for number, page in enumerate(pages) if page.error is not None), None)
+    if refused is not None and errors != "keep":
+        raise _refusal_of(pages[refused].error, refused, queries)
     return pages
+
+
+def _refusal_of(error: SDKError | None, number: int, queries: list[Any]) -> SDKError:
+    """The refusal of one of several questions, which names the question."""
+    assert error is not None
+    place = f"question {number + 1} of {len(queries)}, {str(queries[number])[:_QUESTION_CHARS]!r}"
+    hint = error.hint or 'errors="keep" returns the other pages, and an empty one with page.error for this'
+    return SDKError(error.type, f"{place}: {error.message}", hint, limit=error.limit)
+
+
+_QUESTION_CHARS = 60
 
 
 def _page_of(reply: Mapping[str, Any], params: Mapping[str, Any]) -> Results:

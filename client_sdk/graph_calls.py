@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .calls import Scope, request_page
+from .calls import Scope, request_known, request_page
 from .rows import Results
 
 _PAGE_SIZE = 25
 # Parameters that take ids, or rows in their place.
 _ID_PARAMETERS = frozenset({"ids", "from_ids", "to_ids", "section_ids", "entity_ids"})
+# The parameter with the ids, where it is not ``ids``.
+_FIRST_IDS: Mapping[str, str] = MappingProxyType(
+    {"paths": "from_ids", "entities_for_sections": "section_ids", "sections_for_entities": "entity_ids"}
+)
 
 
 def describe(
@@ -19,6 +23,7 @@ def describe(
     *,
     include_snippet: bool = False,
     page_size: int = _PAGE_SIZE,
+    missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
@@ -27,11 +32,12 @@ def describe(
         counts = graph.describe()["graph"]
         print(counts["labels"], counts["entity_types"], counts["relations"])
 
-    ids: names, ids, rows of any call, or a page of them; none: counts of the whole graph. `page.missing_ids` has
-    unknown ones.
+    ids: names, ids, rows of any call, or a page of them; none: counts of the whole graph. Unknown ones raise, here
+    and in all calls of the graph; missing="skip" lists them in `page.missing_ids`. Relations with entities count
+    recognised mentions only.
     """
     given = {"ids": ids, "include_snippet": include_snippet, "page_size": page_size}
-    paging = {"scope": scope, "cursor": cursor}
+    paging = {"missing": missing, "scope": scope, "cursor": cursor}
     return _request_page("describe", {**given, **paging})
 
 
@@ -43,6 +49,7 @@ def expand(
     types: Iterable[str] | None = None,
     include_snippet: bool = False,
     page_size: int = _PAGE_SIZE,
+    missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
@@ -57,7 +64,7 @@ def expand(
     row: fetch(row.section_ids). page_size: 1 to 200.
     """
     given = {"ids": ids, "hops": hops, "direction": direction, "types": types, "include_snippet": include_snippet}
-    paging = {"page_size": page_size, "scope": scope, "cursor": cursor}
+    paging = {"page_size": page_size, "missing": missing, "scope": scope, "cursor": cursor}
     return _request_page("expand", {**given, **paging})
 
 
@@ -68,6 +75,7 @@ def paths(
     *,
     types: Iterable[str] | None = None,
     limit: int = 10,
+    missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
@@ -81,7 +89,7 @@ def paths(
     path.edges[0].section_ids are the passages that show a step.
     """
     given = {"from_ids": from_ids, "to_ids": to_ids, "max_hops": max_hops, "types": types}
-    paging = {"limit": limit, "scope": scope, "cursor": cursor}
+    paging = {"limit": limit, "missing": missing, "scope": scope, "cursor": cursor}
     return _request_page("paths", {**given, **paging})
 
 
@@ -91,6 +99,7 @@ def parents(
     *,
     include_snippet: bool = False,
     page_size: int = _PAGE_SIZE,
+    missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
@@ -102,7 +111,7 @@ def parents(
     ids: as in graph.expand. hops: 1 to 5.
     """
     given = {"ids": ids, "hops": hops, "include_snippet": include_snippet, "page_size": page_size}
-    paging = {"scope": scope, "cursor": cursor}
+    paging = {"missing": missing, "scope": scope, "cursor": cursor}
     return _request_page("parents", {**given, **paging})
 
 
@@ -112,6 +121,7 @@ def children(
     *,
     include_snippet: bool = False,
     page_size: int = _PAGE_SIZE,
+    missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
@@ -123,12 +133,17 @@ def children(
     ids: as in graph.expand. hops: 1 to 5.
     """
     given = {"ids": ids, "hops": hops, "include_snippet": include_snippet, "page_size": page_size}
-    paging = {"scope": scope, "cursor": cursor}
+    paging = {"missing": missing, "scope": scope, "cursor": cursor}
     return _request_page("children", {**given, **paging})
 
 
 def entities_for_sections(
-    section_ids: Any, *, page_size: int = _PAGE_SIZE, scope: Scope | None = None, cursor: str | None = None
+    section_ids: Any,
+    *,
+    page_size: int = _PAGE_SIZE,
+    missing: str = "raise",
+    scope: Scope | None = None,
+    cursor: str | None = None,
 ) -> Results:
     """The entities that passages, sections or documents mention, taken together, strongest first.
 
@@ -137,8 +152,8 @@ def entities_for_sections(
 
     section_ids: ids, rows, or a page of them, up to 50.
     """
-    given = {"section_ids": section_ids, "page_size": page_size, "scope": scope, "cursor": cursor}
-    return _request_page("entities_for_sections", given)
+    given = {"section_ids": section_ids, "page_size": page_size}
+    return _request_page("entities_for_sections", {**given, "missing": missing, "scope": scope, "cursor": cursor})
 
 
 def sections_for_entities(
@@ -146,6 +161,7 @@ def sections_for_entities(
     *,
     include_snippet: bool = False,
     page_size: int = _PAGE_SIZE,
+    missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
@@ -159,7 +175,7 @@ def sections_for_entities(
     entity_ids: names, ids, rows, or a page of them, up to 50.
     """
     given = {"entity_ids": entity_ids, "include_snippet": include_snippet, "page_size": page_size}
-    paging = {"scope": scope, "cursor": cursor}
+    paging = {"missing": missing, "scope": scope, "cursor": cursor}
     return _request_page("sections_for_entities", {**given, **paging})
 
 
@@ -209,7 +225,8 @@ def call_by_name(name: str, arguments: Mapping[str, Any]) -> Results:
 
 
 def _request_page(name: str, given: Mapping[str, Any]) -> Results:
-    return request_page(f"graph.{name}", _build_params(given))
+    params = _build_params({key: value for key, value in given.items() if key != "missing"})
+    return request_known(f"graph.{name}", params, _FIRST_IDS.get(name, "ids"), given.get("missing", "raise"))
 
 
 def _build_params(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .calls import Filters, Scope, request_page
+from .calls import Filters, Scope, request_known
 from .rows import Results, Row, to_row
 from .transport import call
 
@@ -70,6 +70,7 @@ def extract_evidence(
     max_quotes: int = 6,
     max_quote_tokens: int = 80,
     include_context_tokens: int = 20,
+    missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
@@ -80,12 +81,12 @@ def extract_evidence(
             quotes = kb.extract_evidence("how many retries are there", rows)
             print([(row.quote, row.passage_id) for row in quotes])
 
-    passage_ids: ids, rows or a page, up to 50; `page.missing_ids` has unknown ids. The rest as in
-    kb.retrieve_evidence.
+    passage_ids: ids, rows or a page, up to 50. Unknown ids raise; missing="skip" lists them in
+    `page.missing_ids`. The rest as in kb.retrieve_evidence.
     """
     given = {"question": question, "passage_ids": passage_ids, "max_quotes": max_quotes, "scope": scope}
     more = {"max_quote_tokens": max_quote_tokens, "include_context_tokens": include_context_tokens}
-    return _request_page("kb.extract_evidence", {**given, **more, "cursor": cursor})
+    return _request_page("kb.extract_evidence", {**given, **more, "missing": missing, "cursor": cursor})
 
 
 def read_excerpt(
@@ -147,7 +148,9 @@ def call_by_name(name: str, arguments: Mapping[str, Any]) -> Any:
 
 
 def _request_page(method: str, given: Mapping[str, Any]) -> Results:
-    return request_page(method, _build_params(method, given))
+    given, missing = {**given}, given.get("missing", "raise")
+    given.pop("missing", None)
+    return request_known(method, _build_params(method, given), "passage_ids", missing)
 
 
 def _request(method: str, given: Mapping[str, Any]) -> Any:

@@ -92,18 +92,30 @@ def _passage(passage):
         return passage
     return passage["passage_id"] if "passage_id" in passage else passage["id"]
 
+def _found(page, missing):
+    unknown = page.get("missing_ids")
+    if unknown and missing != "skip":
+        named = ", ".join([repr(identity) for identity in unknown[:5]])
+        raise ValueError("unknown ids: " + named + '; missing="skip" leaves out what is not there')
+    return _rows(page)
+
 class SemanticSearch:
     def __call__(self, query=None, *, top_k=10, response_mode="metadata", vendor_filter=None, min_score=0.0,
-                 include_relationships=False, filter_ids=None, filters=None, scope=None, cursor=None):
+                 include_relationships=False, filter_ids=None, filters=None, scope=None, missing="raise",
+                 cursor=None):
         asked = {"query": query, "top_k": top_k, "response_mode": response_mode, "vendor_filter": vendor_filter,
                  "min_score": min_score, "include_relationships": include_relationships, "filters": filters,
                  "scope": scope, "cursor": cursor}
         if filter_ids is not None:
             asked["filter_ids"] = _identities(filter_ids)
-        return _rows(_ask("semantic_search", asked))
+        narrowed = filters is not None or vendor_filter is not None
+        return _found(_ask("semantic_search", asked), "skip" if narrowed else missing)
 
 class SearchMany:
-    def __call__(self, queries, *, top_k=10, response_mode="metadata", min_score=0.0, filters=None, scope=None):
+    def __call__(self, queries, *, top_k=10, response_mode="metadata", min_score=0.0, filters=None, scope=None,
+                 errors="raise"):
+        if errors != "raise":
+            raise ValueError("here a page has no error: call semantic_search for each question, with try")
         return [semantic_search(query, top_k=top_k, response_mode=response_mode, min_score=min_score,
                                 filters=filters, scope=scope) for query in queries]
 
@@ -136,7 +148,7 @@ class HybridSearch:
             "cursor": cursor}))
 
 class Rerank:
-    def __call__(self, query, rows, top_k=5, threshold=0.0, *, scope=None):
+    def __call__(self, query, rows, top_k=5, threshold=0.0, *, missing="raise", scope=None):
         given = {}
         for row in rows:
             identity = row if isinstance(row, str) else row["id"]
@@ -146,6 +158,7 @@ class Rerank:
             return []
         reply = _ask("rerank", {
             "query": query, "ids": list(given), "top_k": top_k, "threshold": threshold, "scope": scope})
+        _found(reply, missing)
         return [_Row({**given[one["id"]], "rerank_score": one["rerank_score"]}) for one in reply["results"]]
 
 def _counts(texts):
@@ -205,12 +218,12 @@ class KnowledgeBase:
             "include_context_tokens": include_context_tokens, "filters": filters, "scope": scope,
             "cursor": cursor}))
     def extract_evidence(self, question, passage_ids, *, max_quotes=6, max_quote_tokens=80,
-                         include_context_tokens=20, scope=None, cursor=None):
+                         include_context_tokens=20, missing="raise", scope=None, cursor=None):
         wanted = [passage_ids] if isinstance(passage_ids, (str, _Row)) else passage_ids
-        return _rows(_ask("kb.extract_evidence", {
+        return _found(_ask("kb.extract_evidence", {
             "question": question, "passage_ids": [_passage(each) for each in wanted], "max_quotes": max_quotes,
             "max_quote_tokens": max_quote_tokens, "include_context_tokens": include_context_tokens,
-            "scope": scope, "cursor": cursor}))
+            "scope": scope, "cursor": cursor}), missing)
     def read_excerpt(self, passage_id, max_tokens=300, start_char=0, *, format="text", scope=None):
         options = None if format == "text" else {"format": format}
         return _Row(_ask("kb.read_excerpt", {
@@ -231,35 +244,41 @@ def _texts(values):
     return [values] if isinstance(values, str) else values
 
 class KnowledgeGraph:
-    def describe(self, ids=(), *, include_snippet=False, page_size=25, scope=None, cursor=None):
+    def describe(self, ids=(), *, include_snippet=False, page_size=25, missing="raise", scope=None, cursor=None):
         page = _ask("graph.describe", {
             "ids": _nodes(ids), "include_snippet": include_snippet, "page_size": page_size, "scope": scope,
             "cursor": cursor})
-        return _rows(page) if ids else _Row({"graph": page["graph"]})
-    def expand(self, ids, hops=1, *, direction="both", types=None, include_snippet=False, page_size=25, scope=None,
-               cursor=None):
-        return _rows(_ask("graph.expand", {
+        return _found(page, missing) if ids else _Row({"graph": page["graph"]})
+    def expand(self, ids, hops=1, *, direction="both", types=None, include_snippet=False, page_size=25,
+               missing="raise", scope=None, cursor=None):
+        return _found(_ask("graph.expand", {
             "ids": _nodes(ids), "hops": hops, "direction": direction, "types": _texts(types),
-            "include_snippet": include_snippet, "page_size": page_size, "scope": scope, "cursor": cursor}))
-    def paths(self, from_ids, to_ids, max_hops=3, *, types=None, limit=10, scope=None, cursor=None):
-        return _rows(_ask("graph.paths", {
+            "include_snippet": include_snippet, "page_size": page_size, "scope": scope,
+            "cursor": cursor}), missing)
+    def paths(self, from_ids, to_ids, max_hops=3, *, types=None, limit=10,
+              missing="raise", scope=None, cursor=None):
+        return _found(_ask("graph.paths", {
             "from_ids": _nodes(from_ids), "to_ids": _nodes(to_ids), "max_hops": max_hops, "types": _texts(types),
-            "limit": limit, "scope": scope, "cursor": cursor}))
-    def parents(self, ids, hops=5, *, include_snippet=False, page_size=25, scope=None, cursor=None):
-        return _rows(_ask("graph.parents", {
+            "limit": limit, "scope": scope, "cursor": cursor}), missing)
+    def parents(self, ids, hops=5, *, include_snippet=False, page_size=25,
+                missing="raise", scope=None, cursor=None):
+        return _found(_ask("graph.parents", {
             "ids": _nodes(ids), "hops": hops, "include_snippet": include_snippet, "page_size": page_size,
-            "scope": scope, "cursor": cursor}))
-    def children(self, ids, hops=1, *, include_snippet=False, page_size=25, scope=None, cursor=None):
-        return _rows(_ask("graph.children", {
+            "scope": scope, "cursor": cursor}), missing)
+    def children(self, ids, hops=1, *, include_snippet=False, page_size=25,
+                 missing="raise", scope=None, cursor=None):
+        return _found(_ask("graph.children", {
             "ids": _nodes(ids), "hops": hops, "include_snippet": include_snippet, "page_size": page_size,
-            "scope": scope, "cursor": cursor}))
-    def entities_for_sections(self, section_ids, *, page_size=25, scope=None, cursor=None):
-        return _rows(_ask("graph.entities_for_sections", {
-            "section_ids": _nodes(section_ids), "page_size": page_size, "scope": scope, "cursor": cursor}))
-    def sections_for_entities(self, entity_ids, *, include_snippet=False, page_size=25, scope=None, cursor=None):
-        return _rows(_ask("graph.sections_for_entities", {
+            "scope": scope, "cursor": cursor}), missing)
+    def entities_for_sections(self, section_ids, *, page_size=25, missing="raise", scope=None, cursor=None):
+        return _found(_ask("graph.entities_for_sections", {
+            "section_ids": _nodes(section_ids), "page_size": page_size, "scope": scope,
+            "cursor": cursor}), missing)
+    def sections_for_entities(self, entity_ids, *, include_snippet=False, page_size=25,
+                              missing="raise", scope=None, cursor=None):
+        return _found(_ask("graph.sections_for_entities", {
             "entity_ids": _nodes(entity_ids), "include_snippet": include_snippet, "page_size": page_size,
-            "scope": scope, "cursor": cursor}))
+            "scope": scope, "cursor": cursor}), missing)
 
 class FindVendorInfo:
     def __call__(self, vendor_name, include_content=False, max_results=50, entity_types=None, *, scope=None,

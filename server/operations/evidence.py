@@ -136,8 +136,10 @@ def _build_answer(
 
 
 def _size_limit(context: RequestContext, request: ExtractEvidence | RetrieveEvidence) -> Size:
-    """The size limit: a thousand tokens, or more if the request asks for more or longer quotes."""
+    """The size limit; of a direct call a thousand tokens, or more if it asks for more or longer quotes."""
     budget = context.caller.budget.of("quotes")
+    if not context.caller.budget.is_direct:
+        return budget
     asked = request.max_quotes * (request.max_quote_tokens + _ROW_OVERHEAD_TOKENS)
     return Size(min(budget.tokens, max(_USUAL_TOKENS, asked)), budget.bytes)
 

@@ -63,7 +63,7 @@ return page["reranked_by"], set(before) == set(after), sum(abs(before[id] - afte
         """
 found = semantic_search("which port does the gateway listen on", top_k=30)
 some = rerank("which port does the gateway listen on", found, top_k=30, threshold=0.9)
-page = rerank("port", ["nowhere#1", found[0]], top_k=5)
+page = rerank("port", ["nowhere#1", found[0]], top_k=5, missing="skip")
 return 0 < len(some) < len(found), all(row.rerank_score >= 0.9 for row in some), page.missing_ids, len(rerank("p q", []))
 """,
         [True, True, ["nowhere#1"], 0],
@@ -147,6 +147,38 @@ return told, page.ids == [row.id], page.missing_ids, [*none], none.mode, none.mi
             "metadata",
             ["000000000000"],
         ],
+    ),
+    "unknown ids are an error of every call that takes ids, and left out on request": (
+        """
+row = semantic_search("rule", top_k=1)[0]
+calls = {
+    "extract": lambda ids, **more: kb.extract_evidence("which rule", ids, **more),
+    "rerank": lambda ids, **more: rerank("which rule", ids, **more),
+    "search": lambda ids, **more: semantic_search(filter_ids=ids, **more),
+    "ranked": lambda ids, **more: semantic_search("which rule", filter_ids=ids, **more),
+    "describe": graph.describe, "expand": graph.expand, "parents": graph.parents, "children": graph.children,
+    "paths": lambda ids, **more: graph.paths(ids, row.document_id, **more),
+    "entities": graph.entities_for_sections, "sections": graph.sections_for_entities,
+}
+told = []
+for name, call in calls.items():
+    for ids in ([row.id, "nowhere#1"], ["nowhere#1"]):
+        try:
+            told.append([name, len(call(ids))])
+        except SDKError as error:
+            if (error.type, "nowhere#1" in error.message) != ("NOT_FOUND", True):
+                told.append([name, error.type, error.message])
+        page = call(ids, missing="skip")
+        if page.missing_ids != ["nowhere#1"] or (len(ids) == 1 and len(page)):
+            told.append([name, page.missing_ids, len(page)])
+for name in ("raise", "skip", "other"):
+    try:
+        told.append(len(semantic_search(filter_ids=[row], filters={"path_prefix": "nowhere"}, missing=name)))
+    except SDKError as error:
+        told.append(error.type)
+return told
+""",
+        [0, 0, "INVALID_REQUEST"],
     ),
     "a fetch of rows that were all filtered away is empty and costs no call": (
         """

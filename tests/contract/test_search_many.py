@@ -32,13 +32,23 @@ return [[rows.ids, rows[0].title, rows.error] for rows in at_once] == [
     assert (outcome.usage.sdk_calls, outcome.usage.rows) == (6, 18)
 
 
-async def test_a_question_that_is_refused_leaves_the_others_their_rows(application: Application) -> None:
+async def test_a_question_that_is_refused_raises_and_the_error_names_it(application: Application) -> None:
+    error = (await run(application, "kb.search_many(['backups', 'x', 'y', 'billing'], top_k=2)")).error
+    assert error is not None
+    assert error.message.startswith("INVALID_REQUEST: question 2 of 4, 'x': ")
+    assert error.hint is not None
+    assert 'errors="keep"' in error.hint
+
+
+async def test_a_refused_question_may_be_kept_and_leaves_the_others_their_rows(application: Application) -> None:
     code = """
-pages = await kb.search_many(["backups", "x", "billing"], top_k=2)
-return [[len(page), page.error and page.error.type, bool(page.warnings)] for page in pages]
+pages = await kb.search_many(["backups", "x", "billing"], top_k=2, errors="keep")
+refused = search_many(["x", "y"], errors="keep")
+return [[len(page), page.error and page.error.type, bool(page.warnings)] for page in [*pages, *refused]]
 """
     outcome = await run(application, code)
-    assert outcome.result == [[2, None, False], [0, "INVALID_REQUEST", True], [2, None, False]], outcome.error
+    refused = [0, "INVALID_REQUEST", True]
+    assert outcome.result == [[2, None, False], refused, [2, None, False], refused, refused], outcome.error
 
 
 async def test_where_every_question_is_refused_the_script_gets_the_reason(application: Application) -> None:
@@ -47,16 +57,30 @@ async def test_where_every_question_is_refused_the_script_gets_the_reason(applic
     assert (error.type, "response_mode" in error.message) == ("SDKError", True)
 
 
+async def test_another_way_with_errors_is_refused(application: Application) -> None:
+    code = "way = 'ignore'\nsearch_many(['backups'], errors=way)"
+    error = (await run(application, code)).error
+    assert error is not None
+    assert (error.type, error.message) == (
+        "SDKError",
+        'INVALID_REQUEST: errors: "raise" or "keep", not \'ignore\'',
+    )
+
+
 async def test_rows_and_calls_of_a_batch_are_metered_like_any(settings: Settings) -> None:
     code = """
-pages = search_many(["rule %d" % n for n in range(12)], top_k=20, response_mode="preview")
+pages = search_many(["rule %d" % n for n in range(12)], top_k=20, response_mode="preview", errors="keep")
 return [page.error.type if page.error else len(page) for page in pages]
 """
     limited = settings.model_copy(update={"script_previews": 200})
     async with open_application(limited, wait_for_model=True) as application:
         outcome = await run(application, code)
+        refused = await run(application, code.replace(', errors="keep"', ""))
     assert outcome.result == [20] * 10 + ["SDK_ROWS"] * 2, outcome.error
     assert (outcome.usage.sdk_calls, outcome.usage.rows) == (12, 200)
+    assert refused.error is not None
+    assert (refused.status, refused.error.type) == ("limit", "SDK_ROWS")
+    assert "question 11 of 12" in refused.error.message
 
 
 async def test_a_batch_whose_answers_do_not_fit_a_frame_comes_in_several(application: Application) -> None:

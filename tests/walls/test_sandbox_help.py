@@ -17,7 +17,8 @@ def test_help_prints_the_docstring_of_an_sdk_name_with_its_parameters(bench: Any
     code = "help(rerank)\nhelp('rerank')\nimport winnow\nhelp(winnow.rerank)"
     printed = bench.run(code).stdout
     assert printed == f"{help_on('rerank')}\n" * 3
-    assert printed.startswith("rerank(query, rows, top_k=5, threshold=0.0, *, scope=None)\n\nThe best")
+    parameters = "query, rows, top_k=5, threshold=0.0, *, missing='raise', scope=None"
+    assert printed.startswith(f"rerank({parameters})\n\nThe best")
     assert bench.run("help(kb.search)").stdout.startswith("kb.search(query, *, top_k=5")
 
 
