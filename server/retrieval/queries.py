@@ -82,7 +82,7 @@ def parse_query(query: str, filters: Filters, known: KnownLabels | None) -> Pars
 def contains_phrases(phrases: tuple[str, ...], text: str) -> bool:
     """Whether the text contains all of these phrases; case and white space are ignored.
 
-    >>> holds(("rate limit",), "The Rate  limit is ten.")
+    >>> contains_phrases(("rate limit",), "The Rate  limit is ten.")
     True
     """
     folded, wanted = text.casefold(), [phrase.casefold() for phrase in phrases]
@@ -99,27 +99,21 @@ def _find_fields(query: str) -> Iterator[tuple[re.Match[str], _Narrow]]:
             yield match, narrow
 
 
-def _narrow_doc_tag(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
-    spellings = known.labels(filters).spellings("doc_tag", value)
-    return replace(filters, doc_tags=spellings) if spellings else None
+def _narrow_by_label(field: str, narrow: Callable[[Filters, tuple[str, ...]], Filters]) -> _Narrow:
+    """The function that narrows filters to the spellings of a label's value."""
+
+    def narrow_to_value(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
+        spellings = known.labels(filters).spellings(field, value)
+        return narrow(filters, spellings) if spellings else None
+
+    return narrow_to_value
 
 
-def _narrow_vendor(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
-    spellings = known.labels(filters).spellings("vendor", value)
-    if not spellings:
-        return None
+def _narrow_vendor(filters: Filters, spellings: tuple[str, ...]) -> Filters:
     return replace(with_spellings(filters, "vendor", spellings), vendor=filters.vendor or spellings[0])
 
 
-def _narrow_type(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
-    spellings = known.labels(filters).spellings("type", value)
-    return replace(filters, types=spellings) if spellings else None
-
-
-def _narrow_tag(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
-    spellings = known.labels(filters).spellings("tags", value)
-    if not spellings:
-        return None
+def _narrow_tag(filters: Filters, spellings: tuple[str, ...]) -> Filters:
     return replace(with_spellings(filters, "tags", spellings), tags=(*filters.tags, spellings[0]))
 
 
@@ -183,10 +177,10 @@ def _is_valid_date(year: int, month: int, day: int) -> bool:
 
 _NARROW_BY_FIELD: Mapping[str, _Narrow] = MappingProxyType(
     {
-        "doc_tag": _narrow_doc_tag,
-        "vendor": _narrow_vendor,
-        "type": _narrow_type,
-        "tag": _narrow_tag,
+        "doc_tag": _narrow_by_label("doc_tag", lambda filters, found: replace(filters, doc_tags=found)),
+        "vendor": _narrow_by_label("vendor", _narrow_vendor),
+        "type": _narrow_by_label("type", lambda filters, found: replace(filters, types=found)),
+        "tag": _narrow_by_label("tags", _narrow_tag),
         "path": _narrow_path,
         "after": _narrow_after,
         "before": _narrow_before,

@@ -22,6 +22,7 @@ from rich.table import Table
 
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.bench.figures import percentiles
+from server.commands.bench.open_index import Questions
 from server.commands.terminal.output import Json, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
@@ -51,9 +52,7 @@ EXAMPLES = (
 def run(
     nodes: Annotated[int, typer.Option("--nodes", min=100, max=1_000_000, help="nodes of the graph")] = 100_000,
     edges: Annotated[int, typer.Option("--edges", min=100, max=10_000_000, help="its edges")] = 1_000_000,
-    questions: Annotated[
-        int, typer.Option("--questions", min=20, max=10_000, help="questions behind each figure")
-    ] = 500,
+    questions: Questions = 500,
     neo4j_url: Annotated[
         str | None,
         typer.Option("--neo4j-url", metavar="URL", help="measure this Neo4j server beside it (setting neo4j_url)"),

@@ -11,14 +11,13 @@ import asyncio
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.table import Table
 
 from server.bench.figures import percentiles, time_ms
 from server.bench.questions import WARMUP
-from server.commands.bench.open_index import OpenIndex, measure_with_questions
+from server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
 from server.commands.terminal.output import Json, Project, Store, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.knowledge import Caller, KnowledgeBase
@@ -32,9 +31,7 @@ EXAMPLES = (
 
 
 def run(
-    questions: Annotated[
-        int, typer.Option("--questions", min=20, max=10_000, help="questions behind each figure")
-    ] = 200,
+    questions: Questions = 200,
     project: Project = None,
     store: Store = None,
     as_json: Json = False,

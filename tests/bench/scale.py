@@ -22,6 +22,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from server.commands.bench.open_index import Questions
 from server.commands.terminal.output import Json, print_json, report_errors
 from server.commands.terminal.progress import show_steps
 from server.commands.terminal.screen import Screen
@@ -47,7 +48,7 @@ def run(
         typer.Option("--from", metavar="DIR", help="real documents to draw from; this Python's own otherwise"),
     ] = None,
     sample: Annotated[int, typer.Option("--sample", min=50, max=100_000, help="real chunks to draw from")] = 4_000,
-    questions: Annotated[int, typer.Option("--questions", min=20, max=10_000, help="behind each figure")] = 200,
+    questions: Questions = 200,
     as_json: Json = False,
 ) -> None:
     """An index of any size, drawn from real text and vectors: ingest, memory, disk, search, recall, restart."""

@@ -23,7 +23,7 @@ import numpy as np
 import typer
 
 from server.backends.base import Embedder
-from server.commands.bench.open_index import OpenIndex, measure_with_questions
+from server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
 from server.commands.bench.search import measure_search, show_figures
 from server.commands.terminal.output import Json, Project, Store, print_json, report_errors
 from server.commands.terminal.screen import Screen
@@ -148,9 +148,7 @@ def run(
     chunks: Annotated[
         int, typer.Option("--peer-chunks", min=100, max=1_000_000, help="chunks that others get, at most")
     ] = 20_000,
-    questions: Annotated[
-        int, typer.Option("--questions", min=20, max=10_000, help="questions behind each figure")
-    ] = 200,
+    questions: Questions = 200,
     project: Project = None,
     store: Store = None,
     as_json: Json = False,

@@ -25,7 +25,7 @@ from server.settings import load_settings
 from server.tools import TOOLS
 from server.tools.base import Context, ToolResult
 from server.transports.dispatch import Dispatcher
-from tests.flow.test_stdio import MODERN, Pipe
+from tests.flow.test_stdio import MODERN, Pipe, serving
 
 WINNOW = Path(sys.executable).with_name("winnow")
 CANARY = "canary" + "71a55e"
@@ -78,22 +78,10 @@ def test_a_server_on_a_pipe_logs_none_of_it(corpus_of_canaries: Path, tmp_path: 
     environment = {**os.environ, "WINNOW_EMBEDDING": "off", "WINNOW_DAEMON": daemon}
     ingest(corpus_of_canaries, store, environment)
     with (tmp_path / "stderr").open("wb") as stderr:
-        process = subprocess.Popen(
-            [WINNOW, "serve", "--store", store, "--project", "kept"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-            env=environment,
-        )
         try:
-            said = _converse(Pipe(process), process)
+            with serving(store, project="kept", stderr=stderr, **environment) as pipe:
+                said = _converse(pipe)
         finally:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
             if daemon == "on":
                 subprocess.run([WINNOW, "engine", "stop", "--store", store], env=environment, capture_output=True)
     assert CANARY in said
@@ -104,9 +92,8 @@ def test_a_server_on_a_pipe_logs_none_of_it(corpus_of_canaries: Path, tmp_path: 
     assert "semantic_search" in (tmp_path / "stderr").read_text()
 
 
-def _converse(pipe: Pipe, process: subprocess.Popen[str]) -> str:
+def _converse(pipe: Pipe) -> str:
     """Ask in every way that may fail with words of the question; all that was answered."""
-    assert process.stdin is not None
     pipe.shake_hands()
     calls: list[tuple[str, dict[str, Any]]] = [
         ("semantic_search", {"query": CANARY, "response_mode": "full"}),
@@ -137,8 +124,7 @@ def _converse(pipe: Pipe, process: subprocess.Popen[str]) -> str:
         pipe.send(id=number, method=method, params=params)
         answers.append(pipe.answer(number))
     for line in (CANARY, f'{{"jsonrpc": "2.0", "id": 90, "method": ["{CANARY}"]}}', f'["{CANARY}"]'):
-        process.stdin.write(line + "\n")
-    process.stdin.flush()
+        pipe.send_line(line)
     pipe.call(99, "help")
     pipe.close()
     return json.dumps(answers)

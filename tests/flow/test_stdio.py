@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -41,17 +41,21 @@ class Pipe:
     """A raw client: one JSON object a line."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+        self.process = process
 
     def send(self, **message: Any) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        self._process.stdin.flush()
+        self.send_line(json.dumps({"jsonrpc": "2.0", **message}))
+
+    def send_line(self, line: str) -> None:
+        """Send a line as it is."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
 
     def answer(self, number: int) -> dict[str, Any]:
         """The answer to request ``number``; notifications before it are skipped."""
-        assert self._process.stdout is not None
-        while line := self._process.stdout.readline():
+        assert self.process.stdout is not None
+        while line := self.process.stdout.readline():
             message: dict[str, Any] = json.loads(line)
             if message.get("id") == number:
                 return message
@@ -59,8 +63,8 @@ class Pipe:
 
     def next(self) -> dict[str, Any]:
         """The next message, whatever it is."""
-        assert self._process.stdout is not None
-        return dict(json.loads(self._process.stdout.readline()))
+        assert self.process.stdout is not None
+        return dict(json.loads(self.process.stdout.readline()))
 
     def tools(self, number: int) -> list[str]:
         """The names of the tools that are listed now."""
@@ -80,24 +84,26 @@ class Pipe:
 
     def stop(self, number: signal.Signals) -> int:
         """A signal, while stdin stays open; the exit code."""
-        self._process.send_signal(number)
-        return self._process.wait(LIMIT)
+        self.process.send_signal(number)
+        return self.process.wait(LIMIT)
 
     def close(self) -> int:
         """End of input; the exit code."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        return self._process.wait(LIMIT)
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(LIMIT)
 
 
 @contextmanager
-def serving(store: Path, **environment: str) -> Iterator[Pipe]:
+def serving(
+    store: Path, *, project: str = "handbook", stderr: IO[bytes] | int = subprocess.DEVNULL, **environment: str
+) -> Iterator[Pipe]:
     """``winnow serve`` over the corpus."""
     process = subprocess.Popen(
-        [WINNOW, "serve", "--store", store, "--project", "handbook"],
+        [WINNOW, "serve", "--store", store, "--project", project],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=stderr,
         text=True,
         env={**os.environ, **environment},
     )
@@ -174,8 +180,8 @@ def _payload(content: Any) -> dict[str, Any]:
 
 
 def test_garbage_on_the_pipe_does_not_end_the_server(pipe: Pipe) -> None:
-    assert pipe._process.stdin is not None
-    pipe._process.stdin.write('not json\n{"jsonrpc": "2.0"}\n[]\n\n')
+    assert pipe.process.stdin is not None
+    pipe.process.stdin.write('not json\n{"jsonrpc": "2.0"}\n[]\n\n')
     pipe.send(id=1, method="initialize", params=HANDSHAKE)
     assert "result" in pipe.answer(1)
 
@@ -302,11 +308,11 @@ def test_every_line_that_cannot_be_read_is_answered_at_once_with_its_id_where_th
     pipe: Pipe,
 ) -> None:
     pipe.shake_hands()
-    assert pipe._process.stdin is not None
+    assert pipe.process.stdin is not None
     answers = {}
     for name, (line, _, _) in UNREADABLE.items():
-        pipe._process.stdin.write(line + "\n\n")
-        pipe._process.stdin.flush()
+        pipe.process.stdin.write(line + "\n\n")
+        pipe.process.stdin.flush()
         answer = pipe.next()
         answers[name] = (answer["id"], answer["error"]["code"])
     assert answers == {name: (number, code) for name, (_, number, code) in UNREADABLE.items()}
@@ -323,10 +329,10 @@ def test_nothing_is_written_after_the_client_has_closed_its_end(pipe: Pipe) -> N
     )
     pipe.send(id=4, method="ping")
     assert pipe.answer(4)["result"] == {}
-    assert pipe._process.stdin is not None
-    assert pipe._process.stdout is not None
-    pipe._process.stdin.close()
-    assert (pipe._process.stdout.read(), pipe._process.wait(60)) == ("", 0)
+    assert pipe.process.stdin is not None
+    assert pipe.process.stdout is not None
+    pipe.process.stdin.close()
+    assert (pipe.process.stdout.read(), pipe.process.wait(60)) == ("", 0)
 
 
 def test_a_client_that_shakes_hands_and_closes_its_end_at_once_gets_its_answer(store: Path) -> None:

@@ -20,7 +20,7 @@ from server.engine import endpoint
 from server.runtime.metrics import BUCKETS, Metrics
 from server.runtime.openmetrics import format_open_metrics
 from server.transports.statistics import ask_servers, summarize_metrics
-from tests.flow.test_stdio import Pipe
+from tests.flow.test_stdio import serving
 
 WINNOW = Path(sys.executable).with_name("winnow")
 ENVIRONMENT = {**os.environ, "WINNOW_EMBEDDING": "off", "WINNOW_DAEMON": "off", "WINNOW_EXECUTE_CODE": "off"}
@@ -39,41 +39,26 @@ def stats(store: Path, *flags: str) -> Any:
 def test_a_server_on_a_pipe_tells_its_figures_to_stats_and_its_sums_to_the_log(
     store: Path, tmp_path: Path
 ) -> None:
-    with (tmp_path / "stderr").open("wb") as stderr:
-        process = subprocess.Popen(
-            [WINNOW, "serve", "--store", store, "--project", "handbook"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-            env=ENVIRONMENT,
-        )
-        pipe = Pipe(process)
-        try:
-            pipe.shake_hands()
-            pipe.call(2, "kb_search", query="backups")
-            pipe.call(3, "kb_search", query="backups")
-            pipe.call(4, "kb_read_excerpt", passage_id="unknown")
-            (told,) = stats(store, "--json")["servers"]
-            shown = stats(store)
-            mode = (store / "run" / endpoint.server_socket_name(process.pid)).stat().st_mode
-            assert pipe.close() == 0
-        finally:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
-    assert (told["pid"], told["transport"], told["project"]) == (process.pid, "stdio", "handbook")
+    with (tmp_path / "stderr").open("wb") as stderr, serving(store, stderr=stderr, **ENVIRONMENT) as pipe:
+        pipe.shake_hands()
+        pipe.call(2, "kb_search", query="backups")
+        pipe.call(3, "kb_search", query="backups")
+        pipe.call(4, "kb_read_excerpt", passage_id="unknown")
+        (told,) = stats(store, "--json")["servers"]
+        shown = stats(store)
+        pid = pipe.process.pid
+        mode = (store / "run" / endpoint.server_socket_name(pid)).stat().st_mode
+        assert pipe.close() == 0
+    assert (told["pid"], told["transport"], told["project"]) == (pid, "stdio", "handbook")
     assert told["calls"]["kb.search"]["verdicts"] == {"ok": 2}
     assert told["calls"]["kb.read_excerpt"]["verdicts"] == {"NOT_FOUND": 1}
     assert sum(told["calls"]["kb.search"]["within"]) == 2
     assert told["queue"] == {"running": 0, "waiting": 0}
-    assert f"process {process.pid} serves handbook on stdio" in shown
+    assert f"process {pid} serves handbook on stdio" in shown
     assert "3 calls (1 NOT_FOUND, 2 ok)" in shown
     assert stat.S_IMODE(mode) == 0o600
     assert stats(store, "--json")["servers"] == []
-    assert not (store / "run" / endpoint.server_socket_name(process.pid)).exists()
+    assert not (store / "run" / endpoint.server_socket_name(pid)).exists()
     last = json.loads((tmp_path / "stderr").read_text().splitlines()[-1])
     assert (last["message"], last["calls"], last["verdicts"]) == ("stats at the end", 3, {"NOT_FOUND": 1, "ok": 2})
 

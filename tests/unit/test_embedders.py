@@ -16,7 +16,8 @@ import pytest
 
 from server.backends.models.embedders import LazyEmbedder, install_model, load_embedder
 from server.backends.models.embedding_scheduler import FEW, EmbeddingScheduler, PriorityGate
-from server.backends.models.onnx_folder import OnnxFolder, languages_of
+from server.backends.models.named_embedder import languages_of
+from server.backends.models.onnx_folder import OnnxFolder
 from server.backends.models.openai_api import AT_ONCE, OpenAIEndpoint
 from server.errors import WinnowError
 from server.settings import load_settings

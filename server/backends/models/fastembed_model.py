@@ -11,48 +11,31 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from server.backends.base import Vector
 from server.backends.models.embedding_scheduler import EmbeddingScheduler
-from server.backends.models.onnx_folder import languages_of, normalise
+from server.backends.models.named_embedder import NamedEmbedder
+from server.backends.models.onnx_folder import normalise
 from server.backends.models.onnx_runtime import import_with_runtime
 from server.errors import WinnowError
 
 _NOT_INSTALLED = "fastembed is not installed; run: pip install fastembed"
 
 
-class FastembedModel:
+class FastembedModel(NamedEmbedder):
     """The model ``name``, loaded from the files below ``models``. Safe to call from several threads.
 
     Raises ``WinnowError("MODEL_UNAVAILABLE")`` if the package or the files are missing, or the name is unknown.
     """
 
     def __init__(self, name: str, models: Path) -> None:
+        super().__init__(name)
         self._model = _open(name, models, is_offline=True)
-        self._name = name
-        self._revision = _revision(models, name)
+        self._fingerprint = f"fastembed/{name}/{_revision(models, name)}"
         self._turns = EmbeddingScheduler(self._embed_one)
         self._dimension = int(self._model.embedding_size)
 
-    @property
-    def fingerprint(self) -> str:
-        """The identity of the vectors: it changes with the model's name and the bytes of its files."""
-        return f"fastembed/{self._name}/{self._revision}"
-
-    @property
-    def dimension(self) -> int:
-        """The length of a vector."""
-        return self._dimension
-
-    @property
-    def languages(self) -> frozenset[str] | None:
-        """English if the name is that of an English model, else None (unknown)."""
-        return languages_of(self._name)
-
-    def embed(self, texts: Sequence[str]) -> Vector:
-        """Unit vectors, shape (len(texts), dimension), in the order of ``texts``. Longer texts are truncated."""
-        return self._turns.rows(texts) if texts else np.empty((0, self._dimension), dtype=np.float32)
+    def _embed_texts(self, texts: Sequence[str]) -> Vector:
+        return self._turns.rows(texts)
 
     def _embed_one(self, text: str) -> Vector:
         return normalise(next(iter(self._model.embed([text]))))

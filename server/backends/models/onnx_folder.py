@@ -14,7 +14,6 @@ As with the default model, each text is a separate run, so that its vector depen
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,26 +22,26 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from server.backends.base import ENGLISH, Vector
+from server.backends.base import Vector
 from server.backends.models.embedding_scheduler import EmbeddingScheduler
 from server.backends.models.model_identity import GRAPHS, digest
+from server.backends.models.named_embedder import NamedEmbedder
 from server.backends.models.onnx_runtime import open_session
 from server.errors import WinnowError
 
 _WINDOW = 512
 _POOLINGS = ("cls", "mean")
 _MODES: Mapping[str, str] = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
-# English models have names such as bge-small-en-v1.5; names of multilingual models do not match.
-_ENGLISH_NAME = re.compile(r"(?:^|[-_/.])(?:en|english)(?:[-_/.]|$)|all-minilm-l\d+-v\d", re.IGNORECASE)
 
 
-class OnnxFolder:
+class OnnxFolder(NamedEmbedder):
     """The model in ``folder``, loaded. Safe to call from several threads.
 
     Raises ``WinnowError("MODEL_UNAVAILABLE")`` if a file is missing or needs an unsupported feature.
     """
 
     def __init__(self, folder: Path) -> None:
+        super().__init__(folder.resolve().name)
         graph = next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
         if graph is None or not (folder / "tokenizer.json").is_file():
             raise _unusable_model_error(folder, "it needs model.onnx (or onnx/model.onnx) and tokenizer.json")
@@ -50,31 +49,12 @@ class OnnxFolder:
         self._tokenizer, window = _load_tokenizer(folder)
         self._session = open_session(graph, threads=1)  # several texts run at once
         self._inputs = [graph_input.name for graph_input in self._session.get_inputs()]
-        self._name = folder.resolve().name
-        self._digest = digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
-        self._fingerprint = f"onnx/{self._name}/{self._digest}/{self._pooling}/{window}"
+        files = digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
+        self._fingerprint = f"onnx/{self._name}/{files}/{self._pooling}/{window}"
         self._turns = EmbeddingScheduler(self._embed_one)
-        self._dimension = len(self.embed(["dimension"])[0])
+        self._dimension = len(self._embed_texts(["dimension"])[0])
 
-    @property
-    def fingerprint(self) -> str:
-        """The identity of the vectors: it changes with the files' bytes, the pooling and the window."""
-        return self._fingerprint
-
-    @property
-    def dimension(self) -> int:
-        """The length of a vector."""
-        return self._dimension
-
-    @property
-    def languages(self) -> frozenset[str] | None:
-        """English if the folder's name is that of an English model, else None (unknown)."""
-        return languages_of(self._name)
-
-    def embed(self, texts: Sequence[str]) -> Vector:
-        """Unit vectors, shape (len(texts), dimension), in the order of ``texts``. Longer texts are truncated."""
-        if not texts:
-            return np.empty((0, self._dimension), dtype=np.float32)
+    def _embed_texts(self, texts: Sequence[str]) -> Vector:
         return self._turns.rows(self._tokenizer.encode_batch(list(texts)))
 
     def _embed_one(self, text: Encoding) -> Vector:
@@ -87,15 +67,6 @@ class OnnxFolder:
         if output.ndim == 1:
             return output
         return np.asarray(output[0] if self._pooling == "cls" else output.mean(axis=0))
-
-
-def languages_of(name: str) -> frozenset[str] | None:
-    """The languages of a model by its name; None if they are unknown.
-
-    >>> languages_of("BAAI/bge-small-en-v1.5"), languages_of("BAAI/bge-m3")
-    (frozenset({'en'}), None)
-    """
-    return ENGLISH if _ENGLISH_NAME.search(name) else None
 
 
 def normalise(vector: NDArray[Any]) -> Vector:

@@ -15,7 +15,7 @@ import numpy as np
 
 from server.backends.base import Vector
 from server.backends.models.embedding_scheduler import FEW
-from server.backends.models.onnx_folder import languages_of
+from server.backends.models.named_embedder import NamedEmbedder
 from server.configuration.addresses import Address
 from server.errors import WinnowError
 from server.runtime.deadlines import Deadline, current_deadline
@@ -31,7 +31,7 @@ _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 30.0
 _RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
-class OpenAIEndpoint:
+class OpenAIEndpoint(NamedEmbedder):
     """The model ``model`` behind ``url`` (its base, such as http://localhost:11434/v1). Safe in several threads.
 
     ``pause_seconds`` is the first pause between attempts; each further one is twice as long. Raises
@@ -41,34 +41,17 @@ class OpenAIEndpoint:
     def __init__(
         self, url: str, model: str, key: str | None, *, pause_seconds: float = _FIRST_PAUSE_SECONDS
     ) -> None:
+        super().__init__(model)
         base = url.rstrip("/")
         self._address = Address(base if base.endswith("/embeddings") else f"{base}/embeddings")
-        self._model = model
         self._pause_seconds = pause_seconds
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.Client(headers=headers)
         self._dimension = 0
         self._dimension = len(self._request(["dimension"])[0])
+        self._fingerprint = f"openai/{model}/{self._dimension}"  # an endpoint tells no revision
 
-    @property
-    def fingerprint(self) -> str:
-        """Model and dimension: an endpoint tells no revision."""
-        return f"openai/{self._model}/{self._dimension}"
-
-    @property
-    def dimension(self) -> int:
-        """Numbers in a vector."""
-        return self._dimension
-
-    @property
-    def languages(self) -> frozenset[str] | None:
-        """English where the model's name says so, else not known."""
-        return languages_of(self._model)
-
-    def embed(self, texts: Sequence[str]) -> Vector:
-        """Unit vectors, shape (len(texts), dimension), in the order of ``texts``."""
-        if not texts:
-            return np.empty((0, self._dimension), dtype=np.float32)
+    def _embed_texts(self, texts: Sequence[str]) -> Vector:
         return np.concatenate([self._request(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)])
 
     def _request(self, texts: Sequence[str]) -> Vector:
@@ -81,7 +64,7 @@ class OpenAIEndpoint:
                     self._address.whole,
                     # Some services refuse an empty text.
                     json={
-                        "model": self._model,
+                        "model": self._name,
                         "input": [text or " " for text in texts],
                         "encoding_format": "float",
                     },
@@ -114,7 +97,7 @@ class OpenAIEndpoint:
     def _unavailable(self, reason: str, *, is_retryable: bool) -> WinnowError:
         return WinnowError(
             "MODEL_UNAVAILABLE",
-            f"the embedding endpoint {self._address} (model {self._model}) answers "
+            f"the embedding endpoint {self._address} (model {self._name}) answers "
             f"{self._address.without_credentials(reason)}; "
             "check the settings embedder and embedder_key",
             retryable=is_retryable,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from server.bench.questions import WARMUP, pick_questions
 from server.commands.terminal.progress import OnStep, show_steps
@@ -15,6 +17,8 @@ from server.settings import Settings
 
 if TYPE_CHECKING:
     from server.opening import Backends
+
+Questions = Annotated[int, typer.Option("--questions", min=20, max=10_000, help="questions behind each figure")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from server.commands.bench.open_index import OpenIndex, measure_with_questions
+from server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
 from server.commands.terminal.output import Json, Project, Store, print_json, print_lines, report_errors
 from server.commands.terminal.screen import Screen
 from server.settings import load_settings
@@ -20,9 +20,7 @@ EXAMPLES = "Examples: winnow bench search --project notes --json | winnow bench 
 
 
 def run(
-    questions: Annotated[
-        int, typer.Option("--questions", min=20, max=10_000, help="questions behind each figure")
-    ] = 200,
+    questions: Questions = 200,
     log: Annotated[
         Path | None,
         typer.Option(
