@@ -41,6 +41,15 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """A document, the number of its chunks, and of their tokens."""
+
+    document: Document
+    passages: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """A retrievable piece of a document: the unit that is indexed, ranked and shown.
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from server.errors import WinnowError
-from server.models import Chunk, Document, Filters, Labels, Passage, ProjectInfo
+from server.models import Chunk, Document, DocumentRecord, Filters, Labels, Passage, ProjectInfo
 from server.text.matching import field_texts, path_matcher
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
@@ -96,8 +96,9 @@ PAYLOAD_KEYS: Mapping[str, Literal["keyword", "float"]] = MappingProxyType(
     }
 )
 
-# Facts of documents that ``where`` compares as it does front matter.
+# Facts of documents that ``where`` compares like front matter; FOLDER is another thing to count them by.
 FACTS = ("title", "type", "language", "vendor", "doc_tag", "tags", "created", "environment", "repository")
+FOLDER = "folder"
 
 
 def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
@@ -189,15 +190,9 @@ def admits(filters: Filters, document: Document) -> bool:
     )
 
 
-def fields_of(document: Document) -> dict[str, Any]:
-    """The fields that ``where`` compares: front matter, and the document's own facts where that lacks them."""
-    facts = {name: getattr(document, name) for name in FACTS}
-    return {name: fact for name, fact in facts.items() if fact} | dict(document.metadata)
-
-
 def _has_field(document: Document, name: str, wanted: tuple[str, ...]) -> bool:
-    value = document.metadata.get(name, getattr(document, name) if name in FACTS else None)
-    return any(text.casefold() in wanted for text in field_texts(value))
+    facts = (getattr(document, name),) if name in FACTS else ()
+    return any(text.casefold() in wanted for text in field_texts((document.metadata.get(name), *facts)))
 
 
 def _holds(condition: Condition, value: str | float | tuple[str, ...] | None) -> bool:
@@ -401,6 +396,21 @@ class DocumentStore(Protocol):
 
     def field_values(self, filters: Filters, name: str, most: int) -> list[str]:
         """The most frequent values of a field of these documents, as text; filters on dates are ignored."""
+
+    def titles(self, filters: Filters) -> list[str]:
+        """Their titles, each once; filters on dates are ignored."""
+
+    def find_documents(self, filters: Filters, name: str) -> list[Document]:
+        """The document with this id or uri, else those with this title, in any case."""
+
+    def count_documents(self, filters: Filters) -> tuple[int, int]:
+        """How many documents these filters admit, and how many chunks those have."""
+
+    def list_documents(self, filters: Filters, sort: str, offset: int, limit: int) -> list[DocumentRecord]:
+        """A part of the documents that these filters admit, in this order."""
+
+    def iterate_values(self, filters: Filters, name: str) -> Iterator[tuple[Any, int]]:
+        """The value of a fact, a field or ``FOLDER`` of each of these documents, and how many chunks it has."""
 
     def text(self, document_id: str, project: str) -> str | None:
         """The whole text of a document, or None where there is none."""

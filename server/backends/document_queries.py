@@ -6,14 +6,15 @@ SQL narrows by what it can compare exactly; ``admits`` decides the rest, so that
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
-from server.backends.base import FACTS, AnyOf, admits, conditions, seconds_of
+from server.backends.base import FACTS, FOLDER, AnyOf, admits, conditions, seconds_of
 from server.backends.sqlite import Database
-from server.models import Document, Filters, Labels
+from server.models import Document, DocumentRecord, Filters, Labels
 from server.runtime.deadlines import check_deadline
 from server.text.matching import field_texts, literal_head
 
@@ -26,6 +27,15 @@ _LABELS = ("vendor", "doc_tag", "type", "environment", "repository")
 _STATED = (
     "CASE WHEN json_valid(metadata) THEN coalesce(nullif(json_extract(metadata, '$.updated'), ''),"
     " nullif(json_extract(metadata, '$.lastmod'), ''), created) ELSE created END"
+)
+_UPDATED = (
+    "CASE WHEN json_valid(metadata) THEN coalesce(json_extract(metadata, '$.updated'),"
+    " json_extract(metadata, '$.lastmod'), '') ELSE '' END"
+)
+_CHUNKS = "(SELECT count(*) FROM chunks WHERE document_id = documents.id)"
+_TOKENS = "(SELECT coalesce(sum(tokens), 0) FROM chunks WHERE document_id = documents.id)"
+_SORTS: Mapping[str, str] = MappingProxyType(
+    {"path": "uri", "title": "lower(title)", "created": "created", "updated": _UPDATED, "tokens": _TOKENS}
 )
 _METADATA = "CASE WHEN json_valid(metadata) THEN metadata ELSE '{}' END"
 _CHECK_EVERY = 1_000  # documents between two looks at the deadline
@@ -84,6 +94,54 @@ class FilteredDocuments:
                 counts[text] = counts.get(text, 0) + 1
         return sorted(counts, key=lambda text: (-counts[text], text))[:most]
 
+    def titles(self, filters: Filters) -> list[str]:
+        """Their titles, each once; filters on dates are ignored."""
+        where, values = _where_clause(self._resolve(filters))
+        rows = self._database.rows(f"SELECT DISTINCT title FROM documents{where} ORDER BY title", *values)
+        return [row[0] for row in rows if row[0]]
+
+    def find_documents(self, filters: Filters, name: str) -> list[Document]:
+        """The document with this id or uri, else those with this title, in any case."""
+        for condition in ("id = ? OR uri = ?", "title = ?", "lower(title) = lower(?)"):
+            where, values = _where_clause(filters)
+            names = [name] * condition.count("?")
+            query = f"SELECT {DOCUMENT} FROM documents{where} AND ({condition}) ORDER BY uri"
+            with self._database.decoding():
+                found = [document_of(row) for row in self._database.rows(query, *values, *names)]
+            admitted = [document for document in found if admits(filters, document)]
+            if admitted:
+                return admitted
+        return []
+
+    def count_documents(self, filters: Filters) -> tuple[int, int]:
+        """How many documents these filters admit, and how many chunks those have."""
+        where, values = _where_clause(self._resolve(filters, dates=True))
+        query = f"SELECT count(*), coalesce(sum({_CHUNKS}), 0) FROM documents{where}"
+        ((documents, chunks),) = self._database.rows(query, *values)
+        return documents, chunks
+
+    def list_documents(self, filters: Filters, sort: str, offset: int, limit: int) -> list[DocumentRecord]:
+        """A part of the documents that these filters admit, in this order; those without a date come last."""
+        where, values = _where_clause(self._resolve(filters, dates=True))
+        column, order = _SORTS[sort.removeprefix("-")], "DESC" if sort.startswith("-") else "ASC"
+        order_by = f"{column} = '', {column} {order}, uri {order}"
+        chosen = f"SELECT id FROM documents{where} ORDER BY {order_by} LIMIT ? OFFSET ?"
+        query = (
+            f"SELECT {DOCUMENT}, {_CHUNKS}, {_TOKENS} FROM documents WHERE id IN ({chosen}) ORDER BY {order_by}"
+        )
+        with self._database.decoding():
+            rows = self._database.rows(query, *values, limit, offset)
+            return [DocumentRecord(document_of(row[:-2]), *row[-2:]) for row in rows]
+
+    def iterate_values(self, filters: Filters, name: str) -> Iterator[tuple[Any, int]]:
+        """The value of a fact, a field or ``FOLDER`` of each of these documents, and how many chunks it has."""
+        where, values = _where_clause(self._resolve(filters, dates=True))
+        column = name if name in FACTS else "uri" if name == FOLDER else "metadata"
+        query = f"SELECT {column}, metadata, {_CHUNKS} FROM documents{where} ORDER BY uri"
+        with self._database.decoding():
+            for fact, metadata, chunks in self._database.iterate_rows(query, *values):
+                yield _value_of(name, fact, metadata), chunks
+
     def _values_of(self, filters: Filters, name: str) -> Iterator[Any]:
         where, values = _where_clause(filters)
         query = f"SELECT field.value FROM documents, json_each({_METADATA}) AS field{where} AND field.key = ?"
@@ -93,13 +151,17 @@ class FilteredDocuments:
         for (value,) in rows:
             yield json.loads(value) if isinstance(value, str) and value.startswith("[") else value
 
-    def _resolve(self, filters: Filters) -> Filters:
-        """The filters with ``path`` and ``where`` replaced by the uris that they match."""
-        if not (filters.path or filters.where):
+    def _resolve(self, filters: Filters, *, dates: bool = False) -> Filters:
+        """Filters that SQL alone can apply: ``path``, ``where`` and dates are replaced by the uris they match.
+
+        Without ``dates`` those are ignored.
+        """
+        if not dates:
+            filters = replace(filters, updated_after="", updated_before="")
+        if not (filters.path or filters.where or filters.updated_after or filters.updated_before):
             return filters
-        dateless = replace(filters, updated_after="", updated_before="")
-        uris = tuple(document.uri for document in self._iterate_within(dateless))
-        return replace(filters, path="", where=(), within=uris)
+        uris = tuple(document.uri for document in self._iterate_within(filters))
+        return Filters(filters.project, within=uris)
 
     def _iterate_within(self, filters: Filters) -> Iterator[Document]:
         where, values = _where_clause(filters)
@@ -111,6 +173,14 @@ class FilteredDocuments:
                 document = document_of(row)
                 if admits(filters, document):
                     yield document
+
+
+def _value_of(name: str, fact: str, metadata: str) -> Any:
+    if name == FOLDER:
+        return fact.rpartition("/")[0]
+    if name in FACTS and fact:
+        return json.loads(fact) if name == "tags" else fact
+    return json.loads(metadata).get(name)
 
 
 def document_of(row: tuple[Any, ...]) -> Document:

@@ -84,7 +84,7 @@ def read_excerpt(context: RequestContext, request: ReadExcerpt) -> Answer:
     if request.options.format == "bullets":
         excerpt, length = _build_bullets(text[start:], request.max_tokens)
     else:
-        excerpt = _cut_end(text[start:], request.max_tokens)
+        excerpt = cut_end(text[start:], request.max_tokens)
         length = len(excerpt)
     is_cut = not is_whole or bool(text[start + length :].strip())
     payload = _build_payload(
@@ -101,7 +101,7 @@ def read_excerpt(context: RequestContext, request: ReadExcerpt) -> Answer:
 def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
     """Answer with a passage and the text before and after it, within the caps of an excerpt."""
     passage = _PassageInDocument(context, require_passage(context, request.passage_id, request.scope))
-    own = _cut_end(passage.text, MAX_EXCERPT_TOKENS)
+    own = cut_end(passage.text, MAX_EXCERPT_TOKENS)
     following, is_whole = passage.after(0)
     if len(own) < len(passage.text):
         before = after = ""
@@ -147,7 +147,7 @@ def _fit_around(before: str, own: str, after: str, request: ExpandExcerpt) -> tu
     if asked > room:
         before_tokens = room * before_tokens // asked
         after_tokens = room - before_tokens
-    before, after = _cut_beginning(before, before_tokens), _cut_end(after, after_tokens)
+    before, after = _cut_beginning(before, before_tokens), cut_end(after, after_tokens)
     # The tokens of the joined text may differ from the sum of the parts; bytes have a cap of their own.
     while _is_too_large(before + own + after) and (before or after):
         before, after = before[len(before) // 8 + 1 :], after[: -(len(after) // 8 + 1)]
@@ -158,13 +158,13 @@ def _is_too_large(text: str) -> bool:
     return len(text.encode("utf-8", "replace")) > MAX_EXCERPT_BYTES or count_tokens(text) > MAX_EXCERPT_TOKENS
 
 
-def _cut_end(text: str, tokens: int) -> str:
+def cut_end(text: str, tokens: int, max_bytes: int = MAX_EXCERPT_BYTES) -> str:
     """The beginning of a text within both caps; a cut is between words."""
-    return _end_at_word(_truncate(text, tokens), text)
+    return _end_at_word(_truncate(text, tokens, max_bytes), text)
 
 
-def _truncate(text: str, tokens: int) -> str:
-    return cut_to_bytes(first_tokens(text, tokens), MAX_EXCERPT_BYTES)
+def _truncate(text: str, tokens: int, max_bytes: int = MAX_EXCERPT_BYTES) -> str:
+    return cut_to_bytes(first_tokens(text, tokens), max_bytes)
 
 
 def _end_at_word(cut: str, text: str) -> str:

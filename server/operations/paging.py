@@ -16,10 +16,10 @@ from server.models import Legs
 from server.operations.ranking.candidates import BY_ID, WALKED
 
 _MOVED = "the index changed since the last page; rows may repeat or be missing"
-_MAX_OFFSET = 10_000  # the greatest offset in a cursor
+_MAX_OFFSET = 10_000  # the greatest offset in a cursor of a ranking
 _LEGS = "|".join((*get_args(Legs), BY_ID))
 _ENCODED = re.compile(
-    r"(?P<offset>[0-9]{1,5})\.(?P<asked>[0-9]{1,15})\.(?P<generation>[0-9]{1,18})\."
+    r"(?P<offset>[0-9]{1,9})\.(?P<asked>[0-9]{1,15})\.(?P<generation>[0-9]{1,18})\."
     rf"(?P<legs>(?:(?:{_LEGS})(?:{re.escape(WALKED)})?)?)"
 )
 
@@ -54,8 +54,8 @@ _LONGEST_ENDING = {
 START = Cursor(0, "", 0, "")
 
 
-def resume(cursor: str | None, request: BaseModel) -> Cursor:
-    """The position to continue from: ``START``, or the caller's cursor.
+def resume(cursor: str | None, request: BaseModel, *, unlimited: bool = False) -> Cursor:
+    """The position to continue from: ``START``, or the caller's cursor. ``unlimited``: of a list, not a ranking.
 
     Raises:
         WinnowError: INVALID_CURSOR if the cursor is malformed or belongs to other arguments.
@@ -63,6 +63,8 @@ def resume(cursor: str | None, request: BaseModel) -> Cursor:
     if cursor is None:
         return START
     decoded = _decode(cursor)
+    if decoded.offset > _MAX_OFFSET and not unlimited:
+        raise _invalid_cursor()
     if decoded.asked != fingerprint(request):
         raise _invalid_cursor()
     return decoded
@@ -107,7 +109,7 @@ def build_page(
 
 def _decode(text: str) -> Cursor:
     parts = _ENCODED.fullmatch(text)
-    if parts is None or int(parts["offset"]) > _MAX_OFFSET:
+    if parts is None:
         raise _invalid_cursor()
     return Cursor(int(parts["offset"]), parts["asked"], int(parts["generation"]), parts["legs"])
 

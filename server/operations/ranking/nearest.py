@@ -51,6 +51,20 @@ def empty_filter_warnings(library: Library, reach: Filters, asked: Filters) -> t
     )
 
 
+def near_documents(library: Library, reach: Filters, name: str) -> str:
+    """The paths and titles near the name of a document that does not exist."""
+    paths = library.catalogue.paths(reach)
+    titles = library.catalogue.titles(reach)
+    near = _similar(name, islice(titles, _COMPARED)) or _near_paths(name, paths)
+    return _list_near(name, near, "", is_sorted=True)
+
+
+def near_field(library: Library, reach: Filters, field: str) -> str:
+    """That no document has this field, and the names near it."""
+    names = sorted(library.fields(reach).union(FACTS))
+    return f"no document in reach has a field {_quote(field)}; " + _list_near(field, names, "")
+
+
 def near_operator(library: Library, filters: Filters, field: str, value: str) -> str:
     """What is near the value of a query's operator, such as ``vendor:acne``; "" if nothing is."""
     near = _OPERATORS.get(field)
@@ -96,15 +110,15 @@ def _near_label(key: str) -> _Near:
 
 
 def _near_path(library: Library, reach: Filters, value: str) -> str:
+    if library.has_documents(replace(reach, path=value)):  # path_prefix, which ends at a folder or file
+        return f"it is no folder or file; as a glob or the beginning of a path it matches: path {_quote(value)}"
     return _list_near(value, _near_paths(value, library.catalogue.paths(reach)), "", is_sorted=True)
 
 
 def _near_value(field: str) -> _Near:
     def near(library: Library, reach: Filters, value: str) -> str:
-        known = library.fields(reach)
-        if field not in known and field not in FACTS:
-            names = sorted(known.union(FACTS))
-            return "no document has this field; " + _list_near(field, names, "")
+        if field not in library.fields(reach).union(FACTS):
+            return near_field(library, reach, field)
         return _list_near(value, library.catalogue.field_values(reach, field, _VALUES), "this field has no values")
 
     return near
@@ -131,22 +145,24 @@ def _near_paths(asked: str, paths: Sequence[str]) -> list[str]:
     """Paths that contain the plain words of a pattern, then folders and paths that are spelled similarly."""
     plain = _NOT_PLAIN.sub("*", asked).casefold().strip("*/ ")
     longest = max(plain.split("*"), key=len)
-    containing = (path for path in paths if longest and longest in path.casefold())
-    found = list(islice(containing, _NAMED))
-    if found:
-        return found
     beginnings = list(islice(dict.fromkeys(_beginnings(paths)), _COMPARED))
+    for names in (beginnings, paths):
+        containing = (name for name in names if longest and longest in name.casefold())
+        if found := list(islice(containing, _NAMED)):
+            return found
     return _similar(longest, beginnings) or beginnings[:_NAMED]
 
 
 def _beginnings(paths: Sequence[str]) -> Iterator[str]:
-    """The folders of all paths, the first words of their names, then the paths themselves."""
+    """The first words and the folders of all paths, then the paths themselves."""
     for path in paths:
         first = _SEPARATORS.search(path)
-        if first:
+        if first and first.end() < len(path):
             yield path[: first.end()]
     for path in paths:
-        yield path.rpartition("/")[0]
+        folder, separator, _ = path.rpartition("/")
+        if separator:
+            yield folder + separator
     yield from paths
 
 

@@ -75,13 +75,16 @@ def _whole_names(
     """The fields with their whole names and casefolded values. Raises if a name stands for several fields."""
     known = context.index.fields(reach).union(FACTS) if where else frozenset()
     return tuple(
-        (_whole_name(name, known), tuple(text.casefold() for text in field_texts(value)))
+        (find_whole_name(name, known), tuple(text.casefold() for text in field_texts(value)))
         for name, value in where.items()
     )
 
 
-def _whole_name(name: str, known: frozenset[str]) -> str:
-    """The field of this name, or whose last part it is, in any case; the name itself if there is none."""
+def find_whole_name(name: str, known: frozenset[str]) -> str:
+    """The field of this name, or whose last part it is, in any case; the name itself if there is none.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` if it stands for several fields.
+    """
     if name in known:
         return name
     folded = {field: field.casefold() for field in sorted(known)}
@@ -90,7 +93,7 @@ def _whole_name(name: str, known: frozenset[str]) -> str:
     same = same or [field for field, text in folded.items() if text.rpartition(".")[2] == asked]
     if len(same) > 1:
         raise WinnowError(
-            "INVALID_REQUEST", f"where: {one_line(name, 80)!r} stands for several fields: {_list_names(same)}"
+            "INVALID_REQUEST", f"{one_line(name, 80)!r} stands for several fields: {_list_names(same)}"
         )
     return same[0] if same else name
 

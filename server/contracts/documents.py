@@ -1,0 +1,149 @@
+"""``kb.documents``, ``kb.repeats`` and ``kb.read``: all documents, text that is repeated, a document whole."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from server.contracts.base import (
+    LISTED,
+    Arguments,
+    CursorText,
+    JsonValue,
+    Label,
+    Limit,
+    Meta,
+    PathPattern,
+    Payload,
+    Scope,
+    SearchFilters,
+    Where,
+)
+
+MAX_DOCUMENT_ROWS = 1_000
+MAX_REPEAT_ROWS = 1_000
+MAX_PLACES = 50  # of one repeated text
+MAX_REPEAT_CHARS = 2_000  # of a repeated text, as it is shown
+MAX_READ_TOKENS = 20_000  # of one piece of a document, for scripts
+MAX_READ_BYTES = 128 * 1024
+
+Sort = Literal[
+    "path", "-path", "title", "-title", "created", "-created", "updated", "-updated", "tokens", "-tokens"
+]
+_Name = Annotated[str, StringConstraints(max_length=1000)]
+_Title = Annotated[str, StringConstraints(max_length=500)]
+_Id = Annotated[str, StringConstraints(max_length=64)]
+_Count = Annotated[int, Field(ge=0, le=10**12)]
+_Date = Annotated[str, StringConstraints(max_length=40)]
+
+
+class _Narrowed(Arguments):
+    path: PathPattern | None = Field(default=None, description='as in filters: "tasks_*"')
+    where: Where = Field(default_factory=dict, description='as in filters: {"stage": "beta"}')
+    filters: SearchFilters | None = Field(default=None, description="narrow the documents")
+    scope: Scope | None = Field(default=None, description="narrow the server's scope")
+
+
+class ListDocuments(_Narrowed):
+    """Arguments of ``kb.documents``."""
+
+    sort: Sort = Field(default="path", description="order of the rows; - is descending")
+    group_by: Label | None = Field(
+        default=None,
+        description="count instead: type, folder, vendor, doc_tag, tags, language or a front-matter field",
+        json_schema_extra=LISTED,
+    )
+    limit: int = Field(default=100, ge=1, le=MAX_DOCUMENT_ROWS, description="rows of a page")
+    cursor: CursorText | None = Field(
+        default=None, description="next_cursor of the last answer, with the same other arguments"
+    )
+
+
+class FindRepeats(_Narrowed):
+    """Arguments of ``kb.repeats``."""
+
+    min_chars: int = Field(default=200, ge=20, le=100_000, description="the least length of a repeated text")
+    limit: int = Field(default=100, ge=1, le=MAX_REPEAT_ROWS, description="rows of a page")
+    cursor: CursorText | None = Field(
+        default=None, description="next_cursor of the last answer, with the same other arguments"
+    )
+
+
+class ReadDocument(Arguments):
+    """Arguments of ``kb.read``."""
+
+    document: Annotated[str, StringConstraints(min_length=1, max_length=1000)] = Field(
+        description="document_id, path (file) or title", json_schema_extra=LISTED
+    )
+    start: int = Field(default=0, ge=0, le=10**9, description="next of the last answer", json_schema_extra=LISTED)
+    max_tokens: int = Field(default=800, ge=8, le=MAX_READ_TOKENS, description="length of the piece")
+    scope: Scope | None = Field(default=None, description="narrow the server's scope")
+
+
+class DocumentLabels(Payload):
+    """The labels of a document, those that it has."""
+
+    vendor: Label | None = None
+    doc_tag: Label | None = None
+    tags: list[Label] | None = Field(default=None, max_length=100)
+    environment: Label | None = None
+    repository: Label | None = None
+
+
+class DocumentRow(Payload):
+    """A document, or with ``group_by`` the counts of a key.
+
+    ``fields`` is its front matter, without what other fields of the row state; long values are cut.
+    """
+
+    document_id: _Id | None = None
+    file: _Name | None = None
+    title: _Title | None = None
+    type: _Date | None = None
+    language: Annotated[str, StringConstraints(max_length=20)] | None = None
+    tokens: _Count | None = None
+    passages: _Count | None = None
+    created: _Date | None = None
+    updated: _Date | None = None
+    labels: DocumentLabels | None = None
+    fields: JsonValue = None
+    key: _Name | None = None
+    documents: _Count | None = None
+
+
+class DocumentTotal(Payload):
+    """How many documents match, and how many passages they have."""
+
+    documents: _Count
+    passages: _Count
+
+
+class DocumentsAnswer(Payload):
+    """Answer of ``kb.documents``."""
+
+    results: list[DocumentRow] = Field(max_length=MAX_DOCUMENT_ROWS)
+    total: DocumentTotal
+    complete: bool
+    count: int = Field(ge=0, le=MAX_DOCUMENT_ROWS)
+    partial: bool
+    limit_reason: Limit
+    next_cursor: CursorText | None = None
+    meta: Meta
+
+
+class ReadAnswer(Payload):
+    """Answer of ``kb.read``. ``start``, ``end`` and ``next`` are characters of the document's text."""
+
+    document_id: _Id
+    file: _Name
+    title: _Title
+    type: _Date
+    text: Annotated[str, StringConstraints(max_length=MAX_READ_BYTES)]
+    start: int = Field(ge=0, le=10**9)
+    end: int = Field(ge=0, le=10**9)
+    next: Annotated[int, Field(ge=0, le=10**9)] | None
+    tokens: int = Field(ge=0, le=10**9)
+    total_chars: int = Field(ge=0, le=10**9)
+    total_tokens: int = Field(ge=0, le=10**9)
+    meta: Meta

@@ -1,0 +1,117 @@
+"""``kb.documents``: every document in scope, or how many there are of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from server.backends.base import FACTS, FOLDER
+from server.contracts.documents import ListDocuments
+from server.models import DocumentRecord, Filters
+from server.operations.base import Answer, RequestContext
+from server.operations.paging import Cursor, build_page, fingerprint, resume
+from server.operations.ranking.candidates import generation_of
+from server.operations.ranking.nearest import near_field
+from server.operations.ranking.scope import filters_of, find_whole_name
+from server.text.matching import field_texts
+from server.text.printable import one_line, printable, shorten
+from server.tiers import Size
+
+_USUAL_TOKENS = 2_000  # of a direct answer whose request says no limit
+_DIRECT_ROWS = 200  # no more fit into a direct answer
+_VALUE_CHARS = 200
+_DIRECT_VALUE_CHARS = 80
+_KEY_CHARS = 200
+_MOST_VALUES, _MOST_FIELDS = 20, 50
+_LABELS = ("vendor", "doc_tag", "tags", "environment", "repository")
+# Fields of front matter that a row states elsewhere.
+_STATED = frozenset({*_LABELS, "title", "created", "date", "updated", "lastmod", "repo"})
+
+
+def list_documents(context: RequestContext, request: ListDocuments) -> Answer:
+    """Answer with the documents that the filters admit, in order, or with their counts by ``group_by``."""
+    filters = filters_of(context, request.scope, request.filters, request.path, request.where)
+    generation = generation_of(context, filters)
+    cursor = resume(request.cursor, request, unlimited=True)
+    most = min(request.limit, _DIRECT_ROWS) if context.caller.budget.is_direct else request.limit
+    documents, passages = context.index.catalogue.count_documents(filters)
+    if request.group_by is None:
+        records = context.index.catalogue.list_documents(filters, request.sort, cursor.offset, most + 1)
+        rows = [_build_row(context, record) for record in records]
+    else:
+        rows = _count_by(context, filters, request.group_by)[cursor.offset : cursor.offset + most + 1]
+    envelope = {"total": {"documents": documents, "passages": passages}, "complete": True}
+    here = Cursor(cursor.offset, fingerprint(request), generation, "")
+    page = build_page(rows[:most], envelope, _size_limit(context, request), here, more=len(rows) > most)
+    payload = {"results": list(page.rows), **envelope, "count": len(page.rows), **page.ending}
+    return Answer(
+        payload | {"next_cursor": page.next_cursor},
+        "metadata",
+        len(page.rows) if request.group_by is None else 0,  # counts cost a script only their call
+        page.tokens,
+        cursor.moved(generation, ""),
+        noted={"cursors": int(request.cursor is not None)},
+    )
+
+
+def _size_limit(context: RequestContext, request: ListDocuments) -> Size:
+    budget = context.caller.budget.of("metadata")
+    if not context.caller.budget.is_direct or "limit" in request.model_fields_set:
+        return budget
+    return Size(min(budget.tokens, _USUAL_TOKENS), budget.bytes)
+
+
+def _build_row(context: RequestContext, record: DocumentRecord) -> dict[str, Any]:
+    document, is_direct = record.document, context.caller.budget.is_direct
+    labels = {name: getattr(document, name) for name in _LABELS}
+    row: dict[str, Any] = {
+        "document_id": document.id,
+        "file": one_line(document.uri, 1_000),
+        "title": one_line(document.title or document.uri),
+        "type": document.type,
+        "language": document.language,
+        "tokens": record.tokens,
+        "passages": record.passages,
+        "created": one_line(document.created, 40),
+        "updated": one_line(str(document.metadata.get("updated") or document.metadata.get("lastmod") or ""), 40),
+        "labels": {name: _clip(value, _KEY_CHARS) for name, value in labels.items() if value},
+        "fields": _fields(document.metadata, _DIRECT_VALUE_CHARS if is_direct else _VALUE_CHARS),
+    }
+    kept = {name: value for name, value in row.items() if value not in ("", {})}
+    return kept if is_direct else {**kept, "id": document.id}
+
+
+def _fields(metadata: Mapping[str, Any], chars: int) -> dict[str, Any]:
+    kept = [
+        (name, value) for name, value in metadata.items() if name not in _STATED and value not in ("", [], None)
+    ]
+    return {one_line(name, _KEY_CHARS): _clip(value, chars) for name, value in kept[:_MOST_FIELDS]}
+
+
+def _clip(value: Any, chars: int) -> Any:
+    match value:
+        case str():
+            return shorten(printable(value[: 2 * chars]).strip(), chars)
+        case list() | tuple():
+            return [_clip(item, chars) for item in value[:_MOST_VALUES]]
+        case _:
+            return value
+
+
+def _count_by(context: RequestContext, filters: Filters, group_by: str) -> list[dict[str, Any]]:
+    """The number of documents and of their passages by key, most documents first; "" is the key of none."""
+    reach = replace(filters, path="", where=(), updated_after="")
+    known = context.index.fields(reach)
+    name = group_by if group_by == FOLDER else find_whole_name(group_by, known.union(FACTS))
+    counts: dict[str, list[int]] = {}
+    for value, passages in context.index.catalogue.iterate_values(filters, name):
+        for key in dict.fromkeys(field_texts(value)) or ("",):
+            shown = one_line(key, _KEY_CHARS)
+            tally = counts.setdefault(shown, [0, 0])
+            tally[0] += 1
+            tally[1] += passages
+    if name not in known.union(FACTS, (FOLDER,)):
+        context.warnings.append(near_field(context.index, reach, name))
+    ordered = sorted(counts.items(), key=lambda item: (-item[1][0], item[0]))
+    return [{"key": key, "documents": documents, "passages": passages} for key, (documents, passages) in ordered]

@@ -1,0 +1,93 @@
+"""``kb.read``: a document from its beginning to its end, in bounded pieces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.contracts.documents import MAX_READ_BYTES, ReadDocument
+from server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
+from server.errors import WinnowError
+from server.models import Document, Filters
+from server.operations.base import Answer, RequestContext
+from server.operations.excerpts import cut_end
+from server.operations.ranking.nearest import near_documents
+from server.operations.ranking.scope import filters_of
+from server.text.printable import one_line, printable
+from server.text.tokens import count_tokens
+
+_NAMED = 5
+_CAPPED = f"max_tokens above {MAX_EXCERPT_TOKENS} counts as that in a direct call; scripts may ask for more"
+
+
+def read_document(context: RequestContext, request: ReadDocument) -> Answer:
+    """Answer with a piece of a document, from ``start`` on; ``next`` is where the following piece begins."""
+    filters = filters_of(context, request.scope)
+    document = _find_document(context, filters, request.document)
+    text = context.index.catalogue.text(document.id, filters.project) or ""
+    if request.start > len(text):
+        raise WinnowError(
+            "INVALID_REQUEST", f"start: {request.start:,} is beyond the document's {len(text):,} characters"
+        )
+    tokens, most_bytes = _size_limit(context, request)
+    # A character is at least a byte, so no more than this can be in the piece.
+    piece = cut_end(text[request.start : request.start + most_bytes + 1], tokens, most_bytes)
+    end = request.start + len(piece)
+    shown = printable(piece)
+    payload: dict[str, Any] = {
+        "document_id": document.id,
+        "file": one_line(document.uri, 1_000),
+        "title": one_line(document.title or document.uri),
+        "type": document.type,
+        "text": shown,
+        "start": request.start,
+        "end": end,
+        "next": end if end < len(text) else None,
+        "tokens": count_tokens(shown),
+        "total_chars": len(text),
+        "total_tokens": _count_all(context, filters, document),
+    }
+    is_capped = context.caller.budget.is_direct and request.max_tokens > MAX_EXCERPT_TOKENS
+    return Answer(payload, "excerpt", 1, payload["tokens"], (_CAPPED,) if is_capped else ())
+
+
+def _size_limit(context: RequestContext, request: ReadDocument) -> tuple[int, int]:
+    if context.caller.budget.is_direct:
+        return min(request.max_tokens, MAX_EXCERPT_TOKENS), MAX_EXCERPT_BYTES
+    return request.max_tokens, MAX_READ_BYTES
+
+
+def _count_all(context: RequestContext, filters: Filters, document: Document) -> int:
+    """The tokens of all passages of the document: counted when it was ingested."""
+    return sum(chunk.tokens for chunk in context.index.catalogue.chunks(document.id, filters.project))
+
+
+def _find_document(context: RequestContext, filters: Filters, name: str) -> Document:
+    """The document with this id, path or title.
+
+    Raises:
+        WinnowError: INVALID_REQUEST if several documents have the title, NOT_FOUND with near names if none is.
+    """
+    found = context.index.catalogue.find_documents(filters, name)
+    if len(found) > 1:
+        named = ", ".join(f"{one_line(one.uri, 100)} ({one.id})" for one in found[:_NAMED])
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"document: {len(found)} documents have the title {one_line(name, 80)!r}; give a path or an id: "
+            f"{named}{more}",
+        )
+    if found:
+        return found[0]
+    passage = context.index.catalogue.passages([name], filters.project).get(name)
+    if passage is not None and context.index.admits(filters, passage.document):
+        path = one_line(passage.document.uri, 100)
+        raise WinnowError(
+            "NOT_FOUND",
+            f"document: {name!r} is a passage, which kb_read_excerpt reads; its document is {path} "
+            f"({passage.document.id})",
+        )
+    raise WinnowError(
+        "NOT_FOUND",
+        f"document: none in reach has the id, path or title {one_line(name, 80)!r}; "
+        f"{near_documents(context.index, filters, name)}",
+    )

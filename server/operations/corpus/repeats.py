@@ -1,0 +1,238 @@
+"""``kb.repeats``: text that stands in several places.
+
+A text is a run of paragraphs; paragraphs are compared by their words, white space aside. Runs are maximal: two
+neighbouring paragraphs are of one run if each always stands beside the other, as non-branching paths are joined in
+a de Bruijn graph (Pevzner, Tang and Waterman 2001). So a run ends where its copies part, and where a piece of it
+also stands elsewhere. The texts are read three times, in linear time: to find the paragraphs that repeat, in a
+table of fixed size; to learn what stands beside them; to note the places of the runs on the page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
+from server.models import Chunk, Document, Filters
+from server.operations.base import Answer, RequestContext
+from server.operations.paging import Cursor, build_page, fingerprint, resume
+from server.operations.ranking.candidates import generation_of
+from server.operations.ranking.scope import filters_of
+from server.runtime.deadlines import check_deadline, current_deadline
+from server.text.printable import one_line, printable, shorten
+
+_PARAGRAPH = re.compile(r"\S(?:.*\S)?(?:[ \t]*\n[ \t]*\S(?:.*\S)?)*")
+_SLOTS = 1 << 24  # of the table: 16 MB, one byte each
+_MOST_REPEATED = 500_000  # paragraphs that repeat; about 300 bytes each
+# Of the time that is left, the first reading may take so much; the two others take as long.
+_FIRST_SHARE = 0.25
+_BRANCH = b""  # what stands beside a paragraph is not always the same
+_STOPPED = (
+    "only {read:,} of {all:,} documents were compared: {why}; narrow the documents with path or where to compare "
+    "the others"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    """A paragraph: a digest of its words, and its place in the document's text."""
+
+    digest: bytes
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """A paragraph that may repeat: how often it stands, its length, and what stands before and after it."""
+
+    copies: int = 0
+    chars: int = 0
+    before: bytes | None = None
+    after: bytes | None = None
+
+    def add(self, before: bytes | None, after: bytes | None, chars: int) -> None:
+        """Note one more place."""
+        if self.copies == 0:
+            self.before, self.after, self.chars = before, after, chars
+        self.before = before if before == self.before else _BRANCH
+        self.after = after if after == self.after else _BRANCH
+        self.copies += 1
+
+
+@dataclass(slots=True)
+class _Run:
+    """A maximal run: its paragraphs in order, its places, its text."""
+
+    digests: tuple[bytes, ...]
+    copies: int
+    chars: int
+    text: str = ""
+    places: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def order(self) -> tuple[int, bytes]:
+        """The runs that repeat the most text come first."""
+        return -self.chars * (self.copies - 1), self.digests[0]
+
+
+def find_repeats(context: RequestContext, request: FindRepeats) -> Answer:
+    """Answer with the texts that stand in several places of the documents in scope, the largest first."""
+    filters = filters_of(context, request.scope, request.filters, request.path, request.where)
+    generation = generation_of(context, filters)
+    cursor = resume(request.cursor, request, unlimited=True)
+    documents = context.index.catalogue.documents_within(filters)
+    repeats = _Repeats(context, filters, documents)
+    runs = repeats.find(request.min_chars)
+    page_runs = runs[cursor.offset : cursor.offset + request.limit]
+    repeats.locate(page_runs)
+    rows = [_build_row(run) for run in page_runs]
+    envelope = {"total": {"texts": len(runs), "copies": sum(run.copies for run in runs)}, **repeats.extent}
+    here = Cursor(cursor.offset, fingerprint(request), generation, "")
+    more = len(runs) > cursor.offset + request.limit
+    page = build_page(rows, envelope, context.caller.budget.of("preview"), here, more=more)
+    payload = {"results": list(page.rows), **envelope, "count": len(page.rows), **page.ending}
+    return Answer(
+        payload | {"next_cursor": page.next_cursor},
+        "preview",
+        len(page.rows),
+        page.tokens,
+        (*cursor.moved(generation, ""), *repeats.warnings),
+        noted={"cursors": int(request.cursor is not None)},
+    )
+
+
+@dataclass
+class _Repeats:
+    """The search for repeated text in these documents."""
+
+    context: RequestContext
+    filters: Filters
+    documents: Sequence[Document]
+    read: int = 0
+    characters: int = 0
+    why: str = ""
+
+    def find(self, min_chars: int) -> list[_Run]:
+        """The maximal runs of at least ``min_chars`` that stand in several places, the largest first."""
+        slots = self._fill_slots()
+        repeated = self._collect(slots)
+        runs = [run for run in _join(repeated) if run.chars >= min_chars]
+        return sorted(runs, key=lambda run: run.order)
+
+    def locate(self, runs: Sequence[_Run]) -> None:
+        """Add the text and the first places of each run."""
+        by_first = {run.digests[0]: run for run in runs}
+        wanted = len(by_first)
+        for document, text in self._texts() if by_first else ():
+            paragraphs = list(_paragraphs(text))
+            chunks: list[Chunk] | None = None
+            for number, paragraph in enumerate(paragraphs):
+                run = by_first.get(paragraph.digest)
+                if run is None or len(run.places) >= MAX_PLACES:
+                    continue
+                end = paragraphs[number + len(run.digests) - 1].end
+                run.text = run.text or text[paragraph.start : end]
+                if chunks is None:
+                    chunks = self.context.index.catalogue.chunks(document.id, self.filters.project)
+                run.places.append(_build_place(document, chunks, paragraph.start, end))
+                wanted -= len(run.places) in (MAX_PLACES, run.copies)
+            if not wanted:
+                return
+
+    @property
+    def extent(self) -> dict[str, Any]:
+        """How much was compared."""
+        return {
+            "scanned": {"documents": self.read, "characters": self.characters},
+            "complete": self.read == len(self.documents) and not self.why,
+        }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A warning if not all documents were compared."""
+        return (_STOPPED.format(read=self.read, all=len(self.documents), why=self.why),) if self.why else ()
+
+    def _fill_slots(self) -> bytearray:
+        """How often a paragraph of each slot stands: 0, 1 or more. Ends early if the time does not suffice."""
+        slots = bytearray(_SLOTS)
+        deadline = current_deadline()
+        least = (1 - _FIRST_SHARE) * deadline.remaining()
+        self.read = len(self.documents)
+        for number, (_, text) in enumerate(self._texts(), 1):
+            for paragraph in _paragraphs(text):
+                slot = _slot_of(paragraph.digest)
+                slots[slot] = min(2, slots[slot] + 1)
+            self.characters += len(text)
+            if deadline.remaining() < least and number < len(self.documents):
+                self.read, self.why = number, "the time of this call would not suffice for more"
+                break
+        return slots
+
+    def _collect(self, slots: bytearray) -> dict[bytes, _Repeated]:
+        """The paragraphs whose slot has several, with what stands beside them."""
+        repeated: dict[bytes, _Repeated] = {}
+        for number, (_, text) in enumerate(self._texts(), 1):
+            digests = [(one.digest, one.end - one.start) for one in _paragraphs(text)]
+            for place, (digest, chars) in enumerate(digests):
+                if slots[_slot_of(digest)] > 1:
+                    before = digests[place - 1][0] if place else None
+                    after = digests[place + 1][0] if place + 1 < len(digests) else None
+                    repeated.setdefault(digest, _Repeated()).add(before, after, chars)
+            if len(repeated) > _MOST_REPEATED:
+                self.read, self.why = number, f"they have more than {_MOST_REPEATED:,} repeated paragraphs"
+                break
+        return {digest: one for digest, one in repeated.items() if one.copies > 1}
+
+    def _texts(self) -> Iterator[tuple[Document, str]]:
+        for document in self.documents[: self.read]:
+            check_deadline()
+            text = self.context.index.catalogue.text(document.id, self.filters.project)
+            yield document, text or ""
+
+
+def _paragraphs(text: str) -> Iterator[_Paragraph]:
+    for found in _PARAGRAPH.finditer(text):
+        words = " ".join(found[0].split())
+        digest = blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12).digest()
+        yield _Paragraph(digest, found.start(), found.end())
+
+
+def _slot_of(digest: bytes) -> int:
+    return int.from_bytes(digest[:4], "big") % _SLOTS
+
+
+def _join(repeated: dict[bytes, _Repeated]) -> Iterator[_Run]:
+    """The maximal runs: chains of paragraphs of which each always stands beside the next."""
+    following = {digest: _next_of(digest, one, repeated) for digest, one in repeated.items()}
+    inner = {after for after in following.values() if after is not None}
+    for digest, one in repeated.items():
+        if digest in inner:
+            continue
+        chain, after, chars = [digest], following[digest], one.chars
+        while after is not None:
+            chain.append(after)
+            chars += repeated[after].chars
+            after = following[after]
+        yield _Run(tuple(chain), one.copies, chars)
+
+
+def _next_of(digest: bytes, one: _Repeated, repeated: dict[bytes, _Repeated]) -> bytes | None:
+    """The paragraph that always stands after this one, and before which only this one stands."""
+    after = repeated.get(one.after) if one.after else None
+    is_joined = after is not None and after.before == digest and after.copies == one.copies
+    return one.after if is_joined and one.after != digest else None
+
+
+def _build_place(document: Document, chunks: Sequence[Chunk], start: int, end: int) -> dict[str, Any]:
+    passage = next((chunk.id for chunk in chunks if chunk.end > start), chunks[-1].id if chunks else None)
+    place = {"document_id": document.id, "file": one_line(document.uri, 1_000), "start": start, "end": end}
+    return place if passage is None else {**place, "passage_id": passage}
+
+
+def _build_row(run: _Run) -> dict[str, Any]:
+    text = shorten(printable(run.text[: 2 * MAX_REPEAT_CHARS]), MAX_REPEAT_CHARS)
+    return {"text": text, "chars": run.chars, "copies": run.copies, "places": run.places}
