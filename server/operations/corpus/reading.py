@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from server import intake
 from server.contracts.documents import MAX_READ_BYTES, ReadDocument
 from server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from server.errors import WinnowError
@@ -47,7 +48,8 @@ def read_document(context: RequestContext, request: ReadDocument) -> Answer:
         "total_tokens": _count_all(context, filters, document),
     }
     is_capped = context.caller.budget.is_direct and request.max_tokens > MAX_EXCERPT_TOKENS
-    return Answer(payload, "excerpt", 1, payload["tokens"], (_CAPPED,) if is_capped else ())
+    warnings = (_CAPPED,) if is_capped else ()
+    return Answer(payload, "excerpt", 1, payload["tokens"], warnings, taken=intake.piece(document.id, shown))
 
 
 def _size_limit(context: RequestContext, request: ReadDocument) -> tuple[int, int]:

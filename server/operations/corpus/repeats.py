@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+from server import intake
 from server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
 from server.models import Chunk, Document, Filters
 from server.operations.base import Answer, RequestContext
@@ -102,6 +103,7 @@ def find_repeats(context: RequestContext, request: FindRepeats) -> Answer:
         page.tokens,
         (*cursor.moved(generation, ""), *repeats.warnings),
         noted={"cursors": int(request.cursor is not None)},
+        taken={key: size for row in page.rows for key, size in _taken(row).items()},
     )
 
 
@@ -166,7 +168,6 @@ class _Repeats:
             for paragraph in _paragraphs(text):
                 slot = _slot_of(paragraph.digest)
                 slots[slot] = min(2, slots[slot] + 1)
-            self.characters += len(text)
             if deadline.remaining() < least and number < len(self.documents):
                 self.read, self.why = number, "the time of this call would not suffice for more"
                 break
@@ -177,6 +178,7 @@ class _Repeats:
         repeated: dict[bytes, _Repeated] = {}
         for number, (_, text) in enumerate(self._texts(), 1):
             digests = [(one.digest, one.end - one.start) for one in _paragraphs(text)]
+            self.characters += len(text)
             for place, (digest, chars) in enumerate(digests):
                 if slots[_slot_of(digest)] > 1:
                     before = digests[place - 1][0] if place else None
@@ -231,6 +233,11 @@ def _build_place(document: Document, chunks: Sequence[Chunk], start: int, end: i
     passage = next((chunk.id for chunk in chunks if chunk.end > start), chunks[-1].id if chunks else None)
     place = {"document_id": document.id, "file": one_line(document.uri, 1_000), "start": start, "end": end}
     return place if passage is None else {**place, "passage_id": passage}
+
+
+def _taken(row: Any) -> intake.Intake:
+    """The text of a row, which a run is charged for as text of the first document that has it."""
+    return intake.piece(row["places"][0]["document_id"], row["text"]) if row["places"] else {}
 
 
 def _build_row(run: _Run) -> dict[str, Any]:

@@ -23,6 +23,7 @@ _CUTOFF = 0.5  # the least similarity of a near name
 _COMPARED = 3_000  # names that are compared by similarity; it takes about 10 microseconds each
 _VALUES = 200
 _SEPARATORS = re.compile(r"[/_.\- ]")
+_WORDS = re.compile(r"\w+")
 _NOT_PLAIN = re.compile(r"\[[^\]]*\]|[*?\[\]]+")
 
 
@@ -55,7 +56,9 @@ def near_documents(library: Library, reach: Filters, name: str) -> str:
     """The paths and titles near the name of a document that does not exist."""
     paths = library.catalogue.paths(reach)
     titles = library.catalogue.titles(reach)
-    near = _similar(name, islice(titles, _COMPARED)) or _near_paths(name, paths)
+    words = _WORDS.findall(name.casefold())[:_NAMED]
+    having = (known for known in (*titles, *paths) if words and all(word in known.casefold() for word in words))
+    near = list(islice(having, _NAMED)) or _similar(name, islice(titles, _COMPARED)) or _near_paths(name, paths)
     return _list_near(name, near, "", is_sorted=True)
 
 
