@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 from security.surface import winnow
 
@@ -12,11 +13,12 @@ _READ_SECONDS = 5.0
 _COMMAND_SECONDS = 40.0
 
 
-def stops_unprotected_reader(*, before: str = "pass", after: str = "pass") -> bool:
-    """Whether a Python program that reads ``winnow.toml`` unprotected fails, or has not ended after five seconds.
+def stops_unprotected_reader(place: Callable[[], object], *, before: str = "pass", after: str = "pass") -> bool:
+    """Whether a program that reads the ``winnow.toml`` of ``place()`` fails, or has not ended after five seconds.
 
     ``before`` and ``after`` are its further statements; ``after`` may use ``settings``.
     """
+    place()
     program = "\n".join((before, _READ, after))
     try:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=_READ_SECONDS)
@@ -25,6 +27,7 @@ def stops_unprotected_reader(*, before: str = "pass", after: str = "pass") -> bo
     return done.returncode != 0
 
 
-def stops_winnow() -> bool:
-    """Whether a `winnow` command in this folder fails."""
+def stops_winnow(place: Callable[[], object]) -> bool:
+    """Whether a `winnow` command fails in the folder of the ``winnow.toml`` of ``place()``."""
+    place()
     return winnow("config", "--json", seconds=_COMMAND_SECONDS).returncode != 0

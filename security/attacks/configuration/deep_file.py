@@ -10,10 +10,8 @@ def place():
 
 
 def control():
-    place()
-    return stops_unprotected_reader()
+    return stops_unprotected_reader(place)
 
 
 def surface():
-    place()
-    return stops_winnow()
+    return stops_winnow(place)

@@ -12,10 +12,8 @@ def place():
 
 
 def control():
-    place()
-    return stops_unprotected_reader(before=LESS_MEMORY)
+    return stops_unprotected_reader(place, before=LESS_MEMORY)
 
 
 def surface():
-    place()
-    return stops_winnow()
+    return stops_winnow(place)

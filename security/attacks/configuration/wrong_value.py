@@ -12,10 +12,8 @@ def place():
 
 
 def control():
-    place()
-    return stops_unprotected_reader(after=CHECK)
+    return stops_unprotected_reader(place, after=CHECK)
 
 
 def surface():
-    place()
-    return stops_winnow()
+    return stops_winnow(place)

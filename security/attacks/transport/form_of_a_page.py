@@ -9,11 +9,10 @@ INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo":
 
 def breached(port):
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}).encode()
-    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
-        lines = ("host: localhost", "accept: */*", f"content-type: {kind}", f"content-length: {len(body)}")
-        if send_raw(port, request_head("/mcp", *lines, method="POST") + body)[0] == 200:
-            return True
-    return False
+    lines = ("host: localhost", "accept: */*", f"content-length: {len(body)}")
+    kinds = ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x")
+    heads = [request_head("/mcp", *lines, f"content-type: {kind}", method="POST") for kind in kinds]
+    return any(send_raw(port, head + body)[0] == 200 for head in heads)
 
 
 def control():
