@@ -18,9 +18,10 @@ class Document:
     ``id`` is derived from (project, uri). ``uri`` is what a person recognises: the path below the ingested
     folder, or ``corpus.jsonl#4983`` for a record. ``source`` is the ingested root the document came from.
     ``created`` is an ISO-8601 date, or "" if the source states none. ``metadata`` holds JSON scalars and
-    lists of them: front matter or a record's own metadata. ``environment`` ("dev", "prod", "scratch", or
-    another text from the source) and ``repository`` are labels by which a scope is enforced, "" for none.
-    ``language`` (ISO 639-1) is the detected language of its text, "" if unknown.
+    lists of them: front matter or a record's own metadata, nested fields under dotted names. ``environment``
+    ("dev", "prod", "scratch", or another text from the source) and ``repository`` are labels by which a scope is
+    enforced, "" for none. ``language`` (ISO 639-1) is the detected language of its text, "" if unknown.
+    ``body_start`` is the length of the front matter that its text begins with, fences included.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Document:
     environment: str = ""
     repository: str = ""
     language: str = ""
+    body_start: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,17 @@ def read(uri: str, text: str) -> tuple[Document, str]:
     raw = clean_document(raw)
     id = document_id(PROJECT, uri)
     document = Document(
-        id, PROJECT, uri, "/docs", raw.title, raw.type, "", raw.vendor, tags=raw.tags, metadata=raw.metadata
+        id,
+        PROJECT,
+        uri,
+        "/docs",
+        raw.title,
+        raw.type,
+        "",
+        raw.vendor,
+        tags=raw.tags,
+        metadata=raw.metadata,
+        body_start=raw.body_start,
     )
     return document, raw.text
 

@@ -316,8 +316,9 @@ class CatalogueEntry:
 
     ``origin`` is the file (below the source) that it was read from, or "". ``embedding`` is the fingerprint of
     the model that its vectors come from, or "". ``context_hash`` digests what every point of the document
-    shares (title, filter values): where it and a chunk's id are unchanged, the point is unchanged. It is "" while
-    a writer changes the points, and after a writer was interrupted there.
+    shares (title, filter values), and after a point what is indexed with its first chunk alone (front matter):
+    where it and a chunk's id are unchanged, the point is unchanged. It is "" while a writer changes the points,
+    and after a writer was interrupted there.
     """
 
     document: Document

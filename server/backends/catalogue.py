@@ -22,7 +22,7 @@ from server.backends.files.lock import WRITER, StoreLock
 from server.backends.sqlite import Database, Layout, seal_databases
 from server.models import Chunk, Document, Passage, ProjectInfo
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # SQLite admits 32,766 parameters in a statement; a few hundred at a time are as fast.
 _BATCH_IDS = 500
 
@@ -41,7 +41,7 @@ CREATE TABLE documents (
     tags TEXT NOT NULL, created TEXT NOT NULL, metadata TEXT NOT NULL,
     origin TEXT NOT NULL, embedding TEXT NOT NULL, context_hash TEXT NOT NULL,
     environment TEXT NOT NULL DEFAULT '', repository TEXT NOT NULL DEFAULT '',
-    language TEXT NOT NULL DEFAULT ''
+    language TEXT NOT NULL DEFAULT '', body_start INTEGER NOT NULL DEFAULT 0
 );
 CREATE UNIQUE INDEX documents_by_uri ON documents (project, uri);
 CREATE INDEX documents_by_embedding ON documents (project, embedding);
@@ -73,6 +73,7 @@ _MIGRATIONS: Mapping[int, str] = MappingProxyType(
         ALTER TABLE catalogue ADD COLUMN vectors TEXT NOT NULL DEFAULT 'vectors';
         ALTER TABLE catalogue ADD COLUMN dimension INTEGER NOT NULL DEFAULT 384;
         """,
+        3: "ALTER TABLE documents ADD COLUMN body_start INTEGER NOT NULL DEFAULT 0;",
     }
 )
 _LAYOUT = Layout(SCHEMA_VERSION, _SCHEMA, _MIGRATIONS)
@@ -295,7 +296,7 @@ def _insert(connection: sqlite3.Connection, entry: CatalogueEntry) -> None:
     document = entry.document
     connection.execute(
         f"INSERT INTO documents ({DOCUMENT}, origin, embedding, context_hash)"
-        f" VALUES ({placeholders_of(range(18))})",
+        f" VALUES ({placeholders_of(range(19))})",
         (
             document.id,
             document.project,
@@ -312,6 +313,7 @@ def _insert(connection: sqlite3.Connection, entry: CatalogueEntry) -> None:
             document.environment,
             document.repository,
             document.language,
+            document.body_start,
             entry.origin,
             entry.embedding,
             entry.context_hash,

@@ -20,7 +20,7 @@ from server.text.matching import field_texts, literal_head
 
 DOCUMENT = (
     "id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata,"
-    " environment, repository, language"
+    " environment, repository, language, body_start"
 )
 _LABELS = ("vendor", "doc_tag", "type", "environment", "repository")
 # A document's own date, as ``payload_of`` reads it.
@@ -186,7 +186,7 @@ def _value_of(name: str, fact: str, metadata: str) -> Any:
 def document_of(row: tuple[Any, ...]) -> Document:
     """The document of a row of the columns ``DOCUMENT``."""
     id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata, *labels = row
-    environment, repository, language = labels
+    environment, repository, language, body_start = labels
     return Document(
         id=id,
         project=project,
@@ -203,6 +203,7 @@ def document_of(row: tuple[Any, ...]) -> Document:
         environment=environment,
         repository=repository,
         language=language,
+        body_start=body_start,
     )
 
 

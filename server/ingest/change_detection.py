@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
@@ -11,7 +12,8 @@ from server.backends.base import IndexedDocument, payload_of
 from server.ids import document_id
 from server.ingest.documents import DefaultLabels, RawDocument
 from server.ingest.file_discovery import File
-from server.models import Document
+from server.ingest.indexed_text import searchable_fields
+from server.models import Chunk, Document
 from server.retrieval.lexical import has_same_stemmer
 from server.text.languages import language_of
 
@@ -19,7 +21,9 @@ from server.text.languages import language_of
 INDEX_VERSION = 1
 # Increased when readers make another document of the same file: everything is read again, and rewritten where it
 # differs.
-READERS_VERSION = 5
+READERS_VERSION = 6
+# In a context hash: what all points of the document share, then what only the first one has.
+_SEPARATOR = "."
 
 
 def document_of(project: str, source: str, raw: RawDocument) -> Document:
@@ -39,7 +43,8 @@ def document_of(project: str, source: str, raw: RawDocument) -> Document:
         metadata=raw.metadata,
         environment=raw.environment,
         repository=raw.repository,
-        language="" if raw.type == "code" else language_of(raw.text),
+        language="" if raw.type == "code" else language_of(raw.text[raw.body_start :]),
+        body_start=raw.body_start,
     )
 
 
@@ -56,6 +61,31 @@ def indexed_document_of(document: Document, origin: str, fingerprint: str) -> In
     )
 
 
+def changed_chunks(
+    chunks: Sequence[Chunk], now: IndexedDocument, former: Sequence[Chunk], known: IndexedDocument | None
+) -> tuple[Chunk, ...]:
+    """The chunks whose points must be written: all if what they share changed, else those that are new or changed.
+
+    ``former`` are the document's chunks in the catalogue, ``known`` its state there.
+    """
+    if known is None or known.embedding != now.embedding or _shared_hash(known) != _shared_hash(now):
+        return tuple(chunks)
+    before, after = _field_hashes(former, known), _field_hashes(chunks, now)
+    return tuple(each for each in chunks if before.get(each.id) != after[each.id])
+
+
+def _shared_hash(document: IndexedDocument) -> str:
+    return document.context_hash.partition(_SEPARATOR)[0]
+
+
+def _field_hashes(chunks: Sequence[Chunk], document: IndexedDocument) -> Mapping[str, str]:
+    """For each chunk id, the hash of the front matter that is indexed with it: "" except for the first chunk."""
+    hashes = dict.fromkeys((chunk.id for chunk in chunks), "")
+    if chunks:
+        hashes[chunks[0].id] = document.context_hash.partition(_SEPARATOR)[2]
+    return hashes
+
+
 def stamp_of(file: File, labels: DefaultLabels) -> str:
     """The stamp of a file: a file whose stamp is equal need not be read."""
     return f"{INDEX_VERSION}.{READERS_VERSION}:{file.size}:{file.modified_ns}:{_hash(asdict(labels))}"
@@ -63,15 +93,18 @@ def stamp_of(file: File, labels: DefaultLabels) -> str:
 
 def _content_hash(raw: RawDocument) -> str:
     # Environment and repository count in the context hash. Here they would make every document of an older index
-    # a changed one.
-    facts = {key: value for key, value in asdict(raw).items() if key not in ("environment", "repository")}
+    # a changed one, as would the offset of a body without front matter.
+    left_out = {"environment", "repository"} | (set() if raw.body_start else {"body_start"})
+    facts = {key: value for key, value in asdict(raw).items() if key not in left_out}
     return _hash(INDEX_VERSION, facts)
 
 
 def _context_hash(document: Document) -> str:
     # Languages that are stemmed as English are left out: an index from before language detection keeps its points.
     language = () if has_same_stemmer(document.language, "en") else (document.language,)
-    return _hash(INDEX_VERSION, document.title, payload_of(document), *language)
+    shared = _hash(INDEX_VERSION, document.title, payload_of(document), *language)
+    fields = searchable_fields(document)
+    return f"{shared}{_SEPARATOR}{_hash(fields)}" if fields else shared
 
 
 def _hash(*values: Any) -> str:

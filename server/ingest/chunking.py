@@ -1,11 +1,11 @@
 """Splits documents into chunks of 150 to 200 tokens along headings and blocks.
 
-Every chunk is a slice of its document's text. A block (a paragraph, a list item, a fenced block, a table) that
-fits into a chunk is never split. Blocks are packed in reading order and never across a heading, except that a
-section that fits with all its subsections is one chunk. A block that does not fit is split by its kind:
-containers into their parts, tables and code between lines, prose between sentences. Split prose, and short prose
-at the end of a chunk, is repeated at the start of the next chunk, so that a sentence and its antecedent meet in
-one of them; code and tables are not repeated.
+Every chunk is a slice of its document's text, after the front matter. A block (a paragraph, a list item, a fenced
+block, a table) that fits into a chunk is never split. Blocks are packed in reading order and never across a
+heading, except that a section that fits with all its subsections is one chunk. A block that does not fit is split
+by its kind: containers into their parts, tables and code between lines, prose between sentences. Split prose, and
+short prose at the end of a chunk, is repeated at the start of the next chunk, so that a sentence and its
+antecedent meet in one of them; code and tables are not repeated.
 
 Measured by chunk recall at equal token budgets: 200 tokens with a fifth of overlap is best for lexical and vector
 search together; 800 tokens halve the recall of vector search (docs/decisions/0003-retrieval.md).
@@ -89,24 +89,34 @@ class _Piece:
 def chunk(document: Document, text: str) -> tuple[Chunk, ...]:
     """The chunks of a document in reading order; a document without words has none.
 
-    For each chunk, ``text[chunk.start:chunk.end] == chunk.text``. Raises ``UnreadableFile`` if there are more than
+    Chunks are made of the text after the front matter, and of the front matter where nothing follows it. For each
+    chunk, ``text[chunk.start:chunk.end] == chunk.text``. Raises ``UnreadableFile`` if there are more than
     ``MOST_CHUNKS``.
     """
-    pieces = list(islice(_pieces(text, _sections(document.type, text)), MOST_CHUNKS + 1))
+    body = text[document.body_start :]
+    pieces = list(islice(_pieces(body, _sections(document.type, body)), MOST_CHUNKS + 1))
     if len(pieces) > MOST_CHUNKS:
         raise UnreadableFile(f"has more than {MOST_CHUNKS:,} passages; split it into smaller files")
     if not pieces:  # headings and nothing else
-        pieces = [_Piece(block.start, block.end, ()) for block in _split(text, 0, len(text), is_prose=True)]
-    return _build_chunks(document, text, pieces)
+        pieces = _split_into_pieces(body, 0, len(body), is_prose=True)
+    if not pieces:
+        start, end = _fenced_span(text[: document.body_start])
+        return _build_chunks(document, text, 0, _split_into_pieces(text, start, end, is_prose=False))
+    return _build_chunks(document, body, document.body_start, pieces)
 
 
-def indexed_text(title: str, heading_path: Sequence[str], text: str) -> str:
-    """The text that is embedded and indexed for a chunk: a line ``title > heading > heading``, then its text."""
-    prefix = " > ".join([title, *heading_path])
-    return f"{prefix}\n{text}" if prefix else text
+def _split_into_pieces(text: str, start: int, end: int, *, is_prose: bool) -> list[_Piece]:
+    return [_Piece(block.start, block.end, ()) for block in _split(text, start, end, is_prose=is_prose)]
 
 
-def _build_chunks(document: Document, text: str, pieces: Sequence[_Piece]) -> tuple[Chunk, ...]:
+def _fenced_span(front_matter: str) -> tuple[int, int]:
+    """The span of the lines between the fences."""
+    start, end = front_matter.find("\n") + 1, front_matter.rstrip().rfind("\n")
+    return start, max(start, end)
+
+
+def _build_chunks(document: Document, text: str, offset: int, pieces: Sequence[_Piece]) -> tuple[Chunk, ...]:
+    """The chunks of these pieces of ``text``, which begins at ``offset`` in the document."""
     repetitions: dict[tuple[tuple[str, ...], str], int] = {}
     chunks = []
     for ordinal, piece in enumerate(pieces):
@@ -115,7 +125,8 @@ def _build_chunks(document: Document, text: str, pieces: Sequence[_Piece]) -> tu
         repetition = repetitions[path, body] = repetitions.get((path, body), -1) + 1
         id = chunk_id(document.project, document.uri, path, body, repetition)
         tokens = count_tokens(body)
-        chunks.append(Chunk(id, document.id, ordinal, path, body, piece.start, piece.end, tokens))
+        start, end = offset + piece.start, offset + piece.end
+        chunks.append(Chunk(id, document.id, ordinal, path, body, start, end, tokens))
     return tuple(chunks)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import islice
 from typing import Any
 
 from server.models import DocumentType
@@ -17,11 +18,16 @@ _NO_WORD = "(not a word)"
 # Numbers of more than 64 bits are dropped.
 _MOST_FIELDS, _MOST_VALUES, _VALUE_CHARS = 200, 100, 4_000
 _NUMBER_BITS = 64
+# Limits of nested facts: levels, and values and containers that are looked at.
+_DEEPEST, _MOST_NODES = 8, 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class RawDocument:
-    """A document as its reader returns it; every field except uri, type and text may be empty."""
+    """A document as its reader returns it; every field except uri, type and text may be empty.
+
+    ``text`` is the whole text, ``body_start`` the length of the front matter that it begins with.
+    """
 
     uri: str
     type: DocumentType
@@ -34,6 +40,7 @@ class RawDocument:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     environment: str = ""
     repository: str = ""
+    body_start: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +74,9 @@ def apply_facts(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
     """``raw`` with the facts of its front matter or its record's metadata.
 
     ``title, vendor, doc_tag, tags, created`` (or ``date``), ``environment`` and ``repository`` (or ``repo``)
-    become fields; all plain values are kept in ``metadata`` unchanged.
+    become fields; all plain values are kept in ``metadata`` unchanged, nested ones as ``flatten`` names them.
     """
-    named = {_text(_plain(key)): _plain(fact) for key, fact in facts.items()}
-    plain = {name: value for name, value in named.items() if value is not None}
+    plain = flatten(facts)
     return replace(
         raw,
         title=_text(plain.get("title")) or raw.title,
@@ -95,17 +101,66 @@ def apply_labels(raw: RawDocument, labels: DefaultLabels) -> RawDocument:
     )
 
 
+def flatten(facts: Mapping[Any, Any]) -> dict[str, Any]:
+    """The plain values of facts by field name, within the limits of metadata.
+
+    A field of a nested mapping has a dotted name; one of a list of mappings has the list of their values. Values
+    of other types than JSON's and dates are left out.
+
+    >>> flatten({"title": "Pods", "stages": [{"stage": "alpha", "since": "1.8"}, {"stage": "beta"}]})
+    {'title': 'Pods', 'stages.stage': ['alpha', 'beta'], 'stages.since': ['1.8']}
+    """
+    fields: dict[str, Any] = {}
+    for name, value, is_listed in islice(_walk("", facts, 0), _MOST_NODES):
+        if name not in fields and len(fields) == _MOST_FIELDS:
+            continue
+        if not is_listed and value is not None:
+            fields.setdefault(name, value)
+        elif is_listed and isinstance(held := fields.setdefault(name, []), list) and len(held) < _MOST_VALUES:
+            held += [] if value is None else [value]
+    return fields
+
+
+def _walk(name: str, value: Any, depth: int, *, is_listed: bool = False) -> Iterator[tuple[str, Any, bool]]:
+    """Each value below ``value``: its field, the value, and whether it is one of a list.
+
+    Mappings, lists and the items of sets are yielded too, with None for the value: aliases of YAML nest without
+    end, so the caller counts what was looked at.
+    """
+    match value:
+        case Mapping() if depth <= _DEEPEST:
+            yield name, None, False
+            for key, item in value.items():
+                part = _text(_plain(key))[: stated_facts.LABEL_CHARS]
+                yield from _walk(f"{name}.{part}" if depth else part, item, depth + 1, is_listed=is_listed)
+        case list() | tuple() if depth <= _DEEPEST:
+            kept = value[:_MOST_VALUES]
+            yield name, None, not any(isinstance(item, Mapping) for item in kept)
+            for item in kept:
+                yield from _walk(name, item, depth + 1, is_listed=True)
+        case set():
+            texts = []
+            for item in value:
+                yield name, None, True
+                texts += [] if (plain := _plain(item)) is None else [str(plain)]
+            # Sorted, because the order of a set differs from run to run.
+            yield from _walk(name, sorted(texts), depth)
+        case _:
+            yield name, _plain(value), is_listed
+
+
 def clean_document(raw: RawDocument) -> RawDocument:
     r"""``raw`` with text and metadata that every store can keep and every answer can show.
 
     Text has ``\\n`` line ends, no NUL and no lone surrogates; titles, labels and dates are short printable lines.
     """
     kept = list(raw.metadata.items())[:_MOST_FIELDS]
+    head, body = clean_text(raw.text[: raw.body_start]), clean_text(raw.text[raw.body_start :])
     return replace(
         raw,
         uri=clean_text(raw.uri),
         title=one_line(clean_text(raw.title), stated_facts.TITLE_CHARS),
-        text=clean_text(raw.text),
+        text=head + body,
         vendor=one_line(clean_text(raw.vendor), stated_facts.LABEL_CHARS),
         doc_tag=_clean_label(raw.doc_tag),
         tags=stated_facts.tags(map(clean_text, raw.tags)),
@@ -113,6 +168,7 @@ def clean_document(raw: RawDocument) -> RawDocument:
         metadata={one_line(clean_text(key), stated_facts.LABEL_CHARS): _clean_value(value) for key, value in kept},
         environment=_clean_label(raw.environment),
         repository=_clean_label(raw.repository),
+        body_start=len(head),
     )
 
 
@@ -137,7 +193,7 @@ def _clean_value(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """``value`` if it is a JSON scalar or a list of JSON scalars (dates become ISO text); None otherwise."""
+    """``value`` if it is a JSON scalar (dates become ISO text); None otherwise."""
     match value:
         case str():
             return value[:_VALUE_CHARS]
@@ -147,17 +203,8 @@ def _plain(value: Any) -> Any:
             return value if value - value == 0 else None  # neither infinite nor not a number
         case date():
             return value.isoformat()
-        case list() | tuple():
-            return [item for part in value[:_MOST_VALUES] if (item := _scalar(part)) is not None]
-        case set():
-            # Sorted, because the order of a set differs from run to run.
-            return sorted(str(item) for part in value if (item := _scalar(part)) is not None)[:_MOST_VALUES]
         case _:
             return None
-
-
-def _scalar(value: Any) -> Any:
-    return None if isinstance(value, list | tuple | set) else _plain(value)
 
 
 def _text(value: Any) -> str:
@@ -179,7 +226,7 @@ def _label_text(value: Any) -> str:
         case None | str():
             return _text(_plain(value))
         case list() | tuple() | set():
-            return ", ".join(_text(_scalar(item)) or _NO_WORD for item in list(value)[:_MOST_VALUES])
+            return ", ".join(_text(_plain(item)) or _NO_WORD for item in list(value)[:_MOST_VALUES])
         case _:
             return _text(_plain(value)) or _NO_WORD
 

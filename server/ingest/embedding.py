@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
 from server.backends.base import Embedder, Point, payload_of
-from server.ingest.chunking import indexed_text
+from server.ingest.indexed_text import indexed_text
 from server.models import Chunk, Document
 from server.retrieval.lexical import build_document_vector
 
@@ -72,7 +72,7 @@ class EmbeddingStage:
 
 def make_points(rows: Rows, embedder: Embedder | None) -> list[Point]:
     """Compute the points of chunks with their documents; without dense vectors if there is no model."""
-    texts = [indexed_text(document.title, chunk.heading_path, chunk.text) for document, chunk in rows]
+    texts = [indexed_text(document, chunk) for document, chunk in rows]
     different = list(dict.fromkeys(texts))  # a text that repeats within a task is embedded once
     vectors = dict(zip(different, embedder.embed(different), strict=True)) if embedder and texts else {}
     return [

@@ -44,7 +44,7 @@ from server.backends.base import (
 )
 from server.errors import WinnowError
 from server.ingest.batches import Batch, CompletedOrigin, Origin, PreparedDocument
-from server.ingest.change_detection import document_of, indexed_document_of, stamp_of
+from server.ingest.change_detection import changed_chunks, document_of, indexed_document_of, stamp_of
 from server.ingest.chunking import chunk
 from server.ingest.documents import DefaultLabels, RawDocument, UnreadableFile, apply_labels, clean_document
 from server.ingest.embedding import EmbeddingStage, make_points
@@ -344,9 +344,9 @@ class _Run:
     ) -> PreparedDocument:
         """Find out which points of the document must be written and which deleted."""
         entry = CatalogueEntry(document, text, chunks, now.origin, now.embedding, now.context_hash)
-        former = self._chunk_ids(known.id) if known else set()
-        is_same = known and (known.context_hash, known.embedding) == (now.context_hash, now.embedding)
-        fresh = tuple(each for each in chunks if not (is_same and each.id in former))
+        before = self._target.catalogue.chunks(known.id, self._target.project) if known else []
+        former = {each.id for each in before}
+        fresh = changed_chunks(chunks, now, before, known)
         is_relabelled = not former.isdisjoint(each.id for each in fresh)
         return PreparedDocument(entry, fresh, tuple(sorted(former - {each.id for each in chunks})), is_relabelled)
 

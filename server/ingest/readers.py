@@ -18,8 +18,8 @@ from types import MappingProxyType
 from typing import Any
 
 from server.ingest.bounded_files import read_lines, read_whole
-from server.ingest.documents import RawDocument, UnreadableFile, apply_facts
-from server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatter, split_front_matter
+from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
+from server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatter, read_front_matter
 from server.ingest.parsing.markup import html_to_markdown, rst_to_markdown
 from server.models import DocumentType
 
@@ -142,16 +142,17 @@ def _check_text(text: str, marks: str, most: float) -> str:
 
 
 def _markdown(text: str, uri: str) -> ReaderOutput:
-    text = text.replace("\r\n", "\n")
+    text = clean_text(text)
     facts: Mapping[str, Any] = {}
-    body = text
+    body_start = 0
     try:
-        facts, body = split_front_matter(text)
+        facts, body_start = read_front_matter(text)
     except FrontMatterRefused as refused:
         yield ReadFlaw(uri, f"front matter is read as text: {refused}")
     except NotFrontMatter:
         pass
-    yield apply_facts(RawDocument(uri, "markdown", _first_heading(body) or _stem(uri), body), facts)
+    title = _first_heading(text[body_start:]) or _stem(uri)
+    yield apply_facts(RawDocument(uri, "markdown", title, text, body_start=body_start), facts)
 
 
 def _text(text: str, uri: str) -> ReaderOutput:

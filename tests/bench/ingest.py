@@ -34,10 +34,11 @@ from server.commands.terminal.screen import Screen
 from server.demo.stdlib import read_corpus
 from server.errors import WinnowError
 from server.ids import document_id
-from server.ingest.chunking import chunk, indexed_text
+from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument
 from server.ingest.embedding import CHUNKS_PER_TASK
 from server.ingest.file_discovery import find_files, resolve_roots
+from server.ingest.indexed_text import indexed_text
 from server.ingest.pipeline import IngestReport, Target, ingest_documents
 from server.ingest.readers import ReadFlaw, read
 from server.models import Chunk, Document
@@ -175,11 +176,7 @@ class Workload:
     @property
     def texts(self) -> list[str]:
         """The indexed text of each chunk."""
-        return [
-            indexed_text(document.title, one.heading_path, one.text)
-            for document, _, chunks in self.rows
-            for one in chunks
-        ]
+        return [indexed_text(document, one) for document, _, chunks in self.rows for one in chunks]
 
     @property
     def tokens(self) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from server.backends.base import CatalogueEntry, Embedder, Point, Vector, payload_of
 from server.ids import chunk_id, document_id
-from server.ingest.chunking import indexed_text
+from server.ingest.indexed_text import indexed_text
 from server.models import Chunk, Document, Passage
 from server.retrieval.lexical import build_document_vector
 from server.text.sentences import sentence_ends
@@ -54,7 +54,7 @@ def build_sample(passages: Iterable[Passage], embedder: Embedder, progress: Call
     """Real passages with their sentences and vectors; those without a whole sentence are left out."""
     cut = [(one, _sentences_of(one.chunk.text)) for one in passages]
     kept = [(one, sentences) for one, sentences in cut if sentences]
-    texts = [indexed_text(one.document.title, one.chunk.heading_path, one.chunk.text) for one, _ in kept]
+    texts = [indexed_text(one.document, one.chunk) for one, _ in kept]
     vectors = []
     for start in range(0, len(texts), 64):
         vectors.append(embedder.embed(texts[start : start + 64]))
@@ -89,7 +89,7 @@ def compare_with_model(sample: Sample, embedder: Embedder, count: int) -> dict[s
     """
     some = next(generate_corpus(sample, count, count, embedder.fingerprint, seed=2))
     chunks = [(entry.document, chunk) for entry in some.entries for chunk in entry.chunks]
-    embedded = embedder.embed([indexed_text(one.title, chunk.heading_path, chunk.text) for one, chunk in chunks])
+    embedded = embedder.embed([indexed_text(one, chunk) for one, chunk in chunks])
     same = np.sum(embedded * some.vectors, axis=1)
     return {
         "cosine_p50": round(float(np.median(same)), 3),
@@ -183,7 +183,7 @@ def _build_entry(
 
 
 def _build_points(entry: CatalogueEntry, vectors: Vector) -> Iterator[Point]:
-    payload, title = payload_of(entry.document), entry.document.title
+    payload = payload_of(entry.document)
     for chunk, vector in zip(entry.chunks, vectors, strict=True):
-        text = indexed_text(title, chunk.heading_path, chunk.text)
-        yield Point(chunk.id, build_document_vector(title, text), vector, payload)
+        text = indexed_text(entry.document, chunk)
+        yield Point(chunk.id, build_document_vector(entry.document.title, text), vector, payload)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from typer.testing import CliRunner
 
 from server.commands.ingest import app
 from server.errors import WinnowError
+from server.ids import document_id
 from server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents, ingest_paths
 from server.models import Filters
 from server.opening import Backends, open_backends
@@ -93,6 +96,59 @@ def test_a_new_title_or_tag_reaches_every_chunk(target: Target, docs: Path, back
     ingest_paths(target, [docs])
     (hit,) = backends.retriever.search("proxy", Filters("p", tags=("edge",)), 5).hits
     assert backends.catalogue.passages([hit.chunk_id], "p")[hit.chunk_id].document.tags == ("edge",)
+
+
+def page(facts: str, sections: int = 6) -> str:
+    parts = [f"## Part {n}\n\n" + f"Sentence about part {n}. " * 40 for n in range(sections)]
+    return f"---\ntitle: Parts\n{facts}\n---\n" + "\n\n".join(parts)
+
+
+def hits(backends: Backends, query: str) -> list[str]:
+    return [hit.chunk_id for hit in backends.retriever.search(query, Filters("p"), 5).hits if hit.lexical]
+
+
+def test_new_front_matter_writes_the_first_chunk_only(target: Target, docs: Path, backends: Backends) -> None:
+    (docs / "a.md").write_text(page("stage: zirconium"))
+    ingest_paths(target, [docs])
+    (docs / "a.md").write_text(page("stage: palladium"))
+    report = ingest_paths(target, [docs])
+    first = target.catalogue.chunks(document_id("p", "a.md"), "p")[0].id
+    assert (report.documents, report.chunks) == (1, 1)
+    assert (hits(backends, "palladium"), hits(backends, "zirconium")) == ([first], [])
+
+
+def test_a_chunk_that_is_no_longer_the_first_is_found_without_the_front_matter(
+    target: Target, docs: Path, backends: Backends
+) -> None:
+    text = page("stage: palladium")
+    (docs / "a.md").write_text(text)
+    ingest_paths(target, [docs])
+    before = target.catalogue.chunk_ids("p")
+    opening = "## Opening\n\n" + "An opening that is long enough. " * 40
+    (docs / "a.md").write_text(text.replace("## Part 0", f"{opening}\n\n## Part 0"))
+    report = ingest_paths(target, [docs])
+    first = target.catalogue.chunks(document_id("p", "a.md"), "p")[0]
+    assert (first.heading_path, hits(backends, "palladium")) == (("Opening",), [first.id])
+    assert report.chunks == len(set(target.catalogue.chunk_ids("p")) - set(before)) + 1
+
+
+def test_the_first_ingest_after_an_upgrade_embeds_no_chunk_whose_text_is_the_same(
+    target: Target, docs: Path, backends: Backends
+) -> None:
+    """A store from before front matter was text: bodies without it, another state, other stamps."""
+    (docs / "a.md").write_text(page("stage: palladium"))
+    ingest_paths(target, [docs])
+    now = {document.id: document for document in target.catalogue.indexed_documents("p")}
+    path = next(iter(docs.parent.glob("**/catalogue.sqlite3")))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE files SET stamp = 'of before'")
+        connection.execute("UPDATE documents SET body_start = 0, content_hash = 'of before' WHERE body_start > 0")
+        connection.execute("UPDATE documents SET context_hash = substr(context_hash, 1, 32)")
+        connection.commit()
+    report = ingest_paths(target, [docs])
+    assert (report.documents, report.unchanged, report.chunks) == (1, 3, 1)
+    assert {document.id: document for document in target.catalogue.indexed_documents("p")} == now
+    assert in_step(target)
 
 
 def test_one_bad_file_is_named_with_its_reason_and_stops_nothing(target: Target, docs: Path) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from server.ingest.chunking import LARGEST, chunk, indexed_text
+from server.ingest.chunking import LARGEST, chunk
 from server.ingest.documents import UnreadableFile
+from server.ingest.indexed_text import indexed_text
 from server.models import Chunk, Document, DocumentType
 from server.text.tokens import count_tokens
 
@@ -143,8 +145,10 @@ def test_an_empty_document_has_no_chunks() -> None:
 
 
 def test_title_and_headings_are_put_before_what_is_indexed() -> None:
-    assert indexed_text("Guide", ("Ports", "Open"), "8443") == "Guide > Ports > Open\n8443"
-    assert indexed_text("", (), "8443") == "8443"
+    below = replace(chunks("8443")[0], heading_path=("Ports", "Open"))
+    assert indexed_text(document(title="Guide"), below) == "Guide > Ports > Open\n8443"
+    (alone,) = chunks("8443", title="")
+    assert indexed_text(document(title=""), alone) == "8443"
 
 
 @pytest.mark.parametrize(

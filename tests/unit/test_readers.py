@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from server.ingest.documents import (
     apply_labels,
     clean_document,
     clean_text,
+    flatten,
 )
 from server.ingest.file_discovery import find_files, resolve_roots
 from server.ingest.readers import LARGEST_FILE_BYTES, ReadFlaw, decode, kind_of, read
@@ -34,13 +37,14 @@ def write(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_front_matter_describes_a_page_and_is_not_its_text(tmp_path: Path) -> None:
-    text = "---\ntitle: Pods\ntags: [core, api]\nvendor: acme\ndate: 2026-02-01\nweight: 3\n---\n# Other\nBody\n"
+def test_front_matter_describes_a_page_and_stays_in_its_text(tmp_path: Path) -> None:
+    facts = "---\ntitle: Pods\ntags: [core, api]\nvendor: acme\ndate: 2026-02-01\nweight: 3\n---\n"
+    text = f"{facts}# Other\nBody\n"
     assert only(write(tmp_path, "a.md", text)) == RawDocument(
         uri="a.md",
         type="markdown",
         title="Pods",
-        text="# Other\nBody\n",
+        text=text,
         vendor="acme",
         tags=("core", "api"),
         created="2026-02-01",
@@ -51,6 +55,7 @@ def test_front_matter_describes_a_page_and_is_not_its_text(tmp_path: Path) -> No
             "date": "2026-02-01",
             "weight": 3,
         },
+        body_start=len(facts),
     )
 
 
@@ -69,7 +74,80 @@ def test_what_is_no_front_matter_is_text(tmp_path: Path, text: str) -> None:
 
 def test_aliases_in_front_matter_do_not_multiply(tmp_path: Path) -> None:
     layers = "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 12))
-    assert only(write(tmp_path, "a.md", f"---\nl0: &l0 x\n{layers}\n---\nBody")).text == "Body"
+    page = only(write(tmp_path, "a.md", f"---\nl0: &l0 x\n{layers}\n---\nBody"))
+    assert page.text[page.body_start :] == "Body"
+    assert page.metadata["l1"] == ["x"] * 9
+    assert all(len(value) <= 100 for value in page.metadata.values())
+
+
+STAGES = """
+stages:
+  - stage: alpha
+    defaultValue: false
+    fromVersion: "1.8"
+  - {stage: beta, fromVersion: "1.9", notes: [{by: me}]}
+card: {name: tasks, size: {width: 2}}
+"""
+
+
+def test_nested_front_matter_has_dotted_names(tmp_path: Path) -> None:
+    assert only(write(tmp_path, "a.md", f"---{STAGES}---\nBody")).metadata == {
+        "stages.stage": ["alpha", "beta"],
+        "stages.defaultValue": [False],
+        "stages.fromVersion": ["1.8", "1.9"],
+        "stages.notes.by": ["me"],
+        "card.name": "tasks",
+        "card.size.width": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"a": []}, {"a": []}),
+        ({"a": [None, 1]}, {"a": [1]}),
+        ({"a": None, "b": float("inf"), "c": b"x"}, {}),
+        ({"a": [1, {"b": 2}, [3, [4]]]}, {"a": [1, 3, 4], "a.b": [2]}),
+        ({"a.b": 1, "a": {"b": 2}}, {"a.b": 1}),
+        ({"a.b": 1, "a": [{"b": 2}]}, {"a.b": 1}),
+        ({"a": {"z", "b"}}, {"a": ["b", "z"]}),
+        ({"a": {1: {2: 3}}}, {"a.1.2": 3}),
+        ({"": 1, None: 2}, {"": 1}),
+        ({"a": list(range(150))}, {"a": list(range(100))}),
+    ],
+)
+def test_facts_are_flattened_to_plain_values(facts: dict[Any, Any], expected: dict[str, Any]) -> None:
+    assert flatten(facts) == expected
+
+
+def test_facts_that_contain_themselves_end(tmp_path: Path) -> None:
+    page = "---\na: &a\n  b: *a\n  c: [*a, *a, *a]\n  d: x\n---\nBody"
+    assert only(write(tmp_path, "a.md", page)).metadata["a.d"] == "x"
+
+
+_FACTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=3) | st.integers() | st.none(), inner, max_size=4)
+    ),
+)
+
+
+@given(st.dictionaries(st.text(max_size=3), _FACTS, max_size=5))
+def test_flattened_facts_are_bounded_json_scalars_and_lists_of_them(facts: dict[str, Any]) -> None:
+    flat = flatten(facts)
+    scalars = [item for value in flat.values() for item in (value if isinstance(value, list) else [value])]
+    assert all(isinstance(item, str | int | float) for item in scalars)
+    assert (len(flat) <= 200, json.loads(json.dumps(flat, allow_nan=False)) == flat) == (True, True)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_the_text_of_a_page_is_its_file_with_unix_line_ends(tmp_path: Path, ending: str) -> None:
+    lines = ["---", "title: Pods", "---", "Body", "Words", ""]
+    page = clean_document(only(write(tmp_path, "a.md", ending.join(lines))))
+    assert (page.title, page.text) == ("Pods", "\n".join(lines))
+    assert page.text[page.body_start :] == "Body\nWords\n"
 
 
 def test_front_matter_may_be_toml(tmp_path: Path) -> None:
@@ -145,7 +223,8 @@ def test_a_collection_is_one_document_a_line_and_a_broken_line_does_not_stop_it(
     lines = '{"_id": 1, "title": "One", "text": "first", "metadata": {"vendor": "acme", "deep": {"x": 1}}}\n\n'
     lines += 'broken\n{"_id": "2"}\n{"_id": "3", "text": "third"}\n'
     first, broken, no_text, third = read(write(tmp_path, "c.jsonl", lines), "c.jsonl")
-    assert first == RawDocument("c.jsonl#1", "record", "One", "first", vendor="acme", metadata={"vendor": "acme"})
+    metadata = {"vendor": "acme", "deep.x": 1}
+    assert first == RawDocument("c.jsonl#1", "record", "One", "first", vendor="acme", metadata=metadata)
     assert isinstance(broken, ReadFlaw)
     assert (broken.name, broken.reason.partition(":")[0]) == ("c.jsonl:3", "not JSON")
     assert no_text == ReadFlaw("c.jsonl:4", "not a record: it needs the fields _id and text")

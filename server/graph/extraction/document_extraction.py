@@ -129,7 +129,11 @@ def page_dependency(key: str) -> str:
 def extract_document(
     document: Document, text: str, chunks: Sequence[Chunk], gazetteer: Gazetteer
 ) -> DocumentExtraction:
-    """Extract entities and relations. ``text`` and ``chunks`` come from the chunker."""
+    """Extract entities and relations. ``text`` and ``chunks`` come from the chunker.
+
+    Front matter is read as fields, not as prose.
+    """
+    text = "\n" * document.body_start + text[document.body_start :]  # offsets stay those of the document
     builder = _ExtractionBuilder(document, chunks)
     if document.type == "code":
         outline = build_outline(document, ())

@@ -88,7 +88,8 @@ def read_relations(document: Document) -> Iterator[str]:
     for field in RELATION_FIELDS:
         yield from _read_values(document, field)
     for name in document.metadata:
-        if (field := _normalise_field_name(name)) not in RELATION_FIELDS and field not in _OWN_ADDRESS_FIELDS:
+        field = _normalise_field_name(name)
+        if field not in RELATION_FIELDS and field.rpartition(".")[2] not in _OWN_ADDRESS_FIELDS:
             yield from (value for value in _read_values(document, field) if _PATH.fullmatch(value))
 
 

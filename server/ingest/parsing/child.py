@@ -108,7 +108,15 @@ def _rehearse(request: dict[str, Any]) -> dict[str, Any]:
 
     uri, metadata = str(request["uri"]), request["metadata"]
     document = Document(
-        document_id("p", uri), "p", uri, "", request["title"], request["kind"], "", metadata=metadata
+        document_id("p", uri),
+        "p",
+        uri,
+        "",
+        request["title"],
+        request["kind"],
+        "",
+        metadata=metadata,
+        body_start=request["body_start"],
     )
     chunks = chunk(document, request["text"])
     extract_document(document, request["text"], chunks, NO_GAZETTEER)

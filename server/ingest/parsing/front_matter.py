@@ -31,8 +31,8 @@ class FrontMatterRefused(Exception):
     """The front matter exceeds a bound; the message is the reason."""
 
 
-def split_front_matter(text: str) -> tuple[Mapping[str, Any], str]:
-    """Split a text into the facts between the fences and the text after them.
+def read_front_matter(text: str) -> tuple[Mapping[str, Any], int]:
+    """Read the facts between the fences at the beginning of a text; returns them and the offset of the body.
 
     Raises ``NotFrontMatter`` or ``FrontMatterRefused``.
     """
@@ -42,7 +42,7 @@ def split_front_matter(text: str) -> tuple[Mapping[str, Any], str]:
     facts = _parse_yaml(match["facts"]) if match["fence"] == "---" else _parse_toml(match["facts"])
     if not isinstance(facts, dict):
         raise NotFrontMatter
-    return facts, text[match.end() :]
+    return facts, match.end()
 
 
 def _parse_yaml(text: str) -> Any:

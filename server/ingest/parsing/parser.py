@@ -90,7 +90,7 @@ class ParserProcess:
         if len(raw.text) <= _LONG_CHARS and max(map(len, raw.text.split("\n"))) <= _LONG_LINE_CHARS:
             return
         request = {"do": "rehearse", "kind": raw.type, "uri": raw.uri, "title": raw.title, "text": raw.text}
-        self._ask({**request, "metadata": dict(raw.metadata)}, raw.text)
+        self._ask({**request, "metadata": dict(raw.metadata), "body_start": raw.body_start}, raw.text)
 
     def _ask(self, request: dict[str, Any], text: str) -> dict[str, Any]:
         fixed, per_mib = _SECONDS[request["do"]]

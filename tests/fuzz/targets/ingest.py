@@ -48,7 +48,7 @@ def _hold(found: RawDocument | ReadFlaw) -> None:
     assert len(raw.created) <= stated_facts.MOMENT_CHARS
     assert all(0 < len(tag) <= stated_facts.LABEL_CHARS for tag in raw.tags)
     json.dumps([raw.uri, raw.text, dict(raw.metadata)], ensure_ascii=False, allow_nan=False).encode()
-    document = Document("d", "p", raw.uri, "", raw.title, raw.type, "")
+    document = Document("d", "p", raw.uri, "", raw.title, raw.type, "", body_start=raw.body_start)
     assert all(raw.text[one.start : one.end] == one.text for one in chunk(document, raw.text))
 
 
