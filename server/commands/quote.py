@@ -10,6 +10,7 @@ from server.commands.terminal.operation import run_operation
 from server.commands.terminal.output import Json, Project, Store, command, report_errors
 from server.settings import load_settings
 from server.text.framing import frame_text
+from server.text.verdicts import render_verdict
 
 app = command()
 
@@ -40,7 +41,8 @@ def _format_answer(payload: dict[str, Any]) -> list[str]:
     """Quotes and their titles. Ids are left out: they belong to an agent's session."""
     diagnostics = payload["diagnostics"]
     lines = [
-        f"{len(payload['quotes'])} quotes from {diagnostics['passages']} passages ({diagnostics['search_mode']})"
+        render_verdict(payload),
+        f"{len(payload['quotes'])} quotes from {diagnostics['passages']} passages ({diagnostics['search_mode']})",
     ]
     for number, row in enumerate(payload["quotes"], start=1):
         place = f"{number}. {row['title']} ({row['confidence']:.0%} of the question's words)"

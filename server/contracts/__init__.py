@@ -41,6 +41,7 @@ from server.contracts.kb import (
     KbSearch,
     KbSearchAnswer,
     ReadExcerpt,
+    RetrievedEvidence,
     RetrieveEvidence,
 )
 from server.contracts.legacy import GetSectionText, SearchSections, SectionsAnswer, SectionTextsAnswer
@@ -81,6 +82,7 @@ __all__ = [
     "ReachedAnswer",
     "ReadExcerpt",
     "RetrieveEvidence",
+    "RetrievedEvidence",
     "Scope",
     "SearchAnswer",
     "SearchFilters",

@@ -33,8 +33,11 @@ MAX_QUOTE_TOKENS = 200
 MAX_PASSAGES = 50
 # A cursor continues through a ranking only this far: nobody was seen to read further.
 MAX_ROWS = 100
+# More words of a question than these are not looked up.
+MAX_MISSING_TERMS = 16
 
 SearchMode = Literal["auto", "vector_only", "hybrid_local", "multi_hop"]
+Verdict = Literal["answered", "partly", "not_found"]
 Source = Literal["reranked", "rrf_fusion", "graph_expanded", "vector", "bm25", "hybrid"]
 
 
@@ -48,6 +51,7 @@ Question = Annotated[Query, AfterValidator(_check_not_blank)]
 PassageId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Title = Annotated[str, StringConstraints(max_length=500)]
 Milliseconds = Annotated[float | None, Field(ge=0, le=86_400_000)]
+MissingTerm = Annotated[str, StringConstraints(max_length=1000)]
 Uri = Annotated[str, StringConstraints(max_length=200)]
 
 
@@ -280,7 +284,7 @@ class Diagnostics(Payload):
 
 
 class EvidenceAnswer(Payload):
-    """Answer of ``kb.extract_evidence`` and ``kb.retrieve_evidence``."""
+    """Answer of ``kb.extract_evidence``."""
 
     quotes: list[QuoteRow] = Field(max_length=MAX_QUOTES)
     next_cursor: CursorText | None
@@ -289,3 +293,16 @@ class EvidenceAnswer(Payload):
     missing_ids: list[PassageId] | None = Field(default=None, max_length=MAX_PASSAGES)
     diagnostics: Diagnostics
     meta: Meta
+
+
+class RetrievedEvidence(EvidenceAnswer):
+    """Answer of ``kb.retrieve_evidence``: quotes, and whether they answer the question.
+
+    ``confidence`` is the probability that the documents in scope answer the question; ``verdict`` is drawn from it
+    (``server.retrieval.verdict`` has the thresholds). ``missing_terms`` are the words of the question that no
+    document in scope has, stop words aside.
+    """
+
+    verdict: Verdict
+    confidence: float = Field(ge=0, le=1)
+    missing_terms: list[MissingTerm] = Field(max_length=MAX_MISSING_TERMS)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from server import intake
@@ -15,6 +15,7 @@ from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.passages import find_passage, passage_not_found
 from server.operations.ranking.candidates import BY_ID, rank_distinct
 from server.operations.ranking.scope import filters_of
+from server.operations.verdicts import judge_answer
 from server.sessions.passage_store import StoredPassage
 from server.text.languages import is_covered
 from server.text.printable import printable
@@ -34,7 +35,11 @@ _UNREAD = "the embedding model does not read the language of this question"
 
 @dataclass(frozen=True, slots=True)
 class _QuotedPassages:
-    """The passages to quote from, and how they were found. ``priors``: their scores in a ranking, if ranked."""
+    """The passages to quote from, and how they were found.
+
+    ``priors``: their scores in a ranking, if ranked. ``judgement``: fields of the answer that say whether they
+    answer the question.
+    """
 
     stored: Sequence[StoredPassage]
     here: Cursor
@@ -44,6 +49,7 @@ class _QuotedPassages:
     duplicates: int = 0
     warnings: tuple[str, ...] = ()
     cache_hit: bool = False
+    judgement: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +103,7 @@ def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Ans
             *ranking.warnings,
         ),
         cache_hit=ranking.cache_hit,
+        judgement=judge_answer(context, ranking).to_payload(),
     )
     return _build_answer(context, request, passages, similarity)
 
@@ -120,7 +127,8 @@ def _build_answer(
         from_most=request.top_k if isinstance(request, RetrieveEvidence) else None,
     )
     rows = [_build_row(context, passages.stored[quote.passage], quote) for quote in selected[offset:end]]
-    envelope: dict[str, Any] = {"missing_ids": passages.missing} if passages.missing else {}
+    envelope: dict[str, Any] = {**passages.judgement}
+    envelope |= {"missing_ids": passages.missing} if passages.missing else {}
     envelope["diagnostics"] = {"passages": len(passages.stored), "search_mode": passages.legs}
     page = build_page(rows, envelope, _size_limit(context, request), passages.here, more=len(selected) > end)
     return Answer(

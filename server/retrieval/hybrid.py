@@ -10,7 +10,7 @@ Filters are conditions inside the index, so every leg returns its best chunks *o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -36,7 +36,7 @@ from server.retrieval.legs import (
     fuse_legs,
     search_with_ties,
 )
-from server.retrieval.lexical import build_query_vector
+from server.retrieval.lexical import build_query_vector, build_term_vector
 from server.retrieval.relevance import IRRELEVANT_WARNING, is_irrelevant, relevance_probability
 from server.retrieval.search_notes import SearchNotes
 from server.runtime.caches import Cache
@@ -208,6 +208,21 @@ class Retriever:
             dense = Leg(self._store.score_dense(vector, ids), lambda _: {}, is_foreign=not has_language)
         fused = fuse_legs(SearchLegs(dense, lexical), "convex")
         return Ranking(tuple(fused.hits(len(ids))), fused.legs, fused.fusion, tuple(notes.warnings))
+
+    def score_terms(self, terms: Collection[str], chunks: Sequence[str]) -> Mapping[str, float]:
+        """The lexical scores of these chunks, those that have one of these terms. Raises what the store raises."""
+        return self._store.score_sparse(build_term_vector(terms), chunks)
+
+    def best_term_scores(self, words: Iterable[Collection[str]], filters: Filters) -> Iterator[float]:
+        """The greatest lexical score of a chunk that has one of the terms of a word, for each word; 0 if none has.
+
+        Chunks are those that the filters admit. Each word is looked up when its score is requested. Raises what
+        the store raises.
+        """
+        within = self._for_index(filters)
+        for terms in words:
+            found = self._store.search_sparse(build_term_vector(terms), within, 1)
+            yield max((score for _, score in found), default=0.0)
 
     def _for_index(self, filters: Filters) -> Filters:
         """The filters as an index applies them: ``path`` and ``where`` as the paths of the documents they match.

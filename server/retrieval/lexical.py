@@ -42,6 +42,7 @@ AVERAGE_TITLE_TERMS = 6.0
 TITLE_BOOST = 0.3
 # Longer words are keys, hashes and encoded data, which queries do not contain.
 _MAX_WORD_CHARS = 64
+_MIN_CONTENT_CHARS = 2
 
 # Marks belong to the letters they follow, but Python's \w leaves them out.
 _MARKS = r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
@@ -136,6 +137,45 @@ def count_query_terms(query: str, languages: Collection[str] = ("",), *, is_engl
             continue
         counts += reduce(or_, (Counter(_terms_of_name(name, language)) for language in stemmed))
     return counts
+
+
+def find_content_words(
+    query: str, languages: Collection[str] = ("",), *, is_english: bool = True
+) -> dict[str, frozenset[str]]:
+    """The words of a query that are no stop words, in order, each with its terms in any of these languages.
+
+    A document has the word if it has one of its terms. Names with dots are split at the dots; other identifiers
+    are one word. Words of one letter or digit are left out; a run of a script without spaces is one word, whose
+    terms are its pairs of characters.
+
+    >>> find_content_words("How does os.getUserName work?")
+    {'os': frozenset({'os'}), 'getUserName': frozenset({'getusernam'}), 'work': frozenset({'work'})}
+    """
+    stemmed = {_stemmed_language(language) for language in languages or ("",)}
+    words = {}
+    for name in _split_names(query):
+        for word in _split_scripts(name):
+            if is_english and (word.lower() in STOPWORDS or name.lower() in STOPWORDS):
+                continue
+            forms = frozenset(form for language in stemmed for form in _whole_forms(word, language))
+            if forms:
+                words[word] = forms
+    return words
+
+
+def _whole_forms(word: str, language: str) -> tuple[str, ...]:
+    """The terms that stand for the whole of a word; none for stop words and single characters."""
+    if _UNSPACED.fullmatch(word):
+        return tuple(_bigrams(word))
+    whole = word.lower().strip("_")
+    if len(whole) < _MIN_CONTENT_CHARS or (whole in STOPWORDS and _has_english_latin(language)):
+        return ()
+    return (_stem(whole, language),)
+
+
+def build_term_vector(terms: Collection[str]) -> SparseVector:
+    """Build the vector of a query for any of these terms."""
+    return _build_vector(dict.fromkeys(terms, 1.0))
 
 
 def split_terms(text: str, language: str = "") -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from server.text.framing import frame_text
+from server.text.verdicts import render_verdict
 from server.tools.base import Context
 
 
@@ -24,7 +25,8 @@ def render_quotes(payload: dict[str, Any]) -> list[str]:
     quotes = payload["quotes"]
     passages, mode = payload["diagnostics"]["passages"], payload["diagnostics"]["search_mode"]
     headline = f"{len(quotes)} quotes from {passages} passages ({mode}){partial_note(payload)}"
-    lines = [headline + _render_addresses(quotes)]
+    lines = [render_verdict(payload)] if "verdict" in payload else []
+    lines.append(headline + _render_addresses(quotes))
     for number, row in enumerate(quotes, start=1):
         place = f"{row['title']} | section {row['section_id']}"
         likeness = f" likeness {row['likeness']:.3f}" if "likeness" in row else ""

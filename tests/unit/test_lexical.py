@@ -6,7 +6,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from server.retrieval.lexical import build_document_vector, build_query_vector, count_query_terms, split_terms
+from server.retrieval.lexical import (
+    build_document_vector,
+    build_query_vector,
+    count_query_terms,
+    find_content_words,
+    split_terms,
+)
 from server.text.languages import is_mostly_latin
 from server.text.stop_words import STOPWORDS
 
@@ -125,3 +131,27 @@ def test_question_words_are_stopwords_and_the_list_is_about_as_long_as_measured(
 )
 def test_the_script_of_most_letters_decides(text: str, expected: bool) -> None:
     assert is_mostly_latin(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "languages", "expected"),
+    [
+        ("How are backups kept?", ["en"], {"backups": {"backup"}, "kept": {"kept"}}),
+        ("call os.getUserName", ["en"], {"call": {"call"}, "os": {"os"}, "getUserName": {"getusernam"}}),
+        ("a b 7 29", ["en"], {"29": {"29"}}),
+        ("die Häuser", ["en", "de"], {"die": {"die"}, "Häuser": {"häuser", "haus"}}),
+        ("資料庫 kubectl用法", ["en"], {"資料庫": {"資料", "料庫"}, "kubectl": {"kubectl"}, "用法": {"用法"}}),
+        ("what is it?", ["en"], {}),
+    ],
+)
+def test_content_words_of_a_query_have_the_terms_that_stand_for_the_whole_word(
+    query: str, languages: list[str], expected: dict[str, set[str]]
+) -> None:
+    assert find_content_words(query, languages) == expected
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60))
+def test_every_content_word_of_a_text_is_found_in_that_text(text: str) -> None:
+    words = find_content_words(text, ["en"])
+    terms = set(split_terms(text, "en"))
+    assert [word for word, forms in words.items() if forms.isdisjoint(terms)] == []

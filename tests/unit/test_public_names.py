@@ -98,6 +98,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "ReachedAnswer",
         "ReadExcerpt",
         "RetrieveEvidence",
+        "RetrievedEvidence",
         "Scope",
         "SearchAnswer",
         "SearchFilters",

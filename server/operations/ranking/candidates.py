@@ -59,6 +59,7 @@ class Candidate:
 class CandidateList:
     """Passages in order, and how they were found.
 
+    ``asked``: the query as it was read, with the filters that applied; None where passages were fetched by id.
     ``walked``: whether the graph contributed. ``duplicates``: how many passages were left out because their
     document had enough. ``stages``: milliseconds by stage; empty if the ranking was cached.
     """
@@ -74,6 +75,7 @@ class CandidateList:
     walked: bool = False
     stages: Mapping[str, float] = field(default_factory=dict)
     relevance: float | None = None
+    asked: ParsedQuery | None = None
 
     @property
     def way(self) -> str:
@@ -158,6 +160,7 @@ def rank_distinct(
         walked=ranking.walked,
         stages=notes.stages,
         relevance=ranking.relevance,
+        asked=asked,
     )
 
 

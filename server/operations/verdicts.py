@@ -1,0 +1,109 @@
+"""The verdict on a retrieved answer: which words of the question the passages have, and which no document has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from server.contracts.kb import MAX_MISSING_TERMS
+from server.errors import WinnowError
+from server.operations.base import RequestContext
+from server.operations.ranking.candidates import CandidateList
+from server.retrieval.lexical import find_content_words
+from server.retrieval.queries import ParsedQuery
+from server.retrieval.verdict import (
+    Signals,
+    WordScores,
+    decide,
+    estimate_confidence,
+    has_fitted_cosines,
+    measure_signals,
+)
+from server.runtime.deadlines import current_deadline
+from server.text.languages import is_english
+
+# The best passages that are compared with the question.
+_COMPARED = 5
+# With less time left than this, no further word is looked up: the quotes are worth more.
+_LEAST_SECONDS = 1.0
+_CONFIDENCE_DIGITS = 3
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a search says of its answer: signals, and the question's words that no document in scope has."""
+
+    question: str
+    signals: Signals
+    missing: tuple[str, ...]
+
+    def to_payload(self) -> dict[str, Any]:
+        """The fields of the answer: verdict, confidence and missing terms."""
+        confidence = round(estimate_confidence(self.signals), _CONFIDENCE_DIGITS)
+        verdict = decide(confidence, self.question, self.missing)
+        return {"verdict": verdict, "confidence": confidence, "missing_terms": list(self.missing)}
+
+
+def judge_answer(context: RequestContext, ranking: CandidateList) -> Judgement:
+    """Judge whether the best passages of a ranking answer its query.
+
+    What counts as missing is within the scope and the filters of the query. Raises ``ValueError`` for passages
+    that were fetched by id.
+    """
+    if ranking.asked is None:
+        raise ValueError("passages that were fetched by id answer no query")
+    chunks = [candidate.passage.chunk.id for candidate in ranking.candidates[:_COMPARED]]
+    words = _look_up_words(context, ranking.asked, chunks)
+    missing = tuple(word for word, scores in words.items() if scores.is_missing)
+    signals = measure_signals(list(words.values()), _best_cosine(context, ranking))
+    return Judgement(ranking.asked.text, signals, missing)
+
+
+def _look_up_words(context: RequestContext, asked: ParsedQuery, chunks: Sequence[str]) -> dict[str, WordScores]:
+    """The lexical scores of the words of a question, in order; of the longest ones where there are many.
+
+    Only words that none of these chunks has are looked up in others. The question's filters are applied inside the
+    index: a word of a document out of scope is missing like any other. Words that could not be looked up, because
+    time is short or the index does not answer, are left out.
+    """
+    terms, retriever = _find_words(context, asked), context.index.retriever
+    longest = sorted(terms, key=len, reverse=True)[:MAX_MISSING_TERMS]
+    here = dict(_while_there_is_time(longest, (retriever.score_terms(terms[word], chunks) for word in longest)))
+    others = [word for word, found in here.items() if not found]
+    elsewhere = retriever.best_term_scores((terms[word] for word in others), asked.filters)
+    best = {word: max(found.values()) for word, found in here.items() if found}
+    best |= _while_there_is_time(others, elsewhere)
+    return {
+        word: WordScores(tuple(here[word].get(chunk, 0.0) for chunk in chunks), best[word])
+        for word in terms
+        if word in best
+    }
+
+
+def _while_there_is_time(words: Sequence[str], scores: Iterator[T]) -> Iterator[tuple[str, T]]:
+    """The words with their scores, until time is short or the index does not answer."""
+    for word in words:
+        if current_deadline().remaining() < _LEAST_SECONDS:
+            return
+        try:
+            yield word, next(scores)
+        except WinnowError:  # the search before has warned that the lexical index does not answer
+            return
+
+
+def _find_words(context: RequestContext, asked: ParsedQuery) -> Mapping[str, frozenset[str]]:
+    """The content words of a question, in the forms that each language of its project gives them."""
+    languages = context.index.catalogue.languages(asked.filters.project)
+    return find_content_words(asked.text, languages, is_english=is_english(asked.text, languages))
+
+
+def _best_cosine(context: RequestContext, ranking: CandidateList) -> float | None:
+    """The cosine of the best passage; None without a fitted model, or where it does not read the question."""
+    embedder = context.index.embedder.ready()
+    if ranking.relevance is None or embedder is None or not has_fitted_cosines(embedder.fingerprint):
+        return None
+    hits = (candidate.hit for candidate in ranking.candidates)
+    return max((hit.dense for hit in hits if hit is not None and hit.dense is not None), default=None)

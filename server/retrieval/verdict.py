@@ -1,0 +1,126 @@
+"""The verdict on an answer: the probability that the documents in scope answer a question, by logistic regression.
+
+The signals are the share of the question's words that the best passage has, weighted by how rare they are, and the
+cosine of the best passage; without the embedding model, the lexical score and the share of words that no document
+has. The coefficients are fitted by ``tests/bench/verdict.py``;
+docs/decisions/0006-evidence.md has what they were fitted to, and the errors on other collections.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from math import exp, log1p
+from types import MappingProxyType
+from typing import Literal
+
+Verdict = Literal["answered", "partly", "not_found"]
+Method = Literal["words", "words and meaning"]
+
+# Fitted coefficients by method and signal. Without the model, words that are missing say more than words that are
+# there; with it they add nothing to the others.
+COEFFICIENTS: Mapping[Method, Mapping[str, float]] = MappingProxyType(
+    {
+        "words": MappingProxyType({"offset": -4.221, "covered": 3.652, "missing": -3.065, "strength": 0.885}),
+        "words and meaning": MappingProxyType({"offset": -5.99, "covered": 2.141, "cosine": 9.156}),
+    }
+)
+# The confidence from which a question counts as answered, and below which as not found.
+ANSWERED_FROM, NOT_FOUND_BELOW = 0.5, 0.2
+# Cosines of different models lie on different scales; these are fitted for the models whose names begin so.
+_FITTED_MODELS = ("all-MiniLM-L6-v2/",)
+# A word that is no plain one: with a digit, an underscore, or a capital after its first letter.
+_IDENTIFIER = re.compile(r"[\d_]|(?<=\w)[A-Z]")
+_SENTENCE_ENDS = ".!?:"
+
+
+@dataclass(frozen=True, slots=True)
+class WordScores:
+    """The lexical scores of one word of a question.
+
+    ``passages``: in each of the best passages, 0 where it is not. ``best``: the greatest of them or, if they are
+    all 0, of any document in scope. A rare word has higher scores than a common one.
+    """
+
+    passages: tuple[float, ...]
+    best: float
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether no document in scope has the word."""
+        return self.best == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What a search says of its answer.
+
+    ``covered``: the share of the question's content words that the best passage has, 0 to 1. ``missing``: the
+    share that no document in scope has. In both a word counts by its score, which is higher for rare words.
+    ``strength``: the lexical score of the best passage, unbounded. ``cosine``: of the best passage and the
+    question; None where the embedding model does not tell.
+    """
+
+    covered: float
+    missing: float
+    strength: float
+    cosine: float | None = None
+
+    @property
+    def method(self) -> Method:
+        """The coefficients that apply."""
+        return "words" if self.cosine is None else "words and meaning"
+
+    def features(self) -> Mapping[str, float]:
+        """The values that the coefficients multiply, by name."""
+        values = {"offset": 1.0, "covered": self.covered, "missing": self.missing}
+        values |= {"strength": log1p(self.strength), "cosine": self.cosine or 0.0}
+        return {name: values[name] for name in COEFFICIENTS[self.method]}
+
+
+def measure_signals(words: Sequence[WordScores], cosine: float | None) -> Signals:
+    """The signals of an answer, from the scores of the question's words and the cosine of the best passage.
+
+    A missing word counts as much as the rarest word that there is.
+    """
+    greatest = max((word.best for word in words), default=0.0) or 1.0
+    weights = [word.best or greatest for word in words]
+    total = sum(weights) or 1.0
+    by_passage = list(zip(*(word.passages for word in words), strict=True))
+    covered = max((sum(compress(weights, scores)) for scores in by_passage), default=0.0)
+    missing = sum(weight for word, weight in zip(words, weights, strict=True) if word.is_missing)
+    strength = max(map(sum, by_passage), default=0.0)
+    return Signals(covered / total, missing / total, strength, cosine)
+
+
+def has_fitted_cosines(fingerprint: str) -> bool:
+    """Whether the coefficients are fitted to the cosines of the embedding model with this fingerprint."""
+    return fingerprint.startswith(_FITTED_MODELS)
+
+
+def estimate_confidence(signals: Signals) -> float:
+    """The probability that the documents in scope answer the question, 0 to 1."""
+    coefficients = COEFFICIENTS[signals.method]
+    return 1 / (1 + exp(-sum(coefficients[name] * value for name, value in signals.features().items())))
+
+
+def decide(confidence: float, question: str, missing: Sequence[str]) -> Verdict:
+    """The verdict for a confidence; no question is answered in full where no document has a name of it."""
+    if confidence < NOT_FOUND_BELOW:
+        return "not_found"
+    is_answered = confidence >= ANSWERED_FROM and not any(is_name(word, question) for word in missing)
+    return "answered" if is_answered else "partly"
+
+
+def is_name(word: str, question: str) -> bool:
+    """Whether a word of a question looks like a name or an identifier.
+
+    >>> [is_name(word, "Does Kafka use getUserName?") for word in ("Does", "Kafka", "use", "getUserName")]
+    [False, True, False, True]
+    """
+    if _IDENTIFIER.search(word):
+        return True
+    before = question.partition(word)[0].rstrip()
+    return word[:1].isupper() and before != "" and before[-1] not in _SENTENCE_ENDS
