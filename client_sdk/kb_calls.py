@@ -49,18 +49,14 @@ def retrieve_evidence(
     scope: Scope | None = None,
     cursor: str | None = None,
 ) -> Results:
-    """The sentences that answer a question, each with its source. It searches by itself.
+    """The sentences that answer a question, each with its source.
 
         page = kb.retrieve_evidence("how are retries configured")
-        print(page.verdict, page.confidence, page.missing_terms)
-        for row in page:
-            print(row.quote, row.title, row.confidence)
+        print(page.verdict, page.missing_terms, [(row.quote, row.title) for row in page])
 
-    top_k: how many passages to quote from, 1 to 20. max_quotes: 1 to 20. max_quote_tokens: length of one quote, 8
-    to 200; include_context_tokens: text on each side of the sentence, within that length. row.confidence: the
-    share of the question's words in the quote. page.verdict: "answered", "partly" or "not_found"; page.confidence:
-    the probability that the documents answer, 0 to 1; page.missing_terms: words that no document in scope has.
-    filters: as in semantic_search.
+    page.verdict: "answered", "partly" or "not_found", by page.confidence. top_k: passages to quote from, 1 to 20.
+    max_quotes: 1 to 20. max_quote_tokens: 8 to 200, with include_context_tokens on each side of the sentence.
+    row.confidence: the share of the question's words in the quote.
     """
     given = {"question": question, "top_k": top_k, "max_quotes": max_quotes, "max_quote_tokens": max_quote_tokens}
     more = {"include_context_tokens": include_context_tokens, "filters": filters, "scope": scope, "cursor": cursor}
