@@ -7,8 +7,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from . import graph_calls, kb_calls, run, shaping
+from . import corpus_calls, graph_calls, kb_calls, run, shaping
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
+from .corpus_calls import count, scan
 from .graph_calls import find_vendor_info
 from .suggestions import ask_for, suggest
 
@@ -43,6 +44,8 @@ class KnowledgeBase:
     fetch = staticmethod(fetch)
     semantic_search = staticmethod(semantic_search)
     grep = staticmethod(grep)
+    scan = staticmethod(scan)
+    count = staticmethod(count)
 
     def __getattr__(self, name: str) -> Any:
         known = [member for member in vars(KnowledgeBase) if not member.startswith("_")]
@@ -98,10 +101,12 @@ def _call_graph(name: str, /, **arguments: Any) -> Any:
     return graph_calls.call_by_name(name, arguments)
 
 
+_PREFIXES = ("", "kb.", "kb_")
 _TOOLS: Mapping[str, Callable[..., Any]] = {
     "semantic_search": semantic_search,
     "search_many": search_many,
     "grep": grep,
+    **{f"{prefix}{name}": function for name, function in corpus_calls.FUNCTIONS.items() for prefix in _PREFIXES},
     "hybrid_search": hybrid_search,
     "rerank": rerank,
     "read_result": read_result,
@@ -127,6 +132,8 @@ class MCPClient:
     semantic_search = staticmethod(semantic_search)
     search_many = staticmethod(search_many)
     grep = staticmethod(grep)
+    scan = staticmethod(scan)
+    count = staticmethod(count)
     hybrid_search = staticmethod(hybrid_search)
     rerank = staticmethod(rerank)
     read_result = staticmethod(read_result)

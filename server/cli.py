@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "ingest": ("ingest", "put files and collections into the index"),
         "reindex": ("reindex", "embed everything anew, with another model or the same"),
         "search": ("search", "search from the shell"),
+        "scan": ("scan", "list every match of a pattern, or count them"),
         "quote": ("quote", "quote what answers a question"),
         "exec": ("exec", "run a retrieval script in the sandbox"),
         "serve": ("serve", "serve MCP clients on stdio or HTTP"),

@@ -38,6 +38,7 @@ from server.contracts import (
     SemanticSearch,
     parse,
 )
+from server.contracts.corpus import Count, Scan
 from server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
 from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.contracts.scripts import ReadResult
@@ -53,9 +54,11 @@ from server.operations.base import (
     RequestContext,
     count_answer_tokens,
 )
+from server.operations.corpus.counting import count
 from server.operations.corpus.documents import list_documents
 from server.operations.corpus.reading import read_document
 from server.operations.corpus.repeats import find_repeats
+from server.operations.corpus.scan import scan
 from server.operations.evidence import extract_evidence, retrieve_evidence
 from server.operations.excerpts import expand_excerpt, read_excerpt
 from server.operations.fetching import fetch
@@ -328,6 +331,8 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "kb.documents": Operation(ListDocuments, list_documents),
         "kb.repeats": Operation(FindRepeats, find_repeats),
         "kb.read": Operation(ReadDocument, read_document),
+        "kb.scan": Operation(Scan, scan),
+        "kb.count": Operation(Count, count),
         "graph.describe": _over_graph(GraphDescribe, graph_describe),
         "graph.expand": _over_graph(GraphExpand, graph_expand),
         "graph.paths": _over_graph(GraphPaths, graph_paths),

@@ -80,6 +80,31 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentText:
+    """A document's whole text as UTF-8, with the number of its chunks.
+
+    ``number`` counts from 0 the documents that were asked for, in the order of their uris.
+    """
+
+    number: int
+    id: str
+    uri: str
+    title: str
+    data: bytes
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSpan:
+    """The place of a chunk: character offsets into its document's text."""
+
+    id: str
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One ranked chunk.
 

@@ -21,8 +21,8 @@ SHAPING = (
 )  # fmt: skip
 # All names that a script has.
 NAMES = (
-    "semantic_search", "search_many", "grep", "fetch", "hybrid_search", "rerank", "tokens", "budget", "progress",
-    "read_result", "kb", "graph", "find_vendor_info", *SHAPING,
+    "semantic_search", "search_many", "grep", "scan", "count", "fetch", "hybrid_search", "rerank", "tokens",
+    "budget", "progress", "read_result", "kb", "graph", "find_vendor_info", *SHAPING,
 )  # fmt: skip
 
 _CALLS = """
@@ -133,6 +133,22 @@ class Grep:
                 kept.append(_Row({**known, "match": matches[0], "matches": matches}))
         return kept
 
+def _patterned(pattern, literal, word, case, path, where, filters, scope):
+    return {"pattern": pattern, "literal": literal, "word": word, "case": case, "path": path, "where": where,
+            "filters": filters, "scope": scope}
+
+class Scan:
+    def __call__(self, pattern, *, literal=False, word=False, case=True, path=None, where=None, filters=None,
+                 scope=None, group_by=None, context=80, limit=1_000, cursor=None):
+        given = _patterned(pattern, literal, word, case, path, where, filters, scope)
+        return _rows(_ask("kb.scan", {
+            **given, "group_by": group_by, "context": context, "limit": limit, "cursor": cursor}))
+
+class Count:
+    def __call__(self, pattern=None, *, literal=False, word=False, case=True, path=None, where=None, filters=None,
+                 scope=None):
+        return _Row(_ask("kb.count", _patterned(pattern, literal, word, case, path, where, filters, scope)))
+
 class Fetch:
     def __call__(self, ids, level="full", max_tokens=None, *, missing="raise", scope=None, cursor=None):
         return _rows(_ask("fetch", {
@@ -206,6 +222,8 @@ class KnowledgeBase:
         self.semantic_search = semantic_search
         self.search_many = search_many
         self.grep = grep
+        self.scan = scan
+        self.count = count
         self.fetch = fetch
     def search(self, query, *, top_k=5, max_per_doc=1, filters=None, scope=None, cursor=None):
         options = None if max_per_doc == 1 else {"max_per_doc": max_per_doc}
@@ -316,6 +334,8 @@ _OBJECTS = f"""
 semantic_search = SemanticSearch()
 search_many = SearchMany()
 grep = Grep()
+scan = Scan()
+count = Count()
 fetch = Fetch()
 hybrid_search = HybridSearch()
 rerank = Rerank()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from server.backends.text_store import TextStore
 from server.errors import WinnowError
 from server.models import Chunk, Document, DocumentRecord, Filters, Labels, Passage, ProjectInfo
 from server.text.matching import field_texts, path_matcher
@@ -356,7 +357,7 @@ class CatalogueChanges:
     stamps: Mapping[str, str | None] = field(default_factory=dict)
 
 
-class DocumentStore(Protocol):
+class DocumentStore(TextStore, Protocol):
     """Documents, their text and their chunks; the truth about what is indexed.
 
     Implementers guarantee: ``apply`` is atomic and durable once it has returned; reads are safe from several

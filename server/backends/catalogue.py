@@ -17,7 +17,8 @@ from types import MappingProxyType
 from typing import Any
 
 from server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
-from server.backends.document_queries import DOCUMENT, FilteredDocuments, document_of, placeholders_of, texts_of
+from server.backends.document_queries import DOCUMENT, document_of, placeholders_of, texts_of
+from server.backends.document_texts import DocumentTexts
 from server.backends.files.lock import WRITER, StoreLock
 from server.backends.sqlite import Database, Layout, seal_databases
 from server.models import Chunk, Document, Passage, ProjectInfo
@@ -88,7 +89,7 @@ class Binding:
     dimension: int
 
 
-class Catalogue(FilteredDocuments):
+class Catalogue(DocumentTexts):
     """The ``DocumentStore`` in one SQLite file, created where there is none.
 
     A file of an earlier layout is migrated in one transaction. Raises ``WinnowError("INDEX_UNAVAILABLE")`` where

@@ -54,17 +54,17 @@ class FilteredDocuments:
         """Whether these filters admit any document."""
         if filters.path or filters.where or filters.updated_after or filters.updated_before:
             return any(True for _ in self._iterate_within(filters))
-        where, values = _where_clause(filters)
+        where, values = where_clause(filters)
         return bool(self._database.rows(f"SELECT 1 FROM documents{where} LIMIT 1", *values))
 
     def paths(self, filters: Filters) -> list[str]:
         """The uris of the documents that these filters admit, in order; filters on dates are ignored."""
-        where, values = _where_clause(self._resolve(filters))
+        where, values = where_clause(self._resolve(filters))
         return [row[0] for row in self._database.rows(f"SELECT uri FROM documents{where} ORDER BY uri", *values)]
 
     def labels(self, filters: Filters) -> Labels:
         """The labels of the documents that these filters admit; filters on dates are ignored."""
-        where, values = _where_clause(self._resolve(filters))
+        where, values = where_clause(self._resolve(filters))
         labels = {
             key: frozenset(
                 row[0] for row in self._database.rows(f"SELECT DISTINCT {key} FROM documents{where}", *values)
@@ -82,7 +82,7 @@ class FilteredDocuments:
 
     def fields(self, filters: Filters) -> frozenset[str]:
         """The names of the metadata of the documents that these filters admit; filters on dates are ignored."""
-        where, values = _where_clause(self._resolve(filters))
+        where, values = where_clause(self._resolve(filters))
         query = f"SELECT DISTINCT field.key FROM documents, json_each({_METADATA}) AS field{where}"
         return frozenset(str(row[0]) for row in self._database.rows(query, *values))
 
@@ -96,14 +96,14 @@ class FilteredDocuments:
 
     def titles(self, filters: Filters) -> list[str]:
         """Their titles, each once; filters on dates are ignored."""
-        where, values = _where_clause(self._resolve(filters))
+        where, values = where_clause(self._resolve(filters))
         rows = self._database.rows(f"SELECT DISTINCT title FROM documents{where} ORDER BY title", *values)
         return [row[0] for row in rows if row[0]]
 
     def find_documents(self, filters: Filters, name: str) -> list[Document]:
         """The document with this id or uri, else those with this title, in any case."""
         for condition in ("id = ? OR uri = ?", "title = ?", "lower(title) = lower(?)"):
-            where, values = _where_clause(filters)
+            where, values = where_clause(filters)
             names = [name] * condition.count("?")
             query = f"SELECT {DOCUMENT} FROM documents{where} AND ({condition}) ORDER BY uri"
             with self._database.decoding():
@@ -115,14 +115,14 @@ class FilteredDocuments:
 
     def count_documents(self, filters: Filters) -> tuple[int, int]:
         """How many documents these filters admit, and how many chunks those have."""
-        where, values = _where_clause(self._resolve(filters, dates=True))
+        where, values = where_clause(self._resolve(filters, dates=True))
         query = f"SELECT count(*), coalesce(sum({_CHUNKS}), 0) FROM documents{where}"
         ((documents, chunks),) = self._database.rows(query, *values)
         return documents, chunks
 
     def list_documents(self, filters: Filters, sort: str, offset: int, limit: int) -> list[DocumentRecord]:
         """A part of the documents that these filters admit, in this order; those without a date come last."""
-        where, values = _where_clause(self._resolve(filters, dates=True))
+        where, values = where_clause(self._resolve(filters, dates=True))
         column, order = _SORTS[sort.removeprefix("-")], "DESC" if sort.startswith("-") else "ASC"
         order_by = f"{column} = '', {column} {order}, uri {order}"
         chosen = f"SELECT id FROM documents{where} ORDER BY {order_by} LIMIT ? OFFSET ?"
@@ -135,7 +135,7 @@ class FilteredDocuments:
 
     def iterate_values(self, filters: Filters, name: str) -> Iterator[tuple[Any, int]]:
         """The value of a fact, a field or ``FOLDER`` of each of these documents, and how many chunks it has."""
-        where, values = _where_clause(self._resolve(filters, dates=True))
+        where, values = where_clause(self._resolve(filters, dates=True))
         column = name if name in FACTS else "uri" if name == FOLDER else "metadata"
         query = f"SELECT {column}, metadata, {_CHUNKS} FROM documents{where} ORDER BY uri"
         with self._database.decoding():
@@ -143,7 +143,7 @@ class FilteredDocuments:
                 yield _value_of(name, fact, metadata), chunks
 
     def _values_of(self, filters: Filters, name: str) -> Iterator[Any]:
-        where, values = _where_clause(filters)
+        where, values = where_clause(filters)
         query = f"SELECT field.value FROM documents, json_each({_METADATA}) AS field{where} AND field.key = ?"
         rows = self._database.rows(query, *values, name)
         if not rows and name in FACTS:
@@ -164,7 +164,7 @@ class FilteredDocuments:
         return Filters(filters.project, within=uris)
 
     def _iterate_within(self, filters: Filters) -> Iterator[Document]:
-        where, values = _where_clause(filters)
+        where, values = where_clause(filters)
         rows = self._database.rows(f"SELECT {DOCUMENT} FROM documents{where} ORDER BY uri", *values)
         with self._database.decoding():
             for number, row in enumerate(rows):
@@ -214,7 +214,7 @@ def texts_of(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
 
 
-def _where_clause(filters: Filters) -> tuple[str, list[str]]:
+def where_clause(filters: Filters) -> tuple[str, list[str]]:
     """A WHERE clause for the documents that the filters may admit, and the values of its parameters.
 
     Dates and ``where`` are left out; of ``path`` it compares the beginning.

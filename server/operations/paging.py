@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, get_args
 
@@ -21,6 +21,12 @@ _LEGS = "|".join((*get_args(Legs), BY_ID))
 _ENCODED = re.compile(
     r"(?P<offset>[0-9]{1,9})\.(?P<asked>[0-9]{1,15})\.(?P<generation>[0-9]{1,18})\."
     rf"(?P<legs>(?:(?:{_LEGS})(?:{re.escape(WALKED)})?)?)"
+)
+
+# An offset has as many digits as the matches of a corpus may need.
+_ENCODED_SCAN = re.compile(
+    r"(?P<offset>[0-9]{1,12})\.(?P<first>[0-9]{1,9})\.(?P<last>[0-9]{1,9})\.(?P<asked>[0-9]{1,15})\."
+    r"(?P<generation>[0-9]{1,18})"
 )
 
 
@@ -42,6 +48,29 @@ class Cursor:
         return (_MOVED,) if self.asked and (generation, legs) != (self.generation, self.legs) else ()
 
 
+@dataclass(frozen=True, slots=True)
+class ScanCursor:
+    """The position after a page of a walk through all documents.
+
+    ``offset``: rows that were sent of the documents from number ``first`` up to number ``last`` (0: as many as
+    there is time for). ``asked`` and ``generation`` as in ``Cursor``.
+    """
+
+    offset: int
+    first: int
+    last: int
+    asked: str
+    generation: int
+
+    def encode(self) -> str:
+        """The cursor as text: numbers and dots."""
+        return f"{self.offset}.{self.first}.{self.last}.{self.asked}.{self.generation}"
+
+    def moved(self, generation: int) -> tuple[str, ...]:
+        """A warning if the index changed since the previous page."""
+        return (_MOVED,) if self.asked and generation != self.generation else ()
+
+
 # The fields that every paged payload has, with their longest values; used to measure.
 _LONGEST_ENDING = {
     "results": [],
@@ -52,6 +81,7 @@ _LONGEST_ENDING = {
 }
 
 START = Cursor(0, "", 0, "")
+_SCAN_START = ScanCursor(0, 0, 0, "", 0)
 
 
 def resume(cursor: str | None, request: BaseModel, *, unlimited: bool = False) -> Cursor:
@@ -68,6 +98,17 @@ def resume(cursor: str | None, request: BaseModel, *, unlimited: bool = False) -
     if decoded.asked != fingerprint(request):
         raise _invalid_cursor()
     return decoded
+
+
+def resume_scan(cursor: str | None, request: BaseModel) -> ScanCursor:
+    """As ``resume``, for a walk through all documents."""
+    if cursor is None:
+        return _SCAN_START
+    parts = _ENCODED_SCAN.fullmatch(cursor)
+    if parts is None or parts["asked"] != fingerprint(request):
+        raise _invalid_cursor()
+    offset, first, last = (int(parts[name]) for name in ("offset", "first", "last"))
+    return ScanCursor(offset, first, last, parts["asked"], int(parts["generation"]))
 
 
 def fingerprint(request: BaseModel) -> str:
@@ -92,7 +133,12 @@ class AnswerPage:
 
 
 def build_page(
-    rows: Sequence[tiers.Row], envelope: dict[str, Any], allowed: tiers.Size, here: Cursor, *, more: bool
+    rows: Sequence[tiers.Row],
+    envelope: dict[str, Any],
+    allowed: tiers.Size,
+    here: Cursor | ScanCursor,
+    *,
+    more: bool,
 ) -> AnswerPage:
     """As many of the first rows as fit into ``allowed`` together with the rest of the payload.
 
@@ -103,7 +149,7 @@ def build_page(
     reason, has_more = fitted.limit_reason, more or len(fitted.rows) < len(rows)
     if reason == "none" and more:
         reason = "page_size"
-    after = Cursor(here.offset + len(fitted.rows), here.asked, here.generation, here.legs)
+    after = replace(here, offset=here.offset + len(fitted.rows))
     return AnswerPage(fitted.rows, fitted.tokens, reason, after.encode() if has_more else None)
 
 

@@ -21,6 +21,7 @@ from server.tools import (
     kb_extract_evidence,
     kb_read_excerpt,
     kb_retrieve_evidence,
+    kb_scan,
     kb_search,
     read_result,
     search_sections,
@@ -31,6 +32,7 @@ from server.tools.base import Context, Tool, ToolResult
 _TOOLS: tuple[Tool, ...] = (
     kb_retrieve_evidence.TOOL,
     kb_search.TOOL,
+    kb_scan.TOOL,
     kb_extract_evidence.TOOL,
     kb_read_excerpt.TOOL,
     kb_expand_excerpt.TOOL,

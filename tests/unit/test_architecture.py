@@ -68,7 +68,8 @@ ROOMS: Mapping[str, str] = {
     "server.graph": "server.runtime server.errors server.ids server.models",
     "server.graph.extraction": "server.graph server.text server.errors server.ids server.models",
     # the core: over protocols, never over a vendor
-    "server.backends.base": "server.models server.errors server.text",
+    "server.backends.text_store": "server.models",
+    "server.backends.base": "server.backends.text_store server.models server.errors server.text",
     "server.backends": "server.configuration server.backends.base server.runtime server.graph server.models "
     "server.errors server.settings server.ids server.text server",
     "server.retrieval": "server.backends.base server.runtime server.graph server.models server.errors server.text",
@@ -131,6 +132,7 @@ VENDORS: Mapping[str, str] = {
     "onnxruntime": "server.backends.models.onnx_runtime",
     "tokenizers": "server.backends.models.",
     "httpx": "server.backends.models.openai_api",
+    "re2": "server.operations.corpus.patterns",
     "regex": "server.graph.extraction.gazetteer",
     "snowballstemmer": "server.retrieval.lexical",
     "py3langid": "server.text.languages",
@@ -286,6 +288,7 @@ BROUGHT_BY = {
     "mcp_types": "mcp",
     "pydantic_core": "pydantic",
     "qdrant_edge": "qdrant-edge-py",
+    "re2": "google-re2",
     "yaml": "PyYAML",
 }
 

@@ -1,0 +1,95 @@
+"""Calls over all documents in scope: never a ranking, and they say whether they were complete."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from .calls import Filters, Scope, request_page
+from .rows import Results, Row, to_row
+from .transport import call
+
+_FLAGS = ((re.IGNORECASE, "i"), (re.MULTILINE, "m"), (re.DOTALL, "s"))
+
+
+def scan(
+    pattern: str | re.Pattern[str],
+    *,
+    literal: bool = False,
+    word: bool = False,
+    case: bool = True,
+    path: str | None = None,
+    where: Mapping[str, Any] | None = None,
+    filters: Filters | None = None,
+    scope: Scope | None = None,
+    group_by: str | int | None = None,
+    context: int = 80,
+    limit: int = 1_000,
+    cursor: str | None = None,
+) -> Results:
+    r"""Every match of a regular expression in all text in scope: a list, not a ranking.
+
+        page = scan(r"(?i)retries: (\d+)")
+        print(page.total, page.complete)
+        for row in page:
+            print(row.match, row.groups, row.file, row.start, row.context)
+        pages = scan(r"\bretry\b", group_by="document")
+        print([(row.key, row.matches) for row in pages])
+
+    literal: the pattern is plain text. word: whole words only. case: False ignores case. path: a glob or prefix of
+    the path ("guides/*"); where: front-matter fields ({"stage": "beta"}); filters: as in semantic_search.
+    group_by: "document", "folder", "section", "match", or a group's name or number; rows are then row.key,
+    row.matches, row.passages and row.documents, most matches first. context: characters on each side of a match,
+    0 to 500. limit: rows of a page, 1 to 10,000; page.all() has all.
+
+    page.total: matches, passages, documents; page.complete: False where time ended before all was looked through.
+    row.start and row.end are characters of the document's text. The syntax is Python's without look-around and
+    backreferences; ^ and $ are ends of lines with (?m); a match is never empty; \b knows ASCII words only,
+    word=True those of any language.
+    """
+    given = _patterned(pattern, literal=literal, word=word, case=case)
+    narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
+    more = {"group_by": group_by, "context": context, "limit": limit, "cursor": cursor}
+    return request_page("kb.scan", _drop_none({**given, **narrowed, **more}))
+
+
+def count(
+    pattern: str | re.Pattern[str] | None = None,
+    *,
+    literal: bool = False,
+    word: bool = False,
+    case: bool = True,
+    path: str | None = None,
+    where: Mapping[str, Any] | None = None,
+    filters: Filters | None = None,
+    scope: Scope | None = None,
+) -> Row:
+    r"""Numbers alone: of the matches of a pattern, or without one of the documents in scope.
+
+        print(count("backup", word=True, case=False).documents)
+        whole = count(path="guides/*")
+        print(whole.documents, whole.passages, whole.tokens)
+
+    With a pattern: matches, passages, documents, scanned and complete; without: documents, passages, tokens. The
+    rest as in scan.
+    """
+    given = {} if pattern is None else _patterned(pattern, literal=literal, word=word, case=case)
+    narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
+    return to_row(call("kb.count", _drop_none({**given, **narrowed})))
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType({"scan": scan, "count": count})
+
+
+def _patterned(pattern: str | re.Pattern[str], *, literal: bool, word: bool, case: bool) -> dict[str, Any]:
+    """The pattern and its options; those of a compiled pattern that change a match are written into it."""
+    if not isinstance(pattern, str):
+        letters = "".join(letter for flag, letter in _FLAGS if pattern.flags & flag)
+        pattern = f"(?{letters}){pattern.pattern}" if letters else pattern.pattern
+    return {"pattern": pattern, "literal": literal, "word": word, "case": case}
+
+
+def _drop_none(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}

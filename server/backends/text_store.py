@@ -1,0 +1,21 @@
+"""What the rest of the server expects of a store that all text is read from, one document after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Protocol
+
+from server.models import ChunkSpan, DocumentText, Filters
+
+
+class TextStore(Protocol):
+    """The whole texts of documents; a part of ``DocumentStore``."""
+
+    def texts_within(self, filters: Filters, first: int = 0) -> Generator[DocumentText]:
+        """The texts of the documents that these filters admit, by uri, from number ``first`` (from 0) on."""
+
+    def sizes_within(self, filters: Filters) -> Iterator[tuple[int, int]]:
+        """The number of chunks and of their tokens of each document that these filters admit."""
+
+    def spans(self, document_id: str) -> list[ChunkSpan]:
+        """The places of a document's chunks, in reading order."""

@@ -1,0 +1,63 @@
+"""``winnow scan``: every match of a pattern in all text, on the shell."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from server.commands.terminal.operation import run_operation
+from server.commands.terminal.output import Json, Project, Store, command, report_errors
+from server.settings import load_settings
+
+app = command()
+
+
+@app.command(
+    epilog=r"Examples: winnow scan PodDisruptionBudget --literal | "
+    r"winnow scan --group-by document -- '--dry-run\b' | "
+    r"winnow scan '(?i)defaults? to (\S+)' --group-by 1 --json | "
+    "winnow scan retry --word --ignore-case --count",
+)
+def scan(
+    pattern: Annotated[str, typer.Argument(help="a regular expression (RE2), or plain text with --literal")],
+    literal: Annotated[bool, typer.Option("--literal", help="the pattern is plain text")] = False,
+    word: Annotated[bool, typer.Option("--word", help="whole words only")] = False,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", help="case does not matter")] = False,
+    path: Annotated[
+        str | None, typer.Option("--path", help="only this glob or prefix of the path", show_default=False)
+    ] = None,
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            "--group-by",
+            help="count by document, folder, section, match, or a group's name or number",
+            show_default=False,
+        ),
+    ] = None,
+    context: Annotated[int, typer.Option("--context", help="characters on each side of a match, 0 to 500")] = 80,
+    limit: Annotated[int, typer.Option("--limit", help="how many rows, 1 to 10,000")] = 100,
+    cursor: Annotated[
+        str | None, typer.Option("--cursor", help="next_cursor of the last answer", show_default=False)
+    ] = None,
+    count: Annotated[bool, typer.Option("--count", help="only how many matches there are")] = False,
+    store: Store = None,
+    project: Project = None,
+    as_json: Json = False,
+) -> None:
+    """List every match of a pattern in all documents, with how many there are: kb_scan on the shell."""
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store, project=project)
+        patterned = {"pattern": pattern, "literal": literal, "word": word, "case": not ignore_case, "path": path}
+        if count:
+            run_operation(settings, "kb.count", patterned, _format_count, as_json=as_json)
+            return
+        from server.tools.kb_scan import render_scan
+
+        more = {"group_by": group_by, "context": context, "limit": limit, "cursor": cursor}
+        run_operation(settings, "kb.scan", {**patterned, **more}, render_scan, as_json=as_json)
+
+
+def _format_count(payload: dict[str, Any]) -> list[str]:
+    matches, passages, documents = (payload[name] for name in ("matches", "passages", "documents"))
+    return [f"{matches:,} matches in {passages:,} passages of {documents:,} documents"]

@@ -1,0 +1,134 @@
+"""``kb.scan`` and ``kb.count``: all matches of a pattern in all text, and numbers alone."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StringConstraints
+
+from server.contracts.base import (
+    LISTED,
+    Arguments,
+    CursorText,
+    Meta,
+    PathPattern,
+    Payload,
+    Scope,
+    SearchFilters,
+    Where,
+)
+
+MAX_PATTERN_CHARS = 20_000
+MAX_SCAN_ROWS = 10_000
+MAX_CONTEXT_CHARS = 500
+# A match or a group is shown in at most so many characters.
+MAX_MATCH_CHARS = 500
+
+ScanLimit = Literal["page_size", "token_cap", "byte_cap", "time", "none"]
+Amount = Annotated[int, Field(ge=0, le=10**15)]
+_Line = Annotated[str, StringConstraints(max_length=2 * MAX_CONTEXT_CHARS + MAX_MATCH_CHARS)]
+_Name = Annotated[str, StringConstraints(max_length=1000)]
+
+
+def _to_text(value: Any) -> Any:
+    return str(value) if type(value) is int else value
+
+
+GroupBy = Annotated[str, BeforeValidator(_to_text), StringConstraints(min_length=1, max_length=100)]
+PatternText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_PATTERN_CHARS)]
+
+
+class _Patterned(Arguments):
+    """What a pattern means, and where it is looked for."""
+
+    literal: bool = Field(default=False, description="pattern is plain text")
+    word: bool = Field(default=False, description="whole words only")
+    case: bool = Field(default=True, description="case matters")
+    path: PathPattern | None = Field(
+        default=None, description='glob or prefix of the path, e.g. "tasks_*"', json_schema_extra=LISTED
+    )
+    where: Where = Field(default_factory=dict, description='front-matter fields: {"stage": "beta"}')
+    filters: SearchFilters | None = Field(default=None, description="narrow what is looked through")
+    scope: Scope | None = Field(default=None, description="narrow the server's scope")
+
+
+class Scan(_Patterned):
+    """Arguments of ``kb.scan``."""
+
+    pattern: PatternText = Field(
+        description="regular expression (RE2: no look-around, no backreferences); ^ and $ at lines: (?m)",
+        json_schema_extra=LISTED,
+    )
+    group_by: GroupBy | None = Field(
+        default=None,
+        description='"document", "folder", "section", "match", or a capture group: counts instead of matches',
+        json_schema_extra=LISTED,
+    )
+    context: int = Field(default=80, ge=0, le=MAX_CONTEXT_CHARS, description="characters on each side of a match")
+    limit: int = Field(default=1_000, ge=1, le=MAX_SCAN_ROWS, description="rows of a page")
+    cursor: CursorText | None = Field(
+        default=None, description="next_cursor of the last answer, with the same other arguments"
+    )
+
+
+class Count(_Patterned):
+    """Arguments of ``kb.count``."""
+
+    pattern: PatternText | None = Field(
+        default=None, description="count its matches, as kb.scan finds them; without it documents are counted"
+    )
+
+
+class ScanRow(Payload):
+    """A match, or with ``group_by`` the counts of a key.
+
+    ``start`` and ``end`` are character offsets in the document's text, ``groups`` are the capture groups in the
+    order of the pattern, null for one without part in the match.
+    """
+
+    match: Annotated[str, StringConstraints(max_length=MAX_MATCH_CHARS)] | None = None
+    groups: list[Annotated[str, StringConstraints(max_length=MAX_MATCH_CHARS)] | None] | None = Field(
+        default=None, max_length=20
+    )
+    passage_id: Annotated[str, StringConstraints(max_length=64)] | None = None
+    document_id: Annotated[str, StringConstraints(max_length=64)] | None = None
+    file: _Name | None = None
+    title: Annotated[str, StringConstraints(max_length=500)] | None = None
+    section: Annotated[str, StringConstraints(max_length=500)] | None = None
+    start: Amount | None = None
+    end: Amount | None = None
+    context: _Line | None = None
+    key: _Name | None = None
+    matches: Amount | None = None
+    passages: Amount | None = None
+    documents: Amount | None = None
+
+
+class Matches(Payload):
+    """How many matches there are, in how many passages and documents."""
+
+    matches: Amount
+    passages: Amount
+    documents: Amount
+
+
+class Scanned(Payload):
+    """How much was looked through."""
+
+    documents: Amount
+    passages: Amount
+    characters: Amount
+
+
+class ScanAnswer(Payload):
+    """Answer of ``kb.scan``. ``complete``: all text in scope was looked through, so ``total`` is final."""
+
+    results: list[ScanRow] = Field(max_length=MAX_SCAN_ROWS)
+    total: Matches
+    scanned: Scanned
+    complete: bool
+    count: int = Field(ge=0, le=MAX_SCAN_ROWS)
+    partial: bool
+    limit_reason: ScanLimit
+    next_cursor: CursorText | None = None
+    meta: Meta

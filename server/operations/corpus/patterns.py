@@ -1,0 +1,214 @@
+r"""Patterns of ``kb.scan``: regular expressions that run in linear time, with Python's meaning of their classes.
+
+The engine is RE2, which has neither look-around nor backreferences: a pattern cannot take exponential time. It
+works on UTF-8 bytes. ``\d``, ``\w`` and ``\s`` are rewritten to the classes of Python's ``re`` for text (RE2's own
+are ASCII). ``\b`` stays RE2's, to which only ASCII letters, digits and "_" are parts of words: in text of other
+letters the option ``word`` is exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import re2  # type: ignore[import-untyped]
+
+from server.errors import WinnowError
+from server.text.printable import one_line
+
+# Compiled, a pattern may take so much memory, the states of its automaton included.
+_MEMORY = 16 * 1024 * 1024
+MAX_GROUPS = 20
+_ERROR_CHARS = 200
+
+_SPACE = r"\x09-\x0d\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
+_NOT_SPACE = (
+    r"\x00-\x08\x0e-\x1b\x21-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}"
+    r"\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff}"
+)
+_WORD = r"\pL\pN_"
+# Python's classes in RE2's syntax, outside and inside of brackets.
+_OUTSIDE = {
+    "d": r"\p{Nd}",
+    "D": r"\P{Nd}",
+    "w": f"[{_WORD}]",
+    "W": f"[^{_WORD}]",
+    "s": f"[{_SPACE}]",
+    "S": f"[^{_SPACE}]",
+    "Z": r"\z",
+}
+_INSIDE = {"d": r"\p{Nd}", "D": r"\P{Nd}", "w": _WORD, "s": _SPACE, "S": _NOT_SPACE, "b": r"\x08"}
+_LINEAR = "patterns run in linear time, so there is no"
+_LOOK_AROUND = (
+    f"{_LINEAR} look-around; match the text around too and put what you want into a group, as in 'port: (\\d+)', "
+    "or give word=true for whole words"
+)
+_BACKREFERENCE = f"{_LINEAR} backreference; match both parts as groups and compare them in a script"
+_EMPTY = (
+    "pattern: it matches the empty string, which is found between all characters; let it match at least one "
+    "character, with + instead of *, say, or (?m)^.+ for lines"
+)
+_TOKEN = re.compile(
+    r"""\\(?P<code>u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)  # an escape
+    |(?P<around>\(\?<?[=!])                            # look-ahead and look-behind
+    |(?P<back>\(\?P=)
+    |(?P<least>\{,(?=[0-9]+\}))                        # {,3} is {0,3}
+    |(?P<open>\[\^?\]?)                                # a bracket that follows directly is a literal one
+    |(?P<close>\])
+    |(?P<anchor>[$^])
+    |.""",
+    re.VERBOSE | re.DOTALL,
+)
+
+# The places of a match and of its groups in bytes; (-1, -1) for a group without part in the match.
+Spans = list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled pattern. ``groups`` is the number of its groups, ``names`` the numbers of those with a name.
+
+    ``has_anchors``: whether it has "^" or "$" at ends of the text, not of lines.
+    """
+
+    find: Callable[[bytes], Iterator[Spans]]
+    groups: int
+    names: dict[str, int]
+    has_anchors: bool
+
+
+def compile_pattern(pattern: str, *, literal: bool = False, word: bool = False, case: bool = True) -> Pattern:
+    """Compile a pattern.
+
+    ``literal``: its characters stand for themselves. ``word``: a match that touches a letter, digit or "_" on
+    either side does not count. ``case``: whether case matters.
+
+    Raises:
+        WinnowError: INVALID_REQUEST for a pattern that RE2 does not take, with an alternative.
+    """
+    source, has_anchors = (re2.escape(pattern), False) if literal else _translate(pattern)
+    compiled = _compile(source, case=case)
+    if compiled.groups > MAX_GROUPS:
+        raise _refusal(f"it has {compiled.groups} groups, at most {MAX_GROUPS} are possible; use (?:...)")
+    if compiled.fullmatch(b""):
+        raise WinnowError("INVALID_REQUEST", _EMPTY)
+    names = {name.decode(): number for name, number in compiled.groupindex.items()}
+    return Pattern(_word_finder(compiled) if word else _finder(compiled), compiled.groups, names, has_anchors)
+
+
+def _compile(source: str, *, case: bool) -> Any:
+    options = re2.Options()
+    options.max_mem, options.log_errors, options.case_sensitive = _MEMORY, False, case
+    try:
+        return re2.compile(source.encode(), options)
+    except UnicodeEncodeError:
+        raise _refusal("it has a half of a surrogate pair, which no text has") from None
+    except re2.error as error:
+        raise _refusal(_explain(error)) from None
+    finally:
+        re2.purge()  # the library keeps 128 patterns, each with its memory
+
+
+def _explain(error: Exception) -> str:
+    reason = error.args[0] if error.args else ""
+    text = one_line(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason), _ERROR_CHARS)
+    if "too large" in text:
+        return f"{text}; split it, or scan for its parts one after the other"
+    return f"{text}; RE2 syntax, as Python's without look-around and backreferences; literal=true takes it as text"
+
+
+def _refusal(why: str) -> WinnowError:
+    return WinnowError("INVALID_REQUEST", f"pattern: {why}")
+
+
+def _finder(compiled: Any) -> Callable[[bytes], Iterator[Spans]]:
+    def find(data: bytes) -> Iterator[Spans]:
+        for match in compiled.finditer(data):
+            yield _spans_of(match, compiled.groups)
+
+    return find
+
+
+def _word_finder(compiled: Any) -> Callable[[bytes], Iterator[Spans]]:
+    """Find whole words; after a match that is none the search goes on one character further."""
+
+    def find(data: bytes) -> Iterator[Spans]:
+        at = 0
+        while (match := compiled.search(data, at)) is not None:
+            spans = _spans_of(match, compiled.groups)
+            start, end = spans[0]
+            if _is_word_at(data, start, end):
+                yield spans
+                at = end
+            else:
+                yield []  # so that the caller can look at the time
+                at = _next_character(data, start)
+
+    return find
+
+
+def _spans_of(match: Any, groups: int) -> Spans:
+    start, end = match.span()
+    if start == end:
+        raise WinnowError("INVALID_REQUEST", _EMPTY)
+    return [(start, end), *(match.span(number) for number in range(1, groups + 1))]
+
+
+def _is_word_at(data: bytes, start: int, end: int) -> bool:
+    before = data[max(0, start - 4) : start].decode("utf-8", "ignore")
+    after = data[end : end + 4].decode("utf-8", "ignore")
+    return not (before and _is_word(before[-1])) and not (after and _is_word(after[0]))
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _next_character(data: bytes, at: int) -> int:
+    at += 1
+    while at < len(data) and data[at] & 0xC0 == 0x80:
+        at += 1
+    return at
+
+
+def _translate(pattern: str) -> tuple[str, bool]:
+    """The pattern in RE2's syntax, and whether it has an anchor that is not at lines."""
+    parts: list[str] = []
+    is_inside = has_anchors = False
+    for token in _TOKEN.finditer(pattern):
+        if token["code"]:
+            parts.append(_translate_escape(token["code"], is_inside=is_inside))
+            continue
+        if not is_inside and (token["around"] or token["back"]):
+            raise _refusal(_LOOK_AROUND if token["around"] else _BACKREFERENCE)
+        if token["open"] and is_inside:  # a bracket in brackets is a literal one
+            parts.append(token[0].replace("[", r"\[", 1))
+            is_inside = not token[0].endswith("]")
+            continue
+        is_inside = (is_inside or bool(token["open"])) and not token["close"]
+        has_anchors = has_anchors or (not is_inside and bool(token["anchor"]))
+        parts.append("{0," if token["least"] and not is_inside else token[0])
+    source = "".join(parts)
+    return source, has_anchors and not re.search(r"\(\?[a-zA-Z]*m", source)
+
+
+def _translate_escape(code: str, *, is_inside: bool) -> str:
+    if len(code) > 1:  # u or U and digits
+        return f"\\x{{{code[1:]}}}"
+    if code == "C":
+        raise _refusal(r"\C would take a byte of a character; . takes a whole one")
+    if not is_inside and code in "123456789":
+        raise _refusal(_BACKREFERENCE)
+    if is_inside and code == "W":
+        return _not_word()
+    return (_INSIDE if is_inside else _OUTSIDE).get(code, f"\\{code}")
+
+
+@cache
+def _not_word() -> str:
+    r"""``\W`` within brackets, where RE2 has no name for what is neither letter, number nor "_"."""
+    runs = re.finditer(r"\W+", "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000)))))
+    return "".join(f"\\x{{{ord(run[0][0]):x}}}-\\x{{{ord(run[0][-1]):x}}}" for run in runs)

@@ -1,0 +1,194 @@
+"""``kb.scan``: every match of a pattern in all text in scope, or their counts by key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from server import intake
+from server.contracts.corpus import MAX_MATCH_CHARS, Scan
+from server.operations.base import Answer, RequestContext
+from server.operations.corpus.patterns import Pattern, compile_pattern
+from server.operations.corpus.tallies import Key, KeyedTallies, Tally, key_of
+from server.operations.corpus.walking import Found, ScannedDocument, Walk
+from server.operations.paging import AnswerPage, ScanCursor, build_page, fingerprint, resume_scan
+from server.operations.ranking.candidates import generation_of
+from server.operations.ranking.scope import filters_of
+from server.text.printable import one_line, printable, shorten
+from server.tiers import Size
+
+# A direct call that says no limit gets so many tokens, one that does up to the budget of its tier.
+_USUAL_TOKENS = 2_000
+_DIRECT_ROWS = 200  # no more fit into a direct answer
+_STOPPED = (
+    "the time of this call ended before all text was looked through; total and scanned are of the part that was, "
+    "next_cursor goes on with the rest"
+)
+_ADD_UP = "each of these pages has its own counts: add those of a key up"
+_ANCHORS = "^ and $ are the ends of a whole document here; with (?m) before the pattern they are those of lines"
+
+
+class Collector(Protocol):
+    """What becomes of the matches of each document."""
+
+    def look(self, scanned: ScannedDocument) -> None:
+        """Look through a document. Raises ``OutOfTime`` and keeps nothing of the document then."""
+
+    @property
+    def rows(self) -> Sequence[dict[str, Any]]:
+        """The rows of the page, and one more if there are more."""
+
+
+def scan(context: RequestContext, request: Scan) -> Answer:
+    """Answer with the matches of a pattern in all text in scope, by document, or with their counts by key."""
+    pattern = compile_pattern(request.pattern, literal=request.literal, word=request.word, case=request.case)
+    filters = filters_of(context, request.scope, request.filters, request.path, request.where)
+    generation = generation_of(context, filters)
+    cursor = resume_scan(request.cursor, request)
+    walk = Walk(context, filters, cursor.first, cursor.last)
+    total = Tally()
+    most = request.limit if not context.caller.budget.is_direct else min(request.limit, _DIRECT_ROWS)
+    collector: Collector
+    if request.group_by is None:
+        collector = _MatchRows(walk, pattern, total, request.context, cursor.offset, most)
+    else:
+        key = key_of(request.group_by, pattern)
+        collector = _KeyRows(walk, pattern, total, key, cursor.offset, most)
+    walk.run(collector.look)
+    here = ScanCursor(cursor.offset, walk.first, cursor.last, fingerprint(request), generation)
+    warnings = (
+        *cursor.moved(generation),
+        *_warnings(walk, pattern, total, is_grouped=request.group_by is not None),
+    )
+    return _build_answer(context, request, walk, total, collector.rows, most, here, warnings)
+
+
+@dataclass
+class _MatchRows:
+    """The rows of one page of matches; all are counted."""
+
+    walk: Walk
+    pattern: Pattern
+    total: Tally
+    around: int
+    skipped: int
+    most: int
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def look(self, scanned: ScannedDocument) -> None:
+        tally = Tally()
+        rows: list[dict[str, Any]] = []
+        first, end = self.skipped - self.total.matches, self.skipped + self.most + 1 - self.total.matches
+        for found in self.walk.matches(scanned, self.pattern):
+            if first <= tally.matches < end:
+                rows.append(_build_row(scanned, found, self.around))
+            tally.add(found)
+        self.rows += rows
+        self.total.merge(tally)
+
+
+@dataclass
+class _KeyRows:
+    """The counts by key."""
+
+    walk: Walk
+    pattern: Pattern
+    total: Tally
+    key: Key
+    skipped: int
+    most: int
+    keyed: KeyedTallies = field(default_factory=KeyedTallies)
+
+    def look(self, scanned: ScannedDocument) -> None:
+        tally, keyed = Tally(), KeyedTallies()
+        for found in self.walk.matches(scanned, self.pattern):
+            tally.add(found)
+            keyed.of(self.key(scanned, found)).add(found)
+        self.keyed.merge(keyed)
+        self.total.merge(tally)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        rows = self.keyed.rows()[self.skipped : self.skipped + self.most + 1]
+        return [{**row, "key": printable(row["key"])} for row in rows]
+
+
+def _build_row(scanned: ScannedDocument, found: Found, around: int) -> dict[str, Any]:
+    document = scanned.document
+    chunk = None if found.chunk is None else scanned.chunks[found.chunk]
+    before = scanned.characters(max(0, found.start - around), found.start)
+    match = scanned.characters(found.start, min(found.end, found.start + MAX_MATCH_CHARS + 1))
+    after = scanned.characters(found.end, found.end + around)
+    row: dict[str, Any] = {
+        "match": _shorten(match),
+        "groups": [_shorten(scanned.decode(span)) for span in found.spans[1:]],
+        "document_id": document.id,
+        "file": one_line(document.uri),
+        "title": one_line(document.title or document.uri),
+        "start": found.start,
+        "end": found.end,
+        "context": one_line(before + shorten(match, MAX_MATCH_CHARS) + after, 2 * around + MAX_MATCH_CHARS),
+    }
+    if chunk is not None:
+        row |= {"passage_id": chunk.id, "section": one_line(" > ".join(chunk.heading_path))}
+    return row
+
+
+def _shorten(text: str | None) -> Any:
+    return None if text is None else shorten(printable(text[: MAX_MATCH_CHARS + 1]), MAX_MATCH_CHARS)
+
+
+def _warnings(walk: Walk, pattern: Pattern, total: Tally, *, is_grouped: bool) -> tuple[str, ...]:
+    stopped = () if walk.is_complete else (f"{_STOPPED}; {_ADD_UP}" if is_grouped else _STOPPED,)
+    return (*stopped, *((_ANCHORS,) if pattern.has_anchors and not total.matches else ()))
+
+
+def _build_answer(
+    context: RequestContext,
+    request: Scan,
+    walk: Walk,
+    total: Tally,
+    rows: Sequence[dict[str, Any]],
+    most: int,
+    here: ScanCursor,
+    warnings: tuple[str, ...],
+) -> Answer:
+    envelope = {"total": total.to_dict(), "scanned": walk.scanned, "complete": walk.is_complete}
+    if request.group_by is not None and not walk.is_complete:
+        here = replace(here, last=walk.next)  # the following pages have the keys of the same documents
+    page = build_page(rows[:most], envelope, _size_limit(context, request), here, more=len(rows) > most)
+    next_cursor, reason = _next(walk, here, page)
+    payload = {
+        "results": list(page.rows),
+        **envelope,
+        "count": len(page.rows),
+        "partial": next_cursor is not None,
+        "limit_reason": reason,
+        "next_cursor": next_cursor,
+    }
+    # Counts cost a script only their call.
+    rows_charged = len(page.rows) if request.group_by is None else 0
+    return Answer(
+        payload,
+        "metadata",
+        rows_charged,
+        page.tokens,
+        warnings,
+        noted={"cursors": int(request.cursor is not None)},
+        taken=intake.of_rows(page.rows, "document_id", "context"),
+    )
+
+
+def _next(walk: Walk, here: ScanCursor, page: AnswerPage) -> tuple[str | None, str]:
+    """The cursor of what follows, and why the page ends."""
+    if page.next_cursor is not None or walk.is_complete:
+        return page.next_cursor, page.limit_reason
+    return ScanCursor(0, walk.next, 0, here.asked, here.generation).encode(), "time"
+
+
+def _size_limit(context: RequestContext, request: Scan) -> Size:
+    budget = context.caller.budget.of("metadata")
+    if not context.caller.budget.is_direct or "limit" in request.model_fields_set:
+        return budget
+    return Size(min(budget.tokens, _USUAL_TOKENS), budget.bytes)

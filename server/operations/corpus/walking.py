@@ -1,0 +1,165 @@
+"""A walk through all text in scope: document after document, within the time of its call.
+
+A walk that runs out of time stops before a document, never within one, so that what was counted is true of the
+documents before and the next walk can go on from there.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+
+from server.errors import WinnowError
+from server.models import ChunkSpan, DocumentText, Filters
+from server.operations.base import RequestContext
+from server.operations.corpus.patterns import Pattern, Spans
+from server.runtime.deadlines import check_deadline, current_deadline
+
+# A walk takes at most so many seconds, and so much of what its call has left: a script goes on after it.
+_SECONDS, _SHARE = 10.0, 0.6
+
+
+class OutOfTime(Exception):
+    """The time of the walk has passed within a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A match: its spans in bytes, its place in characters, and the number of its chunk (None without chunks)."""
+
+    spans: Spans
+    start: int
+    end: int
+    chunk: int | None
+
+
+@dataclass
+class ScannedDocument:
+    """A document of a walk, with what its matches need."""
+
+    document: DocumentText
+    read_spans: Callable[[str], list[ChunkSpan]]
+
+    @cached_property
+    def is_ascii(self) -> bool:
+        return self.document.data.isascii()
+
+    @cached_property
+    def chunks(self) -> list[ChunkSpan]:
+        return self.read_spans(self.document.id)
+
+    @cached_property
+    def _text(self) -> str:
+        return self.document.data.decode()
+
+    @cached_property
+    def _ends(self) -> Sequence[int]:
+        return list(accumulate((chunk.end for chunk in self.chunks), max))
+
+    def decode(self, span: tuple[int, int]) -> str | None:
+        """The text of a span of bytes; None for a group without part in the match."""
+        return None if span[0] < 0 else self.document.data[span[0] : span[1]].decode()
+
+    def characters(self, start: int, end: int) -> str:
+        """The text between two offsets in characters."""
+        return self.document.data[start:end].decode() if self.is_ascii else self._text[start:end]
+
+    def chunk_at(self, start: int) -> int | None:
+        """The number of the chunk of this character: the first of overlapping ones.
+
+        Between chunks it is the following one, after the last one the last.
+        """
+        return min(bisect_right(self._ends, start), len(self._ends) - 1) if self._ends else None
+
+
+@dataclass
+class Walk:
+    """A walk from document number ``first`` on, up to number ``last`` (0: to the end).
+
+    ``next`` is the number of the first document that was not looked through; ``is_complete``: there is none.
+    """
+
+    context: RequestContext
+    filters: Filters
+    first: int = 0
+    last: int = 0
+    next: int = field(init=False)
+    documents: int = 0
+    passages: int = 0
+    characters: int = 0
+    is_complete: bool = False
+    until: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.next = self.first
+        seconds = min(_SECONDS, _SHARE * current_deadline().remaining())
+        self.until = time.monotonic() + seconds
+
+    def run(self, look: Callable[[ScannedDocument], None]) -> None:
+        """Have ``look`` look through each document; it raises ``OutOfTime`` and keeps nothing of that document.
+
+        Raises:
+            WinnowError: TIMEOUT if the first document takes all the time.
+        """
+        catalogue = self.context.index.catalogue
+        with closing(catalogue.texts_within(self.filters, self.first)) as documents:
+            for document in documents:
+                check_deadline()
+                if self.last and document.number >= self.last:
+                    return
+                if self.documents and self._is_over():
+                    return
+                scanned = ScannedDocument(document, catalogue.spans)
+                try:
+                    look(scanned)
+                except OutOfTime:
+                    self._require_progress(document)
+                    return
+                self._count(scanned)
+        self.is_complete = not self.last
+
+    def matches(self, scanned: ScannedDocument, pattern: Pattern) -> Iterator[Found]:
+        """The matches in a document, in order. Raises ``OutOfTime``."""
+        byte = character = 0
+        data, is_ascii = scanned.document.data, scanned.is_ascii
+        for spans in pattern.find(data):
+            if self._is_over():
+                raise OutOfTime
+            if not spans:
+                continue
+            start, end = spans[0]
+            if is_ascii:
+                yield Found(spans, start, end, scanned.chunk_at(start))
+                continue
+            character += len(data[byte:start].decode())
+            after = character + len(data[start:end].decode())
+            yield Found(spans, character, after, scanned.chunk_at(character))
+            byte, character = end, after
+
+    def _is_over(self) -> bool:
+        return time.monotonic() >= self.until
+
+    def _count(self, scanned: ScannedDocument) -> None:
+        document = scanned.document
+        self.next = document.number + 1
+        self.documents += 1
+        self.passages += document.chunks
+        self.characters += len(document.data) if scanned.is_ascii else len(document.data.decode())
+
+    def _require_progress(self, document: DocumentText) -> None:
+        if self.documents == 0:
+            raise WinnowError(
+                "TIMEOUT",
+                f"the pattern takes more than {_SECONDS:.0f} s in the document {document.uri[:200]!r} alone; use "
+                "a pattern that is more specific, or leave the document out with path",
+            )
+
+    @property
+    def scanned(self) -> dict[str, int]:
+        """How much was looked through, for the answer."""
+        return {"documents": self.documents, "passages": self.passages, "characters": self.characters}

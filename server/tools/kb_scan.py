@@ -1,0 +1,74 @@
+"""``kb.scan``: every match of a pattern in all text, or their counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.contracts.corpus import Scan, ScanAnswer
+from server.text.framing import frame_text
+from server.text.printable import one_line
+from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from server.tools.base import Tool, omit_without_scripts
+from server.tools.kb import is_offered
+
+DESCRIPTION = """\
+Every match of a regular expression in all text, or counts of them: a list, never a ranking.
+Use when: you list or count all places of a word, name or number.
+Do not use when: you ask a question (kb_retrieve_evidence), or compute with matches (execute_code: scan).
+Returns at most: limit rows, about 2,000 tokens, 8,000 with limit; total counts all.
+If you need more, call: this with cursor, or group_by.
+Defaults: case true, context 80. Max: limit 10000."""
+
+_KEY_CHARS = 300
+
+
+def render_scan(payload: dict[str, Any]) -> list[str]:
+    """The totals, then the matches by document or the counts by key."""
+    lines = [_headline(payload)]
+    file = ""
+    for row in payload["results"]:
+        if "key" in row:
+            lines.append(f"{row['matches']} in {row['passages']} passages, {row['documents']} documents:")
+            lines += frame_text(one_line(row["key"], _KEY_CHARS))
+            continue
+        if row["file"] != file:
+            file = row["file"]
+            lines.append(f"{file} | {row['title']} | document {row['document_id']}")
+        lines += _render_match(row)
+    if payload.get("next_cursor"):
+        lines.append(f"next_cursor: {payload['next_cursor']}")
+    return lines
+
+
+def _headline(payload: dict[str, Any]) -> str:
+    total, scanned = payload["total"], payload["scanned"]
+    more = f" (partial, stopped by {payload['limit_reason']})" if payload["partial"] else ""
+    extent = "complete" if payload["complete"] else "not complete"
+    return (
+        f"{total['matches']} matches in {total['passages']} passages of {total['documents']} documents; {extent}: "
+        f"{scanned['documents']} documents looked through; {payload['count']} rows{more}"
+    )
+
+
+def _render_match(row: dict[str, Any]) -> list[str]:
+    passage = f"[{row['passage_id']}] " if row.get("passage_id") else ""
+    groups = [group for group in row["groups"] if group is not None]
+    lines = [f"{passage}{row['start']}-{row['end']}", *frame_text(row["context"])]
+    if row["match"] not in row["context"]:
+        lines += frame_text(one_line(row["match"]))
+    return [*lines, *(line for group in groups for line in frame_text(f"group: {one_line(group)}"))]
+
+
+TOOL = Tool(
+    name="kb.scan",
+    title="List every match",
+    description=DESCRIPTION,
+    arguments=Scan,
+    answer=ScanAnswer,
+    operation="kb.scan",
+    lines=render_scan,
+    max_size=Size(ANSWER_TOKENS["metadata"], ANSWER_BYTES),
+    is_offered=is_offered,
+    fit_description=omit_without_scripts(", or compute with matches (execute_code: scan)"),
+    listed=False,
+)
