@@ -46,6 +46,8 @@ CALLS = {
     "semantic_search": "semantic_search('proxy rule', scope=scope)",
     "search_many": "search_many(['proxy rule', 'another rule'], scope=scope)",
     "grep": "grep('proxy rule', '.+', scope=scope)",
+    "scan": "scan('(?i)proxy', scope=scope)",
+    "count": "count('proxy', scope=scope)",
     "fetch": "fetch([row], scope=scope)",
     "hybrid_search": "hybrid_search('proxy rule', scope=scope)",
     "rerank": "rerank('which proxy rule', [row], scope=scope)",
@@ -71,6 +73,8 @@ OF_ROWS_AND_RUNS = {
 BY_NAME = {
     "semantic_search": "{'query': 'proxy rule'}",
     "grep": "{'query': 'proxy rule', 'pattern': '.+'}",
+    "scan": "{'pattern': 'proxy'}",
+    "kb_count": "{}",
     "fetch": "{'ids': [row]}",
     "hybrid_search": "{'query': 'proxy rule'}",
     "rerank": "{'query': 'which proxy rule', 'rows': [row]}",
@@ -221,10 +225,14 @@ for ask in (fetch, kb.read_excerpt, kb.expand_excerpt, lambda id: kb.extract_evi
         except SDKError as error:
             told.append(error.type)
 around = [*graph.expand("acme", hops=5, page_size=200), *find_vendor_info("acme", max_results=100)]
+places = scan("(?s)HIDDEN.*|(?i)proxy", limit=10_000)
+told.append(places.complete and len(places) > 12 and not any(row.passage_id in hidden for row in places))
+told.append(count("HIDDEN").matches == scan("HIDDEN", group_by="match").total.matches == 0)
+told.append(count().documents == count("(?s).+").documents == places.scanned.documents == 12)
 told.append(len(around) > 12 and not any(id in hidden for row in around for id in [row.id, *row.section_ids]))
 return told
 """
-    expected = [0, True, True, True, True, True, *["NOT_FOUND"] * 9 * len(indexed.hidden), True]
+    expected = [0, True, True, True, True, True, *["NOT_FOUND"] * 9 * len(indexed.hidden), *[True] * 4]
     assert await result_of(shop, code) == expected
 
 
@@ -327,6 +335,7 @@ FORGED = [
         "kb.extract_evidence('which proxy rule', [passage], cursor=cursor)",
         "graph.expand('acme', cursor=cursor)",
         "find_vendor_info('acme', cursor=cursor)",
+        "scan('proxy', cursor=cursor)",
     ],
 )
 async def test_a_forged_cursor_leads_nowhere(shop: Application, call: str) -> None:
