@@ -1,4 +1,4 @@
-"""What several servers on one engine bear: searches during an ingest, and an engine that is killed."""
+"""Several servers on one engine: searches during an ingest, and an engine that is killed."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.bench.other_interpreter import run_program
 
 _SECONDS = 900.0
 
-# Defines fill(texts, folder); embed(texts) is there. Each stores text and vector, durably.
+# Defines fill(texts, folder); embed(texts) is given. Each stores text and vector, durably.
 _MCP_SERVER_QDRANT = """
 NAME = "mcp-server-qdrant"
 import asyncio

@@ -302,7 +302,7 @@ def _measure(store: Path) -> dict[str, Held]:
 
 
 def _by_role(store: Path) -> dict[str, list[psutil.Process]]:
-    """The processes of the store: its servers, what runs their scripts, the engine and its keeper."""
+    """The processes of the store: its servers, their sandboxes, the engine and its supervisor."""
     roles: dict[str, list[psutil.Process]] = {}
     servers = [
         process for process in psutil.Process().children() if {"serve", str(store)} <= {*_command_line(process)}

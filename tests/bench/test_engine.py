@@ -27,7 +27,7 @@ def figures(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return asyncio.run(engine.measure(settings, job, QUESTIONS, scratch, lambda name, done, of: None))
 
 
-def test_every_figure_is_told(figures: Any) -> None:
+def test_every_figure_is_reported(figures: Any) -> None:
     assert set(figures) == {
         *("servers", "overhead_ms", "pss_mb", "processes_with_a_model", "only_the_engine_has_it"),
         *("ingest", "killed"),

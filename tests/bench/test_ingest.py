@@ -33,7 +33,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
-def test_the_whole_and_each_stage_are_told(figures: dict[str, Any]) -> None:
+def test_the_total_and_each_stage_are_reported(figures: dict[str, Any]) -> None:
     assert (figures["documents"], figures["chunks"], figures["rounds"], figures["peers"]) == (2, 24, 1, {})
     assert set(figures["stages"]) == {"cut", "words", "embed", "write"}
     for row in (figures["end_to_end"], *figures["stages"].values()):
@@ -42,7 +42,7 @@ def test_the_whole_and_each_stage_are_told(figures: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_a_store_that_is_not_installed_is_told(store: str) -> None:
+def test_a_store_that_is_not_installed_is_reported(store: str) -> None:
     missing = fill_store(f"{sys.executable}-none", store, {})
     assert missing["missing"].startswith(f"{sys.executable}-none: ")
 

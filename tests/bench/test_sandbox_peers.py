@@ -33,7 +33,7 @@ def figures() -> dict[str, Any]:
     return found
 
 
-def test_a_peer_is_measured_or_it_is_told_why_not(figures: dict[str, Any]) -> None:
+def test_a_peer_is_measured_or_its_row_says_why_not(figures: dict[str, Any]) -> None:
     assert set(figures["peers"]) == set(sandbox_peers.PEERS)
     for peer in figures["peers"].values():
         assert "missing" in peer or set(peer) == {"version", "warm_ms", "host_call_us", "cpu"}
@@ -53,5 +53,5 @@ def test_figures_are_shown_with_and_without_peers(
     assert [word in shown for word in ("other", "0.25 ms", "12.5 ms", "fails", "No module named")] == [True] * 5
 
 
-def test_an_interpreter_that_is_not_there_is_told() -> None:
+def test_a_missing_interpreter_is_reported() -> None:
     assert {tuple(peer) for peer in sandbox_peers.measure_peers("/nowhere/python", 5).values()} == {("missing",)}

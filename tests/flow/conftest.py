@@ -37,4 +37,4 @@ def listed(settings: Settings) -> list[str]:
 
 
 async def _silent(seconds: float, message: str) -> None:
-    """Progress nobody asked for."""
+    """Ignore progress."""

@@ -33,7 +33,7 @@ def figures() -> dict[str, Any]:
     return found
 
 
-def test_every_figure_of_the_sandbox_is_told(figures: dict[str, Any]) -> None:
+def test_every_figure_of_the_sandbox_is_reported(figures: dict[str, Any]) -> None:
     assert set(figures) == {
         "warm_ms",
         "cold_ms",

@@ -1,4 +1,4 @@
-"""``winnow bench tokens``: transcripts played to a real server over real frames, by words alone, on few pages."""
+"""``winnow bench tokens``: transcripts against a real server, lexical search only, on few pages."""
 
 from __future__ import annotations
 

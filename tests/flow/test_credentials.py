@@ -20,7 +20,7 @@ ADDRESSES = {
     "WINNOW_NEO4J_URL": f"bolt://me:{CANARY}@127.0.0.1:9",
     "WINNOW_EMBEDDER": f"openai:http://me:{CANARY}@127.0.0.1:9/v1?api_key={CANARY}#model",
 }
-# Every command with arguments that make it look for the servers; those that measure the machine are left out.
+# Every command with arguments that make it contact the servers, except those that measure the machine.
 ARGUMENTS = {
     "demo": None,
     "bench": None,
@@ -46,7 +46,7 @@ def test_every_command_is_tried() -> None:
     assert sorted(ARGUMENTS) == sorted(COMMANDS)
 
 
-# All addresses at once for each command, and one by one for those that ask every backend.
+# All addresses at once for each command, and one by one for commands that contact every backend.
 CASES = [
     *((name, tuple(ADDRESSES)) for name, arguments in ARGUMENTS.items() if arguments is not None),
     *((name, (variable,)) for name in ("search", "doctor") for variable in ADDRESSES),

@@ -1,4 +1,4 @@
-"""Every file of a store cut off and overwritten: named by the doctor, never found wrong in silence, mended."""
+"""Truncated and overwritten files of a store: reported by the doctor and by searches, and repaired."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
 ]
 # Only an ingest reads it.
 UNASKED = ("ledger.sqlite3",)
-# These say who holds what, or what happened: nothing that is found depends on them.
+# These hold locks and records; no search result depends on them.
 BESIDE = ("holder", "writer", "audit/executions.jsonl", "engine.log", "reindexing.json")
 
 
@@ -51,7 +51,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, texts: Path, model: str) -> Settings:
-    """A store of the corpus as an ingest of changes leaves it: the engine's log holds something to repeat."""
+    """A store of the corpus after an ingest of changes, so that the engine's log has entries to replay."""
     settings = load_settings(store=tmp_path_factory.mktemp("whole"), project="handbook", embedder=model)
     backends = open_backends(settings, wait_for_model=True)
     try:
@@ -77,7 +77,7 @@ def copied_store(whole: Settings, tmp_path: Path) -> Settings:
 
 
 def answers(settings: Settings) -> str:
-    """What is found, without what differs from call to call."""
+    """Search results without fields that differ from call to call."""
 
     async def asked() -> list[Any]:
         kb = make_knowledge_base(settings, wait_for_model=True)
@@ -101,7 +101,7 @@ def vectors(settings: Settings) -> Path:
 
 
 def faults(file: Path) -> Iterator[str]:
-    """Do one harm after the other to the file; it is as it was after the last one."""
+    """Damage the file in one way after the other; it is restored at the end."""
     kept = file.with_name(f"{file.name}.kept")
     _copy_with_holes(str(file), str(kept))
     size = file.stat().st_size
@@ -128,7 +128,7 @@ def _first_byte(file: Path) -> int:
 
 
 def kinds(store: Path) -> list[Path]:
-    """A file of every kind: of the parts of an index that are made alike, the first."""
+    """One file of every kind: the first of several equal parts of an index."""
     found: dict[str, Path] = {}
     for file in sorted(store.rglob("*")):
         if file.is_file():
@@ -138,7 +138,7 @@ def kinds(store: Path) -> list[Path]:
 
 
 def blamed_file(settings: Settings, healthy: str) -> str:
-    """The file that a search blames; "" where it answers as it should."""
+    """The file that a search reports as damaged; "" for a correct answer."""
     try:
         found = answers(settings)
     except WinnowError as error:

@@ -1,4 +1,4 @@
-"""The demonstration as a newcomer runs it: the whole corpus, the real model, a real server, a real client."""
+"""The demonstration with the whole corpus, the real model, a real server and a real client."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def _demo(store: Path, *options: str, **settings: str) -> subprocess.CompletedPr
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the demonstration keeps its index: empty before the first test."""
+    """The folder of the demonstration's index, empty before the first test."""
     return tmp_path_factory.mktemp("demo")
 
 
 @pytest.fixture(scope="module")
 def first(store: Path) -> dict[str, Any]:
-    """What the first run found."""
+    """The result of the first run."""
     done = _demo(store, "--json")
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -44,20 +44,20 @@ def test_both_ways_give_the_answer_that_the_docstrings_give(first: dict[str, Any
 
 
 def test_the_script_takes_at_most_a_tenth_of_the_context(first: dict[str, Any]) -> None:
-    """Whichever of the two channels a host hands to its model."""
+    """In either channel."""
     arms = first["arms"]
     for count in ("tokens", "tokens_structured"):
         assert arms["scripted"][count] * 10 <= arms["direct"][count]
 
 
 def test_every_wall_stood_around_the_script(first: dict[str, Any]) -> None:
-    """A demonstration of a sandbox that is not there would prove nothing."""
+    """Without the sandbox the demonstration would prove nothing."""
     walls = first["arms"]["scripted"]["details"]["walls"]
     assert (first["missing_walls"], walls) == ([], {"missing": []})
 
 
 def test_a_second_run_indexes_nothing_and_explains_itself(first: dict[str, Any], store: Path) -> None:
-    """What people read: the question, both answers, the figures, the walls, and how to go on."""
+    """The output has the question, both answers, the figures, the walls, and the next steps."""
     done = _demo(store)
     assert done.returncode == 0, done.stderr
     expected = ["Nothing changed", first["question"][:40], "Queue.get", "right", "Every wall", "winnow ingest"]
@@ -67,7 +67,7 @@ def test_a_second_run_indexes_nothing_and_explains_itself(first: dict[str, Any],
 def test_without_a_sandbox_the_direct_way_is_shown_and_the_exit_code_says_so(
     first: dict[str, Any], store: Path
 ) -> None:
-    """4: this host cannot run scripts. Nothing is pretended."""
+    """Exit code 4: this host cannot run scripts."""
     done = _demo(store, "--json", WINNOW_EXECUTE_CODE="off")
     found = json.loads(done.stdout)
     assert (done.returncode, found["arms"]["scripted"], found["arms"]["direct"]["right"]) == (4, None, True)

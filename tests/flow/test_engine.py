@@ -1,4 +1,4 @@
-"""One engine for every winnow of a store: real engines, real servers, real kills."""
+"""The shared engine of a store: real engines, real servers, real kills."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def settings_of(store: Path, **others: Any) -> Settings:
 
 @asynccontextmanager
 async def client(store: Path, **others: Any) -> AsyncIterator[EngineKnowledge]:
-    """A client of the store's engine, which it starts where there is none."""
+    """A client of the store's engine; it starts one if none runs."""
     kb = open_knowledge(settings_of(store, **others), wait_for_model=False, starts_engine=True)
     assert isinstance(kb, EngineKnowledge)
     try:
@@ -83,18 +83,18 @@ def environment() -> dict[str, str]:
 
 
 async def winnow(name: str, *arguments: object, **variables: str) -> Result:
-    """A command of ours, in this process: starting an interpreter for each takes longer than what it does."""
+    """Run a command in this process, since starting an interpreter takes longer than the command."""
     app: typer.Typer = importlib.import_module(f"server.commands.{name}").app
     return await asyncio.to_thread(CliRunner().invoke, app, [*map(str, arguments)], env=environment() | variables)
 
 
 @contextmanager
 def with_engine_ended(store: Path) -> Iterator[Path]:
-    """The store, whose engine does not outlive the test."""
+    """The store; its engine is killed at the end."""
     try:
         yield store
     finally:
-        # One that is killed is replaced, until it dies once too often.
+        # A killed engine is replaced until the third kill within a minute.
         while (there := find_holder(store, ENGINE)) is not None:
             if there.pid:
                 with suppress(ProcessLookupError):
@@ -189,7 +189,7 @@ async def test_answers_and_errors_are_those_of_one_process(shared: Path, store: 
 
 
 def _without_session(payload: dict[str, Any]) -> Any:
-    """Ids of sessions and passages are random, and no two clocks agree; all else must."""
+    """Remove random ids and times; everything else must be equal."""
     text = re.sub(r"winnow://scratch/\w+/\w+", "*", json.dumps(payload, sort_keys=True))
     text = re.sub(r"(\"stages_ms\": )\{[^}]*\}", r"\1{}", text)
     for random in re.findall(r'"(?:session_id|passage_id)": "([^"]+)"', text):
@@ -263,7 +263,7 @@ async def test_an_engine_that_is_killed_has_a_successor_before_anybody_asks(own:
 
 
 async def _kill_engine(store: Path) -> int:
-    """The successor of the engine that is killed now."""
+    """Kill the engine and return the process id of its successor."""
     former = (await status(store))["pid"]
     os.kill(former, signal.SIGKILL)
     while (there := find_holder(store, ENGINE)) is None or there.pid in (0, former):
@@ -335,7 +335,7 @@ def _vectors(store: Path) -> set[str]:
 
 
 async def test_a_server_leaves_vocabularies_and_numbers_to_the_engine(shared: Path) -> None:
-    """What it has loaded shows in its memory: a vocabulary takes more than all the rest of a server."""
+    """Measured by memory: a vocabulary takes more than the rest of a server."""
     async with Client(parameters(shared)) as one:
         assert (await one.call_tool("kb_search", SEARCH)).structured_content
         told = (await one.call_tool("help", {})).structured_content
@@ -357,7 +357,7 @@ async def test_an_engine_without_clients_leaves(own: Path) -> None:
     async with client(own, engine_idle_minutes=0.001) as kb:
         await search(kb)
         assert find_holder(own, ENGINE) is not None
-        knocking = endpoint.connect(own)  # who never says hello is no client
+        knocking = endpoint.connect(own)  # a connection without a hello is not a client
         assert knocking is not None
         knocking.sendall(b"\0\0\1\0 half a frame")
     with knocking:
@@ -366,7 +366,7 @@ async def test_an_engine_without_clients_leaves(own: Path) -> None:
         assert await asyncio.to_thread(_read, knocking) == b""
 
 
-def test_who_stands_before_a_listener_that_is_shut_is_sent_away(tmp_path: Path) -> None:
+def test_a_connection_to_a_closed_listener_is_refused(tmp_path: Path) -> None:
     listener = endpoint.open_listener(tmp_path)
     waiting = endpoint.connect(tmp_path)
     assert waiting is not None
@@ -423,7 +423,7 @@ async def test_hosts_with_different_homes_share_an_engine(own: Path, tmp_path: P
         assert len((await status(own))["clients"]) == 2
 
 
-async def test_who_works_alone_is_told_who_has_the_store(shared: Path) -> None:
+async def test_a_process_without_engine_gets_an_error_that_names_the_holder(shared: Path) -> None:
     async with client(shared) as kb:
         await search(kb)
         alone = open_knowledge(settings_of(shared, daemon="off"), wait_for_model=False, starts_engine=True)
@@ -445,7 +445,7 @@ async def test_an_engine_keeps_nothing_of_the_client_that_started_it(
         pid, parent, group, session = _identity(engine)
         assert parent != os.getpid()
         assert {group, session}.isdisjoint({os.getpgid(0), os.getsid(0)})
-        assert pid != session  # no terminal can become its own
+        assert pid != session  # it cannot acquire a terminal
     log = own / "engine.log"
     assert "sesame" not in log.read_text("utf-8")
     assert [oct(path.stat().st_mode & 0o777) for path in (log, own / "run", own / "run/engine.sock")] == [
@@ -550,7 +550,7 @@ async def test_a_second_user_is_not_answered(tmp_path_factory: pytest.TempPathFa
                 await search(kb)
                 folder.chmod(0o755)
                 assert await asyncio.to_thread(knock) == "PermissionError"
-                # Even with every permission of the file system, the engine asks the kernel who is there.
+                # Even with all file permissions, the engine checks the peer's user with the kernel.
                 (folder / "run").chmod(0o755)
                 address.chmod(0o666)
                 assert await asyncio.to_thread(knock) in ("b''", "ConnectionResetError", "BrokenPipeError")
@@ -617,7 +617,7 @@ def many_pages(folder: Path) -> Path:
 async def _broken_off(
     store: Path, pages: Path, breaks: Callable[[asyncio.Task[Any], int], None]
 ) -> dict[str, Any]:
-    """What an ingest said that was broken off at its first report of progress."""
+    """The output of an ingest that is interrupted at its first report of progress."""
     reported: dict[str, Any] = {"documents": 0}
     async with client(store, project="p") as kb:
         await kb.load()
@@ -639,7 +639,7 @@ async def _broken_off(
 
 
 async def _goes_on(store: Path, pages: Path, reported: int) -> None:
-    """The next run brings the index to where an uninterrupted one would have, and repeats nothing reported."""
+    """The next run ends with the index of an uninterrupted run, and repeats no reported document."""
     async with client(store, project="p") as kb:
         report = await kb.ingest([pages], {}, lambda progress: None)
         assert report["documents"] + report["unchanged"] == PAGES
@@ -668,7 +668,7 @@ async def test_the_engine_command_shows_and_ends_it(own: Path) -> None:
         )
         assert json.loads((await winnow("engine", "stop", *place_of)).stdout)["pid"] == shown["pid"]
         assert find_holder(own, ENGINE) is None
-        assert (await search(kb))["results"]  # it is started again where somebody needs it
+        assert (await search(kb))["results"]  # a client that needs it starts it again
 
 
 async def test_commands_that_open_a_store_work_beside_an_engine_or_name_the_way_to_end_it(

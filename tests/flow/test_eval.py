@@ -1,4 +1,4 @@
-"""``winnow eval`` as a user runs it: golden questions, what is quoted of a collection, and how it says no."""
+"""The command ``winnow eval``: golden questions, quotes of a collection, and errors."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SPREAD = {"p50", "p95", "max"}
 
 
 def floor(row: Mapping[str, Any]) -> float:
-    """The least share that two standard errors allow: rewritten texts move what is found."""
+    """The lowest share within two standard errors, since texts are rewritten."""
     share = row["answered"]
     return float(share - 2 * (share * (1 - share) / row["questions"]) ** 0.5)
 
 
 @pytest.fixture
 def words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No model, which is quicker, and all that these tests need."""
+    """No model, which is faster and sufficient for these tests."""
     monkeypatch.setenv("WINNOW_EMBEDDING", "off")
 
 

@@ -1,4 +1,4 @@
-"""What an answer says that it costs, against the line that a server writes."""
+"""The usage that an answer reports, compared with the line that the server writes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from server.text.tokens import count_tokens
 WINNOW = Path(sys.executable).with_name("winnow")
 QUESTION = "how are backups encrypted"
 HANDSHAKE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-# Of a line, what is the protocol's: its version, the number of the request, names around the two channels.
+# The protocol's part of a line: its version, the request's number, names around the two channels.
 FRAME_BYTES = 80
 
 
 class Lines:
-    """A server on a pipe, whose answers are kept as the lines that they are."""
+    """A server on a pipe that keeps its answers as lines."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process

@@ -1,4 +1,4 @@
-"""``winnow graph`` as a user runs it: what is around a thing, as text and drawn, and the graph elsewhere."""
+"""The command ``winnow graph``: neighbourhoods as text and as a drawing, export and import."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_a_server_confined_to_a_label_shows_nothing_beyond_it(run: Any, monkeypa
 
 
 def read_all(store: SqliteGraph, project: str) -> Any:
-    """All of a project's graph, whatever its ids are derived from."""
+    """The whole graph of a project, whatever its ids are derived from."""
     ids = sorted({node.id for graph in store.export(project) for node in graph.nodes})
     around = [store.expand(project, ids[at : at + 100], 1, limit=200) for at in range(0, len(ids), 100)]
     return store.counts(project), store.nodes(project, ids), around

@@ -1,4 +1,4 @@
-"""The graph follows an ingest: whatever happened on the way, it ends as if all had been drawn at once."""
+"""The graph after an ingest equals a graph built at once, also after interruptions and errors."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ PAGES = {
 
 
 class Stopped(BaseException):
-    """What a test ends an ingest with, in place of a signal."""
+    """Ends an ingest in a test, in place of a signal."""
 
 
 class Stopping(SqliteGraph):
-    """A store whose process dies at the call of this name."""
+    """A store that ends its process at the call of this name."""
 
     dies_at = ""
 
@@ -56,7 +56,7 @@ class Unwritten(SqliteFactStore):
 
 
 class Closed(SqliteGraph):
-    """A store that takes no change, as a server that is down does."""
+    """A store that refuses changes, like an unreachable server."""
 
     def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
         raise WinnowError("INDEX_UNAVAILABLE", "the graph's server does not answer")
@@ -109,7 +109,7 @@ def stored_graph(target: Target) -> list[DocumentGraph]:
 
 
 def fresh(target: Target, tmp_path: Path) -> list[DocumentGraph]:
-    """The same documents drawn into a store of its own."""
+    """The graph of the same documents, built in a new store."""
     store = SqliteGraph(tmp_path / "fresh.sqlite3")
     graphing = GraphTarget(store, SqliteFactStore(tmp_path / "ledger.sqlite3", ""))
     GraphUpdate(target.project, target.catalogue, graphing).update()
@@ -263,7 +263,7 @@ def test_a_file_of_names_that_cannot_be_used_ends_the_ingest_before_it_begins(
 def test_what_one_graph_store_holds_says_nothing_of_another(
     store: Path, target: Target, docs: Path, tmp_path: Path
 ) -> None:
-    """After a move to a server and back each graph is as it was left, and is brought up to date."""
+    """After a move to a server and back, each graph is unchanged and is then brought up to date."""
     draw(target, docs)
     assert target.graph
     other = GraphTarget(
@@ -282,7 +282,7 @@ def test_a_report_is_told_as_json_data(target: Target, docs: Path) -> None:
 
 
 def test_a_disk_that_fills_while_the_graph_is_drawn_is_named_and_the_next_ingest_goes_on(tmp_path: Path) -> None:
-    """The documents are searched meanwhile. SQLite says that it is full, at a bound of this file's pages."""
+    """Documents can be searched meanwhile. A limit on the pages of the file makes SQLite report a full disk."""
     settings = load_settings(store=tmp_path / "own", project="p", embedding="off")
     backends = open_backends(settings, wait_for_model=True)
     try:

@@ -1,4 +1,4 @@
-"""An engine that says nothing, and calls that are given up: seen from the client's side of the socket."""
+"""Engines that hang and calls that are cancelled, seen from the client."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytestmark = [
     pytest.mark.skipif(not endpoint.is_supported(), reason="engines are not shared on this system"),
 ]
 
-# Of every operation here; an engine that hangs used to be waited for a minute longer than its operation may take.
+# The time limit of every operation here; clients used to wait a minute longer for an engine that hangs.
 SECONDS, LONGEST = 0.2, 40
 IN_PROCESS = "read_result"
 
@@ -80,7 +80,7 @@ async def test_an_engine_that_hangs_is_a_timeout_and_answers_when_it_goes_on(
         try:
             request.getfixturevalue("impatient")
             await every_call_times_out(kb)
-            async with asyncio.timeout(LONGEST), client(own) as newcomer:  # whom nobody welcomes
+            async with asyncio.timeout(LONGEST), client(own) as newcomer:  # it never gets a welcome
                 assert await reason_of(newcomer, "semantic_search") == "TIMEOUT"
         finally:
             for process in both:
@@ -98,7 +98,7 @@ async def answers(kb: EngineKnowledge) -> bool:
 
 @asynccontextmanager
 async def silent_engine(store: Path) -> AsyncIterator[endpoint.Listener]:
-    """A socket where connections are taken by the kernel and nobody answers."""
+    """A socket whose connections the kernel accepts and no process answers."""
     lock, listener = StoreLock(store, ENGINE), endpoint.open_listener(store)
     try:
         yield listener
@@ -108,7 +108,7 @@ async def silent_engine(store: Path) -> AsyncIterator[endpoint.Listener]:
         lock.release()
 
 
-async def test_every_tool_is_told_in_time_that_nobody_answers(tmp_path: Path, impatient: None) -> None:
+async def test_every_tool_times_out_where_no_engine_answers(tmp_path: Path, impatient: None) -> None:
     async with silent_engine(tmp_path), client(tmp_path) as kb:
         await every_call_times_out(kb)
         application = Application(settings_of(tmp_path), kb)
@@ -137,7 +137,7 @@ async def _silent(seconds: float, message: str) -> None:
 
 @asynccontextmanager
 async def serve_world(world: World) -> AsyncIterator[tuple[EngineService, EngineKnowledge]]:
-    """The library of the world behind a host in this process, and a client of it."""
+    """An engine in this process over the library of ``world``, and a client of it."""
     store = world.settings.store
     lock, listener = StoreLock(store, ENGINE), endpoint.open_listener(store)
     host = EngineService(world.settings, world.library, lambda *_: {})
@@ -178,7 +178,7 @@ async def test_an_engine_stops_a_call_that_its_client_gave_up(world: World) -> N
     async with serve_world(world) as (host, kb):
         call = await start_slow_call(world, kb)
         call.cancel()
-        assert await ask(kb) > 0  # frames arrive in order: it knows by now
+        assert await ask(kb) > 0  # frames arrive in order, so the interrupt has arrived
         while len(host.requests) > 0:
             await asyncio.sleep(0.01)
     assert world.pages.begun == 1

@@ -1,4 +1,4 @@
-"""Ingesting again: only what changed is touched, what is gone leaves, one bad file stops nothing."""
+"""Repeated ingests: changed files are updated, deleted ones removed, and a bad file does not stop the run."""
 
 from __future__ import annotations
 

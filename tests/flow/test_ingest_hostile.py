@@ -49,7 +49,7 @@ def reasons(report: IngestReport) -> dict[str, str]:
     return {failure.name.partition(":")[0]: failure.reason for failure in report.failures}
 
 
-# Its own peak is the kernel's: what getrusage says of it begins at that of the process that started it.
+# The peak is read from the kernel: getrusage starts with the value of the parent process.
 _MEASURED = """
 import resource
 from pathlib import Path
@@ -109,7 +109,7 @@ def test_links_lead_nowhere(target: Target, folder: Path, tmp_path: Path) -> Non
 
 
 def test_a_file_that_became_a_link_or_a_pipe_or_went_is_named(target: Target, folder: Path) -> None:
-    """What stands there when it is opened counts, not what the walk saw."""
+    """The type of the file when it is opened counts, not when it was listed."""
     from server.ingest.documents import UnreadableFile
     from server.ingest.readers import read
 
@@ -150,7 +150,7 @@ def test_deep_folders_are_named_and_not_walked(target: Target, folder: Path) -> 
 
 
 def test_an_error_of_a_reader_is_the_files_own(target: Target, folder: Path) -> None:
-    """Whatever it raises: the file is named, and keeps the documents it had."""
+    """After any exception the file is reported, and keeps its documents."""
     (folder / "b.md").write_text("Words.\n")
     ingest_paths(target, [folder])
     (folder / "b.md").unlink()

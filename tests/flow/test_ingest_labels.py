@@ -1,4 +1,4 @@
-"""DefaultLabels of documents: their own words first, then what the ingest says, and the index always agrees."""
+"""Labels of documents: their own first, then the ingest's defaults, and the index always agrees."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Stopped(BaseException):
 
 
 class StoppingCatalogue(Catalogue):
-    """A catalogue whose process dies before its next change: what was to be written then never is."""
+    """A catalogue that ends its process before its next change."""
 
     def apply(self, changes: CatalogueChanges) -> None:
         if changes.entries:
@@ -185,7 +185,7 @@ def test_an_index_from_before_labels_is_read_again_and_only_what_states_some_is_
 ) -> None:
     ingest_paths(target, [docs])
     with closing(sqlite3.connect(catalogue_path(load_settings(store=tmp_path / "store")))) as connection:
-        # As the first winnow left it: stamps of its form, and front matter that nobody looked at.
+        # As the first release wrote it: stamps of its form, and unread labels in front matter.
         for name in PAGES:
             facts = (docs / name).stat()
             stamp = f"1:{facts.st_size}:{facts.st_mtime_ns}"

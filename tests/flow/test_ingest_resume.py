@@ -21,7 +21,7 @@ from server.settings import load_settings
 
 PAGES = 60
 WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
-# An ingest that tells on stdout what is done for good, a line a batch, and has small batches.
+# An ingest in small batches that prints a line for each committed batch.
 TELLING = """
 import sys
 from pathlib import Path
@@ -54,7 +54,7 @@ def ingest(store: Path, folder: Path) -> dict[str, Any]:
 
 
 def index(store: Path) -> tuple[list[Any], dict[str, Any]]:
-    """Everything that an index consists of, but for counters."""
+    """The whole content of an index, except counters."""
     catalogue, vectors = Catalogue(catalogue_path(load_settings(store=store))), EdgeStore(store, DIMENSION)
     try:
         rows = [

@@ -1,4 +1,4 @@
-"""Clients that others wrote list and call, on stdio and HTTP: SDKs in Python and TypeScript, and the Inspector.
+"""Other MCP clients on stdio and HTTP: SDKs in Python and TypeScript, and the Inspector.
 
 The Python SDK's 1.x line, the TypeScript SDK and the Inspector come from package registries. Where one cannot be
 reached those tests are skipped, and say so.
@@ -43,7 +43,7 @@ def _arguments(store: Path) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """What a host would have to hand on: it starts servers with an almost empty environment."""
+    """The variables that a host must pass on: it starts servers with an almost empty environment."""
     return {name: value for name, value in os.environ.items() if name.startswith("WINNOW_")}
 
 
@@ -106,7 +106,7 @@ async def test_the_sdk_s_client_lists_and_calls_over_http(url: str, mode: Any, l
         assert await _list_and_call(client) == (listed, TITLE, [TITLE])
 
 
-# What a program on the SDK's 1.x line does; it prints what it got.
+# A program on the SDK's 1.x line; it prints its results.
 OLD_CLIENT = """
 import asyncio, json, sys
 from mcp import ClientSession, StdioServerParameters
@@ -257,7 +257,7 @@ class Inspector:
     path: str
 
     def run(self, *arguments: str) -> dict[str, Any]:
-        """What it prints; an exit code other than 0 is a finding of its own."""
+        """The output; an exit code other than 0 counts as a finding."""
         command = ["mcp-inspector", "--cli", *arguments, "--format", "json"]
         environment = {**os.environ, "PATH": self.path}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)

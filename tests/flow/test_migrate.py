@@ -1,4 +1,4 @@
-"""``winnow migrate``: to a second store and back, cut off, with surplus; what is ranked stays as it was."""
+"""``winnow migrate``: to a second store and back, interrupted, with surplus points; rankings stay the same."""
 
 from __future__ import annotations
 
@@ -125,11 +125,11 @@ def test_a_target_that_is_not_finished_does_not_open_and_the_source_does(source:
 
 
 class CutOff(Exception):
-    """What stands for a kill."""
+    """Stands for a kill."""
 
 
 class Fragile:
-    """A store that takes so many pages and no more."""
+    """A store that fails after so many pages."""
 
     def __init__(self, store: VectorStore, pages: int) -> None:
         self._store, self._left = store, pages
@@ -175,14 +175,14 @@ MANY, FEW = 2_100, 120
 
 @pytest.fixture(scope="module")
 def filled_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EdgeStore]:
-    """Nobody writes to it: more than two pages."""
+    """A store with more than two pages; tests only read it."""
     with closing(EdgeStore(tmp_path_factory.mktemp("filled"), DIMENSION)) as store:
         store.upsert(points(MANY))
         yield store
 
 
 def show_nothing(name: str, done: int, of: int) -> None:
-    """Nobody looks."""
+    """Ignore progress."""
 
 
 def points_by_id(store: VectorStore) -> dict[str, Point]:

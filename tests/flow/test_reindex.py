@@ -1,4 +1,4 @@
-"""Another model for a store: refused until a reindex, which embeds beside the former index that answers on."""
+"""A store with another model: refused until a reindex, which builds a second index while the first one answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from server.settings import Settings, load_settings
 from tests.tiny_models import TABLE, write_model
 
 PAGES = 24
-# A reindex of small batches that tells what is done for good, a line a batch, and then waits for its end.
+# A reindex in small batches that prints a line for each committed batch, and then waits to be killed.
 TELLING = """
 import sys
 from contextlib import contextmanager
@@ -67,7 +67,7 @@ def indexed(models: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def copy(indexed: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
-    """The same pages and a store of one's own."""
+    """The same pages, and a copy of the store."""
     shutil.copytree(indexed[0], tmp_path / "pages")
     shutil.copytree(indexed[1], tmp_path / "store")
     # The store knows its pages by their folder.
@@ -171,7 +171,7 @@ def test_a_reindex_of_documents_that_changed_since_begins_anew(
 
 
 def kill_reindex(store: Path, model: str) -> int:
-    """Kill a reindex once it has told of eight chunks, and return how many it told of."""
+    """Kill a reindex once it has reported eight chunks, and return the number reported."""
     command = [sys.executable, "-c", TELLING, str(store), model]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout

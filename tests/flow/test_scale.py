@@ -1,4 +1,4 @@
-"""``winnow stats`` and ``winnow bench search``: every figure is there; none of speed is judged."""
+"""``winnow stats`` and ``winnow bench search``: every figure is there; speed is not judged."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_a_session_is_answered_from_the_caches_for_the_most_part(applicati
 
 
 async def test_an_ingest_is_the_invalidation(application: Application) -> None:
-    """A generation is part of every key; the answer of another one is not found."""
+    """Every key contains the generation, so answers of another generation are not found."""
     question = {"query": "how are backups encrypted"}
     caller = application.caller("test")
     answers = [await application.kb.call("semantic_search", question, caller) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Few open files, no temporary folder, two writers at once: an error that names it or success, and no loss."""
+"""Few open files, no temporary folder, two writers at once: success or a clear error, and no loss."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def start(
     *arguments: object, files: int | None = None, variables: Mapping[str, str] | None = None
 ) -> subprocess.Popen[str]:
-    """A command with so many open files at most."""
+    """Start a command with a limit on open files."""
 
     def bound() -> None:
         if files:
@@ -48,7 +48,7 @@ def start(
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Exit code and what it said; a traceback ends the test."""
+    """The exit code and the output; a traceback fails the test."""
     said, complained = process.communicate(timeout=LIMIT)
     assert "Traceback" not in said + complained
     return process.returncode, said, complained
@@ -65,7 +65,7 @@ def documents(store: Path) -> int:
 
 
 def search_and_run_script(process: subprocess.Popen[str]) -> Sequence[Any]:
-    """What a search finds and a script returns; then the server ends."""
+    """Whether a search finds rows, and a script's result and error; then the server ends."""
     with process:
         pipe = Pipe(process)
         pipe.shake_hands()

@@ -260,7 +260,7 @@ def _nest(depth: int) -> str:
     return "[" * depth + "]" * depth
 
 
-# What a client may write by mistake: a line, and the id and the code of the answer to it.
+# Lines that a client may write by mistake, each with the id and the code of its answer.
 UNREADABLE = {
     "half a surrogate pair": (
         r'{"method":"tools/call","params":{"name":"kb_search","arguments":{"query":"\ud83d"}},"jsonrpc":"2.0","id":7}',
@@ -321,7 +321,7 @@ def test_every_line_that_cannot_be_read_is_answered_at_once_with_its_id_where_th
 
 
 def test_nothing_is_written_after_the_client_has_closed_its_end(pipe: Pipe) -> None:
-    """A call that still runs is not answered any more: some clients take that for a fault."""
+    """A running call is not answered any more: some clients treat such an answer as a fault."""
     pipe.shake_hands()
     assert pipe.call(2, "execute_code", code="return 1")["result"] == 1
     pipe.send(
@@ -336,7 +336,7 @@ def test_nothing_is_written_after_the_client_has_closed_its_end(pipe: Pipe) -> N
 
 
 def test_a_client_that_shakes_hands_and_closes_its_end_at_once_gets_its_answer(store: Path) -> None:
-    """Programs that look whether a server answers do this."""
+    """Programs that check a server do this."""
     lines = [{"id": 1, "method": "initialize", "params": HANDSHAKE}, {"id": 2, "method": "ping"}]
     asked = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines)
     command = [WINNOW, "serve", "--store", store, "--project", "handbook"]
@@ -346,7 +346,7 @@ def test_a_client_that_shakes_hands_and_closes_its_end_at_once_gets_its_answer(s
 
 @pytest.mark.walls
 def test_tools_are_listed_before_the_sandbox_stands_and_again_where_it_then_does_not(store: Path) -> None:
-    """All walls stand here, so a server that was told to go without one raises nothing; a look cannot tell."""
+    """All walls stand here, so an opt-in for a missing wall fails; the check of the host cannot see it."""
     with serving(store, WINNOW_ALLOW_WEAKER_SANDBOX="landlock") as pipe:
         pipe.shake_hands()
         assert "execute_code" in pipe.tools(2)

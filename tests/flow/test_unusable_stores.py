@@ -1,4 +1,4 @@
-"""Stores that cannot be used: every tool and every command says which path stands in the way and what to do."""
+"""Stores that cannot be used: every tool and command names the path that is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ BY_MODE = [
 
 @pytest.fixture(params=[nowhere, file, below_a_file, folder_for_a_file, file_for_a_folder, *BY_MODE])
 def trouble(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
-    """A store that cannot be used, and the path that stands in the way."""
+    """A store that cannot be used, and the path that is wrong."""
     found: tuple[Path, Path] = request.param(tmp_path)
     return found
 
@@ -164,7 +164,7 @@ async def test_every_command_says_which_path_stands_in_the_way(
     store, path = trouble
     ended = await winnow(str(command[0]), *command[1:], "--store", store)
     assert ended.exit_code in (2, 4), ended.output
-    # Where nothing can be there, commands that only read say that there is nothing.
+    # Where no index can exist, commands that only read say that there is none.
     assert names_path(ended.stderr, path) or f"there is no index in {store}; " in ended.stderr
 
 
@@ -199,7 +199,7 @@ async def test_a_mistyped_path_is_not_made_by_what_only_reads(tmp_path: Path, co
 
 @pytest.fixture
 def complete_store(tmp_path: Path) -> Iterator[Path]:
-    """A store where everything has been made."""
+    """A store with all of its files."""
     store = tmp_path / "store"
     before = os.umask(0o022)
     open_backends(settings_of(store, graph="auto"), wait_for_model=False).close()

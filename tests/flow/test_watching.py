@@ -1,4 +1,4 @@
-"""What a running server tells of itself: to ``winnow stats`` on any transport, to a collector, and to its log."""
+"""Figures of a running server: in ``winnow stats`` on any transport, as metrics, and in its log."""
 
 from __future__ import annotations
 

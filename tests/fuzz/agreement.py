@@ -1,4 +1,4 @@
-"""What must hold of every frame that comes out of the decoder and of every result that goes into one."""
+"""Invariants of every decoded frame and every encoded result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIMITS = Limits()
 
 
 def decode_checked(data: bytes, limits: Limits = LIMITS) -> frames.Frame | None:
-    """Decode; what comes out is checked against the limits by other means than the decoder's."""
+    """Decode, and check the frame against the limits independently of the decoder."""
     try:
         frame = frames.decode(data, limits)
     except frames.ProtocolError:
@@ -75,13 +75,16 @@ def _height(value: Any) -> int:
 
 
 def encode_checked(value: Any) -> tuple[Any, results.NotData | None]:
-    """Encode; what comes out is plain, and arrives as it left. Else the word on why not, which is one to read."""
+    """Encode, and check that the data is plain and round-trips, or that the error is readable."""
     try:
         data = results.copy_as_data(value, LIMITS.nesting)
     except results.NotData as refusal:
         return None, refusal
     except (values.OwnError, TypeError, ValueError, AttributeError, ArithmeticError):
-        return None, None  # the object's own: raised by its methods, or by builtins that it lied to
+        return (
+            None,
+            None,
+        )  # the object's own error: raised by its methods, or by builtins that got a wrong value from it
     is_plain(data, LIMITS.nesting)
     arrived = frames.decode(frames.dump({"result": data}), replace(LIMITS, result_bytes=64 * MIB))
     assert arrived == frames.ResultFrame(data, frames.dump(data).decode())
@@ -89,14 +92,14 @@ def encode_checked(value: Any) -> tuple[Any, results.NotData | None]:
 
 
 def is_readable(refusal: results.NotData | None) -> None:
-    """A refusal says where, why and what instead, and is not as long as what it refuses."""
+    """Check that a refusal names place, reason and alternative, and is shorter than the refused value."""
     if refusal is not None:
         assert refusal.message.startswith(("result", "the result"))
         assert (len(refusal.message) <= 300, bool(refusal.hint)) == (True, True)
 
 
 def split(bodies: list[bytes], longest: int, sizes: list[int]) -> list[bytes]:
-    """The bodies that a splitter finds in the stream of these, fed in pieces of these sizes, over and over."""
+    """The bodies that a splitter finds in the joined stream, fed in pieces of these sizes in rotation."""
     stream, splitter, found = b"".join(map(frames.pack, bodies)), frames.Splitter(longest), []
     turn = 0
     while stream:

@@ -1,4 +1,4 @@
-"""Programs that any agent might write, whose output is known: it is what CPython prints.
+"""Generated benign programs; CPython's output is the expected output.
 
 The rules are a table. ``<n>`` stands for another number, ``<t>`` a text, ``<l>`` a list, ``<d>`` a dict, ``<v>``
 any of these, ``<?>`` a condition, ``<block>`` some statements, ``<#>`` a number of its own. Names are typed by
@@ -368,13 +368,13 @@ class _Writer:
 
 
 def benign(choices: Choices) -> str:
-    """A program that runs on CPython, and prints."""
+    """Generate a program that runs on CPython, and prints."""
     writer, text = _Writer(choices), _PRELUDE
     for _ in range(30):
         if choices.spent:
             break
         statement = writer.statement()
-        # What fails must not keep the rest from running; now and then it may end the program.
+        # A failing statement must not stop the rest; now and then it may end the program.
         if not choices.chance(12):
             body = textwrap.indent(statement, "    ")
             statement = f"try:\n{body}except Exception as e:\n    print(type(e).__name__, e)\n"

@@ -1,4 +1,4 @@
-"""`make fuzz`: all targets for so many seconds, in parallel on the cores; what breaks a promise is kept as a file.
+"""`make fuzz`: all targets for so many seconds, in parallel on the cores; failing inputs are kept as files.
 
     python -m tests.fuzz.campaign --seconds 300
 
@@ -47,7 +47,7 @@ class Report:
     executions: int
     coverage: str
     findings: tuple[str, ...]
-    trouble: str = ""  # the end of what was said, where the engine itself failed
+    trouble: str = ""  # the end of the output, where the engine itself failed
 
     def __str__(self) -> str:
         found = ", ".join(self.findings) or "none"
@@ -55,7 +55,7 @@ class Report:
 
 
 def engine() -> str:
-    """The one that is there."""
+    """The available engine."""
     return "atheris" if importlib.util.find_spec("atheris") else "hypothesis"
 
 

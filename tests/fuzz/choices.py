@@ -1,4 +1,4 @@
-"""Decisions read from bytes: one grammar serves every engine that can make bytes, and shrinks towards zero."""
+"""Decisions read from bytes: each grammar works with every engine that generates bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Choices:
         return number % bound
 
     def one(self, options: Sequence[T]) -> T:
-        """One of them; the first is the simplest."""
+        """Choose one of the options; the first is the simplest."""
         return options[self.below(len(options))]
 
     def chance(self, of: int) -> bool:
@@ -38,5 +38,5 @@ class Choices:
         return self.below(of) == of - 1
 
     def rest(self) -> bytes:
-        """What has not been read."""
+        """The unread bytes."""
         return self._tape[self._at :]

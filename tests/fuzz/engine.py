@@ -1,4 +1,4 @@
-"""How the test run fuzzes: the same examples every time, so that red means red. `make fuzz` looks for new ones."""
+"""Fuzzing in the test run: the same examples every time, so failures repeat. `make fuzz` looks for new ones."""
 
 from __future__ import annotations
 

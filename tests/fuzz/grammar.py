@@ -1,4 +1,4 @@
-"""Programs made of choices: hostile ones, and programs of others with changes.
+"""Generated programs: hostile ones, and changed copies of existing programs.
 
 All are text in the end, as an agent would send it: what the policy parses is all it ever sees.
 """
@@ -90,14 +90,14 @@ class _Writer:
     # --- words ---
 
     def name(self) -> str:
-        """A name, seldom one that may not be read at all."""
+        """A name, rarely a forbidden one."""
         c = self._choices
         if c.chance(60):
             return c.one(_WITHHELD + _FOLDED + _CLOSED_DUNDERS)
         return c.one(_POOL) if c.below(3) else c.one(_BUILTINS)
 
     def attribute(self) -> str:
-        """What stands after a dot."""
+        """An attribute name."""
         c = self._choices
         return c.one(_ANY_ATTRIBUTE) if c.chance(50) else c.one(_ADMITTED)
 
@@ -158,7 +158,7 @@ class _Writer:
         return ", ".join(text for _, text in given)
 
     def _argument(self, depth: int) -> tuple[int, str]:
-        """What is given, and its place among the others."""
+        """An argument, by position or by keyword."""
         value = self.expression(depth)
         key = self._choices.one(["x", "key", "metaclass", "default", "cls", "obj", "_", "a"])
         return self._choices.one(
@@ -361,13 +361,13 @@ class _Writer:
         return f"{indent}type {self.target()} = {self.expression()}\n" if _NEWER else f"{indent}pass\n"
 
     def program(self) -> str:
-        """The whole: names to play with, then statements for as long as the tape lasts."""
+        """A whole program: definitions of names, then statements until the tape ends."""
         text = _PRELUDE if self._choices.below(8) else ""
         for _ in range(40):
             if self._choices.spent:
                 break
             statement = self.statement()
-            # What fails must not keep the rest from running.
+            # A failing statement must not stop the rest.
             if self._choices.below(3):
                 body = "".join(f"    {line}\n" for line in statement.splitlines())
                 statement = f"try:\n{body}except Exception as e:\n    print(e)\n"
@@ -418,11 +418,11 @@ _COMPOUND: Sequence[Callable[[_Writer, str, int], str]] = (
 
 
 def hostile(choices: Choices) -> str:
-    """A program that pulls at the fence."""
+    """Generate a program that attacks the fence."""
     return _Writer(choices).program()
 
 
-# --- programs of others, changed -------------------------------------------------------------------------------
+# --- changed copies of programs --------------------------------------------------------------------------------
 
 
 class _Mutation(ast.NodeTransformer):
@@ -456,7 +456,7 @@ class _Mutation(ast.NodeTransformer):
 
 
 def mutate(choices: Choices, programs: Sequence[str]) -> str:
-    """A program made of one or two of these, changed here and there."""
+    """Combine one or two of these programs and change parts of them."""
     first = choices.one(programs)
     try:
         tree = ast.parse(first)

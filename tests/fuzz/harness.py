@@ -1,4 +1,4 @@
-"""A throw-away process that runs programs behind the fence alone and says what the oracles saw.
+"""A temporary process that runs programs behind the fence alone and reports what the oracles found.
 
 ``python -m tests.fuzz.harness`` reads one request a line (JSON: what to do, and with which program) and writes one
 line of findings. Each request is served by a worker, forked from a process in which everything is imported, as
@@ -105,10 +105,10 @@ class Worker:
             if number + 1 >= _PROGRAMS_PER_WORKER or answer["ending"] == "memory" or answer["findings"]:
                 os._exit(_SPENT)
 
-    # --- whatever compiles never yields a key ---
+    # --- compiled programs never hold a key ---
 
     def judge(self, source: str) -> dict[str, Any]:
-        """Compile, read the bytecode, run it watched, walk what it left."""
+        """Compile, check the bytecode, run it with a watch, walk the remaining objects."""
         answer, code = _compile(source)
         if code is None:
             return answer
@@ -139,7 +139,7 @@ class Worker:
         return word, watch.found + heard + parent.broken + self._fingerprint.changed()
 
     def control(self, source: str) -> dict[str, Any]:
-        """Watch a program that no policy looked at and that has every builtin: what it holds must be seen."""
+        """Watch a program without policy and with every builtin: the oracles must report what it holds."""
         watch = oracle.Watch(self._keys)
         heard = self._listener.heard = []
         trust.script_globals.update(__name__="__main__", __builtins__={**vars(builtins), oracle.SEE: watch.see})
@@ -154,7 +154,7 @@ class Worker:
     # --- no silent difference ---
 
     def compare(self, source: str) -> dict[str, Any]:
-        """What the fenced executor prints and CPython prints, and how both end."""
+        """The output and ending of the program behind the fence and on CPython."""
         parent = _Parent()
         ending = frames.decode(script.run(_job(source), parent, fence=True), LIMITS)
         script._clear_state()
@@ -275,14 +275,14 @@ def main() -> None:
             sys.exit(os.WEXITSTATUS(status))
 
 
-# How deep a program may call itself, and what exactly is said of it, belongs to the interpreter around it.
+# The recursion limit and its message depend on the surrounding interpreter.
 _OF_THE_HOST = ("RecursionError", "SyntaxError")
 # CPython has no limits on what a program prints and holds: reaching one is no silent difference.
 _LIMITS_REACHED = ("OutputLimit", "MemoryLimit")
 
 
 class Harness:
-    """The process, from outside."""
+    """A client of the process."""
 
     def __init__(self) -> None:
         # What coroutines nobody awaited say as they go is of no interest.
@@ -295,7 +295,7 @@ class Harness:
         )
 
     def judge(self, source: str) -> dict[str, Any]:
-        """How the program ended, and what it held that it must not."""
+        """The ending of the program, and the forbidden objects that it held."""
         return self._ask("judge", source)
 
     def compare(self, source: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Bodies of frames as nobody honest writes them."""
+"""Hostile bodies of frames."""
 
 from __future__ import annotations
 

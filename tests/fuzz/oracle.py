@@ -1,4 +1,4 @@
-"""What no script may hold and what no compiled script may contain, judged without a line of the policy's.
+"""Oracles for forbidden objects and forbidden bytecode, independent of the policy.
 
 Two oracles. The first reads bytecode: the names in it are compared with tables made here, from the interpreter.
 
@@ -58,7 +58,7 @@ def all_code(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def forbidden_in(code: types.CodeType, in_try: bool = False) -> list[str]:
-    """What stands in the bytecode and must not; ``in_try`` says whether a try may stand around the whole."""
+    """The forbidden names in the bytecode; ``in_try`` says whether the whole may be inside a try."""
     inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
     tries = in_try or bool(dis.Bytecode(code).exception_entries)
     return [*_forbidden_here(code, in_try), *(found for each in inner for found in forbidden_in(each, tries))]
@@ -107,7 +107,7 @@ def _is_in_try(code: types.CodeType, offset: int) -> bool:
 
 
 def foreign_lines(code: types.CodeType, source: str) -> set[int]:
-    """Lines that the code objects name and on which the author wrote nothing that runs."""
+    """Line numbers in the code objects where the source has no executable code."""
     tree = ast.parse(source)
     written = {1} | {
         line
@@ -155,11 +155,11 @@ class Keys:
                 self._known[id(module.__dict__)] = f"globals of {name}"
         self._known |= {id(sys.modules): "sys.modules", id(trust.script_globals): "the script's own globals"}
         self._known |= {id(facades.members_of(facade)): "a façade's dict" for facade in _facades()}
-        # An address says who it is for as long as it is not given to somebody else.
+        # An address identifies an object until it is reused.
         self._kept = [sys.modules.copy(), [facades.members_of(facade) for facade in _facades()]]
 
     def what(self, value: object) -> str | None:
-        """Which key this is; None for everything else."""
+        """The name of this key; None for other objects."""
         kind = type(value)
         known = self._known.get(id(value))
         if known is not None:
@@ -228,7 +228,7 @@ _STEPS = 4
 
 
 class Watch:
-    """What one program held."""
+    """The keys that one program held."""
 
     def __init__(self, keys: Keys) -> None:
         self.found: list[str] = []
@@ -248,7 +248,7 @@ class Watch:
             self.found.append(f"{path} is {what}")
 
     def walk(self) -> None:
-        """Everything in reach of what was held, or is bound to a name."""
+        """Walk everything reachable from values that were held or are bound to a name."""
         level = [(f"a {type(value).__name__}", value) for value in self._held.values()]
         level += [(name, value) for name, value in trust.script_globals.items() if name != "__builtins__"]
         known: set[int] = set()
@@ -290,7 +290,7 @@ _probed: set[object] = set()
 
 
 def _given_out(value: Any) -> Iterator[tuple[str, object]]:
-    """What the guards give out of an object of ours, under its every name. Instances of a class answer alike."""
+    """All attributes that the guards return for an object of ours. Instances of a class are equivalent."""
     kind = type(value)
     which = id(value) if issubclass(kind, type) or issubclass(kind, facades.Facade) else kind
     if which in _probed:
@@ -304,7 +304,7 @@ def _given_out(value: Any) -> Iterator[tuple[str, object]]:
         yield f".{name}", found
 
 
-# --- what is ours stays as it was ------------------------------------------------------------------------------
+# --- our objects are unchanged ---------------------------------------------------------------------------------
 
 
 class Fingerprint:
@@ -323,14 +323,14 @@ class Fingerprint:
         ]
 
     def changed(self) -> list[str]:
-        """What is another one now, or gone."""
+        """The members that were replaced or removed."""
         return [f"{where}.{name} was changed" for where, namespace, name, value in self._members
                 if namespace.get(name) is not value]  # fmt: skip
 
 
 _FIXED = (types.FunctionType, type, property, staticmethod, classmethod, *_METHODS)
 
-# --- what only a program beyond the fence does -----------------------------------------------------------------
+# --- actions of a program outside the fence --------------------------------------------------------------------
 
 _LOUD = (
     "open", "os.", "subprocess.", "socket.", "ctypes.", "gc.", "pickle.", "marshal.", "shutil.", "glob.", "mmap.",

@@ -11,7 +11,7 @@ from security import suite
 
 _TESTS = Path(__file__).parents[1] / "walls"
 _LONGEST = 10_000
-# Families that take time and memory without end: that is what limits are for, and a campaign has better to do.
+# Families that exhaust time or memory: limits stop them, and they would waste a campaign's time.
 _SPENDING = frozenset({"bombs", "cpu", "memory", "output", "regex", "survival"})
 
 
@@ -58,5 +58,5 @@ def _dedent(text: str) -> str | None:
 
 
 def programs() -> tuple[str, ...]:
-    """All of them."""
+    """All seed programs."""
     return attacks() + language_scripts()

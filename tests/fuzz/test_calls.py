@@ -1,4 +1,4 @@
-"""Whatever a script calls with, the host answers or refuses with a word for the script: it never fails itself."""
+"""Any call of a script is answered, or refused with an error for the script: the host never fails itself."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _FILTERS = ["doc_tag", "tags", "types", "path_prefix", "updated_after", "project
 
 
 def _mostly(*usual: Any) -> Callable[[Choices], Any]:
-    """One of these, now and then anything."""
+    """One of these, now and then any value."""
     return lambda choices: choices.one(_SCALARS if choices.chance(4) else usual)
 
 
@@ -96,7 +96,7 @@ _FIELDS: dict[str, Callable[[Choices], Any]] = {
 }
 
 
-# By operation: the fields that it takes, and those that it cannot do without.
+# By operation: its fields and its required fields.
 _TAKES = {name: [*operation.request.model_fields] for name, operation in OPERATIONS.items()}
 _NEEDS = {
     name: [field for field, info in operation.request.model_fields.items() if info.is_required()]
@@ -133,7 +133,7 @@ def call(choices: Choices) -> frames.CallFrame:
 
 
 def _known_as(passage_id: str, value: Any) -> Any:
-    """The same with the id of a passage that the session holds, where there was to be one."""
+    """The same call with the id of a passage in the session in place of the placeholder."""
     if isinstance(value, dict):
         return {name: _known_as(passage_id, item) for name, item in value.items()}
     if isinstance(value, list):
@@ -156,7 +156,7 @@ def test_a_mistake_in_a_call_is_the_script_s_error_and_no_broken_protocol(harnes
 
 @examples(250)
 @given(CHOICES)
-async def test_a_call_is_answered_or_refused_with_a_word_for_the_script(
+async def test_a_call_is_answered_or_refused_with_an_error_for_the_script(
     application: Application, choices: Choices
 ) -> None:
     asked = call(choices)

@@ -1,4 +1,4 @@
-"""What fuzzing once found stays found: every input under crashers/ keeps its target's promises."""
+"""Regression tests: every input under crashers/ passes the check of its target."""
 
 from __future__ import annotations
 

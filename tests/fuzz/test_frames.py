@@ -1,4 +1,4 @@
-"""Whatever a child says, the parent gets a frame within its limits or a ProtocolError, for a bounded price."""
+"""Any bytes of a child become a frame within the limits or a ProtocolError, with bounded time and memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .engine import CHOICES, TAPES, examples
 from .hostile_json import body
 
 LIMITS = Limits()
-# Eight MiB of result: what a wider setting would let through.
+# Eight MiB of result, which a larger setting would allow.
 WIDE = replace(LIMITS, result_bytes=8 * MIB)
 
 
@@ -44,7 +44,7 @@ def test_a_splitter_finds_the_same_bodies_however_the_stream_is_cut(choices: Cho
     assert agreement.split(bodies, 200, sizes) == bodies
 
 
-# --- what it costs to receive ----------------------------------------------------------------------------------
+# --- the cost of receiving -------------------------------------------------------------------------------------
 
 _UNITS = [b"[],", b"{},", b"1,", b"[[]],", b'{"a":{}},', b'{"":0},', b"1.5,", b'"\xc3\xbf",', b"999,",
           b"[[[[1]]]],", b'{"a":[{}]},', b"null,", b'"",', b"1e5,"]  # fmt: skip
@@ -71,7 +71,7 @@ def _peak(data: bytes, limits: Limits) -> int:
 
 @pytest.mark.parametrize("unit", _UNITS, ids=repr)
 def test_the_largest_frame_takes_forty_times_its_text_at_most(unit: bytes) -> None:
-    """5.4 MB for a child: the figure of docs/testing.md is what was seen."""
+    """5.4 MB for a child; docs/testing.md has the measured figure."""
     data = _fill(unit, frames.longest_body(LIMITS))
     assert _peak(data, LIMITS) <= 40 * frames.longest_body(LIMITS)
 
@@ -120,7 +120,7 @@ def test_commas_in_a_text_are_no_values() -> None:
     ],
 )
 def test_the_text_of_a_result_is_the_keepers_own(data: bytes, value: Any, text: str) -> None:
-    """What is counted is what leaves, whatever the child wrote."""
+    """The counted text is the text that leaves, whatever the child wrote."""
     assert frames.decode(data, LIMITS) == frames.ResultFrame(value, text)
 
 

@@ -1,4 +1,4 @@
-"""Whatever a program is, it is refused or compiled; whatever compiles never holds what opens the interpreter."""
+"""Any program is refused or compiled; a compiled program never holds a key to the interpreter."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_an_import_that_may_fail_gives_out_no_member_that_is_not_offered(harness
         assert harness.judge(source)["findings"] == [], source
 
 
-# --- controls: the oracles see ---------------------------------------------------------------------------------
+# --- controls of the oracles -----------------------------------------------------------------------------------
 
 _HOLDING = {
     "a module": "import json\njson",
@@ -121,6 +121,6 @@ def test_the_oracle_of_bytecode_sees_a_forbidden_name(source: str) -> None:
     assert oracle.forbidden_in(compile(source, "<control>", "exec")) != []
 
 
-def test_an_innocent_program_is_innocent(harness: Harness) -> None:
+def test_the_oracles_report_nothing_for_a_benign_program(harness: Harness) -> None:
     source = "import json\nclass A:\n    def f(self): return [1]\nprint(json.dumps(A().f()))\nA().f()"
     assert harness.judge(source) == {"ending": "ok", "findings": []}

@@ -1,4 +1,4 @@
-"""Whatever a script ends with becomes plain data within the bounds, or a clear word on why not."""
+"""Any result of a script becomes plain data within the bounds, or an error with a clear reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_ordinary_value_arrives_as_the_data_that_it_is(choices: Choices) -> N
 
 @examples(300)
 @given(CHOICES)
-def test_a_hostile_value_becomes_data_or_a_word_on_why_not(choices: Choices) -> None:
+def test_a_hostile_value_becomes_data_or_an_error_with_a_reason(choices: Choices) -> None:
     _, refusal = agreement.encode_checked(values.hostile(choices))
     agreement.is_readable(refusal)
 

@@ -1,4 +1,4 @@
-"""No silent difference: what a script prints, how it fails and where, is as CPython has it."""
+"""No silent difference: output, error and line of a script equal those of CPython."""
 
 from __future__ import annotations
 

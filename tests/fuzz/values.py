@@ -78,7 +78,7 @@ _KEYS: list[Pair] = [
 
 
 def ordinary(choices: Choices, depth: int = 0) -> Pair:
-    """Something that is data, and the data that it is."""
+    """A value that is data, and its plain form."""
     if depth >= _DEPTH or choices.spent:
         return choices.one(_LEAVES)
     return choices.one(_ORDINARY)(choices, depth + 1)
@@ -123,7 +123,7 @@ _ORDINARY: list[Callable[[Choices, int], Pair]] = [
 
 
 class OwnError(Exception):
-    """What a hostile object raises; it is the script's, and is told as that."""
+    """The error of a hostile object; it is reported as the script's error."""
 
 
 def _raise(*arguments: Any, **keywords: Any) -> Any:
@@ -234,7 +234,7 @@ def _lazy(choices: Choices, depth: int) -> Any:
 
 
 def hostile(choices: Choices, depth: int = 0) -> Any:
-    """Something that may be data, may not, and may lie about it."""
+    """A value that may be data or not, and may lie about it."""
     if depth >= _DEPTH or choices.spent:
         return choices.one(_FOREIGN)
     return choices.one(_HOSTILE)(choices, depth + 1)

@@ -20,7 +20,7 @@ ROW = {
 
 
 async def answer(method: str, params: Mapping[str, Any]) -> Reply:
-    """A host of one row, that says what it was asked."""
+    """A host with one row that repeats the call."""
     page = {"mode": "preview", "count": 1, "results": [ROW], "asked": [method, dict(params)]}
     return Reply(page, rows=1, tokens=10)
 

@@ -1,4 +1,4 @@
-"""Hosts that refuse some of the walls, emulated: a filter in front of the kernel answers as such a host would.
+"""Emulated hosts that lack some walls: a seccomp filter answers as such a host would.
 
 Run as a program, which puts itself behind the filter of HOST and then does one thing, told as JSON:
 
@@ -112,7 +112,7 @@ def _program(host: Host) -> bytes:
 
 
 def become(name: str) -> None:
-    """From here on this process and its children live on that host."""
+    """Put this process and its children behind the filter of that host."""
     host = HOSTS[name]
     if os.geteuid() != 0:
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)  # without it no filter is taken from an ordinary user
@@ -183,7 +183,7 @@ _ASSETS: Mapping[str, Callable[[WallResources], None]] = {
 
 
 def _layers() -> dict[str, Any]:
-    """Asset -> the layers that hold it alone, each tried in a process of its own; without them it is open."""
+    """Asset -> the layers that protect it alone, each tested in its own process, with a control without them."""
     known = {wall.name: wall for wall in CHILD_WALLS}
     if os.geteuid() == 0:
         wall_table.other_user(WallResources(Limits()))
@@ -200,7 +200,7 @@ def _is_held(raised: Sequence[Wall], attempt: Callable[[WallResources], None]) -
     if pid == 0:
         os._exit(_exit_code(raised, attempt))
     _, status = os.waitpid(pid, 0)
-    # Killed by the filter is held, too. A refused connection is none: the socket was there to be used.
+    # A kill by the filter counts as held. A refused connection does not: the socket could be used.
     return os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 1
 
 
@@ -224,7 +224,7 @@ def _exit_code(raised: Sequence[Wall], attempt: Callable[[WallResources], None])
 
 
 def main(name: str, task: str, accepted: Sequence[str]) -> None:
-    """Become that host, do the task, tell."""
+    """Emulate the host, run the task, print the result."""
     become(name)
     told = {"start": lambda: asyncio.run(_start(accepted)), "attack": lambda: asyncio.run(_attack(accepted)),
             "smaller": lambda: asyncio.run(_start((), "monty")), "layers": _layers}[task]()  # fmt: skip

@@ -1,4 +1,4 @@
-"""Every attack by a script is held by the whole sandbox, by each half alone where it says so, and by nothing else.
+"""Every attack by a script is held by the whole sandbox and by each half that claims it, and succeeds without.
 
 Attacks on other surfaces are tried in test_surface_attacks.py.
 """
@@ -21,7 +21,7 @@ Results = Mapping[str, Trial]
 
 
 def _results(mode: str) -> Callable[..., Results]:
-    """A fixture: the attacks that this run asks about, tried in one mode, several at once."""
+    """A fixture: the results of the selected attacks in one mode, several run at once."""
 
     @pytest.fixture(scope="module", name=mode)
     def results(request: pytest.FixtureRequest) -> Results:

@@ -1,4 +1,4 @@
-"""The audit: what gets through is a violation, what proves nothing is one, and both are told with an exit code."""
+"""The audit: attacks that get through and controls that fail are violations, with an exit code."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ WINNOW = Path(sys.executable).with_name("winnow")
 HELD = parse_attack(
     "planted", "held", "# fence: rejected | walls: error\nimport os\nos.getcwd()\nprint('BREACHED')\n"
 )
-# What the fence is said to stop, and lets pass.
+# An attack that the fence claims to stop, and does not.
 GETS_THROUGH = parse_attack("planted", "gets_through", "# fence: rejected | walls: -\nprint('BREACHED')\n")
-# What fails without any sandbox.
+# An attack that fails without any sandbox.
 PROVES_NOTHING = parse_attack("planted", "proves_nothing", "# fence: - | walls: error\nraise ValueError\n")
 ENDS_OTHERWISE = parse_attack(
     "other", "ends_otherwise", "# fence: limit | walls: -\nraise ValueError('BREACHED'[:2])\n"
@@ -137,7 +137,7 @@ def test_a_family_that_cannot_be_audited_is_an_error_of_usage(arguments: list[st
 
 
 def test_a_host_that_does_not_have_what_was_accepted_is_not_audited() -> None:
-    """The walls all stand here, so that a list of missing ones is wrong."""
+    """All walls stand here, so a list of missing walls is wrong."""
     with pytest.raises(SandboxUnavailable):
         asyncio.run(audit.run([HELD], modes=["both"], accept_missing=("landlock",)))
 
@@ -201,13 +201,13 @@ def test_interrupting_an_audit_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def _collect_family(seen: set[psutil.Process], pid: int) -> set[psutil.Process]:
-    """All processes that were seen below this one so far."""
+    """Add the current descendants of ``pid`` to ``seen``."""
     seen.update(family(pid))
     return seen
 
 
 def test_a_control_leaves_no_process_and_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even one that starts another and goes away."""
+    """Also not where it starts another process and exits."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     source = "import os, time\nif os.fork():\n    print('BREACHED', os.getpgrp())\nelse:\n    time.sleep(3600)\n"
     attack = parse_attack(

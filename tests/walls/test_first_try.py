@@ -1,4 +1,4 @@
-"""A script that is wrong in one place is told so at once: where, its line, and what to write instead."""
+"""A script with one mistake gets an error with the place, the line, and what to write instead."""
 
 from __future__ import annotations
 

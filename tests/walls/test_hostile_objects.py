@@ -1,4 +1,4 @@
-"""Our own code in the child looks at a script's objects, errors and texts, and always tells how it ended."""
+"""Our code in the child handles hostile objects, errors and texts of a script, and always reports the ending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts that refuse some walls: closed unless exactly those are named; then every asset is still held twice."""
+"""Hosts without some walls: scripts are off unless exactly those are named; each asset is still held twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The smaller language: it holds what it promises, answers like every runner, and lacks exactly what is listed."""
+"""The smaller language: its walls, the same answers as other runners, and the exact list of gaps."""
 
 # ruff: noqa: E501 - scripts are quoted the way they are written
 
@@ -366,7 +366,7 @@ def test_rows_of_an_earlier_result_are_rows(small: Bench) -> None:
     ],
 )
 def test_every_call_of_the_sdk_is_there(small: Bench, call: str) -> None:
-    """A name that is not there is an attribute error; one that is complains of its arguments."""
+    """A missing name raises AttributeError; an existing one complains about its arguments."""
     error = small.run(f"{call}(nothing_of_this_name=1)").error
     assert error is not None
     assert (error.type, "nothing_of_this_name" in error.message) == ("TypeError", True), error

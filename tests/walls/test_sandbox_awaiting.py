@@ -1,4 +1,4 @@
-"""What an async function was to do is done, or the script is told that it was not."""
+"""An async function of a script runs, or the script ends with an error that it did not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.walls
 
-# What was called without await -> the line that is told, what the message names, and what the hint says.
+# A call without await -> the line of the error, the name in the message, and the text of the hint.
 FORGOTTEN: dict[str, tuple[str, int, str, str]] = {
     "the last line": (
         """

@@ -1,4 +1,4 @@
-"""What a script is told when it asks: by name, by the thing itself, and never without end."""
+"""``help`` in a script: by name, by object, and with bounded length."""
 
 from __future__ import annotations
 

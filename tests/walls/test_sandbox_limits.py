@@ -276,7 +276,7 @@ def test_a_closed_sandbox_is_unavailable() -> None:
 
 
 def test_a_script_that_only_calls_is_ended_at_its_wall_clock_all_the_same() -> None:
-    """The parent stays awake for quick callers, and must not forget the time over it."""
+    """The parent spins for quick callers, and must still enforce the wall clock."""
     endless = replace(SMALL, wall_seconds=1.0, sdk_calls=10**9, reply_total_bytes=1 << 40)
 
     async def answer(method: str, params: Mapping[str, Any]) -> Reply:
@@ -292,7 +292,7 @@ def test_a_script_that_only_calls_is_ended_at_its_wall_clock_all_the_same() -> N
 
 
 def test_a_script_that_dies_takes_its_calls_along() -> None:
-    """Its host does not go on for a child that waits for no answer."""
+    """The host stops calls of a dead child."""
     cancelled: list[str] = []
 
     async def answer(method: str, params: Mapping[str, Any]) -> Reply:

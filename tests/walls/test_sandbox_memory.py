@@ -1,4 +1,4 @@
-"""Memory is bounded three times: address space and resident memory by child, all children by one group."""
+"""Three memory limits: address space and resident memory of each child, and one group for all children."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def group() -> Iterator[MemoryGroup]:
 
 
 def _in_group(group: MemoryGroup, mib: int) -> tuple[int, str]:
-    """How a process ends that holds so much, and what it printed."""
+    """The exit code and output of a process that allocates so much."""
     with subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _HOLDS.format(mib=mib)],
         stdin=subprocess.PIPE,

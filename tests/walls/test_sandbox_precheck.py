@@ -1,4 +1,4 @@
-"""What is certain to go wrong is told before anything runs; what may go well is left to run."""
+"""The check before a script runs: certain errors are reported, all else is left to run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from server.contracts import graph, kb, search
 FOLDER = Path(__file__).parent / "scripts"
 SCRIPTS = {f"{path.parent.name}/{path.stem}": path.read_text("utf-8") for path in sorted(FOLDER.glob("*/*.py"))}
 
-# What is certain -> the exception, its line, and what was meant.
+# Certain errors -> the exception, its line, and the suggested name.
 CERTAIN = {
     "print('before')\npritn('x')": ("NameError", 2, "did you mean 'print'?"),
     "value = 1\nreturn vlaue": ("NameError", 2, "did you mean 'value'?"),
@@ -123,7 +123,7 @@ CERTAIN = {
     "for r in hybrid_search('how'):\n    print(r.sectoin)": ("MissingField", 2, "'section'"),
 }
 
-# What may go well, in some run or some other way.
+# Scripts that may succeed in some run.
 UNCERTAIN = [
     "if condition_of_nothing if False else False: pass",
     "def never(): return nothing_here",
@@ -285,7 +285,7 @@ def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() ->
     rows = (search.SearchRow, search.RowMetadata, search.Relationship, kb.KbRow, kb.QuoteRow, kb.ExcerptAnswer)
     rows += (kb.Citation, graph.DescribedRow, graph.ReachedRow, graph.PathRow, graph.PathNode, graph.PathEdge)
     rows += (graph.VendorEntity, graph.VendorRelationship)
-    # What comes on request only, which no function of the SDK makes, and what the host keeps to itself.
+    # Fields on request only, which no SDK function makes, and fields that the host keeps.
     fields = {field for row in rows for field in row.model_fields} - {"scores", "debug", "meta"}
     fields |= {"match", "matches"}  # of grep, which the SDK makes by itself
     fields |= {"rerank_score"}  # of rerank, which puts it on rows of other calls

@@ -1,4 +1,4 @@
-"""The walls themselves: that each stands and is tried, that they hold for every user, and what happens without."""
+"""The walls: each stands and is tested, for every user; and hosts where one is missing."""
 
 # ruff: noqa: E501 - scripts are quoted the way they are written
 
@@ -230,7 +230,7 @@ def _alive(pid: int) -> bool:
 
 # --- as an ordinary user ---------------------------------------------------------------------------------------
 
-# The interpreter may lie where only root reads. A private view of the file tree, of this process only, opens the
+# The interpreter may be in a folder that only root reads. A private mount namespace of this process opens the
 # way to it; nothing on the disk changes.
 _AS_NOBODY = """
 import ctypes, os, sys

@@ -1,4 +1,4 @@
-"""Many scripts and some attacks leave nothing behind; and the soak that says so would tell if they did."""
+"""Many scripts and some attacks leave nothing behind, and the soak test detects leftovers."""
 
 from __future__ import annotations
 

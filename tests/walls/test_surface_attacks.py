@@ -1,4 +1,4 @@
-"""Attacks on files, settings, transports and rendered text: each works where nothing stops it, and not here."""
+"""Attacks on files, settings, transports and rendered text: each succeeds on its control and fails here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Results = Mapping[tuple[str, str], Trial]
 
 @pytest.fixture(scope="module")
 def results(request: pytest.FixtureRequest) -> Results:
-    """What became of the attacks that this run asks about, by name and mode."""
+    """The results of the selected attacks, by name and mode."""
     asked = {
         str(item.callspec.params["attack"])
         for item in request.session.items

@@ -1,4 +1,4 @@
-"""An executed child without walls and limits that takes memory for ever; test_runners.py watches it."""
+"""An executed child without walls and limits that allocates memory until killed, for test_runners.py."""
 
 from __future__ import annotations
 

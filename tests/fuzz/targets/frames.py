@@ -1,4 +1,4 @@
-"""What a child says: a frame within the limits, or a ProtocolError; found in the stream however it is cut."""
+"""Bytes of a child: a frame within the limits or a ProtocolError, however the stream is divided."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDE = replace(agreement.LIMITS, result_bytes=MIB)
 
 
 def check(data: bytes) -> None:
-    """As it stands, and as the tape of a grammar that gets further than chance."""
+    """Use the bytes as a body, and as the tape of a grammar."""
     for body in (data, hostile_json.body(Choices(data))):
         for limits in (agreement.LIMITS, _SMALL, _WIDE):
             agreement.decode_checked(body, limits)

@@ -1,4 +1,4 @@
-"""Whatever stands in a file: reading it ends with documents that can be kept, named flaws, or a reason."""
+"""Any file content: reading it returns storable documents, warnings, or a reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ atexit.register(_APART.close)
 
 
 def check(data: bytes) -> None:
-    """The first byte chooses the kind of file, the others are what stands in it."""
+    """The first byte chooses the kind of file, the others are its content."""
     name = _NAMES[data[0] % len(_NAMES)] if data else _NAMES[0]
     path = Path(_FOLDER.name, name)
     path.write_bytes(data[1:])

@@ -29,7 +29,7 @@ def program(data: bytes) -> str:
 
 
 def check(data: bytes) -> None:
-    """Compiled here, too, so that an engine that follows coverage sees the policy at work."""
+    """Compile it here, too, so that an engine that follows coverage sees the policy's code."""
     source = program(data)
     try:
         compiler.compile_script(source)

@@ -1,4 +1,4 @@
-"""What a script ends with: plain data that arrives as it left, or a word on why not."""
+"""Results of a script: plain data that round-trips, or an error with the reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import programs
 
 
 def check(data: bytes) -> None:
-    """A value that lies, then one that does not."""
+    """Check a hostile value, then an ordinary one."""
     choices = Choices(data)
     _, refusal = agreement.encode_checked(values.hostile(choices))
     agreement.is_readable(refusal)

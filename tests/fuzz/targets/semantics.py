@@ -1,4 +1,4 @@
-"""A generated benign program: it prints behind the fence what it prints on CPython."""
+"""A generated benign program: its output behind the fence equals its output on CPython."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import programs
 
 
 def check(data: bytes) -> None:
-    """Both, in one process, and how both end."""
+    """Run both in one process and compare their output and ending."""
     source = benign.benign(Choices(data))
     assert programs.harness().differs(source) is None, source
 
