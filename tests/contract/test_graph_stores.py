@@ -28,7 +28,7 @@ from tests.neo4j.running import neo4j_server
 
 # The first to need the server waits for its start, and then for it to plan every statement once.
 pytestmark = pytest.mark.timeout(300)
-# A server that somebody runs already may hold other graphs.
+# A server that already runs may hold other graphs.
 P = f"winnow-test-{secrets.token_hex(4)}"
 COPY = f"{P}-copy"
 

@@ -383,7 +383,7 @@ def test_rows_as_text_take_no_more_tokens_than_asked_for(name: str, outcomes: Ma
     assert ("left" in text.replace("left_out", "left")) is (SHAPES[name][1] < 20_000)
 
 
-# A script of somebody who has not read the reference; what it is told at once: status, type, line, and what to write.
+# A script written without the reference; its error: status, type, line, and what to write.
 MISTAKES: Mapping[str, tuple[str, str, str, int | None, str]] = {
     "a wrong keyword": (
         "print('so far')\nrows = rerank('port', kb.search('port'), limit=3)",

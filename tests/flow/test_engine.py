@@ -167,7 +167,7 @@ async def test_answers_and_errors_are_those_of_one_process(shared: Path, store: 
         ("read_result", {"execution_id": "none"}),
     ]
 
-    async def told(kb: Knowledge, operation: str, arguments: dict[str, Any], budget: Any) -> Any:
+    async def call(kb: Knowledge, operation: str, arguments: dict[str, Any], budget: Any) -> Any:
         try:
             answer = await kb.call(operation, arguments, kb.caller("x", budget))
         except WinnowError as error:
@@ -182,8 +182,8 @@ async def test_answers_and_errors_are_those_of_one_process(shared: Path, store: 
             direct = kb.caller("x").budget
             for budget in (direct, SCRIPT):
                 for operation, arguments in asked:
-                    expected = await told(alone, operation, arguments, budget)
-                    assert await told(kb, operation, arguments, budget) == expected
+                    expected = await call(alone, operation, arguments, budget)
+                    assert await call(kb, operation, arguments, budget) == expected
     finally:
         await alone.aclose()
 

@@ -83,12 +83,12 @@ class Pipe:
         return dict(self.answer(number)["result"]["structuredContent"])
 
     def stop(self, number: signal.Signals) -> int:
-        """A signal, while stdin stays open; the exit code."""
+        """Send a signal while stdin stays open; returns the exit code."""
         self.process.send_signal(number)
         return self.process.wait(LIMIT)
 
     def close(self) -> int:
-        """End of input; the exit code."""
+        """Close stdin; returns the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         return self.process.wait(LIMIT)

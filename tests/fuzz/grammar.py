@@ -55,7 +55,7 @@ _POOL = names.words("a b c A B f g co gen e self cls it m kb winnow json re func
 _MODULES = sorted(ALLOWED)
 _OUTSIDE = names.words("os sys subprocess builtins ctypes gc inspect os.path json.decoder importlib _json nothing")
 
-# `sleep` and its kin only spend the time of a test; a queue nobody fills waits for ever.
+# `sleep` and its kin only spend the time of a test; an empty queue blocks for ever.
 _IMPORTED = [name for name in _MODULES if "." not in name and name not in ("__future__", "time", "client_sdk")]
 
 _PRELUDE = f"""\

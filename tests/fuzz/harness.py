@@ -285,7 +285,7 @@ class Harness:
     """A client of the process."""
 
     def __init__(self) -> None:
-        # What coroutines nobody awaited say as they go is of no interest.
+        # Warnings of coroutines that were never awaited are ignored.
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.harness"],
             cwd=_ROOT,

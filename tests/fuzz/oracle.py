@@ -252,7 +252,7 @@ class Watch:
         level = [(f"a {type(value).__name__}", value) for value in self._held.values()]
         level += [(name, value) for name, value in trust.script_globals.items() if name != "__builtins__"]
         known: set[int] = set()
-        kept = []  # addresses are only told apart while what lies there lives
+        kept = []  # addresses are unique only while their objects exist
         for _ in range(_STEPS):
             below = []
             for path, value in level:

@@ -92,7 +92,7 @@ def test_every_other_ending_has_its_status_and_type(bench: Any, code: str, statu
 
 
 def test_what_the_interpreter_imports_by_itself_is_there(bench: Any) -> None:
-    """Newer ones divide integers of many digits in Python, in a module that nobody has imported yet."""
+    """Newer versions divide integers of many digits in a Python module that is not imported yet."""
     assert bench.run("return ((1 << 10**6) // 3**100_000).bit_length()").result == 841_504
 
 

@@ -1,5 +1,5 @@
 # surface: held
-# A file in the working folder takes a wall of the sandbox away.
+# A file in the working folder disables a wall of the sandbox.
 import json
 import tomllib
 from pathlib import Path

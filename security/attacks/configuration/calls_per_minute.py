@@ -1,5 +1,5 @@
 # surface: held
-# A file in the working folder lifts how often a caller may call.
+# A file in the working folder raises the rate limit of callers.
 import json
 import tomllib
 from pathlib import Path

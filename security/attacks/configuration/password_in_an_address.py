@@ -1,5 +1,5 @@
 # surface: held
-# The password of an address is shown with the settings, or by what cannot be reached.
+# The password of an address is shown with the settings, or in the error for an unreachable server.
 from security.surface import winnow
 
 SECRET = b"pA55word"

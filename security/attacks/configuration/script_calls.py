@@ -1,5 +1,5 @@
 # surface: held
-# A file in the working folder lifts what a script may ask.
+# A file in the working folder raises the number of calls that a script may make.
 import json
 import tomllib
 from pathlib import Path

@@ -1,5 +1,5 @@
 # surface: held
-# Somebody of the user's group writes a skill into the folder that the operator chose.
+# A member of the user's group writes a skill into the operator's folder.
 from pathlib import Path
 
 SKILL = 'def answer():\n    """Answer."""\n    return 42\n'

@@ -1,5 +1,5 @@
 # surface: held | seconds: 120
-# 200,000 blanks, over which a pattern for paragraphs goes once from each.
+# 200,000 blanks: a pattern for paragraphs scans them once from each position.
 from pathlib import Path
 
 from security.bomb_ingest import breaks_ingest, hangs

@@ -1,5 +1,5 @@
 # surface: held | seconds: 120
-# A link to a device without an end.
+# A link to a device with endless content.
 from pathlib import Path
 
 from security.bomb_ingest import breaks_ingest

@@ -1,5 +1,5 @@
 # surface: held | seconds: 120
-# A socket where a page should be.
+# A socket in place of a page.
 import socket
 from pathlib import Path
 

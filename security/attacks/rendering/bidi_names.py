@@ -1,5 +1,5 @@
 # surface: held | seconds: 60
-# A name in another direction shows as another file.
+# A name with direction marks is displayed as another name.
 from server.text.printable import one_line, printable
 
 NAME = "invoice\u202efdp.exe"

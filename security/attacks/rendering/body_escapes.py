@@ -1,5 +1,5 @@
 # surface: held | seconds: 60
-# Escape sequences of a body reach the terminal that searches.
+# Escape sequences of a document's text reach the terminal of the user who searches.
 from pathlib import Path
 
 from security.surface import winnow

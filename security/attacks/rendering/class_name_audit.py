@@ -1,5 +1,5 @@
 # surface: held | seconds: 120
-# The class of a script's exception is named so that the audit shows rows of its own.
+# The class name of a script's exception adds rows to the output of the audit.
 from pathlib import Path
 
 from security.surface import winnow

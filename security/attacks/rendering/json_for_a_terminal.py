@@ -1,5 +1,5 @@
 # surface: held | seconds: 120
-# JSON on a terminal holds what the terminal acts upon.
+# JSON output on a terminal contains characters that the terminal interprets.
 import json
 from pathlib import Path
 

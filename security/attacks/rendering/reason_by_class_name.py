@@ -1,5 +1,5 @@
 # surface: held | seconds: 120
-# A script is retried for ever: its exception is called QUEUE_FULL.
+# An exception class named QUEUE_FULL makes clients retry a script for ever.
 import asyncio
 
 from sandbox import Sandbox

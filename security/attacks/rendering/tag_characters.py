@@ -1,5 +1,5 @@
 # surface: held | seconds: 60
-# Instructions in tag characters, which nobody sees, reach a model through an excerpt.
+# Instructions in tag characters, which are invisible, reach a model through an excerpt.
 from server.text.framing import frame_text
 from server.text.printable import one_line, printable
 

@@ -5,7 +5,7 @@ from client_sdk import graph
 def nodes():
     for number in itertools.count():
         yield str(number) * (1 << 16)
-        enough = time.monotonic() + 0.001  # as fast as memory grows elsewhere, not faster than anybody looks
+        enough = time.monotonic() + 0.001  # as fast as memory grows elsewhere, not faster than the watch samples it
         while time.monotonic() < enough:
             pass
         if number == 1024:

@@ -5,7 +5,7 @@ class Options:
     def keys(self):
         for number in range(1024):
             yield str(number) * (1 << 16)
-            enough = time.monotonic() + 0.001  # as fast as memory grows elsewhere, not faster than anybody looks
+            enough = time.monotonic() + 0.001  # as fast as memory grows elsewhere, not faster than the watch samples it
             while time.monotonic() < enough:
                 pass
         print("BREACHED")

@@ -1,5 +1,5 @@
 # surface: held
-# A server on another address of loopback than 127.0.0.1 looks at nothing, as if others were meant to reach it.
+# A server on a loopback address other than 127.0.0.1 skips the checks, as if it were public.
 from security.loopback_servers import serve_unprotected, is_served, serve_product
 
 

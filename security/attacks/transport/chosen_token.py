@@ -1,12 +1,12 @@
 # surface: held
-# A client chooses the token of its session, and gives it to another one in advance.
+# An attacker chooses a session token, and gives it to another client in advance.
 from security.loopback_servers import COOKIE, make_store, serve_product, search_canary
 
 CHOSEN = (*(digit * 64 for digit in "0af"), "a" * 32, "", "../..", "proven:" + "0" * 57, "%30" * 64)
 
 
 def control():
-    sessions = {}  # what a server does that takes whatever a client calls itself
+    sessions = {}  # a server that accepts session names from clients
     return sessions.setdefault(CHOSEN[0], object()) is sessions.setdefault(CHOSEN[0], object())
 
 

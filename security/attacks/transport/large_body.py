@@ -1,5 +1,5 @@
 # surface: held
-# A body of many megabytes, announced or in chunks, is kept in memory before anybody looks at it.
+# A body of many megabytes, announced or in chunks, is kept in memory before any check.
 from security.loopback_servers import breaches_product, breaches_unprotected, request_head, send_raw
 
 LINES = ("host: localhost", "content-type: application/json", "accept: application/json, text/event-stream")

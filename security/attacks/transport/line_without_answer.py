@@ -1,5 +1,5 @@
 # surface: held
-# A line that cannot be read is dropped, and its client waits for an answer until its patience ends.
+# A line that cannot be parsed is dropped, and its client waits for an answer until its timeout.
 import json
 
 from security.loopback_servers import exchange_lines

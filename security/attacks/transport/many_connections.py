@@ -1,5 +1,5 @@
 # surface: held
-# More connections than anybody needs, all idle, from one address and from several of loopback.
+# Too many idle connections, from one address and from several loopback addresses.
 import socket
 
 from security.loopback_servers import breaches_product, breaches_unprotected

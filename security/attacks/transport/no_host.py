@@ -1,5 +1,5 @@
 # surface: held
-# A request of the old protocol names no host at all, which no check compares with anything.
+# A request of HTTP/1.0 has no Host header, so that a check has nothing to compare.
 from security.loopback_servers import breaches_product, breaches_unprotected, is_served
 
 

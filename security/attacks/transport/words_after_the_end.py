@@ -1,5 +1,5 @@
 # surface: held
-# What is written after the client has closed its end is taken for a fault by some clients.
+# Output after the client has closed its end is treated as a fault by some clients.
 from security.loopback_servers import serve_on_pipe
 
 LATE = "import sys\nsys.stdin.read()\nprint('{}', flush=True)"
