@@ -19,11 +19,10 @@ def test_thirty_tasks_stand_in_six_kinds() -> None:
     assert all(task.question and task.shape for task in TASKS)
 
 
-@pytest.mark.parametrize("task", [task for task in TASKS if task.corpus == "stdlib"], ids=lambda task: task.id)
-def test_the_truth_about_the_standard_library_is_not_empty(task: object) -> None:
+def test_the_truth_about_the_standard_library_is_never_empty() -> None:
     """Every Python has this documentation, so its truth can be computed everywhere."""
-    truth = task.truth(TaskCollection("stdlib").sources)  # type: ignore[attr-defined]
-    assert truth
+    corpus = TaskCollection("stdlib").sources
+    assert [task.id for task in TASKS if task.corpus == "stdlib" and not task.truth(corpus)] == []
 
 
 @pytest.mark.parametrize(
