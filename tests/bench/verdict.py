@@ -2,7 +2,8 @@
 
     python -m tests.bench.verdict data/ --store /tmp/verdict --json
 
-DATA has collections in BEIR format; golden questions come from tests/golden. Each collection is indexed once into
+DATA has collections in BEIR format and folders of Markdown (NAME/md); golden questions come from tests/golden, and
+twelve over the Kubernetes documentation, written by hand, from verdict.jsonl. Each collection is indexed once into
 --store. Its own queries are answerable, those of other collections are foreign. A query whose judged documents are
 left out of the ranking is "removed": the subject is there, the answer is not.
 """
@@ -51,6 +52,7 @@ EXAMPLES = (
     "python -m tests.bench.verdict data/ --store /tmp/verdict --sample 40 --json"
 )
 _GOLDEN = Path(__file__).parents[1] / "golden"
+_BY_HAND = Path(__file__).with_suffix(".jsonl")
 _PROJECT = "verdict"
 METHODS: tuple[Method, ...] = ("words and meaning", "words")
 # The coefficients are fitted to these queries over these collections alone; every other pair is reported.
@@ -110,11 +112,21 @@ def read_query_sets(data: Path) -> list[QuerySet]:
         questions = {question.id: question.question for question in golden.questions}
         answers = {question.id: question.documents for question in golden.questions}
         sets.append(QuerySet(golden.name, golden.name, questions, answers))
-    return sets
+    return [*sets, *(_read_by_hand(folder.name) for folder in _markdown_folders(data))]
 
 
 def _collection_folders(data: Path) -> list[Path]:
     return sorted(path.parent for path in data.glob("*/qrels.tsv"))
+
+
+def _markdown_folders(data: Path) -> list[Path]:
+    return sorted(path.parent for path in data.glob("*/md"))
+
+
+def _read_by_hand(name: str) -> QuerySet:
+    rows = [row for row in map(json.loads, _BY_HAND.read_text("utf-8").splitlines()) if row["collection"] == name]
+    answers = {row["id"]: frozenset([row["document"]]) for row in rows}
+    return QuerySet(f"{name} by hand", name, {row["id"]: row["question"] for row in rows}, answers)
 
 
 def _query_set(name: str, home: str, queries: Mapping[str, str], judgements: Mapping[str, Any]) -> QuerySet:
@@ -134,12 +146,13 @@ def _read_training(folder: Path) -> QuerySet:
 
 def list_collections(data: Path) -> dict[str, Ingest]:
     """Every collection by name, with the function that ingests it."""
-    collections = {folder.name: _ingest_corpus(folder) for folder in _collection_folders(data)}
+    collections = {folder.name: _ingest(folder / "corpus.jsonl") for folder in _collection_folders(data)}
+    collections |= {folder.name: _ingest(folder / "md") for folder in _markdown_folders(data)}
     return collections | {golden.name: _ingest_golden(golden) for golden in read_golden(_GOLDEN)}
 
 
-def _ingest_corpus(folder: Path) -> Ingest:
-    return lambda target, on_progress: ingest_paths(target, [folder / "corpus.jsonl"], progress=on_progress)
+def _ingest(path: Path) -> Ingest:
+    return lambda target, on_progress: ingest_paths(target, [path], progress=on_progress)
 
 
 def _ingest_golden(golden: GoldenSet) -> Ingest:
