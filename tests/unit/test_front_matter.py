@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.graph.extraction.document_extraction import extract_document
@@ -43,6 +43,7 @@ def test_chunks_are_those_of_the_body_with_offsets_in_the_file() -> None:
     assert [one.start for one in chunks] == [one.start + len(FACTS) for one in plain]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80), st.sampled_from(["", "\n", "# A\n\nWords.\n", "---\nb: c\n---\nWords.\n"]))
 def test_every_chunk_is_a_slice_of_the_whole_file(value: str, body: str) -> None:
     document, text, chunks = parse(f"---\na: {value}\n---\n{body}")
