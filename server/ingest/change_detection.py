@@ -16,12 +16,15 @@ from server.ingest.indexed_text import searchable_fields
 from server.models import Chunk, Document
 from server.retrieval.lexical import has_same_stemmer
 from server.text.languages import language_of
+from server.text.template_code import has_template_code
 
 # Increased when chunks or vectors of the same document differ from an earlier version's: everything is rewritten.
 INDEX_VERSION = 1
 # Increased when readers make another document of the same file: everything is read again, and rewritten where it
 # differs.
-READERS_VERSION = 6
+READERS_VERSION = 7
+# Increased when the documents that ``_splitting`` selects have other chunks or headings: they are split again.
+SPLITTING_VERSION = 1
 # In a context hash: what all points of the document share, then what only the first one has.
 _SEPARATOR = "."
 
@@ -96,7 +99,12 @@ def _content_hash(raw: RawDocument) -> str:
     # a changed one, as would the offset of a body without front matter.
     left_out = {"environment", "repository"} | (set() if raw.body_start else {"body_start"})
     facts = {key: value for key, value in asdict(raw).items() if key not in left_out}
-    return _hash(INDEX_VERSION, facts)
+    return _hash(INDEX_VERSION, facts, *_splitting(raw))
+
+
+def _splitting(raw: RawDocument) -> tuple[int, ...]:
+    """The version of the rules by which the document is split, where an earlier version split it differently."""
+    return (SPLITTING_VERSION,) if raw.type not in ("code", "text") and has_template_code(raw.text) else ()
 
 
 def _context_hash(document: Document) -> str:

@@ -27,6 +27,7 @@ from server.ids import chunk_id
 from server.ingest.documents import UnreadableFile
 from server.models import Chunk, Document, DocumentType
 from server.text.definitions import DEFINITION
+from server.text.template_code import resolve_heading
 from server.text.tokens import count_tokens
 
 # The largest chunk, in tokens of o200k_base or in word pieces at the rate below, whichever count is larger: markup
@@ -288,7 +289,7 @@ def _section(headings: Sequence[tuple[int, str]], body: int, end: int, blocks: S
 
 
 def _heading_text(node: SyntaxTreeNode) -> str:
-    written = " ".join(child.content for child in node.children)[:_HEADING_CHARS]
+    written = resolve_heading(" ".join(child.content for child in node.children))[:_HEADING_CHARS]
     return " ".join(_HEADING_MARKS.sub(lambda match: match["text"] or "", written).split())
 
 

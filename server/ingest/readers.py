@@ -12,7 +12,8 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +23,7 @@ from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, cl
 from server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatter, read_front_matter
 from server.ingest.parsing.markup import html_to_markdown, rst_to_markdown
 from server.models import DocumentType
+from server.text.template_code import resolve_template_code
 
 # A megabyte of text is a book; more than sixteen in one file are data or a mistake. Collections are read line by
 # line and have no limit, except for each record.
@@ -151,8 +153,8 @@ def _markdown(text: str, uri: str) -> ReaderOutput:
         yield ReadFlaw(uri, f"front matter is read as text: {refused}")
     except NotFrontMatter:
         pass
-    title = _first_heading(text[body_start:]) or _stem(uri)
-    yield apply_facts(RawDocument(uri, "markdown", title, text, body_start=body_start), facts)
+    raw = apply_facts(RawDocument(uri, "markdown", "", text, body_start=body_start), facts)
+    yield replace(raw, title=resolve_template_code(raw.title) or _first_heading(text[body_start:]) or _stem(uri))
 
 
 def _text(text: str, uri: str) -> ReaderOutput:
@@ -165,7 +167,7 @@ def _code(text: str, uri: str) -> ReaderOutput:
 
 def _html(text: str, uri: str) -> ReaderOutput:
     title, body = html_to_markdown(text)
-    yield RawDocument(uri, "html", title or _first_heading(body) or _stem(uri), body)
+    yield RawDocument(uri, "html", resolve_template_code(title) or _first_heading(body) or _stem(uri), body)
 
 
 def _rst(text: str, uri: str) -> ReaderOutput:
@@ -246,11 +248,13 @@ def _is_record_id(value: Any) -> bool:
 _HEADING = re.compile(r"^ {0,3}#{1,2}[ \t](?P<title>[^\n]*)", re.M)
 # The rest of a longer line is not part of the title.
 _TITLE_LINE_CHARS = 1_000
+# Headings that are looked at, where the first ones are template code alone.
+_MOST_HEADINGS = 10
 
 
 def _first_heading(text: str) -> str:
-    match = _HEADING.search(text)
-    return _heading_text(match["title"][:_TITLE_LINE_CHARS]) if match else ""
+    headings = (match["title"][:_TITLE_LINE_CHARS] for match in islice(_HEADING.finditer(text), _MOST_HEADINGS))
+    return next(filter(None, (_heading_text(resolve_template_code(heading)) for heading in headings)), "")
 
 
 def _heading_text(written: str) -> str:

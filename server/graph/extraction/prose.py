@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from server.text.template_code import resolve_heading
+
 # The replacement character: in no document, and no pattern matches it as a word or a space.
 GAP = "\0"
 
@@ -232,6 +234,7 @@ def _build_heading(depth: int, written: str, match: re.Match[str], start: int | 
     anchor = _ANCHOR_NAME.search(braces.group()) if braces else None
     if braces and re.match(r"[ \t]*\{[#.:]", braces.group()):
         title = title[: braces.start()]
+    title = resolve_heading(title)
     title = " ".join(_TITLE_MARKS.sub(lambda mark: mark["text"] or "", title).split())
     return Heading(
         depth, title, anchor["name"] if anchor else "", match.start() if start is None else start, match.end()
