@@ -16,7 +16,7 @@ from server.ingest.indexed_text import searchable_fields
 from server.models import Chunk, Document
 from server.retrieval.lexical import has_same_stemmer
 from server.text.languages import language_of
-from server.text.template_code import has_template_code
+from server.text.markup.template_code import has_template_code
 
 # Increased when chunks or vectors of the same document differ from an earlier version's: everything is rewritten.
 INDEX_VERSION = 1

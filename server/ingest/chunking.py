@@ -27,7 +27,7 @@ from server.ids import chunk_id
 from server.ingest.documents import UnreadableFile
 from server.models import Chunk, Document, DocumentType
 from server.text.definitions import DEFINITION
-from server.text.template_code import resolve_heading
+from server.text.markup.template_code import resolve_heading
 from server.text.tokens import count_tokens
 
 # The largest chunk, in tokens of o200k_base or in word pieces at the rate below, whichever count is larger: markup

@@ -23,7 +23,7 @@ from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, cl
 from server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatter, read_front_matter
 from server.ingest.parsing.markup import html_to_markdown, rst_to_markdown
 from server.models import DocumentType
-from server.text.template_code import resolve_template_code
+from server.text.markup.template_code import resolve_template_code
 
 # A megabyte of text is a book; more than sixteen in one file are data or a mistake. Collections are read line by
 # line and have no limit, except for each record.

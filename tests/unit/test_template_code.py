@@ -13,7 +13,7 @@ from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument
 from server.ingest.readers import read
 from server.models import Document
-from server.text.template_code import has_template_code, resolve_heading, resolve_template_code
+from server.text.markup.template_code import has_template_code, resolve_heading, resolve_template_code
 
 
 @pytest.mark.parametrize(
