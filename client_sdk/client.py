@@ -9,7 +9,7 @@ from typing import Any
 
 from . import corpus_calls, graph_calls, kb_calls, run, shaping
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
-from .corpus_calls import count, scan
+from .corpus_calls import count, documents, read, repeats, scan
 from .graph_calls import find_vendor_info
 from .suggestions import ask_for, suggest
 
@@ -21,9 +21,12 @@ _SYNONYMS: Mapping[str, str] = MappingProxyType(
             ("evidence", "retrieve", "quotes", "quote", "answer", "ask", "get_evidence"), "retrieve_evidence"
         ),
         **dict.fromkeys(("extract", "extract_quotes"), "extract_evidence"),
-        **dict.fromkeys(("read", "excerpt", "get_excerpt", "passage"), "read_excerpt"),
+        **dict.fromkeys(("excerpt", "get_excerpt", "passage"), "read_excerpt"),
         **dict.fromkeys(("expand", "context", "expand_context"), "expand_excerpt"),
-        **dict.fromkeys(("get", "document", "documents", "get_document", "read_document", "load"), "fetch"),
+        **dict.fromkeys(("get", "load"), "fetch"),
+        **dict.fromkeys(("document", "get_document", "read_document", "open", "text"), "read"),
+        **dict.fromkeys(("list", "list_documents", "files", "list_files", "ls", "pages"), "documents"),
+        **dict.fromkeys(("duplicates", "repeated", "find_repeats"), "repeats"),
     }
 )
 
@@ -46,6 +49,9 @@ class KnowledgeBase:
     grep = staticmethod(grep)
     scan = staticmethod(scan)
     count = staticmethod(count)
+    documents = staticmethod(documents)
+    repeats = staticmethod(repeats)
+    read = staticmethod(read)
 
     def __getattr__(self, name: str) -> Any:
         known = [member for member in vars(KnowledgeBase) if not member.startswith("_")]
@@ -134,6 +140,9 @@ class MCPClient:
     grep = staticmethod(grep)
     scan = staticmethod(scan)
     count = staticmethod(count)
+    documents = staticmethod(documents)
+    repeats = staticmethod(repeats)
+    read = staticmethod(read)
     hybrid_search = staticmethod(hybrid_search)
     rerank = staticmethod(rerank)
     read_result = staticmethod(read_result)

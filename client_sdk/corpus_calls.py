@@ -80,7 +80,81 @@ def count(
     return to_row(call("kb.count", _drop_none({**given, **narrowed})))
 
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType({"scan": scan, "count": count})
+def documents(
+    path: str | None = None,
+    *,
+    where: Mapping[str, Any] | None = None,
+    filters: Filters | None = None,
+    scope: Scope | None = None,
+    sort: str = "path",
+    group_by: str | None = None,
+    limit: int = 1_000,
+    cursor: str | None = None,
+) -> Results:
+    """Every document in scope, or their counts: a list, not a ranking.
+
+        page = documents("guides/*")
+        print(page.total, [(row.file, row.title, row.tokens) for row in page.all()])
+        print([(row.key, row.documents) for row in documents(group_by="type")])
+
+    path: a glob ("*" crosses "/") or the beginning of the path. where: front-matter fields ({"stage": "beta"}; a
+    list: any of the values). filters: as in semantic_search. sort: "path", "title", "created", "updated" or
+    "tokens", with "-" descending. limit: rows of a page, 1 to 1,000; page.all() has all.
+
+    Rows: file, title, type, language, tokens, passages, created, updated, labels, fields (front matter). With
+    group_by ("type", "folder", "language", "vendor", "doc_tag", "tags", "environment", "repository" or a field)
+    rows are key, documents and passages, most documents first; the key "" is of those without a value.
+    """
+    narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
+    more = {"sort": sort, "group_by": group_by, "limit": limit, "cursor": cursor}
+    return request_page("kb.documents", _drop_none({**narrowed, **more}))
+
+
+def repeats(
+    min_chars: int = 200,
+    *,
+    path: str | None = None,
+    where: Mapping[str, Any] | None = None,
+    filters: Filters | None = None,
+    scope: Scope | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Results:
+    """Text that stands in several places: whole paragraphs and runs of them, the largest first.
+
+        for row in repeats(min_chars=300, path="guides/*"):
+            print(row.copies, row.chars, row.text[:80], [place["file"] for place in row.places])
+
+    min_chars: the least length, 20 to 100,000. Copies are exact but for white space; a run ends where its copies
+    part. row.places: document_id, file, passage_id, start and end of the first 50; row.copies counts all. The rest
+    as in documents; `page.complete` is False where time ended before all was compared.
+    """
+    narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
+    return request_page(
+        "kb.repeats", _drop_none({"min_chars": min_chars, **narrowed, "limit": limit, "cursor": cursor})
+    )
+
+
+def read(document: Any, start: int = 0, max_tokens: int = 800, *, scope: Scope | None = None) -> Row:
+    """A document from its beginning, or from `start`: a piece, and where the next one begins.
+
+        part = read(documents(limit=1)[0], max_tokens=4000)
+        text = part.text
+        while part.next is not None:
+            part = read(part, start=part.next, max_tokens=4000)
+            text += part.text
+
+    document: its document_id, path, unique title, or a row of any call. max_tokens: 8 to 20,000. part.start and
+    part.end are characters of the whole text, as scan counts them; part.total_chars and part.total_tokens its
+    size.
+    """
+    given = {"document": _name_of(document), "start": start, "max_tokens": max_tokens, "scope": scope}
+    return to_row(call("kb.read", _drop_none(given)))
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {"scan": scan, "count": count, "documents": documents, "repeats": repeats, "read": read}
+)
 
 
 def _patterned(pattern: str | re.Pattern[str], *, literal: bool, word: bool, case: bool) -> dict[str, Any]:
@@ -89,6 +163,12 @@ def _patterned(pattern: str | re.Pattern[str], *, literal: bool, word: bool, cas
         letters = "".join(letter for flag, letter in _FLAGS if pattern.flags & flag)
         pattern = f"(?{letters}){pattern.pattern}" if letters else pattern.pattern
     return {"pattern": pattern, "literal": literal, "word": word, "case": case}
+
+
+def _name_of(document: Any) -> Any:
+    if isinstance(document, list):
+        raise TypeError("a document is one id, path, title or row; for several: [read(row) for row in rows]")
+    return document["document_id"] if isinstance(document, Mapping) else document
 
 
 def _drop_none(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "reindex": ("reindex", "embed everything anew, with another model or the same"),
         "search": ("search", "search from the shell"),
         "scan": ("scan", "list every match of a pattern, or count them"),
+        "documents": ("documents", "list documents, or count them by a field"),
+        "read": ("read", "read a document"),
         "quote": ("quote", "quote what answers a question"),
         "exec": ("exec", "run a retrieval script in the sandbox"),
         "serve": ("serve", "serve MCP clients on stdio or HTTP"),

@@ -25,6 +25,8 @@ Limit = Literal["page_size", "token_cap", "byte_cap", "none"]
 MARK = "x-listed"
 LISTED: dict[str, PlainJson] = {MARK: "words"}
 WHOLE: dict[str, PlainJson] = {MARK: "whole"}
+# An argument that the listed schema leaves out; it is taken, and ``help`` has it.
+UNLISTED: dict[str, PlainJson] = {MARK: "not"}
 # Any JSON value. Some hosts refuse an empty schema, so this one names every type.
 JsonValue = Annotated[
     Any,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
 from server.contracts.base import (
     LISTED,
+    UNLISTED,
     Arguments,
     CursorText,
     JsonValue,
@@ -28,9 +29,7 @@ MAX_REPEAT_CHARS = 2_000  # of a repeated text, as it is shown
 MAX_READ_TOKENS = 20_000  # of one piece of a document, for scripts
 MAX_READ_BYTES = 128 * 1024
 
-Sort = Literal[
-    "path", "-path", "title", "-title", "created", "-created", "updated", "-updated", "tokens", "-tokens"
-]
+Sort = Annotated[str, StringConstraints(pattern=r"^-?(path|title|created|updated|tokens)$", max_length=8)]
 _Name = Annotated[str, StringConstraints(max_length=1000)]
 _Title = Annotated[str, StringConstraints(max_length=500)]
 _Id = Annotated[str, StringConstraints(max_length=64)]
@@ -41,14 +40,18 @@ _Date = Annotated[str, StringConstraints(max_length=40)]
 class _Narrowed(Arguments):
     path: PathPattern | None = Field(default=None, description='as in filters: "tasks_*"')
     where: Where = Field(default_factory=dict, description='as in filters: {"stage": "beta"}')
-    filters: SearchFilters | None = Field(default=None, description="narrow the documents")
+    filters: SearchFilters | None = Field(
+        default=None, description="narrow the documents", json_schema_extra=UNLISTED
+    )
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
 
 
 class ListDocuments(_Narrowed):
     """Arguments of ``kb.documents``."""
 
-    sort: Sort = Field(default="path", description="order of the rows; - is descending")
+    sort: Sort = Field(
+        default="path", description="path, title, created, updated or tokens; - before it: descending"
+    )
     group_by: Label | None = Field(
         default=None,
         description="count instead: type, folder, vendor, doc_tag, tags, language or a front-matter field",

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from server.contracts.base import LISTED, MARK, WHOLE, ErrorEnvelope
+from server.contracts.base import LISTED, MARK, UNLISTED, WHOLE, ErrorEnvelope
 
 _NULL = {"type": "null"}
 
@@ -126,7 +126,7 @@ _LOWER_BOUNDS = ("minimum", "minLength", "minItems")
 _USUALLY_LISTED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "scope": frozenset({"project_id"}),
-        "filters": frozenset({"doc_tag", "path", "updated_after"}),
+        "filters": frozenset({"path", "where"}),
     }
 )
 # A longer bound is not listed, only validated: grammars that some hosts make from a schema (llama.cpp) repeat a
@@ -142,14 +142,15 @@ def wire_schema(model: type[BaseModel], *, has_projects: bool = False) -> Mappin
     `parse` accepts what this schema allows; ``help`` has all of `flat_schema`.
 
     ``has_projects``: whether callers choose among several projects. If not, a scope that is not marked WHOLE is
-    not listed.
+    not listed. An argument that is marked UNLISTED never is.
     """
     marked = _marked_schema(model)
-    scope = marked["properties"].get("scope", {})
-    if "scope" in marked["properties"] and MARK not in scope and not has_projects:
-        others = {name: value for name, value in marked["properties"].items() if name != "scope"}
-        marked = {**marked, "properties": others}
-    return MappingProxyType(_shorten(marked))
+    listed = {
+        name: value
+        for name, value in marked["properties"].items()
+        if value.get(MARK) != UNLISTED[MARK] and (name != "scope" or MARK in value or has_projects)
+    }
+    return MappingProxyType(_shorten({**marked, "properties": listed}))
 
 
 def _shorten(node: Mapping[str, Any], name: str = "", *, is_required: bool = True) -> dict[str, Any]:

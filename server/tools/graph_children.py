@@ -26,4 +26,5 @@ TOOL = Tool(
     lines=render_reached,
     max_size=MAX_SIZE,
     is_offered=is_offered,
+    listed=False,  # graph_expand reaches the same along PART_OF
 )

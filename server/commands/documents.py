@@ -1,0 +1,94 @@
+"""``winnow documents``: every document of the index, or how many there are of each kind."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from server.commands.terminal.operation import run_operation
+from server.commands.terminal.output import Json, Project, Store, command, report_errors
+from server.errors import WinnowError
+from server.settings import load_settings
+
+app = command()
+
+
+@app.command(
+    epilog="Examples: winnow documents | winnow documents 'tasks_*' --sort -tokens | "
+    "winnow documents --where content_type=task --json | winnow documents --group-by type",
+)
+def documents(
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            help='a glob ("*" crosses "/") or the beginning of the path; default: all', show_default=False
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where", help="FIELD=VALUE of the front matter; again: any of the values", show_default=False
+        ),
+    ] = None,
+    sort: Annotated[
+        str, typer.Option("--sort", help="path, title, created, updated or tokens; - before it: descending")
+    ] = "path",
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            "--group-by",
+            help="count by type, folder, language, a label or a front-matter field",
+            show_default=False,
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", help="how many rows, 1 to 1,000")] = 200,
+    cursor: Annotated[
+        str | None, typer.Option("--cursor", help="next_cursor of the last answer", show_default=False)
+    ] = None,
+    store: Store = None,
+    project: Project = None,
+    as_json: Json = False,
+) -> None:
+    """List the documents of the index, or count them: kb_documents on the shell."""
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store, project=project)
+        arguments = {
+            "path": path,
+            "where": parse_where(where or ()),
+            "sort": sort,
+            "group_by": group_by,
+            "limit": limit,
+            "cursor": cursor,
+        }
+        run_operation(settings, "kb.documents", arguments, _format_table, as_json=as_json)
+
+
+def parse_where(given: list[str] | tuple[str, ...]) -> dict[str, list[str]]:
+    """FIELD=VALUE pairs as the filter ``where``: all values of a field, any of which matches."""
+    where: dict[str, list[str]] = {}
+    for pair in given:
+        field, separator, value = pair.partition("=")
+        if not separator or not field:
+            raise WinnowError("INVALID_REQUEST", f"--where {pair}: write FIELD=VALUE, e.g. stage=beta")
+        where.setdefault(field, []).append(value)
+    return where
+
+
+def _format_table(payload: dict[str, Any]) -> list[str]:
+    total = payload["total"]
+    lines = [f"{total['documents']:,} documents with {total['passages']:,} passages"]
+    for row in payload["results"]:
+        if "key" in row:
+            lines.append(f"{row['documents']:>9,} {row['passages']:>9,}  {row['key'] or '(none)'}")
+        else:
+            lines.append(f"{row['tokens']:>9,} {row['passages']:>6,}  {row['file']}  {row['title']}")
+    if payload["results"]:
+        is_counted = "key" in payload["results"][0]
+        head = (
+            f"{'documents':>9} {'passages':>9}  key" if is_counted else f"{'tokens':>9} {'parts':>6}  path  title"
+        )
+        lines.insert(1, head)
+    if payload["next_cursor"]:
+        lines.append(f"there are more: --cursor {payload['next_cursor']}")
+    return lines

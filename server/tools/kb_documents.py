@@ -1,0 +1,68 @@
+"""``kb.documents``: every document, or how many there are of each kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.contracts.documents import DocumentsAnswer, ListDocuments
+from server.text.framing import frame_text
+from server.text.printable import one_line
+from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from server.tools.base import Tool
+from server.tools.kb import is_offered, partial_note
+
+DESCRIPTION = """\
+List all documents, or count them by a field: nothing is ranked or left out.
+Use when: you want every file, what there is, or how many.
+Do not use when: you look for content (kb_search, kb_scan).
+Returns at most: limit rows, 2,000 tokens; 8,000 with limit.
+If you need more, call: this with cursor; kb_read for one.
+Defaults: sort path. Max: limit 1,000."""
+
+_KEY_CHARS, _FIELDS_CHARS = 200, 300
+
+
+def render_documents(payload: dict[str, Any]) -> list[str]:
+    """The totals, then the documents or the counts by key."""
+    total = payload["total"]
+    lines = [
+        f"{total['documents']} documents with {total['passages']} passages; {payload['count']} rows"
+        f"{partial_note(payload)}"
+    ]
+    for row in payload["results"]:
+        lines += _render_count(row) if "key" in row else _render_document(row)
+    if payload["next_cursor"]:
+        lines.append(f"next_cursor: {payload['next_cursor']}")
+    return lines
+
+
+def _render_count(row: dict[str, Any]) -> list[str]:
+    key = one_line(row["key"], _KEY_CHARS) or "(none)"
+    return [f"{row['documents']} documents, {row['passages']} passages:", *frame_text(key)]
+
+
+def _render_document(row: dict[str, Any]) -> list[str]:
+    dates = [f"{name} {row[name]}" for name in ("created", "updated") if name in row]
+    labels = [f"{name} {_join(value)}" for name, value in row.get("labels", {}).items()]
+    facts = [row["type"], row.get("language", ""), f"{row['tokens']} tokens", f"{row['passages']} passages"]
+    place = " | ".join(filter(None, (row["title"], ", ".join(filter(None, facts)), *dates, *labels)))
+    lines = [f"[{row['document_id']}] {row['file']} | {place}"]
+    fields = "; ".join(f"{name}: {_join(value)}" for name, value in row.get("fields", {}).items())
+    return [*lines, *frame_text(one_line(fields, _FIELDS_CHARS))] if fields else lines
+
+
+def _join(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+TOOL = Tool(
+    name="kb.documents",
+    title="List documents",
+    description=DESCRIPTION,
+    arguments=ListDocuments,
+    answer=DocumentsAnswer,
+    operation="kb.documents",
+    lines=render_documents,
+    max_size=Size(ANSWER_TOKENS["metadata"], ANSWER_BYTES),
+    is_offered=is_offered,
+)

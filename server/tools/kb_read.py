@@ -1,0 +1,43 @@
+"""``kb.read``: a document from its beginning to its end, piece by piece."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.contracts.documents import ReadAnswer, ReadDocument
+from server.text.framing import frame_text
+from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from server.tools.base import Tool
+from server.tools.kb import is_offered
+
+DESCRIPTION = """\
+Read a document in pieces, by id, path or title.
+Use when: you want a document whole.
+Do not use when: you want what answers a question (kb_retrieve_evidence).
+Returns at most: max_tokens tokens.
+If you need more, call: this with next as start.
+Defaults: max_tokens 800. Max: 800."""
+
+
+def render_piece(payload: dict[str, Any]) -> list[str]:
+    """The piece with its source and where to continue."""
+    more = f"; goes on at start {payload['next']}" if payload["next"] is not None else "; the end"
+    return [
+        f"characters {payload['start']}-{payload['end']} of {payload['total_chars']}{more}",
+        f"[{payload['document_id']}] {payload['file']} | {payload['title']} | {payload['type']}, "
+        f"{payload['total_tokens']} tokens",
+        *frame_text(payload["text"]),
+    ]
+
+
+TOOL = Tool(
+    name="kb.read",
+    title="Read a document",
+    description=DESCRIPTION,
+    arguments=ReadDocument,
+    answer=ReadAnswer,
+    operation="kb.read",
+    lines=render_piece,
+    max_size=Size(ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
+    is_offered=is_offered,
+)
