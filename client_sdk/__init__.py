@@ -6,7 +6,8 @@
 ``kb.retrieve_evidence`` finds the sentences that answer a question. ``kb.search`` finds candidates;
 ``kb.extract_evidence``, ``kb.read_excerpt``, ``kb.expand_excerpt`` and ``fetch`` take their rows.
 ``semantic_search`` and ``search_many`` list many results; ``grep`` keeps those that match a regular expression.
-``scan`` finds every match in all text, and ``count`` counts: they look through everything and rank nothing.
+``scan`` finds every match in all text, ``documents`` lists every document, ``count`` counts either, ``repeats``
+finds text that stands in several places: they look through everything and rank nothing. ``read`` reads a document.
 ``graph.expand``, ``graph.paths`` and ``find_vendor_info`` follow relations, where there is a graph.
 ``filter_rows``, ``rerank``, ``dedupe`` and ``group_by`` select rows; ``quotes``, ``summarize`` and
 ``format_for_agent`` prepare them for return. ``budget`` shows what the run may still use. A script has these names
@@ -16,7 +17,7 @@ reference of one of them.
 
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
 from .client import KnowledgeBase, KnowledgeGraph, MCPClient, graph, kb
-from .corpus_calls import count, scan
+from .corpus_calls import count, documents, read, repeats, scan
 from .graph_calls import find_vendor_info
 from .rows import MissingField, Results, Row
 from .run import budget, progress, tokens
@@ -45,6 +46,7 @@ __all__ = [
     "cite",
     "count",
     "dedupe",
+    "documents",
     "fetch",
     "filter_by_domain",
     "filter_by_score",
@@ -58,7 +60,9 @@ __all__ = [
     "kb",
     "progress",
     "quotes",
+    "read",
     "read_result",
+    "repeats",
     "rerank",
     "scan",
     "search_many",

@@ -59,7 +59,8 @@ _HINTS = (
     ("can't be awaited", "call it without await: SDK calls answer at once here"),
     ("Permission denied", "scripts have no files: read documents with kb.search(...) and fetch(...)"),
     ("'KnowledgeBase' object has no attribute", "kb has search, retrieve_evidence, extract_evidence, "
-     "read_excerpt, expand_excerpt, search_many, grep, scan, count, fetch, semantic_search"),
+     "read_excerpt, expand_excerpt, search_many, grep, scan, count, documents, repeats, read, fetch, "
+     "semantic_search"),
     ("'KnowledgeGraph' object has no attribute", "graph has describe, expand, paths, parents, children, "
      "entities_for_sections, sections_for_entities"),
     ("'Row' object has no attribute", "row.keys() lists what a row has; row.get('x') is None where it has none"),

@@ -21,8 +21,9 @@ SHAPING = (
 )  # fmt: skip
 # All names that a script has.
 NAMES = (
-    "semantic_search", "search_many", "grep", "scan", "count", "fetch", "hybrid_search", "rerank", "tokens",
-    "budget", "progress", "read_result", "kb", "graph", "find_vendor_info", *SHAPING,
+    "semantic_search", "search_many", "grep", "scan", "count", "documents", "repeats", "read", "fetch",
+    "hybrid_search", "rerank", "tokens", "budget", "progress", "read_result", "kb", "graph", "find_vendor_info",
+    *SHAPING,
 )  # fmt: skip
 
 _CALLS = """
@@ -149,6 +150,25 @@ class Count:
                  scope=None):
         return _Row(_ask("kb.count", _patterned(pattern, literal, word, case, path, where, filters, scope)))
 
+class Documents:
+    def __call__(self, path=None, *, where=None, filters=None, scope=None, sort="path", group_by=None, limit=1_000,
+                 cursor=None):
+        return _rows(_ask("kb.documents", {
+            "path": path, "where": where, "filters": filters, "scope": scope, "sort": sort, "group_by": group_by,
+            "limit": limit, "cursor": cursor}))
+
+class Repeats:
+    def __call__(self, min_chars=200, *, path=None, where=None, filters=None, scope=None, limit=100, cursor=None):
+        return _rows(_ask("kb.repeats", {
+            "min_chars": min_chars, "path": path, "where": where, "filters": filters, "scope": scope,
+            "limit": limit, "cursor": cursor}))
+
+class Read:
+    def __call__(self, document, start=0, max_tokens=800, *, scope=None):
+        name = document if isinstance(document, str) else document["document_id"]
+        return _Row(_ask("kb.read", {
+            "document": name, "start": start, "max_tokens": max_tokens, "scope": scope}))
+
 class Fetch:
     def __call__(self, ids, level="full", max_tokens=None, *, missing="raise", scope=None, cursor=None):
         return _rows(_ask("fetch", {
@@ -224,6 +244,9 @@ class KnowledgeBase:
         self.grep = grep
         self.scan = scan
         self.count = count
+        self.documents = documents
+        self.repeats = repeats
+        self.read = read
         self.fetch = fetch
     def search(self, query, *, top_k=5, max_per_doc=1, filters=None, scope=None, cursor=None):
         options = None if max_per_doc == 1 else {"max_per_doc": max_per_doc}
@@ -336,6 +359,9 @@ search_many = SearchMany()
 grep = Grep()
 scan = Scan()
 count = Count()
+documents = Documents()
+repeats = Repeats()
+read = Read()
 fetch = Fetch()
 hybrid_search = HybridSearch()
 rerank = Rerank()

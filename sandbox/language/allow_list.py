@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _SDK = (
-    "kb graph semantic_search search_many grep scan count hybrid_search fetch rerank find_vendor_info filter_rows "
-    "filter_by_domain filter_by_score dedupe group_by summarize quotes cite format_for_agent read_result tokens "
-    "budget progress MCPClient Results Row SDKError MissingField"
+    "kb graph semantic_search search_many grep scan count documents repeats read hybrid_search fetch rerank "
+    "find_vendor_info filter_rows filter_by_domain filter_by_score dedupe group_by summarize quotes cite "
+    "format_for_agent read_result tokens budget progress MCPClient Results Row SDKError MissingField"
 )
 
 TABLE = {

@@ -81,7 +81,7 @@ class SearchFilters(Arguments):
     )
     path: PathPattern | None = Field(
         default=None,
-        description='glob or prefix of the path, e.g. "tasks_*"; * crosses "/"',
+        description='glob or prefix of the path: "tasks_*"',
         json_schema_extra=LISTED,
     )
     path_prefix: Annotated[str, StringConstraints(max_length=500)] | None = Field(
@@ -89,12 +89,12 @@ class SearchFilters(Arguments):
     )
     where: Where = Field(
         default_factory=dict,
-        description='front-matter fields: {"stage": "beta"}; a list: any of these values',
+        description='front-matter fields: {"stage": "beta"}',
         json_schema_extra=LISTED,
     )
     updated_after: (
         Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}([T ].{0,30})?$", max_length=41)] | None
-    ) = Field(default=None, description="ISO-8601 date, e.g. 2026-01-31", json_schema_extra=LISTED)
+    ) = Field(default=None, description="ISO date", json_schema_extra=LISTED)
 
 
 class Payload(BaseModel):

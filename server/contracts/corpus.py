@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, StringConstraints
 
 from server.contracts.base import (
     LISTED,
+    UNLISTED,
     Arguments,
     CursorText,
     Meta,
@@ -45,10 +46,12 @@ class _Patterned(Arguments):
     word: bool = Field(default=False, description="whole words only")
     case: bool = Field(default=True, description="case matters")
     path: PathPattern | None = Field(
-        default=None, description='glob or prefix of the path, e.g. "tasks_*"', json_schema_extra=LISTED
+        default=None, description='glob or prefix: "tasks_*"', json_schema_extra=LISTED
     )
     where: Where = Field(default_factory=dict, description='front-matter fields: {"stage": "beta"}')
-    filters: SearchFilters | None = Field(default=None, description="narrow what is looked through")
+    filters: SearchFilters | None = Field(
+        default=None, description="narrow what is looked through", json_schema_extra=UNLISTED
+    )
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
 
 
@@ -56,12 +59,12 @@ class Scan(_Patterned):
     """Arguments of ``kb.scan``."""
 
     pattern: PatternText = Field(
-        description="regular expression (RE2: no look-around, no backreferences); ^ and $ at lines: (?m)",
+        description="RE2: no look-around; (?m): ^ and $ at lines",
         json_schema_extra=LISTED,
     )
     group_by: GroupBy | None = Field(
         default=None,
-        description='"document", "folder", "section", "match", or a capture group: counts instead of matches',
+        description="count by document, folder, section, match or a capture group",
         json_schema_extra=LISTED,
     )
     context: int = Field(default=80, ge=0, le=MAX_CONTEXT_CHARS, description="characters on each side of a match")

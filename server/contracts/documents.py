@@ -38,8 +38,10 @@ _Date = Annotated[str, StringConstraints(max_length=40)]
 
 
 class _Narrowed(Arguments):
-    path: PathPattern | None = Field(default=None, description='as in filters: "tasks_*"')
-    where: Where = Field(default_factory=dict, description='as in filters: {"stage": "beta"}')
+    path: PathPattern | None = Field(
+        default=None, description='glob or prefix: "tasks_*"', json_schema_extra=LISTED
+    )
+    where: Where = Field(default_factory=dict, description='front-matter fields: {"stage": "beta"}')
     filters: SearchFilters | None = Field(
         default=None, description="narrow the documents", json_schema_extra=UNLISTED
     )
@@ -54,7 +56,7 @@ class ListDocuments(_Narrowed):
     )
     group_by: Label | None = Field(
         default=None,
-        description="count instead: type, folder, vendor, doc_tag, tags, language or a front-matter field",
+        description="count by type, folder, language, a label or a front-matter field",
         json_schema_extra=LISTED,
     )
     limit: int = Field(default=100, ge=1, le=MAX_DOCUMENT_ROWS, description="rows of a page")

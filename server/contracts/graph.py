@@ -6,7 +6,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from server.contracts.base import LISTED, Arguments, ChunkId, CursorText, Label, Limit, Meta, Payload, Scope
+from server.contracts.base import (
+    LISTED,
+    UNLISTED,
+    Arguments,
+    ChunkId,
+    CursorText,
+    Label,
+    Limit,
+    Meta,
+    Payload,
+    Scope,
+)
 from server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATH_HOPS, MAX_PATHS, PAGE_SIZE, Direction
 from server.graph.records import MAX_EVIDENCE, TITLE_CHARS, TYPE_CHARS, EdgeType
 from server.graph.records import Label as NodeLabel
@@ -81,6 +92,12 @@ class GraphExpand(_Snippets, _Typed):
 class GraphPaths(_Scoped, _Typed):
     """Arguments of ``graph.paths``."""
 
+    types: list[Relation] = Field(
+        default_factory=list,
+        max_length=20,
+        description="only relations of these types, as in graph_expand; empty: all",
+        json_schema_extra=UNLISTED,
+    )
     from_ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description=_IDS_OR_NAMES)
     to_ids: list[NodeRef] = Field(min_length=1, max_length=MAX_NAMED, description="the same, for the other end")
     max_hops: int = Field(default=3, ge=1, le=MAX_PATH_HOPS, description="length of a path at most")

@@ -10,6 +10,7 @@ from server.contracts.base import (
     LISTED,
     MAX_TOP_K,
     PREVIEW_CHARS,
+    UNLISTED,
     WHOLE,
     Arguments,
     ChunkId,
@@ -86,7 +87,9 @@ class KbSearch(Arguments):
     page_size: int = Field(default=5, ge=1, le=MAX_PAGE_SIZE, description="results in one answer")
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
     filters: SearchFilters | None = Field(default=None, description="narrow the search", json_schema_extra=WHOLE)
-    syntax: Syntax = Field(default="fields", description="plain: vendor:x and the like are words")
+    syntax: Syntax = Field(
+        default="fields", description="plain: vendor:x and the like are words", json_schema_extra=UNLISTED
+    )
     options: KbSearchOptions = Field(default_factory=KbSearchOptions, description="how results are shown")
 
 
@@ -154,7 +157,9 @@ class RetrieveEvidence(_Evidence):
     top_k: int = Field(default=5, ge=1, le=MAX_QUOTES, description="how many passages to quote from")
     filters: SearchFilters | None = Field(default=None, description="narrow the search")
     mode: SearchMode = Field(default="auto", description="as in kb_search options")
-    syntax: Syntax = Field(default="fields", description="plain: vendor:x and the like are words")
+    syntax: Syntax = Field(
+        default="fields", description="plain: vendor:x and the like are words", json_schema_extra=UNLISTED
+    )
 
 
 class LegScores(Payload):

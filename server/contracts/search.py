@@ -10,6 +10,7 @@ from server.contracts.base import (
     LISTED,
     MAX_TOP_K,
     PREVIEW_CHARS,
+    UNLISTED,
     Arguments,
     ChunkId,
     CursorText,
@@ -51,7 +52,9 @@ class SemanticSearch(Arguments):
     )
     filters: SearchFilters | None = Field(default=None, description="narrow the search")
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
-    syntax: Syntax = Field(default="fields", description="plain: vendor:x and the like are words")
+    syntax: Syntax = Field(
+        default="fields", description="plain: vendor:x and the like are words", json_schema_extra=UNLISTED
+    )
     cursor: CursorText | None = Field(
         default=None,
         description="next_cursor of the last answer, with the same other arguments",

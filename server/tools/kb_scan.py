@@ -12,12 +12,12 @@ from server.tools.base import Tool, omit_without_scripts
 from server.tools.kb import is_offered
 
 DESCRIPTION = """\
-Every match of a regular expression in all text, or counts of them: a list, never a ranking.
-Use when: you list or count all places of a word, name or number.
+Every match of a regular expression in all text, or their counts: nothing is ranked or left out.
+Use when: you list or count all places of a word or pattern.
 Do not use when: you ask a question (kb_retrieve_evidence), or compute with matches (execute_code: scan).
-Returns at most: limit rows, about 2,000 tokens, 8,000 with limit; total counts all.
+Returns at most: 2,000 tokens; 8,000 with limit. total counts all.
 If you need more, call: this with cursor, or group_by.
-Defaults: case true, context 80. Max: limit 10000."""
+Defaults: context 80. Max: limit 10,000."""
 
 _KEY_CHARS = 300
 
@@ -70,5 +70,4 @@ TOOL = Tool(
     max_size=Size(ANSWER_TOKENS["metadata"], ANSWER_BYTES),
     is_offered=is_offered,
     fit_description=omit_without_scripts(", or compute with matches (execute_code: scan)"),
-    listed=False,
 )

@@ -79,9 +79,11 @@ async def test_the_ladder_takes_the_arguments_of_its_contract_with_their_default
             "max_quote_tokens": 80,
             "include_context_tokens": 20,
             "mode": "auto",
-            "syntax": "fields",
         },
-        "kb_search": {"top_k": 5, "page_size": 5, "syntax": "fields"},
+        "kb_search": {"top_k": 5, "page_size": 5},
+        "kb_scan": {"case": True, "context": 80, "limit": 1000},
+        "kb_documents": {"sort": "path", "limit": 100},
+        "kb_read": {"start": 0, "max_tokens": 800},
         "kb_extract_evidence": {"max_quotes": 6, "max_quote_tokens": 80, "include_context_tokens": 20},
         "kb_read_excerpt": {"max_tokens": 300, "start_char": 0},
         "kb_expand_excerpt": {"before_tokens": 150, "after_tokens": 150},
@@ -92,7 +94,6 @@ async def test_the_ladder_takes_the_arguments_of_its_contract_with_their_default
         "cursor",
         "page_size",
         "filters",
-        "syntax",
         "options",
     }
     options = tools["kb_search"]["options"]["properties"]

@@ -1,0 +1,1 @@
+"""Commands over all documents: ``winnow scan``, ``winnow documents`` and ``winnow read``."""
