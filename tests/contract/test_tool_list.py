@@ -25,7 +25,9 @@ UNLISTED = {
     "kb.scan": {"filters"},
     "kb.documents": {"filters"},
     "graph.paths": {"types"},
-    **dict.fromkeys(("kb.search", "kb.retrieve_evidence", "semantic_search"), {"syntax"}),
+    "kb.search": {"syntax"},
+    "kb.retrieve_evidence": {"syntax"},
+    "semantic_search": {"syntax"},
 }
 IN_CODE_MODE = ["kb_retrieve_evidence", "execute_code", "help"]
 
