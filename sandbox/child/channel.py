@@ -16,6 +16,8 @@ from typing import Any, NoReturn
 from sandbox.protocol import frames
 from sandbox.protocol.limits import KIB
 
+from .alarm import alarm
+
 _READ_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
 
 # On another processor that sleeps, waking up takes longer than the parent takes to answer from memory.
@@ -41,14 +43,24 @@ class ChildChannel:
     def send_body(self, body: bytes) -> None:
         """Send a frame that is encoded already."""
         data = frames.pack(body)
-        sent = self._write(data)
-        while sent < len(data):
-            sent += self._write(data[sent:])
+        alarm.is_busy = True
+        try:
+            sent = self._write(data)
+            while sent < len(data):
+                sent += self._write(data[sent:])
+        finally:
+            alarm.is_busy = False
+        alarm.check()
 
     def receive(self) -> Any:
         """Wait for the parent's next frame. The parent never sends two before it gets an answer."""
-        data = self._complete(self._read_next(), frames.HEADER.size)
-        data = self._complete(data, frames.HEADER.size + frames.HEADER.unpack_from(data)[0])
+        alarm.is_busy = True
+        try:
+            data = self._complete(self._read_next(), frames.HEADER.size)
+            data = self._complete(data, frames.HEADER.size + frames.HEADER.unpack_from(data)[0])
+        finally:
+            alarm.is_busy = False
+        alarm.check()
         return frames.decode_from_parent(data[frames.HEADER.size :])
 
     def _complete(self, data: bytes, size: int) -> bytes:

@@ -229,15 +229,14 @@ class _Run:
         except pydantic_monty.MontyCrashedError:
             _exit_after_crash(self._cpu_seconds)
         except MontyError as error:
-            return self._flush(frames.dump(self._report_error(error)))
+            return self._flush(self._encode_failure(self._report_error(error)))
         except results.NotData as error:
             return self._flush(
                 frames.dump(_build_report("error", "ResultNotData", error.message, hint=error.hint))
             )
         except OutputLimitReached:
-            return frames.dump(
-                _report_of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job.stdout_bytes)))
-            )
+            report = _report_of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job.stdout_bytes)))
+            return self._encode_failure(report)
 
     def _feed(self, code: str) -> Any:
         return self._session.feed_run(code, external_lookup={"_ask": self._ask}, print_callback=self._print)
@@ -282,6 +281,16 @@ class _Run:
             bound = self._job.result_bytes
             return frames.dump(_report_of_verdict(verdicts.result_too_large(data, size, bound, "bytes")))
         return body
+
+    def _encode_failure(self, report: dict[str, Any]) -> bytes:
+        """The last frame of a script that failed; where a limit of calls or output ended it, with its result."""
+        if report["status"] != "limit":  # out of memory, the interpreter cannot be trusted to hold it
+            return frames.dump(report)
+        with contextlib.suppress(MontyError, results.NotData, OutputLimitReached):
+            data = results.copy_as_data(_data(self._feed(_NAMED), self._job.nesting), self._job.nesting)
+            if data is not None and len(frames.dump(data)) <= self._job.whole_bytes:
+                return frames.dump({**report, "partial": data})
+        return frames.dump(report)
 
     def _report_error(self, error: MontyError) -> dict[str, Any]:
         """The error report for the author of the script."""

@@ -19,6 +19,7 @@ from sandbox.walls.seccomp import RPC
 from sandbox.walls.wall_table import Wall, WallResources
 
 from . import script
+from .alarm import alarm
 from .channel import ChildChannel
 
 # Modules that the standard library imports only when a function runs, for functions that scripts may reach.
@@ -49,6 +50,7 @@ def run_locked_child(resources: WallResources, raised: tuple[Wall, ...], *, fenc
     """Become a locked child, run one script, and wait to be killed. No finaliser runs, no exit hook."""
     try:
         os.dup2(resources.rpc, RPC)
+        alarm.install()
         end = socket.socket(fileno=RPC)  # created before the walls, which forbid asking for its type
         for wall in raised:
             wall.apply(replace(resources, rpc=RPC))

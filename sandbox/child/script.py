@@ -19,6 +19,7 @@ from sandbox.protocol.jobs import ScriptJob
 from sandbox.protocol.limits import Limits
 
 from . import results
+from .alarm import TimeIsUp, alarm
 from .channel import ChildChannel
 from .console import Console, OutputLimitReached
 
@@ -81,11 +82,12 @@ def run(job: ScriptJob, channel: ChildChannel, *, fence: bool) -> bytes:
         console.flush()
         return ending
     except OutputLimitReached:
-        return frames.dump(error_reports.report_output_limit(job.stdout_bytes))
+        return _encode_failure(job, error_reports.report_output_limit(job.stdout_bytes))
     except MemoryError:
         pass  # nothing more here: while the error is handled, its traceback keeps what filled the memory
+    held = _held_result()
     trust.script_globals.clear()
-    return frames.dump(error_reports.report_memory_limit(job.memory_bytes))
+    return _encode_failure(job, error_reports.report_memory_limit(job.memory_bytes), held)
 
 
 def _run_to_end(job: ScriptJob, console: Console, execute: Callable[[ScriptJob, Console], Any]) -> bytes:
@@ -98,13 +100,15 @@ def _run_to_end(job: ScriptJob, console: Console, execute: Callable[[ScriptJob, 
         return frames.dump(error_reports.report_rejection(error))
     except results.NotData as error:
         return frames.dump(error_reports.report_not_data(error))
+    except TimeIsUp as error:
+        return _encode_failure(job, error_reports.report_time_limit(error))
     except BaseException as error:
-        return frames.dump(error_reports.report_exception(error))
+        return _encode_failure(job, error_reports.report_exception(error))
 
 
 def _run_and_encode(job: ScriptJob, console: Console, execute: Callable[[ScriptJob, Console], Any]) -> bytes:
     try:
-        value = execute(job, console)
+        value = _execute_armed(job, console, execute)
     except SystemExit as error:
         if error.code:
             raise
@@ -116,6 +120,14 @@ def _run_and_encode(job: ScriptJob, console: Console, execute: Callable[[ScriptJ
     return _encode_result(job, result, implicit=isinstance(value, script_builtins.Last), console=console)
 
 
+def _execute_armed(job: ScriptJob, console: Console, execute: Callable[[ScriptJob, Console], Any]) -> Any:
+    alarm.is_armed = True
+    try:
+        return execute(job, console)
+    finally:
+        alarm.is_armed = False
+
+
 def _choose_result(returned: Any) -> Any:
     """A script's result: what it returned, `__result__`, `result`, or the value of its last expression."""
     last = None
@@ -123,8 +135,28 @@ def _choose_result(returned: Any) -> Any:
         last = None if type(returned.value) is Nothing else returned.value
     elif returned is not script_builtins.ENDED and returned is not None:
         return returned
+    held = _held_result()
+    return last if held is None else held
+
+
+def _held_result() -> Any:
+    """The value that the script has assigned to a name for its result; None if there is none."""
     named = (trust.script_globals.get(name) for name in ("__result__", "result"))
-    return next((value for value in named if value is not None), last)
+    return next((value for value in named if value is not None), None)
+
+
+def _encode_failure(job: ScriptJob, report: dict[str, Any], held: Any = None) -> bytes:
+    """The last frame of a script that failed; where a limit ended it, with what its result held."""
+    if report["status"] not in frames.PARTIAL_STATUSES:
+        return frames.dump(report)
+    try:
+        data = results.copy_as_data(_held_result() if held is None else held, job.nesting)
+        size = len(frames.dump(data))
+        if data is not None and size <= job.whole_bytes:
+            return frames.dump({**report, "partial": data})
+    except BaseException:  # the value's own methods may raise anything, and memory may be short
+        pass
+    return frames.dump(report)
 
 
 def _encode_result(job: ScriptJob, value: Any, *, implicit: bool, console: Console) -> bytes:

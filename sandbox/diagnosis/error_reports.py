@@ -110,6 +110,12 @@ def report_output_limit(bound: int) -> dict[str, Any]:
     return _report_of_verdict(verdicts.output(Limits(stdout_total_bytes=bound)))
 
 
+def report_time_limit(error: BaseException) -> dict[str, Any]:
+    """The report of a script whose time was nearly up; the parent, which keeps the time, words the message."""
+    line, column = _find_place(error)
+    return _build_report("limit", "Timeout", "time is up", line, column)
+
+
 def report_memory_limit(bound: int) -> dict[str, Any]:
     """The report of a script that ran out of memory."""
     return _report_of_verdict(verdicts.memory(Limits(memory_bytes=bound)))

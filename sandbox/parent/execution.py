@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import time
@@ -17,21 +18,18 @@ from sandbox.protocol.limits import KIB, MIB, WARM_BYTES, Limits
 from sandbox.protocol.outcome import CallError, CountTokens, HostCall, Left, Outcome, Reply, ScriptError, Usage
 from sandbox.runners.runner import ChildDeath, ChildGone, RunnerChild
 
+from .output_tail import OutputTail
 from .progress import Progress, ProgressReporter
 
 log = logging.getLogger("sandbox")
 
 _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
-_OUTPUT_FRAME_BYTES = (
-    16  # the least that a frame of printed text counts: reading a frame costs, however short it is
-)
 _FREE_REQUESTS = 1_000  # requests about the run itself (budget, progress); they do not count as calls
 _MAX_REFUSALS = 1_000  # a script that makes so many calls beyond its limit is not going to stop by itself
 _FREE_BYTES = KIB  # a free request or a refused call counts once more for each of these
 # Prefetched calls of batches, of all scripts together. They keep the other cores busy while one call waits for the
 # interpreter's lock, and leave room for other clients.
 _PREFETCH = min(os.cpu_count() or 1, 3)
-CUT_MARK = "[... {} bytes of output cut here ...]\n"
 
 
 class CallHandler:
@@ -53,6 +51,11 @@ class CallHandler:
         self._bytes = 0
         self._free_requests = 0
         self._surplus = 0  # the size of the frame that is being answered, in `_FREE_BYTES`
+
+    def refuse_late(self, request: frames.CallFrame) -> bytes:
+        """Return the packed refusal of a call, or of all calls of a batch, because the time is nearly up."""
+        refusal = self._encode_refusal(_TIME_IS_UP)
+        return frames.pack_for_child([refusal] * len(request.each)) if request.each else frames.pack(refusal)
 
     async def answer(self, request: frames.CallFrame) -> bytes:
         """Return the packed reply: a value, or an error that the script may catch; for a batch, a list of these.
@@ -108,15 +111,18 @@ class CallHandler:
         try:
             return await self._execute(method, params, prefetched)
         except CallError as refusal:
-            if refusal.limit:
-                self.spent_budget = refusal.type
-            error = {
-                "type": refusal.type,
-                "message": refusal.message,
-                "hint": refusal.hint,
-                "limit": refusal.limit,
-            }
-            return frames.encode_for_child({"error": error})
+            return self._encode_refusal(refusal)
+
+    def _encode_refusal(self, refusal: CallError) -> bytes:
+        if refusal.limit:
+            self.spent_budget = refusal.type
+        error = {
+            "type": refusal.type,
+            "message": refusal.message,
+            "hint": refusal.hint,
+            "limit": refusal.limit,
+        }
+        return frames.encode_for_child({"error": error})
 
     async def _execute(
         self, method: str, params: dict[str, Any], prefetched: asyncio.Future[Reply] | None = None
@@ -210,7 +216,14 @@ _CALL_LESS = (
     "fetch with 100 ids); kb.scan and kb.count look through everything in one call"
 )
 
+_TIME_IS_UP = CallError("Timeout", "time is up", limit=True)
+
 _BUDGETS_OF_THE_CHILD = ("OutputLimit", "ResultTooLarge")
+# A script is warned so long before it is killed, and of its whole time at most this share.
+_WARNING_SECONDS, _WARNING_SHARE = 0.5, 0.1
+_WARNINGS = 4  # an exception that comes while an object is finalised is lost
+# After a script printed too much, its last frame may still come: so many frames, and so long.
+_LAST_FRAMES, _LAST_SECONDS = 3, 1.0
 
 
 class Execution:
@@ -229,8 +242,10 @@ class Execution:
         self._limits = limits
         self._host = host
         self._started = started  # on the monotonic clock
-        self._printed = _OutputTail(limits.stdout_tail_bytes)
+        self._printed = OutputTail(limits.stdout_tail_bytes)
         self._too_large = False
+        self._late: Outcome | None = None  # the outcome of a script whose time is nearly up
+        self._answering: asyncio.Timeout | None = None
 
     async def complete(
         self, code: str, deadline: float, count_tokens: CountTokens | None, on_progress: Progress | None
@@ -247,8 +262,9 @@ class Execution:
     async def _run(
         self, code: str, deadline: float, count_tokens: CountTokens | None, reporter: ProgressReporter
     ) -> Outcome:
-        watch = asyncio.get_running_loop().create_task(self._watch_memory())
-        ending: Outcome | frames.ResultFrame | None
+        loop = asyncio.get_running_loop()
+        watches = [loop.create_task(self._watch_memory()), loop.create_task(self._watch_time(deadline))]
+        ending: Outcome | frames.ResultFrame | frames.FailureFrame | None
         try:
             async with asyncio.timeout_at(deadline):
                 ending = await self._converse(code)
@@ -260,7 +276,8 @@ class Execution:
         except ChildGone:
             ending = None
         finally:
-            watch.cancel()
+            for watch in watches:
+                watch.cancel()
             # After its last frame a child waits to be killed, so that its usage can be read while it lives:
             # reaping it, with the namespace around it, takes longer than a short script and happens in the
             # background.
@@ -271,10 +288,12 @@ class Execution:
             ending = self._explain_death(used)
         elif isinstance(ending, frames.ResultFrame):
             ending = await self._check_result(ending.value, ending.text, count_tokens)
+        elif isinstance(ending, frames.FailureFrame):
+            ending = await self._build_failure(ending, count_tokens)
         await reporter.flush()
         return await self._with_usage(ending, used or await self._child.death, count_tokens)
 
-    async def _converse(self, code: str) -> Outcome | frames.ResultFrame:
+    async def _converse(self, code: str) -> Outcome | frames.ResultFrame | frames.FailureFrame:
         child, limits = self._child, self._limits
         child.limit_frames(frames.longest_body(limits))
         await child.send(frames.pack_for_child(ScriptJob.build(code, limits, self._skills).encode()))
@@ -287,19 +306,45 @@ class Execution:
                 case frames.OutputFrame(text):
                     self._printed.add(text.encode())
                     if self._printed.weight > limits.stdout_total_bytes:
-                        return verdicts.output(limits)
-                case frames.ResultFrame() as result:
-                    return result
-                case frames.FailureFrame(status, error):
-                    return self._build_failure(status, ScriptError(**error))
+                        return await self._receive_last() or verdicts.output(limits)
+                case frames.ResultFrame() | frames.FailureFrame() as last:
+                    return last
 
-    def _build_failure(self, status: str, error: ScriptError) -> Outcome:
-        """The outcome of a script that reports an error. A budget of the parent is spent only when the parent
-        refused a call for it: a script can raise an SDKError of any type, with any mark.
+    async def _receive_last(self) -> frames.FailureFrame | None:
+        """The last frame of a script that printed too much, if it comes soon."""
+        with contextlib.suppress(TimeoutError, ChildGone, frames.ProtocolError):
+            async with asyncio.timeout(_LAST_SECONDS):
+                for _ in range(_LAST_FRAMES):
+                    last = frames.decode(await self._child.receive(), self._limits)
+                    if isinstance(last, frames.FailureFrame):
+                        return last if last.error["type"] == "OutputLimit" else None
+        return None
+
+    async def _build_failure(self, last: frames.FailureFrame, count_tokens: CountTokens | None) -> Outcome:
+        """The outcome of a script that reports an error, with what its result held where a limit ended it.
+
+        A budget of the parent is spent only when the parent refused a call for it, and time is up only when the
+        parent said so: a script can raise an SDKError of any type, with any mark.
         """
-        if status == "limit" and error.type not in (self._host.spent_budget, *_BUDGETS_OF_THE_CHILD):
-            status = "error"
-        return Outcome(status, error=error)  # type: ignore[arg-type]
+        status, error = last.status, ScriptError(**last.error)
+        if self._late is not None and status == "limit" and error.type == "Timeout":
+            outcome = self._place_late(error)
+        elif status == "limit" and error.type not in (self._host.spent_budget, *_BUDGETS_OF_THE_CHILD):
+            return Outcome("error", error=error)
+        else:
+            outcome = Outcome(status, error=error)  # type: ignore[arg-type]
+        if last.text is None:
+            return outcome
+        held = await self._check_result(last.partial, last.text, count_tokens)
+        if held.status != "ok":
+            return replace(outcome, whole=held.whole)
+        return replace(outcome, result=held.result, partial=True, usage=held.usage)
+
+    def _place_late(self, error: ScriptError) -> Outcome:
+        """The outcome of a script that was warned in time, with the place where it was."""
+        assert self._late is not None and self._late.error is not None  # noqa: PT018
+        worded = self._late.error
+        return replace(self._late, error=replace(error, message=worded.message, hint=worded.hint))
 
     async def _answer(self, request: frames.CallFrame) -> bytes:
         """Return the reply. If the child dies meanwhile, its calls are cancelled and ChildGone is raised."""
@@ -311,12 +356,16 @@ class Execution:
                     waiting.reschedule(0.0)
 
                 death.add_done_callback(end)
+                self._answering = waiting
                 try:
-                    return await self._host.answer(request)
+                    return self._host.refuse_late(request) if self._late else await self._host.answer(request)
                 finally:
+                    self._answering = None
                     death.remove_done_callback(end)
         except TimeoutError:
-            raise ChildGone from None
+            if self._late is None or death.done():
+                raise ChildGone from None
+            return self._host.refuse_late(request)
 
     async def _check_result(self, value: Any, text: str | None, count_tokens: CountTokens | None) -> Outcome:
         limits = self._limits
@@ -341,6 +390,18 @@ class Execution:
                 self._too_large = True
                 self._child.send_sigkill()
                 return
+
+    async def _watch_time(self, deadline: float) -> None:
+        """Warn the child a moment before the deadline kills it, so that it can send what its result holds."""
+        loop, limits = asyncio.get_running_loop(), self._limits
+        ahead = min(_WARNING_SECONDS, _WARNING_SHARE * limits.wall_seconds)
+        await asyncio.sleep(deadline - ahead - loop.time())
+        self._late = verdicts.timeout(limits)
+        if self._answering is not None:
+            self._answering.reschedule(0.0)
+        for _ in range(_WARNINGS):
+            self._child.warn()
+            await asyncio.sleep(ahead / (_WARNINGS + 1))
 
     def _explain_death(self, death: ChildDeath) -> Outcome:
         if self._too_large or death.hit_group_limit:
@@ -373,28 +434,3 @@ class Execution:
             tokens_kept_out=max(0, self._host.tokens - result_tokens - printed_tokens),
         )
         return replace(ending, stdout=printed, usage=usage)
-
-
-class _OutputTail:
-    """The end of the printed text, its total length, and its weight against the limit."""
-
-    def __init__(self, keep: int) -> None:
-        self.total = 0
-        self.weight = 0
-        self._keep = keep
-        self._kept = bytearray()
-
-    def add(self, data: bytes) -> None:
-        """Add text; now and then drop what is older than the tail."""
-        self.total += len(data)
-        self.weight += max(len(data), _OUTPUT_FRAME_BYTES)
-        self._kept += data
-        if len(self._kept) > 4 * self._keep + len(data):
-            del self._kept[: -self._keep]
-
-    def text(self) -> str:
-        """The kept text, with a mark in front where something is cut."""
-        if self.total <= self._keep:
-            return self._kept.decode()
-        tail = self._kept[-self._keep :].decode(errors="ignore")
-        return CUT_MARK.format(f"{self.total - self._keep:,}") + tail

@@ -15,6 +15,8 @@ The frames that a child may send (one key names the frame):
     {"result": VALUE}                     success
     {"done": true}                        success without a value: the printed text is the result
     {"error": {...}, "status": STATUS}    failure
+    {"error": ..., "status": ..., "partial": VALUE}
+                                          a limit ended the script, and its result held this
 
 Anything else is a ProtocolError, and the child is killed. The parent sends one job, then for each call a reply:
 {"ok": VALUE} or {"error": {...}}, or a list of them for a batch. Monty's child says {"ready": ...} first
@@ -28,7 +30,7 @@ import json
 import marshal
 import re
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .limits import KIB, Limits
@@ -46,6 +48,7 @@ RESULT_NODES = 200_000  # a result of 32 KiB has at most 16 Ki nodes; this is fo
 _MAX_LINES = 10_000_000
 
 CHILD_STATUSES = frozenset({"error", "rejected", "memory", "limit"})
+PARTIAL_STATUSES = frozenset({"memory", "limit"})  # those that a partial result may come with
 _ERROR_FIELDS: dict[str, type] = {
     "type": str,
     "message": str,
@@ -87,10 +90,12 @@ class ResultFrame:
 
 @dataclass(frozen=True, slots=True)
 class FailureFrame:
-    """The error of a script that failed."""
+    """The error of a script that failed; ``partial`` is what its result held, ``text`` the JSON of that."""
 
     status: str
     error: dict[str, Any]
+    partial: Any = None
+    text: str | None = None
 
 
 Frame = CallFrame | OutputFrame | ResultFrame | FailureFrame
@@ -130,9 +135,8 @@ def decode_from_parent(body: bytes) -> Any:
 def longest_body(limits: Limits) -> int:
     """The length of the longest body that a child with these limits may send."""
     # A character of an error or of printed text may take four bytes.
-    return (
-        max(limits.request_bytes, limits.result_bytes, limits.kept_bytes, 4 * OUT_CHARS, 8 * ERROR_CHARS) + SLACK
-    )
+    largest_result = max(limits.result_bytes, limits.kept_bytes) + 8 * ERROR_CHARS  # a partial one has an error
+    return max(limits.request_bytes, largest_result, 4 * OUT_CHARS) + SLACK
 
 
 def decode(body: bytes, limits: Limits) -> Frame:
@@ -151,12 +155,15 @@ def decode(body: bytes, limits: Limits) -> Frame:
         return ResultFrame(None, None)
     if kind == _FAILURE:
         return _decode_failure(frame)
+    if kind == _PARTIAL:
+        return _decode_partial(frame, limits)
     raise ProtocolError("no frame has these keys")
 
 
 _CALL, _OUT, _RESULT = frozenset({"call", "params"}), frozenset({"out"}), frozenset({"result"})
 _CALLS = frozenset({"call", "params", "each"})
 _DONE, _FAILURE = frozenset({"done"}), frozenset({"error", "status"})
+_PARTIAL = frozenset({"error", "status", "partial"})
 
 
 def _parse(body: bytes) -> Any:
@@ -261,6 +268,17 @@ def _decode_failure(frame: dict[str, Any]) -> FailureFrame:
         elif isinstance(value, int) and not 0 <= value <= _MAX_LINES:
             raise ProtocolError(f"{key} of an error is out of range")
     return FailureFrame(status, error)
+
+
+def _decode_partial(frame: dict[str, Any], limits: Limits) -> FailureFrame:
+    failure = _decode_failure(frame)
+    if failure.status not in PARTIAL_STATUSES:
+        raise ProtocolError("a partial result without a limit")
+    check_data(frame["partial"], limits.nesting)
+    text = _ENCODE(frame["partial"])
+    if len(text.encode()) > max(limits.result_bytes, limits.kept_bytes):
+        raise ProtocolError("a partial result is larger than agreed")
+    return replace(failure, partial=frame["partial"], text=text)
 
 
 def _check_text(text: str) -> None:

@@ -82,7 +82,9 @@ class WallReport:
 class Outcome:
     """Everything that leaves the sandbox.
 
-    ``whole``: the JSON of a result that was too large, for the caller to keep; not part of `to_json`.
+    ``partial``: a limit ended the script, and ``result`` is what its variable ``result`` held. ``warnings`` are
+    those of its calls. ``whole``: the JSON of a result that was too large, for the caller to keep; not part of
+    `to_json`.
     """
 
     status: Status
@@ -92,11 +94,16 @@ class Outcome:
     usage: Usage = field(default_factory=Usage)
     walls: Walls = field(default_factory=Walls)
     whole: str | None = None
+    partial: bool = False
+    warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: status, result, stdout, error, usage, walls."""
+        """Plain data: status, result, stdout, error, usage, walls, and ``partial`` and ``warnings`` where set."""
         data = asdict(self)
         del data["whole"]
+        for name in ("partial", "warnings"):
+            if not data[name]:
+                del data[name]
         for name in ("retry_after_s", "kept_as") if self.error is not None else ():
             if data["error"][name] is None:
                 del data["error"][name]

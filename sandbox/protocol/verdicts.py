@@ -46,7 +46,7 @@ def timeout(limits: Limits) -> Outcome:
         "timeout",
         "Timeout",
         f"the script ran longer than {limits.wall_seconds:g} s and was killed",
-        "fetch fewer documents, or work on ids and previews before full texts; stdout holds what it printed",
+        "fetch fewer documents, or work on ids and previews before full texts; what `result` held comes back",
     )
 
 

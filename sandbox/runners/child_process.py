@@ -132,6 +132,9 @@ class SpawnedChild:
         cpu_seconds = sum(self._cpu_by_process.values()) - self._startup_cpu
         return ChildDeath(signal_number, cpu_seconds * 1000, self._peak_bytes)
 
+    def warn(self) -> None:
+        """Nothing: a script in another interpreter is warned at its calls."""
+
     def send_sigkill(self) -> None:
         """Kill all its processes and keep its descriptors."""
         if self._process.returncode is not None:

@@ -95,11 +95,18 @@ class ForkedChild:
         if self._pidfd >= 0:
             self._kill_process()
 
+    def warn(self) -> None:
+        """See ``RunnerChild.warn``; ``sandbox.child.alarm`` handles the signal."""
+        self._send_signal(signal.SIGUSR1)
+
     def send_sigkill(self) -> None:
         """Kill it and keep its descriptors."""
+        self._send_signal(signal.SIGKILL)
+
+    def _send_signal(self, number: signal.Signals) -> None:
         if self._pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+                signal.pidfd_send_signal(self._pidfd, number)
 
     def _kill_process(self) -> None:
         self.send_sigkill()

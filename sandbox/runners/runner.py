@@ -65,6 +65,9 @@ class RunnerChild(Protocol):
     def read_usage(self) -> ChildDeath | None:
         """What it has used so far; None where it is unknown, or the child is dead already."""
 
+    def warn(self) -> None:
+        """Signal that its time is nearly up, where its system and its interpreter have such a signal."""
+
     def send_sigkill(self) -> None:
         """Kill it and keep its descriptors: the conversation sees the end of the channel."""
 

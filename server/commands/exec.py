@@ -106,4 +106,4 @@ def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:
         return
     from server.tools.execute_code import render, to_payload
 
-    print_lines(*render(to_payload(outcome)).split("\n"))
+    print_lines(*render(to_payload(outcome)).split("\n"), *(f"warning: {line}" for line in outcome.warnings))

@@ -56,10 +56,15 @@ class OutcomeWalls(Payload):
 
 
 class OutcomeAnswer(Payload):
-    """Answer of ``execute_code``: the outcome of the script."""
+    """Answer of ``execute_code``: the outcome of the script.
+
+    ``partial``: a limit ended the script, and ``result`` is what its variable ``result`` held then.
+    ``meta.warnings`` has those of its calls.
+    """
 
     status: Literal["ok", "error", "rejected", "timeout", "memory", "limit", "crashed", "cancelled", "unavailable"]
     result: JsonValue = None
+    partial: bool | None = None
     stdout: Annotated[str, StringConstraints(max_length=20_000)] = ""
     error: OutcomeError | None = None
     usage: OutcomeUsage

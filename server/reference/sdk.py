@@ -105,6 +105,11 @@ def _describe_limits() -> Iterator[str]:
         "text bytes: passage text that a run takes in, in UTF-8; the same text counts once. request bytes: one "
         "call. reply bytes: one answer; reply total bytes: all of them."
     )
+    yield (
+        "Where a limit of time, calls, text, rows, output or memory ends a script, what its variable `result` "
+        "holds comes back as the result, with `partial: true`: assign it early and add to it. It keeps the limits "
+        "of every result; a larger one is kept for `read_result`."
+    )
 
 
 def _limits_of(allowed: Allowance) -> dict[str, float]:

@@ -24,6 +24,7 @@ from server.errors import WinnowError
 from server.knowledge import OPERATIONS, SCRIPT, Answer, Caller, Knowledge
 from server.runtime.audit import fingerprint, hash_of, open_audit_log
 from server.runtime.logs import log, redact_text
+from server.scripts.run_warnings import RunWarnings
 from server.scripts.skills import SkillSet, load_skills
 from server.scripts.text_meter import TextMeter
 from server.sessions.identities import queue_key
@@ -125,6 +126,7 @@ class _Meter:
     text: TextMeter = field(init=False)
     left: dict[str, int] = field(init=False)  # rows by kind
     calls: list[dict[str, Any]] = field(default_factory=list)  # for the audit log: without queries
+    warnings: RunWarnings = field(default_factory=RunWarnings)
 
     def __post_init__(self) -> None:
         self.text = TextMeter(self.allowed.text_bytes)
@@ -173,6 +175,7 @@ class _Meter:
             call["error"] = refusal.type
             raise
         self.text.take(answer.taken)
+        self.warnings.add(answer.warnings)
         if rows_left is not None:
             self.left[kind] = rows_left - answer.rows
 
@@ -310,6 +313,7 @@ class Scripts:
         )
         self._kb.metrics.count_wait(max(0.0, time.monotonic() - began - outcome.usage.wall_ms / 1000))
         execution_id = new_execution_id()
+        outcome = replace(outcome, warnings=meter.warnings.lines())
         outcome = self._store_large_result(outcome, caller, execution_id)
         self._record(outcome, code, description, meter, execution_id)
         return outcome
@@ -349,7 +353,8 @@ class Scripts:
         error, whole = outcome.error, outcome.whole
         if error is None or whole is None or not self._kb.results.put(caller.connection, execution_id, whole):
             return outcome
-        hint = f"{error.hint}; the whole is kept for a while: {_READ_ON.format(execution_id)}"
+        advice = f"{error.hint}; " if error.hint else ""
+        hint = f"{advice}the whole is kept for a while: {_READ_ON.format(execution_id)}"
         return replace(outcome, error=replace(error, hint=hint, kept_as=execution_id))
 
     async def close(self) -> None:

@@ -157,3 +157,45 @@ def test_what_json_has_not_is_refused_with_a_hint(value: Any) -> None:
     with pytest.raises(NotData) as caught:
         copy_as_data(value, 64)
     assert caught.value.hint
+
+
+def _fail(status: str, partial: Any, **more: Any) -> bytes:
+    return dump({"error": {"type": "E", "message": "m"}, "status": status, "partial": partial, **more})
+
+
+@given(DATA, st.sampled_from(["limit", "memory"]))
+def test_a_partial_result_arrives_as_it_left(value: Any, status: str) -> None:
+    frame = decode(_fail(status, value), LIMITS)
+    assert isinstance(frame, FailureFrame)
+    assert (frame.status, frame.partial, json.loads(frame.text or "")) == (status, value, value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _fail("error", 1),
+        _fail("rejected", 1),
+        _fail("limit", 1, more=1),
+        _fail("limit", "x" * (LIMITS.kept_bytes + 1)),
+        _fail("limit", [0] * 300_000),
+        _fail("limit", 2**2_000),
+        b'{"error":{"type":"E","message":"m"},"status":"limit","partial":' + b"[" * 90 + b"]" * 90 + b"}",
+        b'{"error":{"type":"E","message":"m"},"status":"limit","partial":NaN}',
+        b'{"error":{"type":"E"},"status":"limit","partial":1}',
+    ],
+)
+def test_a_partial_result_that_is_no_bounded_data_is_refused(body: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        decode(body, LIMITS)
+
+
+def test_a_partial_result_of_the_largest_size_fits_a_frame_with_the_longest_error() -> None:
+    error = {
+        "type": "E" * 200,
+        "message": "\u65e5" * 2_000,
+        "hint": "\u65e5" * 2_000,
+        "source_line": "\u65e5" * 1_000,
+    }
+    body = dump({"error": error, "status": "limit", "partial": "x" * (LIMITS.kept_bytes - 2)})
+    assert len(body) <= longest_body(LIMITS)
+    assert isinstance(decode(body, LIMITS), FailureFrame)

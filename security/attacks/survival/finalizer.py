@@ -1,4 +1,4 @@
-# fence: timeout | walls: timeout | limits: wall_seconds=0.1
+# fence: timeout/ok | walls: timeout/ok | limits: wall_seconds=0.1
 import time
 end = time.monotonic() + 0.3
 class Undead:
