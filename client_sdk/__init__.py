@@ -10,9 +10,9 @@
 finds text that stands in several places: they look through everything and rank nothing. ``read`` reads a document.
 ``graph.expand``, ``graph.paths`` and ``find_vendor_info`` follow relations, where there is a graph.
 ``filter_rows``, ``rerank``, ``dedupe`` and ``group_by`` select rows; ``quotes``, ``summarize`` and
-``format_for_agent`` prepare them for return. ``budget`` shows what the run may still use. A script has these names
-without an import; ``from winnow import kb, semantic_search, fetch`` works, too. ``help(rerank)`` prints the
-reference of one of them.
+``format_for_agent`` prepare them for return. ``save`` and ``load`` keep values between the scripts of a session.
+``budget`` shows what the run may still use. A script has these names without an import; ``from winnow import kb,
+semantic_search, fetch`` works, too. ``help(rerank)`` prints the reference of one of them.
 """
 
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
@@ -32,6 +32,7 @@ from .shaping import (
     quotes,
     summarize,
 )
+from .state import load, save, saved
 from .transport import SDKError
 
 __all__ = [
@@ -58,12 +59,15 @@ __all__ = [
     "group_by",
     "hybrid_search",
     "kb",
+    "load",
     "progress",
     "quotes",
     "read",
     "read_result",
     "repeats",
     "rerank",
+    "save",
+    "saved",
     "scan",
     "search_many",
     "semantic_search",

@@ -40,6 +40,14 @@ class Groups(dict[str, list[Any]]):
         return self
 
 
+class Sizes(dict[str, int]):
+    """Sizes by name."""
+
+    def __await__(self) -> Generator[None, None, Sizes]:
+        yield from ()
+        return self
+
+
 class Nothing:
     """The return value of a call without a result; as a script's last expression it is not the result."""
 

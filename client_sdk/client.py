@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from . import corpus_calls, graph_calls, kb_calls, run, shaping
+from . import corpus_calls, graph_calls, kb_calls, run, shaping, state
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
 from .corpus_calls import count, documents, read, repeats, scan
 from .graph_calls import find_vendor_info
@@ -163,6 +163,9 @@ class MCPClient:
     cite = staticmethod(shaping.cite)
     format_for_agent = staticmethod(shaping.format_for_agent)
     tokens = staticmethod(run.tokens)
+    save = staticmethod(state.save)
+    load = staticmethod(state.load)
+    saved = staticmethod(state.saved)
     budget = staticmethod(run.budget)
     progress = staticmethod(run.progress)
     kb = kb

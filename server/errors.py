@@ -56,6 +56,7 @@ REASONS: Mapping[str, ErrorCode] = MappingProxyType(
         "SDK_CALLS": ErrorCode.BUDGET_EXCEEDED,
         "SDK_ROWS": ErrorCode.BUDGET_EXCEEDED,
         "SDK_TEXT": ErrorCode.BUDGET_EXCEEDED,
+        "STATE_FULL": ErrorCode.BUDGET_EXCEEDED,
         "INTERNAL": ErrorCode.INTERNAL_ERROR,
     }
 )

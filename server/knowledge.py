@@ -41,7 +41,6 @@ from server.contracts import (
 from server.contracts.corpus import Count, Scan
 from server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
 from server.contracts.scripting import CountTokens, HybridSearch, Rerank
-from server.contracts.scripts import ReadResult
 from server.errors import WinnowError
 from server.operations.base import (
     DIRECT,
@@ -74,15 +73,16 @@ from server.operations.graph.walks import (
 )
 from server.operations.kb import kb_search
 from server.operations.legacy import get_section_text, search_sections
-from server.operations.results import read_result
 from server.operations.scripting import count_texts, hybrid_search, rerank
 from server.operations.search import semantic_search
+from server.operations.state import IN_SESSION, over_session
 from server.runtime.caches import CacheCounters
 from server.runtime.call_threads import CallThreads
 from server.runtime.deadlines import deadline_after
 from server.runtime.metrics import Metrics
 from server.sessions.passage_store import PassageStore, PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
+from server.sessions.saved_values import SavedValues
 from server.settings import MIB, Settings
 from server.text.tokens import count_tokens, encoding_name, first_tokens
 
@@ -105,7 +105,7 @@ class Knowledge(Protocol):
     """The knowledge base as tools, scripts and transports see it: a store in this process, or a shared engine.
 
     ``metrics`` counts the answers of this process. ``results`` stores script results that were too large to be
-    sent, by connection. The name of a connection identifies its session.
+    sent, ``saved`` what scripts saved for the next ones. The name of a connection identifies its session.
     """
 
     @property
@@ -113,6 +113,9 @@ class Knowledge(Protocol):
 
     @property
     def results(self) -> ResultStore: ...
+
+    @property
+    def saved(self) -> SavedValues: ...
 
     async def open(self) -> None:
         """Wait until the store is open; raises what opening raises.
@@ -178,6 +181,7 @@ class KnowledgeBase:
         self._caches = RankingCaches()
         self.passages = PassageStore(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.results = ResultStore(settings.scratch_minutes * _SECONDS_PER_MINUTE)
+        self.saved = SavedValues(settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.metrics = Metrics()
 
     async def open(self) -> None:
@@ -269,6 +273,7 @@ class KnowledgeBase:
                 self.passages.session(caller.connection),
                 self._caches.of(caller.run),
                 self.results,
+                self.saved,
             )
             answer = await self._calls.run(deadline, partial(_answer_and_count, known, context, request))
         except TimeoutError:
@@ -322,7 +327,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "hybrid_search": Operation(HybridSearch, hybrid_search),
         "rerank": Operation(Rerank, rerank),
         "tokens": Operation(CountTokens, count_texts),
-        "read_result": Operation(ReadResult, read_result),
+        **{name: Operation(request, over_session(answer)) for name, (request, answer) in IN_SESSION.items()},
         "kb.search": Operation(KbSearch, kb_search),
         "kb.read_excerpt": Operation(ReadExcerpt, read_excerpt),
         "kb.expand_excerpt": Operation(ExpandExcerpt, expand_excerpt),

@@ -22,8 +22,8 @@ SHAPING = (
 # All names that a script has.
 NAMES = (
     "semantic_search", "search_many", "grep", "scan", "count", "documents", "repeats", "read", "fetch",
-    "hybrid_search", "rerank", "tokens", "budget", "progress", "read_result", "kb", "graph", "find_vendor_info",
-    *SHAPING,
+    "hybrid_search", "rerank", "tokens", "budget", "progress", "read_result", "save", "load", "saved", "kb",
+    "graph", "find_vendor_info", *SHAPING,
 )  # fmt: skip
 
 _CALLS = """
@@ -224,10 +224,49 @@ class Tokens:
 
 class ReadResult:
     def __call__(self, execution_id):
-        value = _json.loads(_ask("read_result", {"execution_id": execution_id})["text"])
-        if isinstance(value, list) and all(isinstance(one, dict) for one in value):
-            return [_Row(one) for one in value]
-        return _Row(value) if isinstance(value, dict) else value
+        return _rows_again(_json.loads(_ask("read_result", {"execution_id": execution_id})["text"]))
+
+class Save:
+    def __call__(self, name, value):
+        text = _plain_json.dumps(_json_data(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        total, sent = len(text.encode()), 0
+        for start in range(0, len(text), 15_000):
+            piece = text[start : start + 15_000]
+            _ask("save", {"name": name, "text": piece, "start": sent, "bytes": total})
+            sent += len(piece.encode())
+
+class Load:
+    def __call__(self, name, default=None):
+        text, version, start = "", None, 0
+        while start is not None:
+            part = _ask("load", {"name": name, "start": start})
+            if part["version"] is None:
+                return default
+            if start and part["version"] != version:
+                text, start = "", 0
+            else:
+                text, version, start = text + part["text"], part["version"], part["next"]
+        return _rows_again(_plain_json.loads(text))
+
+class Saved:
+    def __call__(self):
+        return _ask("saved", {})["sizes"]
+
+def _json_data(value, depth=0):
+    if depth > 64:
+        raise ValueError("save: value is nested deeper than 64 levels, or contains itself")
+    if isinstance(value, _Row):
+        return _json_data(value._fields, depth)
+    if isinstance(value, dict):
+        return {key: _json_data(value[key], depth + 1) for key in value}
+    if isinstance(value, (list, tuple)):
+        return [_json_data(each, depth + 1) for each in value]
+    return value
+
+def _rows_again(value):
+    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+        return [_Row(one) for one in value]
+    return _Row(value) if isinstance(value, dict) else value
 
 class Budget:
     def __call__(self):
@@ -369,6 +408,9 @@ tokens = Tokens()
 budget = Budget()
 progress = Progress()
 read_result = ReadResult()
+save = Save()
+load = Load()
+saved = Saved()
 kb = KnowledgeBase()
 graph = KnowledgeGraph()
 find_vendor_info = FindVendorInfo()

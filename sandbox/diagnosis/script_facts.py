@@ -27,6 +27,9 @@ _RETURNS_NO_ROWS = frozenset(
         "budget",
         "progress",
         "read_result",
+        "save",
+        "load",
+        "saved",
     }
 )
 

@@ -13,7 +13,8 @@ from types import MappingProxyType
 _SDK = (
     "kb graph semantic_search search_many grep scan count documents repeats read hybrid_search fetch rerank "
     "find_vendor_info filter_rows filter_by_domain filter_by_score dedupe group_by summarize quotes cite "
-    "format_for_agent read_result tokens budget progress MCPClient Results Row SDKError MissingField"
+    "format_for_agent read_result save load saved tokens budget progress MCPClient Results Row SDKError "
+    "MissingField"
 )
 
 TABLE = {

@@ -46,6 +46,31 @@ class Rerank(Arguments):
     scope: Scope | None = None
 
 
+# Any letters, so that names may be in any language; no marks that change what stands beside them.
+SavedName = Annotated[str, StringConstraints(pattern=r"^[\w .:/-]{1,100}$")]
+_MAX_SAVED_BYTES = 1 << 30  # how much a session keeps is the store's rule, with its own message
+
+
+class SaveValue(Arguments):
+    """Arguments of ``save`` on the wire: a piece of a value's JSON, its first byte, and the bytes of all."""
+
+    name: SavedName
+    text: Annotated[str, StringConstraints(min_length=1, max_length=65_536)]
+    start: int = Field(ge=0, le=_MAX_SAVED_BYTES)
+    bytes: int = Field(ge=1, le=_MAX_SAVED_BYTES)
+
+
+class LoadValue(Arguments):
+    """Arguments of ``load`` on the wire: a name, and the character where the part begins."""
+
+    name: SavedName
+    start: int = Field(default=0, ge=0, le=_MAX_SAVED_BYTES)
+
+
+class ListSaved(Arguments):
+    """Arguments of ``saved``: none."""
+
+
 class CountTokens(Arguments):
     """Arguments of the SDK's ``tokens``: several texts at once."""
 

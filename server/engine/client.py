@@ -14,7 +14,6 @@ from typing import Any
 from server.backends.files.lock import ENGINE, find_holder
 from server.backends.files.store_folder import map_os_errors
 from server.contracts import parse
-from server.contracts.scripts import ReadResult
 from server.engine import endpoint
 from server.engine.compatibility import build_id, describe_settings
 from server.engine.launch import launch, start_failure
@@ -30,12 +29,13 @@ from server.engine.wire import PROTOCOL, REPLIES, REQUESTS, Connection, Message
 from server.errors import WinnowError
 from server.knowledge import DIRECT, OPERATIONS, SEARCH_SECONDS, Answer, Caller, KnowledgeCounters
 from server.operations.base import Budget
-from server.operations.results import read_portion
+from server.operations.state import IN_SESSION
 from server.runtime.caches import CacheCounters
 from server.runtime.deadlines import NEVER, Deadline, deadline_after
 from server.runtime.metrics import Metrics
 from server.sessions.passage_store import PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
+from server.sessions.saved_values import SavedValues
 from server.settings import Settings
 from server.text.tokens import count_tokens, encoding_name, first_tokens
 
@@ -160,6 +160,7 @@ class EngineKnowledge:
         self._is_closed = False
         self._tokenizer = ""
         self.results = ResultStore(settings.scratch_minutes * _SECONDS_PER_MINUTE)
+        self.saved = SavedValues(settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.metrics = Metrics()
 
     async def open(self) -> None:
@@ -176,17 +177,19 @@ class EngineKnowledge:
         return Caller(connection, budget, run)
 
     async def call(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
-        """See ``Knowledge.call``. Scripts run in this process, so their large results are read here."""
-        if operation == "read_result":
-            answer = await asyncio.to_thread(self._read_result, arguments, caller)
+        """See ``Knowledge.call``. Scripts run in this process, so what they left is read here."""
+        if operation in IN_SESSION:
+            answer = await asyncio.to_thread(self._call_in_session, operation, arguments, caller)
         else:
             answer = await self._call_engine(operation, arguments, caller)
         self.metrics.note(answer.noted)
         return answer
 
-    def _read_result(self, arguments: Mapping[str, Any], caller: Caller) -> Answer:
-        request, warnings = parse(ReadResult, arguments)
-        return replace(read_portion(self.results, caller, request), warnings=warnings)
+    def _call_in_session(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        model, answer_from = IN_SESSION[operation]
+        request, warnings = parse(model, arguments)
+        answer = answer_from(self, caller, request)
+        return replace(answer, warnings=warnings + answer.warnings)
 
     async def _call_engine(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         known = OPERATIONS.get(operation)

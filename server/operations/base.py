@@ -16,6 +16,7 @@ from server.runtime.caches import Cache, CacheCounters
 from server.runtime.waits import WaitSummary
 from server.sessions.passage_store import PassageLink, Session
 from server.sessions.result_store import ResultStore
+from server.sessions.saved_values import SavedValues
 from server.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
@@ -159,13 +160,23 @@ class Caller:
     run: str = ""
 
 
+class SessionStores(Protocol):
+    """What the scripts of sessions left: results that were too large to be sent, and saved values."""
+
+    @property
+    def results(self) -> ResultStore: ...
+
+    @property
+    def saved(self) -> SavedValues: ...
+
+
 @dataclass(frozen=True, slots=True)
 class RequestContext:
     """The context of one request: open index, settings, caller, session and caches.
 
-    ``results`` has the large results of scripts, by connection. ``generations`` are the generations of projects at
-    their first use in this request, so that the whole answer has the same. ``warnings`` are
-    those about the request itself, such as a filter that matches no document.
+    ``results`` has the large results of scripts, by connection, and ``saved`` the values they saved.
+    ``generations`` are the generations of projects at their first use in this request, so that the whole answer
+    has the same. ``warnings`` are those about the request itself, such as a filter that matches no document.
     """
 
     index: Library
@@ -174,6 +185,7 @@ class RequestContext:
     session: Session
     rankings: RankingCache
     results: ResultStore
+    saved: SavedValues
     generations: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 

@@ -6,19 +6,14 @@ from typing import Any
 
 from server.contracts.scripts import ReadResult
 from server.errors import WinnowError
-from server.operations.base import Answer, Caller, RequestContext
+from server.operations.base import Answer, Caller
 from server.sessions.result_store import ResultStore
 from server.text.printable import printable
 from server.text.tokens import count_tokens, first_tokens
 
 
-def read_result(context: RequestContext, request: ReadResult) -> Answer:
-    """A portion of a stored result's JSON, from ``start_char`` on; for a script, the whole rest."""
-    return read_portion(context.results, context.caller, request)
-
-
 def read_portion(results: ResultStore, caller: Caller, request: ReadResult) -> Answer:
-    """The same from a given store: the process that runs scripts has one even if it has no index."""
+    """A portion of a stored result's JSON, from ``start_char`` on; for a script, the whole rest."""
     whole = results.get(caller.connection, request.execution_id)
     if whole is None:
         raise WinnowError("NOT_FOUND", "this result is unknown or no longer held; run the script again")

@@ -1,1 +1,1 @@
-"""What one client's session holds: passages shown in part, results too large to send, and its identity."""
+"""What one client's session holds: passages shown in part, large results, saved values, and its identity."""

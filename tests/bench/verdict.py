@@ -44,6 +44,7 @@ from server.retrieval.verdict import (
 )
 from server.sessions.passage_store import PassageStore
 from server.sessions.result_store import ResultStore
+from server.sessions.saved_values import SavedValues
 from server.settings import Settings, load_settings
 from tests.bench.command_line import command_line
 
@@ -214,7 +215,8 @@ def _without(ranking: CandidateList, documents: frozenset[str]) -> CandidateList
 def _build_context(backends: Backends, settings: Settings) -> RequestContext:
     """A context with empty caches, so that no question profits from another."""
     session = PassageStore(1 << 20, 60.0).session("bench")
-    return RequestContext(backends, settings, Caller("bench", DIRECT), session, RankingCache(), ResultStore(60.0))
+    stores = ResultStore(60.0), SavedValues(60.0)
+    return RequestContext(backends, settings, Caller("bench", DIRECT), session, RankingCache(), *stores)
 
 
 def measure_signals(data: Path, store: Path, method: Method, most: int) -> list[Judged]:

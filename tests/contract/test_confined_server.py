@@ -114,6 +114,9 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "rerank": lambda chunk: {"query": QUESTION, "ids": [chunk], "top_k": 100},
     "tokens": lambda _: {"texts": [QUESTION]},
     "read_result": lambda _: {"execution_id": "0" * 16},
+    "save": lambda _: {"name": "a", "text": "1", "start": 0, "bytes": 1},
+    "load": lambda _: {"name": "a"},
+    "saved": lambda _: {},
     "kb.search": lambda _: {"query": QUESTION, "top_k": 100, "page_size": 100},
     "kb.read_excerpt": lambda chunk: {"passage_id": chunk},
     "kb.expand_excerpt": lambda chunk: {"passage_id": chunk},
@@ -245,7 +248,7 @@ async def test_an_earlier_tool_has_no_scope_to_name_and_no_filter_that_leads_out
     labelled: tuple[Path, dict[int, str]],
 ) -> None:
     earlier = ("search_sections", "get_section_text")
-    of_no_document = {"tokens", "read_result"}
+    of_no_document = {"tokens", "read_result", "save", "load", "saved"}
     assert set(earlier) == set(OPERATIONS) - set(SCOPED) - of_no_document
     settings = load_settings(store=labelled[0], project="p", embedding="off", doc_tags=("v1",), environment="dev")
     within = inside({"doc_tags": ("v1",), "environment": "dev"})

@@ -68,7 +68,8 @@ CALLS = {
 # Functions of rows that a script has already, and of its own run: they ask for no document.
 OF_ROWS_AND_RUNS = {
     "filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "group_by", "summarize", "quotes", "cite",
-    "format_for_agent", "tokens", "budget", "progress", "read_result",
+    "format_for_agent", "tokens", "budget", "progress", "read_result", "save",
+    "load", "saved",
 }  # fmt: skip
 BY_NAME = {
     "semantic_search": "{'query': 'proxy rule'}",

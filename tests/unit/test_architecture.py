@@ -61,7 +61,7 @@ ROOMS: Mapping[str, str] = {
     "server.configuration": "server.errors",
     "server.settings": "server.configuration server.models server.errors server.text",
     "server.runtime": "server.text server.settings",
-    "server.sessions": "server.models server.runtime",
+    "server.sessions": "server.errors server.models server.runtime server.text",
     "server.evidence": "server.text",
     "server.contracts": "server.errors server.graph server.text",
     "server.tiers": "server.contracts server.models server.text server",
@@ -122,7 +122,8 @@ VENDORS: Mapping[str, str] = {
     " server.graph.path_search server.graph.page_rank server.graph.merged_graph server.graph.cooccurrence",
     "tiktoken": "server.text.tokens",
     "orjson": "server.engine.wire",
-    "cachetools": "server.runtime.caches server.sessions.result_store server.sessions.passage_store",
+    "cachetools": "server.runtime.caches server.sessions.result_store server.sessions.saved_values"
+    " server.sessions.passage_store",
     "psutil": "server.bench.sandbox server.health sandbox.runners.child_process security.soak",
     "packaging": "server.health",
     "qdrant_edge": "server.backends.vectors.edge",

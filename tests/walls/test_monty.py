@@ -53,6 +53,7 @@ EXCERPT = {
 }
 
 
+SAVED: dict[str, str] = {}
 KEPT = {"rows": [ROW], "row": ROW, "text": "told", "numbers": [1, 2]}
 
 
@@ -72,6 +73,14 @@ async def answer(method: str, params: Mapping[str, Any]) -> Reply:
         return Reply({"results": [{"id": params["ids"][0], "rerank_score": 1.0}]}, rows=1)
     if method == "read_result":
         return Reply({"text": json.dumps(KEPT[params["execution_id"]])})
+    if method == "save":
+        SAVED[params["name"]] = (SAVED.get(params["name"], "") if params["start"] else "") + params["text"]
+        return Reply({"saved": params["name"]})
+    if method == "load":
+        text = SAVED.get(params["name"])
+        return Reply({"text": text or "", "version": 1 if text is not None else None, "next": None})
+    if method == "saved":
+        return Reply({"sizes": {name: len(text) for name, text in SAVED.items()}})
     if method == "tokens":
         return Reply({"counts": [len(text.split()) for text in params["texts"]]})
     if params.get("response_mode") == "full":
@@ -276,7 +285,7 @@ def test_weights_order_counts_and_budget_are_there_in_the_smaller_language(small
         "[best.rerank_score, best.title, tokens('a b'), budget().calls, hybrid_search('x', 1, 0)[0].id,"
         " len(fetch('a', max_tokens=5))]"
     )
-    assert (outcome.status, outcome.result) == ("ok", [1.0, "Retries", 2, 97, "guide#1", 1]), outcome.error
+    assert (outcome.status, outcome.result) == ("ok", [1.0, "Retries", 2, 997, "guide#1", 1]), outcome.error
 
 
 SOME = [
@@ -342,6 +351,18 @@ def test_a_large_result_of_an_earlier_script_is_read(small: Bench, kept: str) ->
     assert small.run(f"read_result({kept!r})").result == KEPT[kept]
 
 
+def test_saved_values_come_back_as_in_whole_python(small: Bench) -> None:
+    code = """
+save("rows", kb.search("retries"))
+save("text", "é" * 40_000)
+rows = load("rows")
+[rows[0].title, len(load("text")), load("none", 7), sorted(saved())]
+"""
+    assert small.run(code).result == ["Retries", 40_000, 7, ["rows", "text"]]
+    assert json.loads(SAVED["rows"]) == [ROW]
+    assert "nested deeper than 64" in small.run("x = []\nx.append(x)\nsave('x', x)").error.message
+
+
 def test_rows_of_an_earlier_result_are_rows(small: Bench) -> None:
     assert small.run("[read_result('rows')[0].title, read_result('row').to_dict()]").result == ["Retries", ROW]
 
@@ -362,6 +383,9 @@ def test_rows_of_an_earlier_result_are_rows(small: Bench) -> None:
         "tokens",
         "progress",
         "read_result",
+        "save",
+        "load",
+        "saved",
         *monty_sdk.SHAPING,
     ],
 )

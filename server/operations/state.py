@@ -1,0 +1,69 @@
+"""``save``, ``load`` and ``saved`` of scripts: values for the next scripts of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import BaseModel
+
+from server.contracts.scripting import ListSaved, LoadValue, SaveValue
+from server.contracts.scripts import ReadResult
+from server.errors import WinnowError
+from server.operations.base import Answer, Caller, RequestContext, SessionStores
+from server.operations.results import read_portion
+from server.sessions.identities import identity_of
+
+_NO_SESSION = (
+    "this request has no session yet: the next script finds what was saved only if its request returns the token "
+    "of this answer (_meta winnow/session, or the cookie)"
+)
+
+
+def save_value(stores: SessionStores, caller: Caller, request: SaveValue) -> Answer:
+    """Store a piece of a value; with its last piece the value is saved."""
+    _require_script(caller)
+    stores.saved.save(caller.connection, caller.run, request.name, request.text, request.start, request.bytes)
+    warnings = () if identity_of(caller.connection).is_proven else (_NO_SESSION,)
+    return Answer({"saved": request.name}, "ids_only", 0, 0, warnings)
+
+
+def load_value(stores: SessionStores, caller: Caller, request: LoadValue) -> Answer:
+    """A part of a saved value, and its version; version None if this session has no such name."""
+    _require_script(caller)
+    portion = stores.saved.load(caller.connection, request.name, request.start)
+    if portion is None:
+        return Answer({"text": "", "version": None, "next": None}, "ids_only", 0, 0)
+    payload = {"text": portion.text, "version": portion.version, "next": portion.following}
+    return Answer(payload, "ids_only", 0, 0)
+
+
+def list_saved(stores: SessionStores, caller: Caller, request: ListSaved) -> Answer:
+    """The names of the session and the sizes of their values."""
+    _require_script(caller)
+    return Answer({"sizes": dict(stores.saved.sizes(caller.connection))}, "ids_only", 0, 0)
+
+
+def _require_script(caller: Caller) -> None:
+    if caller.budget.is_direct:
+        raise WinnowError("INVALID_REQUEST", "saved values are for scripts: call load(name) in execute_code")
+
+
+InSession = Callable[[SessionStores, Caller, Any], Answer]
+
+# Operations over what the scripts of a session left. Scripts run in the process of their server, so these are
+# answered there, also where another process has the index.
+IN_SESSION: Mapping[str, tuple[type[BaseModel], InSession]] = MappingProxyType(
+    {
+        "read_result": (ReadResult, lambda stores, caller, request: read_portion(stores.results, caller, request)),
+        "save": (SaveValue, save_value),
+        "load": (LoadValue, load_value),
+        "saved": (ListSaved, list_saved),
+    }
+)
+
+
+def over_session(answer: InSession) -> Callable[[RequestContext, Any], Answer]:
+    """One of these operations as the table of all operations has it."""
+    return lambda context, request: answer(context, context.caller, request)
