@@ -389,3 +389,16 @@ async def test_a_wrong_argument_is_named(client: Client, tool: str, arguments: d
     error = await refusal(client, tool, **arguments)
     assert error["code"] == "INVALID_ARGUMENT"
     assert field in error["details"]["fields"]
+
+
+async def test_quotes_follow_a_line_that_says_whether_they_answer(client: Client) -> None:
+    found = await client.call_tool("kb_retrieve_evidence", {"question": "which port does the gateway listen on"})
+    other = await client.call_tool("kb_retrieve_evidence", {"question": "How does Kafka rebalance partitions?"})
+    answered, absent = found.structured_content, other.structured_content
+    assert (answered["verdict"], absent["verdict"]) == ("answered", "not_found")
+    assert _text(found).splitlines()[0] == f"answered (confidence {answered['confidence']:.3f})"
+    assert absent["missing_terms"] == ["Kafka", "rebalance", "partitions"]
+    assert _text(other).splitlines()[0] == (
+        f"not found (confidence {absent['confidence']:.3f}): no document has 'Kafka', 'rebalance', 'partitions'; "
+        "nearest quotes follow"
+    )

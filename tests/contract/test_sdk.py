@@ -29,6 +29,14 @@ return by_words.ids == twice.ids, by_words[0].title, usual.ids == same.ids, same
 """,
         [True, "Networking handbook", True, True],
     ),
+    "a page of quotes says whether they answer": (
+        """
+page = kb.retrieve_evidence("which port does the gateway listen on")
+other = kb.retrieve_evidence("How does Kafka rebalance partitions?")
+return page.verdict, page.missing_terms, page.confidence > 0.5, other.verdict, other["missing_terms"], other.confidence < 0.2
+""",
+        ["answered", [], True, "not_found", ["Kafka", "rebalance", "partitions"], True],
+    ),
     "weights that are both nothing are refused": (
         """
 try:

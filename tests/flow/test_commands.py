@@ -121,5 +121,7 @@ def test_quote_prints_what_answers_and_where_it_stands(store: Path) -> None:
     assert told.returncode == 0, told.stderr
     assert "kept for ninety days." in told.stdout
     assert "Backups handbook" in told.stdout
+    assert "(confidence 0." in told.stdout.splitlines()[0]
     payload = json.loads(winnow("quote", *asked, "--quotes", "1", "--json").stdout)
     assert [row["title"].split(" > ")[0] for row in payload["quotes"]] == ["Backups handbook"]
+    assert (payload["verdict"] == "not_found", payload["missing_terms"]) == (False, ["long"])
