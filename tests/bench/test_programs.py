@@ -15,7 +15,18 @@ SCRIPTS = {"exhaustive", "index", "soak"}  # of several commands, without option
 
 def test_the_list_names_every_program() -> None:
     peers = {"code_mode", "sandbox_peers", "search_peers"}
-    assert set(PROGRAMS) == {"code", "engine", "graph", "ingest", "kb", "scale", "verdict", *peers, *SCRIPTS}
+    assert set(PROGRAMS) == {
+        "code",
+        "engine",
+        "graph",
+        "ingest",
+        "kb",
+        "scale",
+        "scan",
+        "verdict",
+        *peers,
+        *SCRIPTS,
+    }
 
 
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - SCRIPTS))

@@ -27,12 +27,14 @@ AS_IN_PYTHON = [
 
 def _spans(pattern: str, text: str, **options: bool) -> list[list[tuple[int, int]]]:
     """The matches in characters, as the scan finds them in bytes."""
-    data = text.encode()
-    return [
-        [(-1, -1) if start < 0 else (len(data[:start].decode()), len(data[:end].decode())) for start, end in spans]
-        for spans in compile_pattern(pattern, **options).find(data)
-        if spans
-    ]
+    data, compiled = text.encode(), compile_pattern(pattern, **options)
+    matches = [match for match in compiled.find(data) if match is not None]
+    spans = [[match.span(number) for number in range(compiled.groups + 1)] for match in matches]
+    return [[(_characters(data, start), _characters(data, end)) for start, end in each] for each in spans]
+
+
+def _characters(data: bytes, at: int) -> int:
+    return at if at < 0 else len(data[:at].decode())
 
 
 def _spans_of_python(pattern: str, text: str, flags: int = 0) -> list[list[tuple[int, int]]]:
@@ -144,7 +146,8 @@ def test_long_keys_that_differ_at_their_ends_stay_different() -> None:
     keys = []
     for end in "bc":
         scanned = ScannedDocument(DocumentText(0, "d", "d", "d", b"a" * 1_000 + end.encode(), 0), lambda id: [])
-        (spans,) = pattern.find(scanned.document.data)
-        keys.append(key(scanned, Found(spans, *spans[0], None)))
+        (match,) = pattern.find(scanned.document.data)
+        assert match is not None
+        keys.append(key(scanned, Found(match, *match.span(), None)))
     assert keys[0] != keys[1]
     assert [len(each) < 500 for each in keys] == [True, True]

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, Protocol
 
 import re2  # type: ignore[import-untyped]
 
@@ -63,18 +63,23 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-# The places of a match and of its groups in bytes; (-1, -1) for a group without part in the match.
-Spans = list[tuple[int, int]]
+
+class Match(Protocol):
+    """A match of RE2."""
+
+    def span(self, group: int = 0) -> tuple[int, int]:
+        """The place of the match or of a group, in bytes; (-1, -1) for a group without part in the match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """A compiled pattern. ``groups`` is the number of its groups, ``names`` the numbers of those with a name.
 
+    ``find`` iterates over the matches in a text, none of them empty; None is a pause for a look at the time.
     ``has_anchors``: whether it has "^" or "$" at ends of the text, not of lines.
     """
 
-    find: Callable[[bytes], Iterator[Spans]]
+    find: Callable[[bytes], Iterator[Match | None]]
     groups: int
     names: dict[str, int]
     has_anchors: bool
@@ -96,7 +101,8 @@ def compile_pattern(pattern: str, *, literal: bool = False, word: bool = False, 
     if compiled.fullmatch(b""):
         raise WinnowError("INVALID_REQUEST", _EMPTY)
     names = {name.decode(): number for name, number in compiled.groupindex.items()}
-    return Pattern(_word_finder(compiled) if word else _finder(compiled), compiled.groups, names, has_anchors)
+    find = partial(_find_words if word else _find, compiled)
+    return Pattern(find, compiled.groups, names, has_anchors)
 
 
 def _compile(source: str, *, case: bool) -> Any:
@@ -124,37 +130,24 @@ def _refusal(why: str) -> WinnowError:
     return WinnowError("INVALID_REQUEST", f"pattern: {why}")
 
 
-def _finder(compiled: Any) -> Callable[[bytes], Iterator[Spans]]:
-    def find(data: bytes) -> Iterator[Spans]:
-        for match in compiled.finditer(data):
-            yield _spans_of(match, compiled.groups)
-
-    return find
-
-
-def _word_finder(compiled: Any) -> Callable[[bytes], Iterator[Spans]]:
-    """Find whole words; after a match that is none the search goes on one character further."""
-
-    def find(data: bytes) -> Iterator[Spans]:
-        at = 0
-        while (match := compiled.search(data, at)) is not None:
-            spans = _spans_of(match, compiled.groups)
-            start, end = spans[0]
-            if _is_word_at(data, start, end):
-                yield spans
-                at = end
-            else:
-                yield []  # so that the caller can look at the time
-                at = _next_character(data, start)
-
-    return find
+def _find(compiled: Any, data: bytes) -> Iterator[Match | None]:
+    for match in compiled.finditer(data):
+        start, end = match.span()
+        if start == end:
+            raise WinnowError("INVALID_REQUEST", _EMPTY)
+        yield match
 
 
-def _spans_of(match: Any, groups: int) -> Spans:
-    start, end = match.span()
-    if start == end:
-        raise WinnowError("INVALID_REQUEST", _EMPTY)
-    return [(start, end), *(match.span(number) for number in range(1, groups + 1))]
+def _find_words(compiled: Any, data: bytes) -> Iterator[Match | None]:
+    """Whole words; after a match that is none the search goes on one character further."""
+    at = 0
+    while (match := compiled.search(data, at)) is not None:
+        start, end = match.span()
+        if start == end:
+            raise WinnowError("INVALID_REQUEST", _EMPTY)
+        is_word = _is_word_at(data, start, end)
+        yield match if is_word else None
+        at = end if is_word else _next_character(data, start)
 
 
 def _is_word_at(data: bytes, start: int, end: int) -> bool:

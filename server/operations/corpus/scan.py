@@ -82,7 +82,7 @@ class _MatchRows:
         first, end = self.skipped - self.total.matches, self.skipped + self.most + 1 - self.total.matches
         for found in self.walk.matches(scanned, self.pattern):
             if first <= tally.matches < end:
-                rows.append(_build_row(scanned, found, self.around))
+                rows.append(_build_row(scanned, found, self.pattern.groups, self.around))
             tally.add(found)
         self.rows += rows
         self.total.merge(tally)
@@ -114,7 +114,7 @@ class _KeyRows:
         return [{**row, "key": printable(row["key"])} for row in rows]
 
 
-def _build_row(scanned: ScannedDocument, found: Found, around: int) -> dict[str, Any]:
+def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int) -> dict[str, Any]:
     document = scanned.document
     chunk = None if found.chunk is None else scanned.chunks[found.chunk]
     before = scanned.characters(max(0, found.start - around), found.start)
@@ -122,7 +122,7 @@ def _build_row(scanned: ScannedDocument, found: Found, around: int) -> dict[str,
     after = scanned.characters(found.end, found.end + around)
     row: dict[str, Any] = {
         "match": _shorten(match),
-        "groups": [_shorten(scanned.decode(span)) for span in found.spans[1:]],
+        "groups": [_shorten(scanned.decode(found.match.span(number))) for number in range(1, groups + 1)],
         "document_id": document.id,
         "file": one_line(document.uri),
         "title": one_line(document.title or document.uri),

@@ -89,7 +89,7 @@ def key_of(group_by: str, pattern: Pattern) -> Key:
     )
     if number is None or not 0 <= number <= pattern.groups:
         raise WinnowError("INVALID_REQUEST", f"group_by: {_describe_groups(pattern.names, pattern.groups)}")
-    return lambda scanned, found: _shorten_key(scanned.decode(found.spans[number]) or "")
+    return lambda scanned, found: _shorten_key(scanned.decode(found.match.span(number)) or "")
 
 
 _GROUP_DIGITS = 4
@@ -118,5 +118,5 @@ _KEYS: dict[str, Key] = {
     "document": lambda scanned, found: scanned.document.uri,
     "folder": lambda scanned, found: dirname(scanned.document.uri) or ".",
     "section": _section_key,
-    "match": lambda scanned, found: _shorten_key(scanned.decode(found.spans[0]) or ""),
+    "match": lambda scanned, found: _shorten_key(scanned.decode(found.match.span()) or ""),
 }

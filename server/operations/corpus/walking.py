@@ -17,7 +17,7 @@ from itertools import accumulate
 from server.errors import WinnowError
 from server.models import ChunkSpan, DocumentText, Filters
 from server.operations.base import RequestContext
-from server.operations.corpus.patterns import Pattern, Spans
+from server.operations.corpus.patterns import Match, Pattern
 from server.runtime.deadlines import check_deadline, current_deadline
 
 # A walk takes at most so many seconds, and so much of what its call has left: a script goes on after it.
@@ -30,9 +30,9 @@ class OutOfTime(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A match: its spans in bytes, its place in characters, and the number of its chunk (None without chunks)."""
+    """A match, its place in characters, and the number of its chunk (None without chunks)."""
 
-    spans: Spans
+    match: Match
     start: int
     end: int
     chunk: int | None
@@ -74,7 +74,8 @@ class ScannedDocument:
 
         Between chunks it is the following one, after the last one the last.
         """
-        return min(bisect_right(self._ends, start), len(self._ends) - 1) if self._ends else None
+        ends = self._ends
+        return min(bisect_right(ends, start), len(ends) - 1) if ends else None
 
 
 @dataclass
@@ -127,18 +128,18 @@ class Walk:
         """The matches in a document, in order. Raises ``OutOfTime``."""
         byte = character = 0
         data, is_ascii = scanned.document.data, scanned.is_ascii
-        for spans in pattern.find(data):
+        for match in pattern.find(data):
             if self._is_over():
                 raise OutOfTime
-            if not spans:
+            if match is None:
                 continue
-            start, end = spans[0]
+            start, end = match.span()
             if is_ascii:
-                yield Found(spans, start, end, scanned.chunk_at(start))
+                yield Found(match, start, end, scanned.chunk_at(start))
                 continue
             character += len(data[byte:start].decode())
             after = character + len(data[start:end].decode())
-            yield Found(spans, character, after, scanned.chunk_at(character))
+            yield Found(match, character, after, scanned.chunk_at(character))
             byte, character = end, after
 
     def _is_over(self) -> bool:
