@@ -1,0 +1,16 @@
+# surface: held | seconds: 200
+# A repeat of a repeat, over a text that it almost matches.
+from security.bomb_ingest import hangs
+from security.scan_target import ingest, stalls
+
+PATTERN = "(a+)+$"
+TEXT = "a" * 40 + "b"
+
+
+def control():
+    return hangs(f"import re; re.search({PATTERN!r}, {TEXT!r})", "-I")
+
+
+def surface():
+    ingest({"almost.txt": f"{TEXT}\n" * 2_000})
+    return stalls(PATTERN)
