@@ -16,6 +16,7 @@ from server.ingest.indexed_text import searchable_fields
 from server.models import Chunk, Document
 from server.retrieval.lexical import has_same_stemmer
 from server.text.languages import language_of
+from server.text.markup.markdown_signs import is_markdown
 from server.text.markup.template_code import has_template_code
 
 # Increased when chunks or vectors of the same document differ from an earlier version's: everything is rewritten.
@@ -104,6 +105,8 @@ def _content_hash(raw: RawDocument) -> str:
 
 def _splitting(raw: RawDocument) -> tuple[int, ...]:
     """The version of the rules by which the document is split, where an earlier version split it differently."""
+    if raw.type == "record":
+        return (SPLITTING_VERSION,) if is_markdown(raw.text[raw.body_start :]) else ()
     return (SPLITTING_VERSION,) if raw.type not in ("code", "text") and has_template_code(raw.text) else ()
 
 

@@ -27,6 +27,7 @@ from server.ids import chunk_id
 from server.ingest.documents import UnreadableFile
 from server.models import Chunk, Document, DocumentType
 from server.text.definitions import DEFINITION
+from server.text.markup.markdown_signs import is_markdown
 from server.text.markup.template_code import resolve_heading
 from server.text.tokens import count_tokens
 
@@ -247,7 +248,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 def _sections(type: DocumentType, text: str) -> list[_Section]:
     if type == "code":
         return _code_sections(text)
-    if type in ("text", "record"):
+    if type == "text" or (type == "record" and not is_markdown(text)):
         return [_Section((), 0, len(text), tuple(_find_paragraphs(text, 0, len(text), is_prose=True)))]
     return _markdown_sections(text)
 

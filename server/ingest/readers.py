@@ -12,6 +12,7 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -23,6 +24,7 @@ from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, cl
 from server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatter, read_front_matter
 from server.ingest.parsing.markup import html_to_markdown, rst_to_markdown
 from server.models import DocumentType
+from server.text.markup.markdown_signs import is_markdown
 from server.text.markup.template_code import resolve_template_code
 
 # A megabyte of text is a book; more than sixteen in one file are data or a mistake. Collections are read line by
@@ -236,7 +238,19 @@ def _parse_record(line: bytes | None, uri: str, number: int) -> RawDocument | Re
         )
     title, metadata = record.get("title"), record.get("metadata")
     raw = RawDocument(f"{uri}#{record['_id']}", "record", title if isinstance(title, str) else "", record["text"])
-    return apply_facts(raw, metadata) if isinstance(metadata, dict) else raw
+    return _describe_record(raw, metadata if isinstance(metadata, dict) else {})
+
+
+def _describe_record(raw: RawDocument, metadata: Mapping[str, Any]) -> RawDocument:
+    """The record with its metadata; a text that is Markdown may have front matter and headings, as a file may."""
+    text, facts, body_start = clean_text(raw.text), metadata, 0
+    with suppress(FrontMatterRefused, NotFrontMatter):
+        front_matter, body_start = read_front_matter(text)
+        facts = {**front_matter, **metadata}
+    body = text[body_start:]
+    title = resolve_template_code(raw.title) or (_first_heading(body) if is_markdown(body) else "")
+    described = apply_facts(replace(raw, text=text, body_start=body_start), facts)
+    return replace(described, title=resolve_template_code(described.title) or title)
 
 
 def _is_record_id(value: Any) -> bool:
