@@ -14,7 +14,7 @@ from .graph_calls import find_vendor_info
 from .suggestions import ask_for, suggest
 
 # Names that scripts use for functions of ``kb``, where similarity of spelling does not find the right one.
-_SYNONYMS: Mapping[str, str] = MappingProxyType(
+SYNONYMS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("query", "find", "lookup", "hybrid_search"), "search"),
         **dict.fromkeys(
@@ -55,7 +55,7 @@ class KnowledgeBase:
 
     def __getattr__(self, name: str) -> Any:
         known = [member for member in vars(KnowledgeBase) if not member.startswith("_")]
-        raise AttributeError(_describe_unknown("kb", name, known, _SYNONYMS.get(name)))
+        raise AttributeError(_describe_unknown("kb", name, known, SYNONYMS.get(name)))
 
     def __repr__(self) -> str:
         return "kb"
@@ -191,7 +191,7 @@ class MCPClient:
 
 
 def _guess_tool(name: str) -> str | None:
-    for owner, synonyms in (("kb", _SYNONYMS), ("graph", _GRAPH_SYNONYMS)):
+    for owner, synonyms in (("kb", SYNONYMS), ("graph", _GRAPH_SYNONYMS)):
         bare = name.removeprefix(f"{owner}.").removeprefix(f"{owner}_")
         if f"{owner}.{synonyms.get(bare, bare)}" in _TOOLS:
             return f"{owner}.{synonyms.get(bare, bare)}"

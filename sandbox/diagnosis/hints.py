@@ -9,10 +9,12 @@ from typing import Any
 
 import client_sdk
 from client_sdk import graph_calls, kb_calls
+from client_sdk.client import SYNONYMS
 from client_sdk.suggestions import ask_for, suggest
 from sandbox.language.allow_list import ALLOWED
 
 _SIMILARITY = 0.7  # from 0 to 1; see `suggest`
+_NEARLY_SAME = 0.85  # a name of the script that is so similar is meant before a function that does the same
 
 # The SDK's functions by the name that a script writes and that error messages carry.
 SDK: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -52,7 +54,15 @@ def suggest_name(name: str, known: Iterable[str]) -> str | None:
     if owner is not None:
         return f"write {owner}.{name.removeprefix(f'{owner}_')}(...)"
     homes = sorted(module for module, offered in ALLOWED.items() if name in offered and module != "client_sdk")
-    return suggest_public(name, known) or (f"from {homes[0]} import {name} first" if homes else None)
+    listed = [*known]
+    guess = suggest_public(name, listed, _NEARLY_SAME) or _write_function(SYNONYMS.get(name, ""))
+    return guess or suggest_public(name, listed) or (f"from {homes[0]} import {name} first" if homes else None)
+
+
+def _write_function(name: str) -> str | None:
+    """The hint to write an SDK function, under the name with which scripts call it; None if there is none."""
+    called = next((known for known in (name, f"kb.{name}") if known in SDK), None)
+    return None if called is None else f"write {called}(...)"
 
 
 # A wrong parameter name -> the names that SDK functions use for it; the first that the function has is meant.
@@ -70,7 +80,7 @@ _MEANT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         **dict.fromkeys(("format", "output"), ("style",)),
         **dict.fromkeys(("columns", "keys"), ("fields",)),
         **dict.fromkeys(
-            ("limit", "k", "n", "size", "page_size", "max_results", "num_results", "top_k"),
+            ("limit", "k", "n", "size", "page_size", "max_results", "num_results", "top_k", "topk", "top"),
             ("top_k", "page_size", "limit", "max_results"),
         ),
         **dict.fromkeys(("depth", "max_depth", "max_hops", "hops"), ("hops", "max_hops")),
@@ -89,6 +99,22 @@ _MEANT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         **dict.fromkeys(("mode", "detail"), ("response_mode", "level")),
         **dict.fromkeys(("offset", "start"), ("start_char", "from_ids")),
         **dict.fromkeys(("max_tokens", "tokens"), ("max_tokens", "max_quote_tokens")),
+        **dict.fromkeys(("regex", "regexp", "expression"), ("pattern",)),
+        **dict.fromkeys(("document_id", "doc", "document", "file"), ("document",)),
+    }
+)
+# A wrong parameter name -> the filter of searches that is meant.
+_FILTERS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("path", "paths", "path_prefix", "url", "file", "files", "filename", "folder", "glob", "include"),
+            "path",
+        ),
+        **dict.fromkeys(("where", "field", "metadata", "front_matter"), "where"),
+        **dict.fromkeys(("tag", "tags", "label", "labels"), "tags"),
+        **dict.fromkeys(("type", "types", "kind"), "types"),
+        **dict.fromkeys(("doc_tag", "domain"), "doc_tag"),
+        **dict.fromkeys(("after", "since", "updated_after"), "updated_after"),
     }
 )
 
@@ -97,5 +123,11 @@ def suggest_keyword(given: str, known: Iterable[str]) -> str:
     """The hint for a parameter that the function does not have."""
     listed = list(known)
     meant = next((name for name in _MEANT.get(given, ()) if name in listed), None)
-    guess = ask_for(meant) if meant else suggest_public(given, listed) or "no such parameter."
-    return f"{guess} It takes: {', '.join(listed)}"
+    guess = ask_for(meant) if meant else _write_filter(given, listed) or suggest_public(given, listed)
+    return f"{guess or 'no such parameter.'} It takes: {', '.join(listed)}"
+
+
+def _write_filter(given: str, known: Iterable[str]) -> str | None:
+    """The hint to write a parameter as a filter, for a function that takes filters."""
+    meant = _FILTERS.get(given)
+    return f'write filters={{"{meant}": ...}}.' if meant and "filters" in known else None

@@ -147,6 +147,10 @@ WITHHELD_MODULES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("numpy", "pandas", "polars", "scipy", "sklearn"), _NO_TABLES),
         "secrets": "random and uuid are there",
         "src": "write: from winnow import MCPClient",
+        **dict.fromkeys(
+            ("winnow", "winnow_sdk", "winnow_client", "winnow_mcp", "sdk", "kb", "knowledge_base", "graph"),
+            "write: from winnow import kb, graph, semantic_search; scripts have these names without it, too",
+        ),
         "mcp": "the knowledge base is right here: kb.search(...), fetch(...), or MCPClient from winnow",
     }
 )

@@ -16,7 +16,7 @@ class Help(Arguments):
 
     topic: Topic = Field(
         default="playbook",
-        description="playbook, sdk, skills, or the name of a tool or SDK function",
+        description="playbook, sdk, skills, topics, or the name of a tool or SDK function",
         json_schema_extra=LISTED,
     )
     start_char: int = Field(
@@ -25,11 +25,11 @@ class Help(Arguments):
 
 
 class HelpAnswer(Payload):
-    """Answer of ``help``. ``text`` is Markdown; ``topics`` are all topics of the server."""
+    """Answer of ``help``. ``text`` is Markdown; ``topics``, in "playbook" and "topics" only, are all there are."""
 
     topic: Topic
     text: Annotated[str, StringConstraints(max_length=20_000)]
-    topics: list[Topic] = Field(max_length=100)
+    topics: list[Topic] | None = Field(default=None, max_length=100)
     truncated: bool
     next_start_char: int | None = Field(default=None, ge=0, le=1_000_000)
     meta: Meta

@@ -28,7 +28,8 @@ def render_vendor(payload: dict[str, Any]) -> list[str]:
     cut = f", {payload['cut']} cut" if payload["cut"] else ""
     lines = [
         f"{payload['vendor']} [{payload['vendor_id']}]: {payload['entity_count']} of {payload['total']} "
-        f"entities{cut} ({payload['mode']}){partial_note(payload)}, about {payload['estimated_tokens']} tokens"
+        f"entities{cut} ({payload['mode']}){partial_note(payload, 'max_results')}, "
+        f"about {payload['estimated_tokens']} tokens"
     ]
     if payload["counts"]:
         lines.append(f"counts: {format_counts(payload['counts'])}")

@@ -24,7 +24,8 @@ def render_paths(payload: dict[str, Any]) -> list[str]:
     """Paths, one line for each node and each step."""
     others = "no others" if payload["complete"] else "there may be others"
     lines = [
-        f"{len(payload['results'])} of {payload['total']} paths{partial_note(payload)}; {others} within max_hops"
+        f"{len(payload['results'])} of {payload['total']} paths{partial_note(payload, 'limit')}; "
+        f"{others} within max_hops"
     ]
     for number, path in enumerate(payload["results"], start=1):
         lines.append(f"{number}. {path['hops']} hops")

@@ -27,6 +27,8 @@ If you need more, call: this with next_start_char as start_char.
 Defaults: topic playbook."""
 
 _MAX_SIZE = Size(tokens=2_000, bytes=16 * 1024)
+# The topics whose answers list all topics; the others are for who knows a topic's name.
+_WITH_TOPICS = ("playbook", "topics")
 # The list of topics and the escapes of JSON take the rest of the bound.
 _TEXT_TOKENS = 1_500
 
@@ -53,15 +55,16 @@ async def _answer_help(tools: Sequence[Tool], context: Context, arguments: dict[
     payload: dict[str, Any] = {
         "topic": topic,
         "text": text[request.start_char : end],
-        "topics": list(topics),
         "truncated": end < len(text),
     }
+    if topic in _WITH_TOPICS:
+        payload["topics"] = list(topics)
     headline = f"help on {topic}: characters {request.start_char:,} to {end:,} of {len(text):,}"
     lines = [headline, payload["text"]]
     if end < len(text):
         payload["next_start_char"] = end
         lines.append(f"next_start_char: {end}")
-    else:
+    elif topic == "playbook":
         lines.append(f"topics: {', '.join(topics)}")
     return ToolResult(payload, "\n".join(lines), headline, warnings=warnings)
 
@@ -77,11 +80,16 @@ def _list_topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Call
         topics["sdk"] = partial(sdk_reference, context.settings.sandbox)
     if in_scripts and context.settings.sandbox not in WITHOUT_SKILLS:
         topics["skills"] = partial(skills_explained, context.scripts.shelf)
+    topics["topics"] = lambda: ", ".join(listed)
     for tool in offered:
         name = tool.name if context.settings.tool_names == "dotted" else _normalize(tool.name)
         topics[name] = partial(_describe_tool, tool, tool.name if tool.name in in_scripts else None, context)
     tool_names = {tool.name for tool in offered}
-    return {**topics, **{name: partial(explain, name) for name in in_scripts if name not in tool_names}}
+    listed: dict[str, Callable[[], str]] = {
+        **topics,
+        **{name: partial(explain, name) for name in in_scripts if name not in tool_names},
+    }
+    return listed
 
 
 def _script_functions(context: Context) -> Mapping[str, object]:

@@ -15,16 +15,20 @@ def is_offered(context: Context) -> bool:
     return context.settings.kb_v2_enabled
 
 
-def partial_note(payload: dict[str, Any]) -> str:
-    """Why a page is incomplete, for its headline; "" if it is complete."""
-    return f" (partial, stopped by {payload['limit_reason']})" if payload["partial"] else ""
+def partial_note(payload: dict[str, Any], page_size: str = "page_size") -> str:
+    """Why a page is incomplete, for its headline; "" if it is complete.
+
+    ``page_size``: the parameter of the tool that sets the number of rows in one answer.
+    """
+    reason = page_size if payload["limit_reason"] == "page_size" else payload["limit_reason"]
+    return f" (partial, stopped by {reason})" if payload["partial"] else ""
 
 
 def render_quotes(payload: dict[str, Any]) -> list[str]:
     """Quotes, each with its source."""
     quotes = payload["quotes"]
     passages, mode = payload["diagnostics"]["passages"], payload["diagnostics"]["search_mode"]
-    headline = f"{len(quotes)} quotes from {passages} passages ({mode}){partial_note(payload)}"
+    headline = f"{len(quotes)} quotes from {passages} passages ({mode}){partial_note(payload, 'max_quotes')}"
     lines = [render_verdict(payload)] if "verdict" in payload else []
     lines.append(headline + _render_addresses(quotes))
     for number, row in enumerate(quotes, start=1):

@@ -27,7 +27,7 @@ def render_documents(payload: dict[str, Any]) -> list[str]:
     total = payload["total"]
     lines = [
         f"{total['documents']} documents with {total['passages']} passages; {payload['count']} rows"
-        f"{partial_note(payload)}"
+        f"{partial_note(payload, 'limit')}"
     ]
     for row in payload["results"]:
         lines += _render_count(row) if "key" in row else _render_document(row)

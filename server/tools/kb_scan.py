@@ -9,7 +9,7 @@ from server.text.framing import frame_text
 from server.text.printable import one_line
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool, omit_without_scripts
-from server.tools.kb import is_offered
+from server.tools.kb import is_offered, partial_note
 
 DESCRIPTION = """\
 Every match of a regular expression in all text, or their counts: nothing is ranked or left out.
@@ -42,7 +42,7 @@ def render_scan(payload: dict[str, Any]) -> list[str]:
 
 def _headline(payload: dict[str, Any]) -> str:
     total, scanned = payload["total"], payload["scanned"]
-    more = f" (partial, stopped by {payload['limit_reason']})" if payload["partial"] else ""
+    more = partial_note(payload, "limit")
     extent = "complete" if payload["complete"] else "not complete"
     return (
         f"{total['matches']} matches in {total['passages']} passages of {total['documents']} documents; {extent}: "

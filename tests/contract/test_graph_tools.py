@@ -279,6 +279,32 @@ async def test_arguments_have_the_defaults_and_bounds_of_their_contract(client: 
 PROJECTION = {"id", "label", "title", "type", "level", "tokens", "doc_tag", "anchor"}
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "counts"),
+    [
+        ("graph_describe", {}, True),
+        ("graph_describe", {"ids": ["Secret"]}, True),
+        ("graph_describe", {"ids": ["DOCUMENT"]}, False),
+        ("graph_expand", {"ids": ["Secret"]}, True),
+        ("graph_expand", {"ids": ["Secret"], "types": ["MENTIONS"]}, True),
+        ("graph_expand", {"ids": ["Secret"], "types": ["CO_OCCURS"]}, False),
+        ("graph_entities_for_sections", {"section_ids": ["DOCUMENT"]}, True),
+        ("graph_sections_for_entities", {"entity_ids": ["Secret"]}, True),
+        ("graph_children", {"ids": ["DOCUMENT"]}, False),
+    ],
+)
+async def test_counts_of_mentions_say_what_they_count(
+    client: Client, tool: str, arguments: dict[str, Any], counts: bool
+) -> None:
+    row = (await call(client, "semantic_search", query="Acme sells Rocket", response_mode="preview"))["results"][0]
+    named = {
+        name: [row["metadata"]["document_id"]] if value == ["DOCUMENT"] else value
+        for name, value in arguments.items()
+    }
+    told = await call(client, tool, **named)
+    assert any("recognised mentions only" in warning for warning in told["meta"]["warnings"]) is counts
+
+
 async def test_a_node_is_named_by_its_id_by_a_passage_of_the_session_or_by_its_name(client: Client) -> None:
     found = await call(client, "kb_search", query="ConfigMap holds settings for a Pod")
     passage = found["results"][0]
@@ -327,10 +353,11 @@ async def test_without_ids_the_graph_is_counted_as_a_whole(client: Client) -> No
 
 async def test_a_name_of_several_nodes_is_said_to_be_one(client: Client) -> None:
     told = await call(client, "graph_describe", ids=["Acme"])
-    assert (told["results"][0]["label"], "names several nodes" in str(told["meta"]["warnings"])) == (
-        "Entity",
-        False,
-    )
+    warnings = [one for one in told["meta"]["warnings"] if "names several nodes" in one]
+    assert (told["results"][0]["label"], len(warnings)) == ("Entity", 1)
+    assert f"took {told['results'][0]['id']} (Entity), not " in warnings[0]
+    by_id = await call(client, "graph_describe", ids=[told["results"][0]["id"]])
+    assert not [one for one in by_id["meta"]["warnings"] if "names several nodes" in one]
     reason, message = await refusal(client, "graph_describe", ids=["Conf"])
     assert (reason, "'ConfigMap'" in message) == ("NOT_FOUND", True)
 

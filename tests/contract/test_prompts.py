@@ -146,6 +146,17 @@ async def test_help_begins_with_the_playbook_and_lists_every_tool_and_sdk_functi
     assert {name.replace(".", "_") for name in SDK} <= {name.replace(".", "_") for name in answer["topics"]}
 
 
+async def test_only_the_playbook_and_the_topic_topics_list_all_topics(client: Client) -> None:
+    topics = (await ask_help(client))["topics"]
+    asked = await ask_help(client, topic="topics")
+    assert (asked["topics"], asked["text"].split(", ")) == (topics, topics)
+    for topic in ("sdk", "kb_search", "fetch"):
+        answer = await client.call_tool("help", {"topic": topic})
+        assert answer.structured_content is not None
+        assert "topics" not in answer.structured_content
+        assert "topics:" not in answer.content[0].text  # type: ignore[union-attr]
+
+
 async def test_every_topic_is_read_to_its_end_in_bounded_portions(client: Client) -> None:
     texts = {topic: await whole(client, topic) for topic in (await ask_help(client))["topics"]}
     assert texts["sdk"] == sdk_reference()

@@ -118,7 +118,7 @@ def test_the_wall_clock_ends_everything(bench: Any, code: str) -> None:
     outcome = bench.run("print('before')\n" + code, limits=replace(SMALL, wall_seconds=0.5))
     took = time.monotonic() - started
     assert (ending(outcome), outcome.stdout) == (("timeout", "Timeout"), "before\n")
-    assert 0.5 <= took < LIMIT
+    assert 0.45 <= took < LIMIT  # it is warned in its last tenth
     assert bench.run("1 + 1").result == 2
 
 

@@ -64,7 +64,7 @@ CERTAIN = {
     "best = kb.search('retry')[0]\nprint(best.titel)": ("MissingField", 2, "'title'"),
     "kb.retrieve('how')": ("AttributeError", 1, "did you mean 'retrieve_evidence'?"),
     "kb.evidence('how')": ("AttributeError", 1, "did you mean 'retrieve_evidence'?"),
-    "kb.read('how')": ("AttributeError", 1, "did you mean 'read_excerpt'?"),
+    "kb.excerpt('how')": ("AttributeError", 1, "did you mean 'read_excerpt'?"),
     "kb_search('how')": ("NameError", 1, "write kb.search(...)"),
     "graph_expand('Pod')": ("NameError", 1, "write graph.expand(...)"),
     "entities_for_sections('a')": ("NameError", 1, "write graph.entities_for_sections(...)"),
@@ -121,6 +121,19 @@ CERTAIN = {
     "rows = dedupe(semantic_search('how'))\nreturn rows[0].scroe": ("MissingField", 2, "'score'"),
     "for r in kb.search('how').all():\n    print(r.previw)": ("MissingField", 2, "'preview'"),
     "for r in hybrid_search('how'):\n    print(r.sectoin)": ("MissingField", 2, "'section'"),
+    # Another word for a parameter, a function or the module.
+    "semantic_search('how', path='tasks*')": ("TypeError", 1, 'write filters={"path": ...}'),
+    "kb.search('how', url='x')": ("TypeError", 1, 'write filters={"path": ...}'),
+    "kb.retrieve_evidence('how', where={'stage': 'beta'})": ("TypeError", 1, 'write filters={"where": ...}'),
+    "semantic_search('how', limit=3)": ("TypeError", 1, "'top_k'"),
+    "rerank('how', [], topk=3)": ("TypeError", 1, "'top_k'"),
+    "documents(topk=3)": ("TypeError", 1, "'limit'"),
+    "filter_rows([], path='x')": ("TypeError", 1, "'include'"),
+    "get_document('x')": ("NameError", 1, "write read(...)"),
+    "kb.get_document('x')": ("AttributeError", 1, "'read'"),
+    "texts = []\ntext": ("NameError", 2, "'texts'"),
+    "from winnow.sdk import kb": ("CodeRejected", 1, "from winnow import kb"),
+    "import sdk": ("CodeRejected", 1, "from winnow import kb"),
 }
 
 # Scripts that may succeed in some run.

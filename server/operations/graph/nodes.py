@@ -36,6 +36,8 @@ _ANCHOR_CHARS = 500
 _MISSING_TOKENS = 20
 _MAX_SIMILAR = 5
 
+# A warning of answers that count what entities are mentioned by.
+MENTIONS_ONLY = "counts recognised mentions only; scan counts every occurrence of a text"
 _INSTEAD = "use kb_search and kb_retrieve_evidence"
 _GRAPH_OFF = f"the graph is switched off (setting graph); {_INSTEAD}"
 _NO_GRAPH = (
@@ -121,6 +123,8 @@ def resolve_nodes(view: GraphView, given: Sequence[str]) -> NamedNodes:
         if node is None:
             node, advice = _find_by_name(view, name)
             warnings += advice
+        elif node.id == ids[-1] != name:  # an entity, found by the name alone
+            warnings += _list_others(view, name, node)
         if node is None:
             missing.append(name)
         else:
@@ -144,10 +148,20 @@ def _find_by_name(view: GraphView, name: str) -> tuple[Node | None, list[str]]:
     exact.sort(key=lambda node: node.label != "Entity")
     if not exact:
         return None, [f"{_quote(name)} is no name of a node; {_list_matches(matches)}"] if matches else []
-    if len(exact) == 1:
-        return exact[0], []
-    others = ", ".join(f"{node.id} ({node.label})" for node in exact[1 : _MAX_SIMILAR + 1])
-    return exact[0], [f"{_quote(name)} names several nodes; took {exact[0].id} ({exact[0].label}), not {others}"]
+    return exact[0], _warn_of_others(name, exact[0], exact[1:])
+
+
+def _list_others(view: GraphView, name: str, taken: Node) -> list[str]:
+    """A warning if nodes beside the one that was taken have this name."""
+    matches = view.store.find(view.project, name, None, view.scope)
+    others = [match.node for match in matches if match.how != "prefix" and match.node.id != taken.id]
+    return _warn_of_others(name, taken, others)
+
+
+def _warn_of_others(name: str, taken: Node, others: Sequence[Node]) -> list[str]:
+    listed = ", ".join(f"{node.id} ({node.label})" for node in others[:_MAX_SIMILAR])
+    warning = f"{_quote(name)} names several nodes; took {taken.id} ({taken.label}), not {listed}"
+    return [warning] if others else []
 
 
 def _list_matches(matches: Sequence[NodeMatch]) -> str:

@@ -23,6 +23,7 @@ from server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATHS, Direction, Neighbo
 from server.graph.records import DERIVED, Edge, Node
 from server.operations.base import Answer, RequestContext
 from server.operations.graph.nodes import (
+    MENTIONS_ONLY,
     GraphView,
     NamedNodes,
     build_page_answer,
@@ -63,15 +64,15 @@ def graph_describe(context: RequestContext, request: GraphDescribe) -> Answer:
         counted = {f"edges_{way}": counts for way, counts in edges.items() if counts}
         return {**render_node(node), **counted, "section_ids": passages_of(view, node)}
 
-    return build_page_answer(view, request, request.page_size, named.nodes, row, named.facts, named.warnings)
+    warnings = (*named.warnings, *_mention_warnings(named.nodes, None))
+    return build_page_answer(view, request, request.page_size, named.nodes, row, named.facts, warnings)
 
 
 def graph_expand(context: RequestContext, request: GraphExpand) -> Answer:
     """The nodes within some hops of the given ones, by distance, then by weight."""
     view = view_of(context, request.scope)
-    return _answer_expansion(
-        view, request, resolve_nodes(view, request.ids), frozenset(request.types) or None, request.direction
-    )
+    named, types = resolve_nodes(view, request.ids), frozenset(request.types) or None
+    return _answer_expansion(view, request, named, types, request.direction, _mention_warnings(named.nodes, types))
 
 
 def graph_parents(context: RequestContext, request: GraphParents) -> Answer:
@@ -140,7 +141,15 @@ def _describe_graph(view: GraphView) -> Answer:
         "partial": False,
         "limit_reason": "none",
     }
-    return Answer(payload, "metadata", 1, tiers.measure(payload).tokens)
+    has_mentions = bool(MENTION_TYPES & counts.edge_types.keys())
+    warnings = (MENTIONS_ONLY,) if has_mentions else ()
+    return Answer(payload, "metadata", 1, tiers.measure(payload).tokens, warnings)
+
+
+def _mention_warnings(nodes: Sequence[Node], types: Types) -> tuple[str, ...]:
+    """The warning of an answer that counts where entities are mentioned."""
+    has_entities = any(node.label == "Entity" for node in nodes)
+    return (MENTIONS_ONLY,) if has_entities and (types is None or types & MENTION_TYPES) else ()
 
 
 def _build_path_row(path: Path) -> dict[str, Any]:
@@ -294,7 +303,8 @@ def _answer_related(
     counted = _count_others(around, list(sources.values()))
     kept = related[:MAX_NODES]
     facts = {**counted, "cut": counted["total"] - len(kept), **named.facts}
-    return build_page_answer(view, request, request.page_size, kept, row, facts, (*named.warnings, *warnings))
+    all_warnings = (*named.warnings, *warnings, MENTIONS_ONLY)
+    return build_page_answer(view, request, request.page_size, kept, row, facts, all_warnings)
 
 
 def _collect_related(view: GraphView, sources: Sequence[str], direction: Direction) -> list[_RelatedNode]:
