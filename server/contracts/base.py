@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 from pydantic import JsonValue as PlainJson
 
 MAX_TOP_K = 100
@@ -37,13 +37,39 @@ JsonValue = Annotated[
 
 
 PathPattern = Annotated[str, StringConstraints(min_length=1, max_length=500)]
-_Text = Annotated[str, StringConstraints(max_length=500)]
-_Value = _Text | int | float | bool
+_MAX_FIELDS, _MAX_VALUES, _NAME_CHARS, _VALUE_CHARS = 20, 50, 200, 500
+_WHERE = (
+    f"takes at most {_MAX_FIELDS} fields of the front matter, each with a text, number or boolean of at most "
+    f'{_VALUE_CHARS} characters or a list of at most {_MAX_VALUES} of them, e.g. {{"stage": "beta"}}'
+)
+
+
+def _check_where(value: Any) -> Any:
+    """One message for all that can be wrong: pydantic's would repeat names and values of any length."""
+    is_fitting = isinstance(value, dict) and len(value) <= _MAX_FIELDS and all(map(_is_field, value.items()))
+    if not is_fitting:
+        raise ValueError(_WHERE)
+    return value
+
+
+def _is_field(field: tuple[Any, Any]) -> bool:
+    name, value = field
+    values = value if isinstance(value, list) else [value]
+    is_named = isinstance(name, str) and 0 < len(name) <= _NAME_CHARS
+    return is_named and 0 < len(values) <= _MAX_VALUES and all(map(_is_scalar, values))
+
+
+def _is_scalar(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= _VALUE_CHARS
+    return isinstance(value, int | float) and abs(value) < 1e300
+
+
 # Some hosts refuse an object without properties, so the schema names one field as an example of all.
 Where = Annotated[
-    dict[Label, _Value | Annotated[list[_Value], Field(max_length=50)]],
-    Field(max_length=20),
-    WithJsonSchema({"type": "object", "properties": {"FIELD": {"type": "string", "maxLength": 500}}}),
+    dict[str, Any],
+    BeforeValidator(_check_where),
+    WithJsonSchema({"type": "object", "properties": {"FIELD": {"type": "string", "maxLength": _VALUE_CHARS}}}),
 ]
 
 

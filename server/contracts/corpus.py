@@ -133,5 +133,5 @@ class ScanAnswer(Payload):
     count: int = Field(ge=0, le=MAX_SCAN_ROWS)
     partial: bool
     limit_reason: ScanLimit
-    next_cursor: CursorText | None = None
+    next_cursor: CursorText | None
     meta: Meta

@@ -133,7 +133,7 @@ class DocumentsAnswer(Payload):
     count: int = Field(ge=0, le=MAX_DOCUMENT_ROWS)
     partial: bool
     limit_reason: Limit
-    next_cursor: CursorText | None = None
+    next_cursor: CursorText | None
     meta: Meta
 
 

@@ -125,6 +125,12 @@ async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
                 "options": {"format": "bullets", "include_citation": False},
             },
         ],
+        "kb_scan": [{"pattern": r"rule (\d+)"}, {"pattern": "(?i)rule", "group_by": "document", "limit": 2}],
+        "kb_documents": [{}, {"group_by": "tags", "limit": 2}, {"path": "guide/*", "sort": "-tokens", "limit": 1}],
+        "kb_read": [
+            {"document": "guide/backups.md"},
+            {"document": "Backups handbook", "start": 50, "max_tokens": 8},
+        ],
         "kb_expand_excerpt": [{"passage_id": passages[0]}, {"passage_id": sections[0], "before_tokens": 0}],
         "semantic_search": [
             *({"query": QUESTION, "response_mode": mode} for mode in modes),
@@ -134,8 +140,6 @@ async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
         "graph_describe": [{}, {"ids": [*passages, unknown], "include_snippet": True}],
         "graph_expand": [{"ids": passages[:1]}, {"ids": [*passages, "acme"], "hops": 3, "page_size": 7}],
         "graph_paths": [{"from_ids": passages[:1], "to_ids": passages[1:], "max_hops": 6}],
-        "graph_parents": [{"ids": passages}],
-        "graph_children": [{"ids": ["Backups handbook"], "hops": 2, "include_snippet": True}],
         "graph_entities_for_sections": [{"section_ids": passages}],
         "graph_sections_for_entities": [{"entity_ids": ["acme", "handbook"]}],
         "find_vendor_info": [{"vendor_name": "acme"}, {"vendor_name": "acme", "include_content": True}],

@@ -114,6 +114,8 @@ async def find_ids(client: Client) -> Mapping[str, Any]:
 async def arguments(client: Client) -> Mapping[str, list[dict[str, Any]]]:
     """Calls of every tool whose answers or errors contain text of documents."""
     ids = await find_ids(client)
+    listed = (await client.call_tool("kb_documents", {"limit": 20})).structured_content
+    documents = [row["document_id"] for row in listed["results"]]
     passage, section, node = ids["passages"][0], ids["sections"][0], ids["nodes"][0]
     text = "\n".join(FORGED)
     return {
@@ -137,6 +139,9 @@ async def arguments(client: Client) -> Mapping[str, list[dict[str, Any]]]:
             {"passage_id": text[:100]},
         ],
         "kb_expand_excerpt": [{"passage_id": one} for one in ids["passages"]],
+        "kb_scan": [{"pattern": r"(?s).{1,400}"}, {"pattern": r"(?s).{1,90}", "group_by": "match"}],
+        "kb_documents": [{}, {"group_by": "title"}, {"group_by": text[:100]}, {"path": text[:100]}],
+        "kb_read": [{"document": one} for one in (*documents, text[:100])],
         "graph_describe": [{}, {"ids": [section, node]}, {"ids": [text[:100]]}],
         "graph_expand": [{"ids": [section], "include_snippet": True}, {"ids": [node]}],
         "graph_children": [{"ids": [node], "include_snippet": True}],

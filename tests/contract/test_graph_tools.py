@@ -45,6 +45,7 @@ GRAPH_TOOLS = [
     "graph_sections_for_entities",
     "find_vendor_info",
 ]
+UNLISTED = {"graph_parents", "graph_children"}  # callable: graph_expand reaches the same along PART_OF
 # Sections that are this long are passages of their own.
 FILLER = "Nothing else is said in this place. " * 30
 PAGES = {
@@ -204,7 +205,9 @@ def name_of(name: str) -> str:
 
 async def test_the_graph_tools_are_listed(client: Client) -> None:
     listed = [tool.name for tool in (await client.list_tools()).tools]
-    assert [name for name in listed if name in GRAPH_TOOLS] == GRAPH_TOOLS
+    assert [name for name in listed if name in GRAPH_TOOLS] == [
+        name for name in GRAPH_TOOLS if name not in UNLISTED
+    ]
 
 
 @pytest.mark.parametrize(
@@ -240,9 +243,8 @@ def test_every_description_says_when_to_call_it_in_the_words_agreed_upon(name: s
 
 
 async def test_arguments_have_the_defaults_and_bounds_of_their_contract(client: Client) -> None:
-    listed = {tool.name for tool in (await client.list_tools()).tools}
     schemas = {tool.name.replace(".", "_"): flat_schema(tool.arguments) for tool in TOOLS}
-    tools = {name: schema["properties"] for name, schema in schemas.items() if name in listed}
+    tools = {name: schema["properties"] for name, schema in schemas.items()}
     defaults = {
         name: {
             key: value["default"] for key, value in tools[name].items() if value.get("default") not in (None, [])

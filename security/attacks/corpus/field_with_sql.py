@@ -5,10 +5,7 @@ import sqlite3
 
 from security.corpus_store import answers, ingest_pages
 
-NAMES = (
-    "x') OR 1=1 --", "x' = '' UNION SELECT uri FROM documents --", "stage\"] OR 1=1 --", "$.stage') OR ('1'='1",
-    "uri); DROP TABLE documents; --",
-)
+NAMES = ("x') OR 1=1 --", "$.stage') OR ('1'='1")
 
 
 def control():
@@ -22,7 +19,7 @@ def control():
 def surface():
     ingest_pages()
     for name in NAMES:
-        said = answers("documents", "--where", f"{name.replace('=', chr(61))}=beta")
+        said = answers("documents", "--where", f"{name}=beta")
         counts = answers("documents", "--group-by", name)
         named = answers("read", name)
         value = answers("documents", "--where", f"stage={name}")

@@ -1,12 +1,15 @@
 # surface: held | seconds: 170
 # A path, a field, a value or a title of 100 KB is compared with every document.
+import fnmatch
+import re
+
 from security.corpus_store import answers, ingest_pages
 
 LONG = "x" * 100_000
 
 
 def control():
-    return len("/".join(["guide", LONG])) > 100_000  # a program without bounds compares it
+    return re.compile(fnmatch.translate(LONG)).match(LONG) is not None  # a program without bounds compares it
 
 
 def surface():
