@@ -29,8 +29,8 @@ If you need more, call: help with topic sdk."""
 
 # The description of the parameter `code`. Hosts cut or refuse a long tool description, but not a parameter's.
 _CODE = """\
-Python. Its result: a top-level return, result, or the last expression; plain data. print() comes back too, \
-and at a limit what `result` held.
+Python. Its result: a top-level return, result, or the last expression; plain data. print() comes back too; \
+at a limit, what result held.
 At hand (sync or await, no import needed):
 semantic_search(query, top_k=10, response_mode="metadata"|"preview"|"full")
 search_many([query, ...])  a page each
