@@ -38,7 +38,7 @@ grep(query, regex, top_k=10)  row.match, row.matches
 kb.search(query), kb.retrieve_evidence(question)  row.preview, row.quote
 fetch(ids, level="full", max_tokens=None)  row.content
 rerank(query, rows), filter_rows, dedupe, group_by(rows, "file"), quotes(rows), \
-format_for_agent, graph.expand, graph.paths, save(name, value), load(name), budget; help(name) prints more
+format_for_agent, graph.expand, graph.paths, save, load, budget; help(name) prints more
 from skills import map_reduce, timeline, ...  help topic skills
 Pages are lists of rows: row.id row.title row.section row.file row.score row.type.
 Example:
