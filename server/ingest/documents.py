@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice
@@ -18,6 +18,7 @@ _NO_WORD = "(not a word)"
 # Numbers of more than 64 bits are dropped.
 _MOST_FIELDS, _MOST_VALUES, _VALUE_CHARS = 200, 100, 4_000
 _NUMBER_BITS = 64
+_ABSENT = object()  # a field that one mapping of a list lacks
 # Limits of nested facts: levels, and values and containers that are looked at.
 _DEEPEST, _MOST_NODES = 8, 10_000
 
@@ -104,11 +105,11 @@ def apply_labels(raw: RawDocument, labels: DefaultLabels) -> RawDocument:
 def flatten(facts: Mapping[Any, Any]) -> dict[str, Any]:
     """The plain values of facts by field name, within the limits of metadata.
 
-    A field of a nested mapping has a dotted name; one of a list of mappings has the list of their values. Values
-    of other types than JSON's and dates are left out.
+    A field of a nested mapping has a dotted name. One of a list of mappings has the list of their values, None for
+    a mapping without it, so that the lists stay aligned. Values of other types than JSON's and dates are left out.
 
-    >>> flatten({"title": "Pods", "stages": [{"stage": "alpha", "since": "1.8"}, {"stage": "beta"}]})
-    {'title': 'Pods', 'stages.stage': ['alpha', 'beta'], 'stages.since': ['1.8']}
+    >>> flatten({"title": "Pods", "stages": [{"stage": "alpha", "until": "1.8"}, {"stage": "beta"}]})
+    {'title': 'Pods', 'stages.stage': ['alpha', 'beta'], 'stages.until': ['1.8', None]}
     """
     fields: dict[str, Any] = {}
     for name, value, is_listed in islice(_walk("", facts, 0), _MOST_NODES):
@@ -117,7 +118,7 @@ def flatten(facts: Mapping[Any, Any]) -> dict[str, Any]:
         if not is_listed and value is not None:
             fields.setdefault(name, value)
         elif is_listed and isinstance(held := fields.setdefault(name, []), list) and len(held) < _MOST_VALUES:
-            held += [] if value is None else [value]
+            held += [] if value is None else [None if value is _ABSENT else value]
     return fields
 
 
@@ -134,7 +135,7 @@ def _walk(name: str, value: Any, depth: int, *, is_listed: bool = False) -> Iter
                 part = _text(_plain(key))[: stated_facts.LABEL_CHARS]
                 yield from _walk(f"{name}.{part}" if depth else part, item, depth + 1, is_listed=is_listed)
         case list() | tuple() if depth <= _DEEPEST:
-            kept = value[:_MOST_VALUES]
+            kept = _align(value[:_MOST_VALUES])
             yield name, None, not any(isinstance(item, Mapping) for item in kept)
             for item in kept:
                 yield from _walk(name, item, depth + 1, is_listed=True)
@@ -146,7 +147,17 @@ def _walk(name: str, value: Any, depth: int, *, is_listed: bool = False) -> Iter
             # Sorted, because the order of a set differs from run to run.
             yield from _walk(name, sorted(texts), depth)
         case _:
-            yield name, _plain(value), is_listed
+            yield name, value if value is _ABSENT else _plain(value), is_listed
+
+
+def _align(items: Sequence[Any]) -> Sequence[Any]:
+    """The items of a list; mappings get each field that has plain values in others, with ``_ABSENT`` for it."""
+    if not all(isinstance(item, Mapping) for item in items) or sum(map(len, items)) > _MOST_FIELDS:
+        return items
+    values = [(key, value) for item in items for key, value in item.items()]
+    nested = {key for key, value in values if _plain(value) is None}
+    keys = [key for key, _ in dict(values).items() if key not in nested]
+    return [{**item, **{key: _ABSENT for key in keys if key not in item}} for item in items]
 
 
 def clean_document(raw: RawDocument) -> RawDocument:

@@ -93,7 +93,7 @@ card: {name: tasks, size: {width: 2}}
 def test_nested_front_matter_has_dotted_names(tmp_path: Path) -> None:
     assert only(write(tmp_path, "a.md", f"---{STAGES}---\nBody")).metadata == {
         "stages.stage": ["alpha", "beta"],
-        "stages.defaultValue": [False],
+        "stages.defaultValue": [False, None],
         "stages.fromVersion": ["1.8", "1.9"],
         "stages.notes.by": ["me"],
         "card.name": "tasks",
@@ -138,7 +138,7 @@ _FACTS = st.recursive(
 def test_flattened_facts_are_bounded_json_scalars_and_lists_of_them(facts: dict[str, Any]) -> None:
     flat = flatten(facts)
     scalars = [item for value in flat.values() for item in (value if isinstance(value, list) else [value])]
-    assert all(isinstance(item, str | int | float) for item in scalars)
+    assert all(item is None or isinstance(item, str | int | float) for item in scalars)
     assert (len(flat) <= 200, json.loads(json.dumps(flat, allow_nan=False)) == flat) == (True, True)
 
 

@@ -78,8 +78,10 @@ def _build_row(context: RequestContext, record: DocumentRecord) -> dict[str, Any
         "labels": {name: _clip(value, _KEY_CHARS) for name, value in labels.items() if value},
         "fields": _fields(document.metadata, _DIRECT_VALUE_CHARS if is_direct else _VALUE_CHARS),
     }
-    kept = {name: value for name, value in row.items() if value not in ("", {})}
-    return kept if is_direct else {**kept, "id": document.id}
+    if is_direct:
+        return {name: value for name, value in row.items() if value not in ("", {})}
+    # In scripts every row has every field.
+    return {name: None if value == "" else value for name, value in row.items()} | {"id": document.id}
 
 
 def _fields(metadata: Mapping[str, Any], chars: int) -> dict[str, Any]:

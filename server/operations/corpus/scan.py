@@ -54,7 +54,7 @@ def scan(context: RequestContext, request: Scan) -> Answer:
         collector = _MatchRows(walk, pattern, total, request.context, cursor.offset, most)
     else:
         key = key_of(request.group_by, pattern)
-        collector = _KeyRows(walk, pattern, total, key, cursor.offset, most)
+        collector = _KeyRows(walk, pattern, total, key, cursor.offset, most, request.group_by == "document")
     walk.run(collector.look)
     here = ScanCursor(cursor.offset, walk.first, cursor.last, fingerprint(request), generation)
     warnings = (
@@ -98,6 +98,7 @@ class _KeyRows:
     key: Key
     skipped: int
     most: int
+    is_by_document: bool
     keyed: KeyedTallies = field(default_factory=KeyedTallies)
 
     def look(self, scanned: ScannedDocument) -> None:
@@ -111,7 +112,11 @@ class _KeyRows:
     @property
     def rows(self) -> list[dict[str, Any]]:
         rows = self.keyed.rows()[self.skipped : self.skipped + self.most + 1]
-        return [{**row, "key": printable(row["key"])} for row in rows]
+        return [self._build_row(row) for row in rows]
+
+    def _build_row(self, row: dict[str, Any]) -> dict[str, Any]:
+        key = printable(row["key"])
+        return {**row, "key": key, **({"file": one_line(key)} if self.is_by_document else {})}
 
 
 def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int) -> dict[str, Any]:
