@@ -79,10 +79,15 @@ def fit_rows(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> TierPage:
 
     If not even the first row fits, its texts are clipped, so that a page is neither empty nor too large.
     """
-    whole = measure(list(rows))
-    if whole.tokens <= max_tokens and whole.bytes <= max_bytes:
-        return TierPage(tuple(rows), whole.tokens, "none")
-    count, reason = _count_fitting(rows, max_tokens, max_bytes)
+    if max_tokens >= max_bytes:  # a token has a byte at least: counting tokens takes longest
+        count, reason = _count_fitting_bytes(rows, max_bytes)
+    else:
+        whole = measure(list(rows))
+        if whole.tokens <= max_tokens and whole.bytes <= max_bytes:
+            return TierPage(tuple(rows), whole.tokens, "none")
+        count, reason = _count_fitting(rows, max_tokens, max_bytes)
+    if not rows:
+        return TierPage((), measure([]).tokens, "none")
     fitting = list(rows[:count]) or [_shrink(rows[0], max_tokens, max_bytes)]
     return TierPage(tuple(fitting), measure(fitting).tokens, reason)
 
@@ -125,6 +130,15 @@ def _count_fitting(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> tupl
         size += measure([item])
         if size.tokens > max_tokens or size.bytes > max_bytes:
             return count, "token_cap" if size.tokens > max_tokens else "byte_cap"
+    return len(rows), "none"
+
+
+def _count_fitting_bytes(rows: Sequence[Row], max_bytes: int) -> tuple[int, str]:
+    size = len("[]")
+    for count, item in enumerate(rows):
+        size += len(dumps(item).encode("utf-8", "replace")) + 1
+        if size > max_bytes:
+            return count, "byte_cap"
     return len(rows), "none"
 
 

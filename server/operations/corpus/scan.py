@@ -20,7 +20,8 @@ from server.tiers import Size
 
 # A direct call that says no limit gets so many tokens, one that does up to the budget of its tier.
 _USUAL_TOKENS = 2_000
-_DIRECT_ROWS = 200  # no more fit into a direct answer
+# No more rows fit into a direct answer, and into one for a script.
+_DIRECT_ROWS, _SCRIPT_ROWS = 200, 4_000
 _STOPPED = (
     "the time of this call ended before all text was looked through; total and scanned are of the part that was, "
     "next_cursor goes on with the rest"
@@ -48,7 +49,7 @@ def scan(context: RequestContext, request: Scan) -> Answer:
     cursor = resume_scan(request.cursor, request)
     walk = Walk(context, filters, cursor.first, cursor.last)
     total = Tally()
-    most = request.limit if not context.caller.budget.is_direct else min(request.limit, _DIRECT_ROWS)
+    most = min(request.limit, _DIRECT_ROWS if context.caller.budget.is_direct else _SCRIPT_ROWS)
     collector: Collector
     if request.group_by is None:
         collector = _MatchRows(walk, pattern, total, request.context, cursor.offset, most)
@@ -125,19 +126,18 @@ def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int)
     before = scanned.characters(max(0, found.start - around), found.start)
     match = scanned.characters(found.start, min(found.end, found.start + MAX_MATCH_CHARS + 1))
     after = scanned.characters(found.end, found.end + around)
-    row: dict[str, Any] = {
+    return {
         "match": _shorten(match),
         "groups": [_shorten(scanned.decode(found.match.span(number))) for number in range(1, groups + 1)],
+        "passage_id": None if chunk is None else chunk.id,
         "document_id": document.id,
         "file": one_line(document.uri),
         "title": one_line(document.title or document.uri),
+        "section": None if chunk is None else one_line(" > ".join(chunk.heading_path)),
         "start": found.start,
         "end": found.end,
         "context": one_line(before + shorten(match, MAX_MATCH_CHARS) + after, 2 * around + MAX_MATCH_CHARS),
     }
-    if chunk is not None:
-        row |= {"passage_id": chunk.id, "section": one_line(" > ".join(chunk.heading_path))}
-    return row
 
 
 def _shorten(text: str | None) -> Any:

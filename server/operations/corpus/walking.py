@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 from server.errors import WinnowError
 from server.models import ChunkSpan, DocumentText, Filters
@@ -22,14 +23,14 @@ from server.runtime.deadlines import check_deadline, current_deadline
 
 # A walk takes at most so many seconds, and so much of what its call has left: a script goes on after it.
 _SECONDS, _SHARE = 10.0, 0.6
+_LOOK_EVERY = 8  # matches between two looks at the clock
 
 
 class OutOfTime(Exception):
     """The time of the walk has passed within a document."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):  # made for each match: a frozen dataclass takes four times as long
     """A match, its place in characters, and the number of its chunk (None without chunks)."""
 
     match: Match
@@ -128,8 +129,8 @@ class Walk:
         """The matches in a document, in order. Raises ``OutOfTime``."""
         byte = character = 0
         data, is_ascii = scanned.document.data, scanned.is_ascii
-        for match in pattern.find(data):
-            if self._is_over():
+        for number, match in enumerate(pattern.find(data)):
+            if number % _LOOK_EVERY == 0 and self._is_over():
                 raise OutOfTime
             if match is None:
                 continue
