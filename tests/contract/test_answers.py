@@ -257,7 +257,7 @@ SCRIPTS = {
     "return 'word ' * 20_000": "BUDGET_EXCEEDED",
     "while True: print('x' * 1000)": "BUDGET_EXCEEDED",
     "'a' * 10**10": "BUDGET_EXCEEDED",
-    "for _ in range(101): semantic_search('port', top_k=1)": "BUDGET_EXCEEDED",
+    "for _ in range(1_001): semantic_search('port', top_k=1)": "BUDGET_EXCEEDED",
     "import os": "INVALID_ARGUMENT",
     "return 1 / 0": "INVALID_ARGUMENT",
     "raise ValueError('x' * 10_000)": "INVALID_ARGUMENT",
