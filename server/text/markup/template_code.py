@@ -23,7 +23,6 @@ _HTML = (
 )
 # The objects that a page written in JSX reads its own facts from; other braces are examples.
 _PAGE_VALUES = "props|frontmatter|frontMatter|page|site|meta|metadata"
-_ATTRIBUTES = r"(?:\s[^<>]{0,400}+)?"
 # Parameters of a shortcode that are shown, and quoted words without a name, which are shown where there are none.
 _SHOWN = re.compile(
     r"(?<![\w.-])(?:text|title|label|heading|caption|term_id)\s?[=:]\s?"
@@ -116,12 +115,18 @@ _KINDS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
     ("import", r"\A\s*import\s(?:[\w{}*,\s$]{1,200}\sfrom\s)?\s?(?:\"[^\"]{1,200}+\"|'[^']{1,200}+');?", _drop),
     # as {props.title}
     ("expression", rf"\{{(?:{_PAGE_VALUES})(?:\.[\w$]{{1,60}}+)++\}}", _drop),
-    ("html", rf"</?(?:{_HTML})(?![\w-]){_ATTRIBUTES}/?>", _drop),
+    # <br>, </b>, <a name="x">, and <b> if it is closed; another <input> is a placeholder.
+    (
+        "html",
+        rf"<(?:br|hr|wbr)\s?/?>|</(?:{_HTML})>|<(?:{_HTML})\s[^<>=]{{1,60}}+=[^<>]{{0,400}}+>"
+        rf"|<(?P<tag>{_HTML})>(?=.{{0,300}}?</(?P=tag)>)",
+        _drop,
+    ),
     # <Tabs />, <Tabs of={x}>, </Tabs>, and <Tabs> if it is closed; another <Name> is a placeholder.
     (
         "component",
         r"<[A-Z][\w.]{0,60}+(?:/|\s[^<>]{0,400}+(?<=/))>|<[A-Z][\w.]{0,60}+\s[^<>=]{1,60}+=[^<>]{0,400}+>"
-        r"|</[A-Z][\w.]{0,60}+>|<(?P<name>[A-Z][\w.]{0,60}+)>(?=[^<]{0,300}+</(?P=name)>)|</?>",
+        r"|</[A-Z][\w.]{0,60}+>|<(?P<name>[A-Z][\w.]{0,60}+)>(?=.{0,300}?</(?P=name)>)|</?>",
         _drop,
     ),
 )
