@@ -89,7 +89,7 @@ def semantic_search(
 
     top_k: how many rows, 1 to 100. response_mode: "ids_only" < "metadata" (title, score, source) < "preview"
     (plus the best sentence) < "full" (plus the whole text); use the smallest that suffices. min_score: 0 to 1.
-    filters: {"doc_tag": ..., "path_prefix": ..., "updated_after": "2026-01-31"}. filter_ids: only these,
+    filters: {"path": "guides/*", "where": {"stage": "beta"}, "doc_tag": ..., "tags": ...}. filter_ids: only these,
     query optional; unknown ones raise, unless missing="skip". include_relationships: with "preview" or "full",
     row.relationships has what it mentions, where there is a graph. cursor: `page.next_cursor` of the page before.
     """

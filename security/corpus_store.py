@@ -1,4 +1,4 @@
-"""A store whose server sees a part of the documents, for the attacks of the family ``corpus``."""
+"""A store whose server sees a part of the documents, for the attacks of the family ``documents``."""
 
 from __future__ import annotations
 

@@ -40,6 +40,11 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
         "start_char). A passage_id is good in this session for a while; section_id works in its place and stays.",
     ),
     (
+        "kb_search",
+        "All of it, unranked: kb_scan(pattern, group_by) every match, kb_documents(path, where, group_by) every "
+        "document; kb_read(document, start) reads one.",
+    ),
+    (
         "code",
         "kb_retrieve_evidence(question): the sentences that answer, as quotes with their sources. All else: one "
         "script.",
@@ -52,7 +57,7 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
     (
         "graph_expand",
         "How things are connected, where graph tools are listed: graph_describe(ids), graph_expand(ids, hops, "
-        "types), graph_paths(from_ids, to_ids), graph_parents(ids), graph_children(ids), "
+        "types), graph_paths(from_ids, to_ids), "
         "graph_entities_for_sections(section_ids), graph_sections_for_entities(entity_ids); "
         "find_vendor_info(vendor_name) for all around a vendor. Each row has section_ids: passages to quote from.",
     ),
@@ -71,6 +76,7 @@ _SECTION_NEEDS: Mapping[str, str] = MappingProxyType(
     {
         "The ladder": "kb_search",
         "Many results": "semantic_search",
+        "Everything": "kb_search",
         "What is connected": "graph_expand",
         "Scripts": "execute_code",
         "From the old tools": "kb_search",

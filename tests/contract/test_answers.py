@@ -213,7 +213,8 @@ async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], 
     """Calls that every tool must refuse, from the arguments that it lists, and the error code."""
     required = {"query": QUESTION, "question": QUESTION, "code": "return 1", "passage_id": "0" * 12}
     lists = ("passage_ids", "section_ids", "ids", "from_ids", "to_ids", "entity_ids")
-    required |= {key: ["0" * 12] for key in lists} | {"vendor_name": "acme"}  # type: ignore[dict-item]
+    required |= {"vendor_name": "acme", "pattern": "rule", "document": "guide/backups.md"}
+    required |= {key: ["0" * 12] for key in lists}  # type: ignore[dict-item]
     for tool in (await client.list_tools()).tools:
         known = tool.input_schema["properties"]
         fine = {name: required[name] for name in tool.input_schema.get("required", ())}
@@ -306,6 +307,7 @@ async def test_what_is_broken_behind_the_tools_is_an_answer_as_the_schema_says(
     broken: Application, era: Any, code: ErrorCode
 ) -> None:
     asked = {"query": QUESTION, "question": QUESTION, "passage_id": "a" * 12, "vendor_name": "acme"}
+    asked |= {"pattern": "rule", "document": "guide/backups.md"}
     async with Client(_server(broken), mode=era) as client:
         for tool in (await client.list_tools()).tools:
             if tool.name in ("help", "execute_code"):

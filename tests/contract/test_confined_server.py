@@ -148,7 +148,7 @@ SEARCHES = (
 )
 WITH_ID = [name for name, arguments in CALLS.items() if "chunk" in str(arguments("chunk"))]
 WALKS = tuple(name for name in WITH_ID if name.startswith("graph."))
-BY_ID = tuple(name for name in WITH_ID if name not in WALKS and name != "rerank")
+BY_ID = tuple(name for name in WITH_ID if name not in WALKS and name not in ("rerank", "kb.read"))
 SCOPED = tuple(name for name, operation in OPERATIONS.items() if "scope" in operation.request.model_fields)
 
 

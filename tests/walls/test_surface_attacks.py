@@ -19,6 +19,7 @@ FAMILIES: Mapping[str, int] = {
     "rendering": 15,
     "transport": 15,
     "scope": 1,
+    "documents": 7,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
 
