@@ -49,7 +49,7 @@ CALLS = {
     "scan": "scan('(?i)proxy', scope=scope)",
     "count": "count('proxy', scope=scope)",
     "documents": "documents(scope=scope)",
-    "repeats": "repeats(scope=scope)",
+    "repeats": "repeats(20, scope=scope)",
     "read": "read(row, scope=scope)",
     "fetch": "fetch([row], scope=scope)",
     "hybrid_search": "hybrid_search('proxy rule', scope=scope)",
@@ -123,7 +123,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
         rules = [
             f"Proxy rule {page}-{number} sends requests of team {number} to gate {page}." for number in range(9)
         ]
-        _write(home / "docs", f"page{page}", SEEN, "\n".join(rules))
+        _write(home / "docs", f"page{page}", SEEN, "\n".join([*rules, "", "Every gate closes at ten o'clock."]))
     for label, labels in HIDDEN.items():
         _write(home / "docs", f"hidden {label}", labels, f"The proxy rule of HIDDEN {label} is not for everybody.")
     _write(home / "elsewhere", "secret", SEEN, "The proxy rule of HIDDEN elsewhere is in another project.")
