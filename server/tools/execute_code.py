@@ -21,7 +21,7 @@ from server.tools.base import Context, Tool, ToolResult
 
 _TEMPLATE = """\
 Run a Python script over the user's knowledge base. Only its result returns: what it reads costs no tokens.
-Use when: you need several searches, counting, comparing, joining.
+Use when: you list all, count, compare, join, or need several searches.
 Do not use when: one search answers.
 Everyday Python runs, with json re math datetime collections itertools statistics; no files, network, processes.
 {limits}
@@ -32,19 +32,18 @@ _CODE = """\
 Python. Its result: a top-level return, result, or the last expression; plain data. print() comes back too; \
 at a limit, what result held.
 At hand (sync or await, no import needed):
-semantic_search(query, top_k=10, response_mode="metadata"|"preview"|"full")
-search_many([query, ...])  a page each
-grep(query, regex, top_k=10)  row.match, row.matches
-kb.search(query), kb.retrieve_evidence(question)  row.preview, row.quote
-fetch(ids, level="full", max_tokens=None)  row.content
-rerank(query, rows), filter_rows, dedupe, group_by(rows, "file"), quotes(rows), \
-format_for_agent, graph.expand, graph.paths, save, load, budget; help(name) prints more
-from skills import map_reduce, timeline, ...  help topic skills
-Pages are lists of rows: row.id row.title row.section row.file row.score row.type.
+scan(regex, path="guides/*", group_by="document")  every match: row.match .groups .context; page.total
+documents(path, where={"field": value}), count(regex), repeats()  all; read(document)  .text
+semantic_search(query, top_k=10), search_many([query]), kb.search(query)  .preview
+kb.retrieve_evidence(question)  .quote
+fetch(ids)  .content; grep(query, regex)  .match
+rerank, dedupe, group_by(rows, "file"), quotes, graph.expand, graph.paths, save, load, budget; \
+help(name) prints more
+from skills import glossary, timeline, compare, coverage, find_contradictions, map_reduce
+Pages are lists of rows; page.all(): all pages. row.id .title .section .file .score .type
 Example:
-rows = semantic_search("backup encryption", top_k=50)
-best = rerank("which cipher", rows, top_k=3)
-return [{"file": r.file, "text": r.content[:300]} for r in fetch(best)]"""
+page = scan(r"kept for (\\w+) days")
+return page.total, [(r.file, r.groups[0]) for r in page.all()]"""
 
 _LIMITS = (
     "Returns at most: {tokens:,} tokens, {stdout} KB of stdout. Defaults: timeout {seconds:g}. Max: {seconds:g} s "
@@ -71,9 +70,8 @@ def _describe_limits(settings: Settings) -> str:
 _SMALLER_LANGUAGE: Mapping[str, str] = MappingProxyType(
     {
         "(sync or await, no import needed)": "(without await, no import needed)",
-        ", budget; help(name) prints more\nfrom skills import map_reduce, timeline, ...  help topic skills": (
-            ", budget"
-        ),
+        "; help(name) prints more\nfrom skills import glossary, timeline, compare, coverage, find_contradictions, "
+        "map_reduce": "",
         "Everyday Python runs, with json re math datetime collections itertools statistics; no files, network, "
         "processes.": "Smaller Python: json re math datetime collections itertools; no inheritance, properties, "
         "yield, del, contextlib, enum, statistics, files, network, processes.",
