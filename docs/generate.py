@@ -18,7 +18,7 @@ from server.cli import COMMANDS
 from server.commands.terminal.flags import bounds_of, default_of, values_of
 from server.configuration.permissions import TOPICS, Setter
 from server.contracts import flat_schema
-from server.reference.guides import PROMPTS, playbook
+from server.reference.guides import PROMPTS, playbook, recipes
 from server.reference.schemas import answer_table, arguments_table, table
 from server.reference.sdk import sdk_reference
 from server.settings import Settings
@@ -81,6 +81,12 @@ def sdk_page() -> str:
 def playbook_page() -> str:
     """How an agent is taught to use the tools, whole."""
     title, _, text = playbook().partition("\n\n")
+    return _page([title, GENERATED, text])
+
+
+def recipes_page() -> str:
+    """Scripts to copy."""
+    title, _, text = recipes().partition("\n\n")
     return _page([title, GENERATED, text])
 
 
@@ -170,6 +176,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "tools.md": tools_page,
     "sdk.md": sdk_page,
     "playbook.md": playbook_page,
+    "recipes.md": recipes_page,
     "settings.md": settings_page,
     "../README.md": readme,
 }

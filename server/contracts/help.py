@@ -16,7 +16,7 @@ class Help(Arguments):
 
     topic: Topic = Field(
         default="playbook",
-        description="playbook, sdk, skills, topics, a tool or an SDK function",
+        description="playbook, sdk, recipes, skills, topics, a tool or an SDK function",
         json_schema_extra=LISTED,
     )
     start_char: int = Field(

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from server.reference.sdk import explain
 from server.settings import Settings
 
-_PLAYBOOK = Path(__file__).parents[1] / "data" / "playbook.md"
+_DATA = Path(__file__).parents[1] / "data"
 _ALWAYS = ""
 
 # The server instructions, which a host shows a model first, and the tool that each part needs. Hosts cut them at
@@ -40,14 +40,15 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
         "start_char). A passage_id is good in this session for a while; section_id works in its place and stays.",
     ),
     (
-        "kb_search",
-        "All of it, unranked: kb_scan(pattern, group_by) every match, kb_documents(path, where, group_by) every "
-        "document; kb_read(document, start) reads one.",
-    ),
-    (
         "code",
         "kb_retrieve_evidence(question): the sentences that answer, as quotes with their sources. All else: one "
         "script.",
+    ),
+    (
+        "kb_search",
+        "List all, count, which pages: kb_scan(pattern, group_by), kb_documents(path, where, group_by), "
+        "kb_read(document, start) look through everything in reach; complete says so. verdict says whether quotes "
+        "answer, or it is not there.",
     ),
     (
         "semantic_search",
@@ -63,8 +64,9 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
     ),
     (
         "execute_code",
-        "Several searches, counting, comparing, joining, or text you would only scan: one execute_code script, "
-        "where it is listed. What it reads costs you nothing; only its result comes back. ",
+        "Several searches, lists, counts, comparing, joining, whole documents: one execute_code script, where it "
+        "is listed. What it reads costs you nothing; only its result comes back. help(topic) recipes has some to "
+        "copy.",
     ),
     (_ALWAYS, "Every answer is bounded; pass next_cursor as cursor with the same arguments to go on."),
     (_ALWAYS, "Errors say what to do next. help(topic) has the playbook, the script SDK and every tool."),
@@ -109,7 +111,13 @@ def _needed_tool(section: str) -> str:
 
 @cache
 def _read_playbook() -> str:
-    return _PLAYBOOK.read_text("utf-8")
+    return (_DATA / "playbook.md").read_text("utf-8")
+
+
+@cache
+def recipes() -> str:
+    """Scripts to copy, as Markdown: one for each common task over all documents."""
+    return f"# Recipes\n\n{(_DATA / 'recipes.md').read_text('utf-8')}".rstrip()
 
 
 _DOTTED = re.compile(

@@ -17,6 +17,7 @@ from sandbox.language import allow_list
 from sandbox.runners import monty
 from server.reference.schemas import table
 from server.scripts.script_runs import ALLOWANCES, Allowance
+from server.text.sizes import describe_bytes
 
 _CLASSES = ("Results", "Row", "MCPClient", "SDKError")
 
@@ -58,7 +59,7 @@ def sdk_reference(runner: str = "auto") -> str:
         opening = [whole.rstrip(), _GAPS_HEADING, table(("not there", "instead"), monty.GAPS.items())]
         missing = frozenset(monty.MISSING_MODULES)
     functions = [explain(name) for name in list_functions(runner)]
-    return "\n\n".join([*opening, *functions, *_describe_limits(), *_describe_modules(missing)])
+    return "\n\n".join([*opening, *_describe_limits(), *functions, *_describe_modules(missing)])
 
 
 @cache
@@ -93,6 +94,14 @@ def _fence_example(part: str) -> str:
 
 def _describe_limits() -> Iterator[str]:
     yield "## What one run may use"
+    usual = ALLOWANCES["standard"]
+    yield (
+        f"A run may take in {describe_bytes(usual.text_bytes)} of passage text, make {usual.limits.sdk_calls:,} "
+        f"SDK calls and take {usual.limits.wall_seconds:g} seconds; its result has at most "
+        f"{usual.limits.result_tokens:,} tokens. Passage text is text of documents in answers: contents, "
+        "previews, quotes, what `read` reads, contexts of `scan`; the same text counts once. What `scan`, "
+        "`count`, `documents` and `repeats` look through costs nothing. `budget()` says what is left."
+    )
     yield (
         "`timeout` and the settings change the first three within their ceilings; the setting `limits` chooses "
         "between these columns."
@@ -102,8 +111,8 @@ def _describe_limits() -> Iterator[str]:
     rows = ((name.replace("_", " "), *(_format_limit(column.get(name)) for column in columns)) for name in names)
     yield table(("at most", *ALLOWANCES), rows)
     yield (
-        "text bytes: passage text that a run takes in, in UTF-8; the same text counts once. request bytes: one "
-        "call. reply bytes: one answer; reply total bytes: all of them."
+        "text bytes: passage text, in UTF-8. request bytes: one call. reply bytes: one answer; reply total bytes: "
+        "all of them."
     )
     yield (
         "Where a limit of time, calls, text, rows, output or memory ends a script, what its variable `result` "

@@ -9,7 +9,7 @@ from typing import Any
 from server.contracts import flat_schema, parse
 from server.contracts.help import Help, HelpAnswer
 from server.errors import WinnowError
-from server.reference.guides import playbook, spell_tool_names
+from server.reference.guides import playbook, recipes, spell_tool_names
 from server.reference.schemas import arguments_table
 from server.reference.sdk import explain, list_functions, sdk_reference
 from server.scripts.skills import WITHOUT_SKILLS
@@ -79,6 +79,7 @@ def _list_topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Call
     if in_scripts:
         topics["sdk"] = partial(sdk_reference, context.settings.sandbox)
     if in_scripts and context.settings.sandbox not in WITHOUT_SKILLS:
+        topics["recipes"] = recipes
         topics["skills"] = partial(skills_explained, context.scripts.shelf)
     topics["topics"] = lambda: ", ".join(listed)
     for tool in offered:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import client_sdk
-from server.reference.guides import PROMPTS, instructions, playbook, select_prompts
+from server.reference.guides import PROMPTS, instructions, playbook, recipes, select_prompts
 from server.reference.schemas import answer_table, arguments_table
 from server.reference.sdk import SDK, explain, sdk_reference
 from server.settings import Settings, load_settings
@@ -20,6 +20,25 @@ ALL = (*KB, "semantic_search", *GRAPH, "execute_code", "help")
 
 def test_the_playbook_takes_no_more_than_1200_tokens() -> None:
     assert count_tokens(playbook()) <= 1200
+
+
+def test_there_are_twelve_recipes_which_help_gives_in_one_portion() -> None:
+    assert re.findall(r"^## (.+)$", recipes(), re.MULTILINE) == [
+        "List all",
+        "Count by",
+        "For every page",
+        "A table of defaults",
+        "Find repeats",
+        "Compare",
+        "A glossary",
+        "Follow links",
+        "Sample and classify",
+        "Read a document whole",
+        "Verify a quote",
+        "Carry on from the last script",
+    ]
+    assert recipes().count("```python\n") == 12
+    assert count_tokens(recipes()) <= 1_500
 
 
 def test_a_server_with_every_tool_teaches_the_whole_playbook() -> None:
@@ -84,7 +103,8 @@ def test_the_sdk_reference_explains_every_function_and_class_a_script_is_given()
     for owner in ("kb", "graph"):
         methods = {name for name in dir(getattr(client_sdk, owner)) if not name.startswith("_")}
         assert methods <= {name.removeprefix(f"{owner}.") for name in SDK}
-    assert re.findall(r"^## (.+)$", reference, re.MULTILINE)[: len(SDK)] == list(SDK)
+    headings = re.findall(r"^## (.+)$", reference, re.MULTILINE)
+    assert headings == ["What one run may use", *SDK, "What a script may import"]
     for name in SDK:
         assert explain(name) in reference
 
