@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -35,9 +36,14 @@ NOT_RUN = {
     "pip install --upgrade winnow-mcp": "needs a package registry",
     "claude mcp add": "needs Claude Code",
 }
+REPEATED = (
+    "Whoever changes anything in this house writes down what was changed, when it was changed, and why it was."
+)
 NOTES = {
     "backups.md": "# Backups\n\nBackups are encrypted with age before they leave the house.\n",
-    "router.md": "# Router\n\nThe router reboots every Sunday at four.\n",
+    "router.md": f"# Router\n\nThe router reboots every Sunday at four.\n\n{REPEATED}\n",
+    "settings.md": "# Settings\n\nRetries default to 3 since v2.5; see [backups](backups.md).\n\n"
+    f"```sh\nrestart --port=8080\n```\n\n{REPEATED}\n",
 }
 
 
@@ -60,7 +66,7 @@ def _generator() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A user's home with two notes in it."""
+    """A user's home with three notes in it."""
     home = tmp_path_factory.mktemp("home")
     (home / "notes").mkdir()
     for name, text in NOTES.items():
@@ -154,6 +160,56 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory, home: Path) -> dict[str, 
 def test_every_script_example_runs_in_the_sandbox(page: str, example: str, outcomes: dict[str, Outcome]) -> None:
     """Readers copy the examples."""
     assert (outcomes[example].status, outcomes[example].error) == ("ok", None)
+
+
+RECIPES = dict(
+    re.findall(
+        r"^## (.+)\n(?:.*\n)+?```python\n((?:.*\n)+?)```$",
+        (ROOT / "docs/recipes.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
+)
+_FILES = ["backups.md", "router.md", "settings.md"]
+# What the recipes find in the notes; of skills, the sentences.
+FOUND = {
+    "List all": {"documents": [["backups.md", 2], ["settings.md", 2]], "complete": True},
+    "Count by": {"versions": [["2.5", 1]], "folders": [["", 3]]},
+    "For every page": [
+        {"page": file, "title": file[:-3].title(), "has_code": file == "settings.md"} for file in _FILES
+    ],
+    "A table of defaults": [["Retries", "3", "settings.md"], ["--port", "8080", "settings.md"]],
+    "Find repeats": [{"copies": 2, "text": REPEATED[:100], "files": ["router.md", "settings.md"]}],
+    "Compare": {
+        "encrypted": {"backups": ["Backups are encrypted with age before they leave the house."], "router": []},
+        "reboots": {"backups": [], "router": ["The router reboots every Sunday at four."]},
+    },
+    "A glossary": {
+        "backup": "Backups are encrypted with age before they leave the house.",
+        "router": "The router reboots every Sunday at four.",
+    },
+    "Follow links": {"from": "settings.md", "pages": ["Backups"], "links": ["backups.md"]},
+    "Sample and classify": {
+        "sample": {"backups.md": [], "router.md": [], "settings.md": ["numbers", "code"]},
+        "all": {"numbers": 1, "questions": 0, "code": 1},
+    },
+    "Read a document whole": {"file": "backups.md", "lines": 3, "headings": ["# Backups"]},
+    "Verify a quote": {"verbatim": True, "where": [["router.md", 10]], "complete": True},
+    "Carry on from the last script": {"now": _FILES, "before": 0},
+}
+
+
+@pytest.mark.walls
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_finds_what_stands_in_the_notes(name: str, outcomes: dict[str, Outcome]) -> None:
+    found: Any = outcomes[RECIPES[name]].result
+    if name == "Compare":
+        found = {
+            aspect: {one: [row["quote"] for row in cell] for one, cell in cells.items()}
+            for aspect, cells in found.items()
+        }
+    if name == "A glossary":
+        found = {term: row["definition"] for term, row in found.items()}
+    assert found == FOUND[name]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
