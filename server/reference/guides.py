@@ -171,7 +171,7 @@ def _answer_question(question: str, tools: Collection[str]) -> str:
     return f"Answer this question from my knowledge base.\n\nQuestion: {question}\n\n{advice}\n\n{_RULES}"
 
 
-_CORE = ("kb.retrieve_evidence", "kb.search", "search_many", "semantic_search", "fetch")
+_CORE = ("kb.retrieve_evidence", "scan", "search_many", "fetch")
 _SCRIPT = """\
 It may search, read and filter as often as it needs; only what it returns comes back to you, so return the few \
 values that the task asks for, each with its source. Its functions need no import:"""
@@ -182,8 +182,8 @@ def _write_script(task: str, tools: Collection[str]) -> str:
     return (
         f"Write one Python script for execute_code that does this over my knowledge base, and run it.\n\n"
         f"Task: {task}\n\n{_SCRIPT}\n\n{functions}\n\n"
-        "The rest is in help with topic sdk. If the script fails, correct the line that "
-        "the error names. Then tell me the result in a few sentences."
+        "More scripts to copy are in help with topic recipes, the other functions in topic sdk. If the script "
+        "fails, correct the line that the error names. Then tell me the result in a few sentences."
     )
 
 
