@@ -77,8 +77,8 @@ def _list_topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Call
     }
     in_scripts = _script_functions(context) if "execute_code" in names else {}
     if in_scripts:
-        topics["recipes"] = recipes
         topics["sdk"] = partial(sdk_reference, context.settings.sandbox)
+        topics["recipes"] = recipes
     if in_scripts and context.settings.sandbox not in WITHOUT_SKILLS:
         topics["skills"] = partial(skills_explained, context.scripts.shelf)
     topics["topics"] = lambda: ", ".join(listed)

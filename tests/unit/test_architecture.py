@@ -92,8 +92,8 @@ ROOMS: Mapping[str, str] = {
     "server.errors server.runtime server.settings server.text",
     "server.scripts": "sandbox sandbox.language sandbox.modules server.sessions server.runtime server.text "
     "server.knowledge server.contracts server.intake server.errors server.settings",
-    "server.reference": "client_sdk server.text sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
-    "server.scripts server.settings",
+    "server.reference": "client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
+    "server.scripts server.settings server.text",
     "server.tools": "sandbox server.sessions server.knowledge server.scripts server.contracts server.tiers "
     "server.reference server.errors server.text server.settings",
     # the outermost rooms: they compose all others, and no room below imports them
