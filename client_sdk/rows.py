@@ -53,6 +53,7 @@ _TEXT_FIELDS = ("content", "text", "excerpt", "quote", "snippet", "context")
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("section_id", "entity_id", "passage_id", "document_id"),
     "file": ("path",),
+    "match": ("key",),  # rows of a scan that is grouped
     "text": _TEXT_FIELDS,
     "content": _TEXT_FIELDS,
 }
@@ -66,6 +67,8 @@ _MEANT: Mapping[str, str] = {
     **dict.fromkeys(("kind", "doc_type", "document_type"), "type"),
     **dict.fromkeys(("doc_id", "doc", "document"), "document_id"),
     **dict.fromkeys(("similarity", "relevance"), "score"),
+    **dict.fromkeys(("count", "occurrences", "hits"), "matches"),
+    "value": "key",
     **dict.fromkeys(("chunk_id", "chunk", "node_id"), "id"),
 }
 # Objects within a row whose fields can be read from the row directly.
@@ -294,7 +297,8 @@ class Results(list[Row]):
         more = ", and more" if self._page["next_cursor"] else ""
         shown = ", ".join(map(repr, itertools.islice(self, _IDS_SHOWN)))
         cut = ", …" if len(self) > _IDS_SHOWN else ""
-        return f"[{len(self)} rows{more}: {shown}{cut}]" if self else "[no rows]"
+        verdict = f"{self._page['verdict']}; " if "verdict" in self._page else ""
+        return f"[{verdict}{len(self)} rows{more}: {shown}{cut}]" if self else f"[{verdict}no rows]"
 
     def pages(self) -> Iterator[Results]:
         """The page itself and all following pages, each requested when it is reached.

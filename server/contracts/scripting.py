@@ -47,7 +47,7 @@ class Rerank(Arguments):
 
 
 # Any letters, so that names may be in any language; no marks that change what stands beside them.
-SavedName = Annotated[str, StringConstraints(pattern=r"^[\w .:/-]{1,100}$")]
+SavedName = Annotated[str, StringConstraints(max_length=100, pattern=r"^[\w .:/-]+$")]
 _MAX_SAVED_BYTES = 1 << 30  # how much a session keeps is the store's rule, with its own message
 
 

@@ -29,21 +29,21 @@ If you need more, call: help with topic sdk."""
 
 # The description of the parameter `code`. Hosts cut or refuse a long tool description, but not a parameter's.
 _CODE = """\
-Python. Its result: a top-level return, result, or the last expression; plain data. print() comes back too; \
-at a limit, what result held.
+Python. Its result: a top-level return, result, or the last expression; plain data. print() comes back too.
 At hand (sync or await, no import needed):
-scan(regex, path="guides/*", group_by="document")  every match: row.match .groups .context; page.total
-documents(path, where={"field": value}), count(regex), repeats()  all; read(document)  .text
+scan(regex, path="guides/*")  every match: row.match .groups .context; page.total.matches
+scan(regex, group_by="document")  row.key .matches; count(regex); repeats()
+documents(path, where={"field": value})  row.fields; read(file)  .text
 semantic_search(query, top_k=10), search_many([query]), kb.search(query)  .preview
-kb.retrieve_evidence(question)  .quote
+kb.retrieve_evidence(question)  .quote; page.verdict
 fetch(ids)  .content; grep(query, regex)  .match
 rerank, dedupe, group_by(rows, "file"), quotes, graph.expand, graph.paths, save, load, budget; \
 help(name) prints more
 from skills import glossary, timeline, compare, coverage, find_contradictions, map_reduce
-Pages are lists of rows; page.all(): all pages. row.id .title .section .file .score .type
+page.all(): rows of all pages. row.id .title .section .file .score .type
 Example:
 page = scan(r"kept for (\\w+) days")
-return page.total, [(r.file, r.groups[0]) for r in page.all()]"""
+return [(r.file, r.groups[0]) for r in page.all()]"""
 
 _LIMITS = (
     "Returns at most: {tokens:,} tokens, {stdout} KB of stdout. Defaults: timeout {seconds:g}. Max: {seconds:g} s "

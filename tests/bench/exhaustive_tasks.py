@@ -111,11 +111,8 @@ def _tutorial_titles(corpus: Corpus) -> dict[str, str]:
 
 
 def _required_versions(corpus: Corpus) -> dict[str, str]:
-    found = {
-        name: re.search(r"^min-kubernetes-server-version: *(?:v|\"|')?([\d.]+)", text, re.M)
-        for name, text in corpus.items()
-    }
-    return {name: match[1] for name, match in found.items() if match}
+    stated = {name: front_matter(text).get("min-kubernetes-server-version") for name, text in corpus.items()}
+    return {name: str(version).removeprefix("v") for name, version in stated.items() if version is not None}
 
 
 def _kubelet_defaults(corpus: Corpus) -> dict[str, str]:

@@ -19,10 +19,12 @@ from mcp_types import TextContent
 
 from server.app import open_application
 from server.backends.files.seal import unseal
+from server.contracts import answer_schema
 from server.ingest.pipeline import IngestReport, ingest_paths
 from server.ingest.target import target_of
 from server.opening import catalogue_path, open_backends
 from server.settings import Settings, load_settings
+from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 
@@ -85,7 +87,9 @@ async def call_every_tool(own: Settings) -> int:
         app = await stack.enter_async_context(open_application(own, wait_for_model=True))
         server = build_server(Dispatcher(app.context, app.settings), app)
         client = await stack.enter_async_context(Client(server))
-        schemas = {tool.name: tool.output_schema or {} for tool in (await client.list_tools()).tools}
+        unlisted = {tool.name.replace(".", "_"): dict(answer_schema(tool.answer)) for tool in TOOLS}
+        listed = {tool.name: tool.output_schema or {} for tool in (await client.list_tools()).tools}
+        schemas = unlisted | listed
 
         async def call(tool: str, **arguments: Any) -> dict[str, Any]:
             result = await client.call_tool(tool, arguments)
@@ -118,6 +122,14 @@ async def call_every_tool(own: Settings) -> int:
         await call("graph_paths", from_ids=ids[:2], to_ids=ids[-2:], max_hops=6)
         await call("graph_parents", ids=ids[:50])
         await call("graph_children", ids=named[:20], hops=2, include_snippet=True)
+        documents = await call("kb_documents", limit=50)
+        for name in ("type", "folder", "tags", "language"):
+            await call("kb_documents", group_by=name)
+        for document in documents["results"][:5]:
+            await call("kb_read", document=document["document_id"])
+        await call("kb_scan", pattern=r"\w+", limit=50)
+        for name in ("document", "section", "match"):
+            await call("kb_scan", pattern=r"\w+", group_by=name)
         await call("find_vendor_info", vendor_name="acme", include_content=True)
         await call("search_sections", query=QUERY, page_size=100)
         await call("get_section_text", section_ids=ids[:20])

@@ -64,7 +64,7 @@ def _size_limit(context: RequestContext, request: ListDocuments) -> Size:
 
 def _build_row(context: RequestContext, record: DocumentRecord) -> dict[str, Any]:
     document, is_direct = record.document, context.caller.budget.is_direct
-    labels = {name: getattr(document, name) for name in _LABELS}
+    labels = {name: _clip_label(getattr(document, name)) for name in _LABELS}
     row: dict[str, Any] = {
         "document_id": document.id,
         "file": one_line(document.uri, 1_000),
@@ -75,7 +75,7 @@ def _build_row(context: RequestContext, record: DocumentRecord) -> dict[str, Any
         "passages": record.passages,
         "created": one_line(document.created, 40),
         "updated": one_line(str(document.metadata.get("updated") or document.metadata.get("lastmod") or ""), 40),
-        "labels": {name: _clip(value, _KEY_CHARS) for name, value in labels.items() if value},
+        "labels": {name: label for name, label in labels.items() if label},
         "fields": _fields(document.metadata, _DIRECT_VALUE_CHARS if is_direct else _VALUE_CHARS),
     }
     if is_direct:
@@ -89,6 +89,12 @@ def _fields(metadata: Mapping[str, Any], chars: int) -> dict[str, Any]:
         (name, value) for name, value in metadata.items() if name not in _STATED and value not in ("", [], None)
     ]
     return {one_line(name, _KEY_CHARS): _clip(value, chars) for name, value in kept[:_MOST_FIELDS]}
+
+
+def _clip_label(value: str | tuple[str, ...]) -> str | list[str]:
+    """The label as it is shown; of a label without printable characters nothing is left."""
+    clipped: str | list[str] = _clip(value, _KEY_CHARS)
+    return clipped if isinstance(clipped, str) else [label for label in clipped if label]
 
 
 def _clip(value: Any, chars: int) -> Any:
