@@ -38,6 +38,7 @@ TOOL = Tool(
     answer=ReadAnswer,
     operation="kb.read",
     lines=render_piece,
-    max_size=Size(ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
+    # Its text, and a title and a path of any characters.
+    max_size=Size(2 * ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
     is_offered=is_offered,
 )

@@ -66,12 +66,17 @@ def _generator() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A user's home with three notes in it."""
+    """A user's home with three notes in it, which the shell examples change."""
     home = tmp_path_factory.mktemp("home")
-    (home / "notes").mkdir()
-    for name, text in NOTES.items():
-        (home / "notes" / name).write_text(text, "utf-8")
+    write_notes(home / "notes")
     return home
+
+
+def write_notes(folder: Path) -> Path:
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / name).write_text(text, "utf-8")
+    return folder
 
 
 def _shell(home: Path, command: str) -> subprocess.CompletedProcess[str]:
@@ -138,12 +143,13 @@ def test_the_example_in_the_description_of_scripts_is_one_of_them() -> None:
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory, home: Path) -> dict[str, Outcome]:
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     """The outcome of every script example, each run as an agent would send it, over the notes."""
     settings = load_settings(store=tmp_path_factory.mktemp("store"), project="notes")
     backends = open_backends(settings, wait_for_model=True)
     try:
-        ingest_paths(target_of(settings, backends, backends.embedder.ready()), [home / "notes"])
+        notes = write_notes(tmp_path_factory.mktemp("scripts") / "notes")
+        ingest_paths(target_of(settings, backends, backends.embedder.ready()), [notes])
     finally:
         backends.close()
 
