@@ -1,6 +1,6 @@
 """Reads whole texts out of the catalogue, one document after the other in the order of their paths.
 
-Texts come as UTF-8 bytes, as SQLite holds them: whoever looks through all of them decodes only what matches.
+Texts come as UTF-8 bytes, as SQLite holds them: a scan of all of them decodes only what matches.
 """
 
 from __future__ import annotations

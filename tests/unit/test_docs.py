@@ -37,7 +37,7 @@ NOT_RUN = {
     "claude mcp add": "needs Claude Code",
 }
 REPEATED = (
-    "Whoever changes anything in this house writes down what was changed, when it was changed, and why it was."
+    "Anyone who changes something in this house writes down what was changed, when it was changed, and why it was."
 )
 NOTES = {
     "backups.md": "# Backups\n\nBackups are encrypted with age before they leave the house.\n",

@@ -15,7 +15,7 @@ def write():
     ingest({"open.md": page("dev", "nothing"), "secret.md": page("prod", SECRET)})
 
 
-def control():  # whoever reads the catalogue without a scope
+def control():  # a program that reads the catalogue without a scope
     write()
     with sqlite3.connect("store/catalogue.sqlite3") as catalogue:
         return any(SECRET in text for (text,) in catalogue.execute("SELECT text FROM texts"))
