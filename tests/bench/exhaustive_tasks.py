@@ -41,7 +41,8 @@ class Task:
 def front_matter(text: str) -> dict[str, Any]:
     """The YAML fields at the top of a page; empty where there are none."""
     match = _FRONT_MATTER.match(text)
-    facts = yaml.safe_load(match[1]) if match else None
+    # Values as written: 1.20 is a version, not a number.
+    facts = yaml.load(match[1], Loader=yaml.BaseLoader) if match else None
     return facts if isinstance(facts, dict) else {}
 
 
@@ -204,7 +205,7 @@ _TRUTH: Mapping[str, Callable[[Corpus], Any]] = MappingProxyType(
         "extract-versions": _required_versions,
         "extract-releases": _setup_releases,
         "extract-timeouts": _timeouts,
-        "extract-annotations": _distinct(r"(?<![\w.-])kubernetes\.io/[a-z][a-z0-9.-]*[a-z0-9]"),
+        "extract-annotations": _distinct(r"(?<![\w./-])kubernetes\.io/[a-z][a-z0-9.-]*[a-z0-9]"),
         "compare-workloads": _pages_by_word("Deployment", "StatefulSet", "DaemonSet", "CronJob"),
         "compare-dry-run": _dry_run_commands(
             "annotate", "apply", "delete", "describe", "drain", "get", "logs", "scale"

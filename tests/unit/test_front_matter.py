@@ -121,3 +121,29 @@ def test_the_state_of_a_document_tells_its_front_matter_from_what_all_chunks_sha
     with_fields, other = context(FACTS + BODY), context(FACTS.replace("beta", "stable") + BODY)
     assert (len(with_fields), with_fields[0] == other[0], with_fields[1] == other[1]) == (2, True, False)
     assert context("---\ntitle: Quotas\n---\n" + BODY) == with_fields[:1]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("1.20", "1.20"),
+        ("1.5", 1.5),
+        ("30", 30),
+        ("-5", -5),
+        ("0777", "0777"),
+        ("1_000", "1_000"),
+        ("1.0", 1.0),
+        (".inf", ".inf"),
+        ("12:30:45", "12:30:45"),
+    ],
+)
+def test_a_number_that_would_be_written_otherwise_stays_text(written: str, value: Any) -> None:
+    """``1.20`` is a version, not the number 1.2."""
+    document, _, _ = parse(f"---\nfield: {written}\n---\nBody")
+    assert document.metadata["field"] == value
+    assert type(document.metadata["field"]) is type(value)
+
+
+def test_a_number_of_toml_stays_as_it_is_written() -> None:
+    document, _, _ = parse("+++\nversion = 1.20\nshare = 1.5\n+++\nBody")
+    assert document.metadata == {"version": "1.20", "share": 1.5}

@@ -1,7 +1,8 @@
 """Reads front matter (the YAML or TOML facts at the top of a page) within bounds.
 
-YAML is read without merge keys, which multiply at each level. Long numbers are read as text: one of 20,000 digits
-can be parsed but not formatted, and one of 10,000 sexagesimal parts takes minutes.
+YAML is read without merge keys, which multiply at each level. Numbers that would be written otherwise stay text:
+``1.20`` is a version, and the number would be 1.2. So do long numbers: one of 20,000 digits can be parsed but not
+formatted, and one of 10,000 sexagesimal parts takes minutes.
 """
 
 from __future__ import annotations
@@ -59,11 +60,16 @@ def _parse_yaml(text: str) -> Any:
 
 def _parse_toml(text: str) -> Any:
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=_parse_toml_float)
     except RecursionError:
         raise FrontMatterRefused("nested too deeply") from None
     except ValueError:
         raise NotFrontMatter from None
+
+
+def _parse_toml_float(written: str) -> float | str:
+    number = float(written)
+    return number if str(number) == written else written
 
 
 class _Loader(yaml.SafeLoader):
@@ -87,15 +93,16 @@ class _Loader(yaml.SafeLoader):
         super().flatten_mapping(node)
 
 
-def _bounded_number_constructor(kind: str) -> Any:
+def _number_constructor(kind: str) -> Any:
     construct = getattr(yaml.SafeLoader, f"construct_yaml_{kind}")
 
-    def bounded(loader: _Loader, node: yaml.ScalarNode) -> Any:
-        value = str(loader.construct_scalar(node))
-        return construct(loader, node) if len(value) <= _NUMBER_CHARS else value
+    def construct_number(loader: _Loader, node: yaml.ScalarNode) -> Any:
+        written = str(loader.construct_scalar(node))
+        number = construct(loader, node) if len(written) <= _NUMBER_CHARS else None
+        return number if str(number) == written else written
 
-    return bounded
+    return construct_number
 
 
 for _kind in ("int", "float"):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _bounded_number_constructor(_kind))
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _number_constructor(_kind))
