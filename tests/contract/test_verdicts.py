@@ -20,6 +20,7 @@ from server.operations.verdicts import judge_answer
 from server.runtime.deadlines import deadline_after, use_deadline
 from server.sessions.passage_store import PassageStore
 from server.sessions.result_store import ResultStore
+from server.sessions.saved_values import SavedValues
 from server.settings import load_settings
 
 pytestmark = pytest.mark.anyio
@@ -164,7 +165,9 @@ def test_without_time_no_word_is_looked_up_and_passages_by_id_have_no_verdict(la
     try:
         session = PassageStore(1 << 20, 60.0).session("test")
         caller = Caller("test", DIRECT)
-        context = RequestContext(backends, settings, caller, session, RankingCache(), ResultStore(60.0))
+        context = RequestContext(
+            backends, settings, caller, session, RankingCache(), ResultStore(60.0), SavedValues(60.0)
+        )
         filters = filters_of(context, None)
         ranking = rank_distinct(context, BIRDS, filters, 5, 5)
         assert judge_answer(context, ranking).missing == ("Stork", "Osprey")

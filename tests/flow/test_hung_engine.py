@@ -21,6 +21,7 @@ from server.engine.client import EngineKnowledge
 from server.engine.service import EngineService
 from server.errors import WinnowError
 from server.knowledge import OPERATIONS
+from server.operations.state import IN_SESSION
 from server.runtime.call_threads import AT_ONCE
 from server.text.tokens import count_tokens
 from server.tools import TOOLS
@@ -37,7 +38,6 @@ pytestmark = [
 
 # The time limit of every operation here; clients used to wait a minute longer for an engine that hangs.
 SECONDS, LONGEST = 0.2, 40
-IN_PROCESS = "read_result"
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ async def reason_of(kb: EngineKnowledge, operation: str) -> str:
 
 async def every_call_times_out(kb: EngineKnowledge) -> None:
     async with asyncio.timeout(LONGEST):
-        asked = [reason_of(kb, operation) for operation in OPERATIONS if operation != IN_PROCESS]
+        asked = [reason_of(kb, operation) for operation in OPERATIONS if operation not in IN_SESSION]
         assert set(await asyncio.gather(*asked)) == {"TIMEOUT"}
         with pytest.raises(WinnowError, match="no answer within"):
             await kb.passage("x", "p_1")
@@ -115,7 +115,7 @@ async def test_every_tool_times_out_where_no_engine_answers(tmp_path: Path, impa
         dispatcher = Dispatcher(application.context, application.settings)
         async with asyncio.timeout(LONGEST):
             for tool in TOOLS:
-                if tool.name in ("execute_code", "help", IN_PROCESS):
+                if tool.name in ("execute_code", "help", *IN_SESSION):
                     continue
                 answer = await dispatcher.call(tool, {}, "x", _silent)
                 assert answer.structured_content is not None

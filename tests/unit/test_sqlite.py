@@ -84,7 +84,10 @@ CATALOGUE: Mapping[str, Call] = {
     "passages": lambda one: one.passages([CHUNK], P),
     "projects": lambda one: one.projects(),
     "rebind": lambda one: one.rebind(Binding("vectors", 384), "m/1"),
+    "sizes_within": lambda one: list(one.sizes_within(Filters(P))),
+    "spans": lambda one: one.spans(ID),
     "stamps": lambda one: one.stamps(P, "/docs"),
+    "texts_within": lambda one: list(one.texts_within(Filters(P))),
     "text": lambda one: one.text(ID, P),
     "has_unfinished_write": lambda one: one.has_unfinished_write(P),
 }
