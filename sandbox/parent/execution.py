@@ -272,7 +272,8 @@ class Execution:
             ending = verdicts.timeout(self._limits)
         except frames.ProtocolError as error:
             log.warning("a child broke the protocol: %s", error)
-            ending = verdicts.violation(str(error))
+            # A frame that a script left unfinished is completed by its last one: its time was up before.
+            ending = self._late or verdicts.violation(str(error))
         except ChildGone:
             ending = None
         finally:
@@ -301,7 +302,7 @@ class Execution:
             match frames.decode(await child.receive(), limits):
                 case frames.CallFrame() as request:
                     await child.send(await self._answer(request))
-                    if self._host.refusals > _MAX_REFUSALS:
+                    if self._late is None and self._host.refusals > _MAX_REFUSALS:
                         return verdicts.calls(limits)
                 case frames.OutputFrame(text):
                     self._printed.add(text.encode())

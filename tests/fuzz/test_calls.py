@@ -127,7 +127,7 @@ def call(choices: Choices) -> frames.CallFrame:
             return frames.CallFrame(method, {})
         assert isinstance(decoded, frames.CallFrame)
         return decoded
-    known = [*_FIELDS] if choices.chance(4) else _TAKES.get(method, ["query"])
+    known = [*_FIELDS] if choices.chance(4) else _TAKES.get(method) or ["query"]
     names = [*(_NEEDS.get(method) or ["query"]), *(choices.one(known) for _ in range(choices.below(5)))]
     return frames.CallFrame(method, {name: _FIELDS.get(name, _item)(choices) for name in names})
 

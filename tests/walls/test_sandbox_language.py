@@ -687,16 +687,9 @@ return {"p": P(1), "k": {C.A: 2}}
 def test_help_and_dir_show_the_sdk(bench: Any) -> None:
     outcome = bench.run("help(kb.search)\nprint(dir(kb))")
     assert "Candidates for a question" in outcome.stdout
-    offered = [
-        "expand_excerpt",
-        "extract_evidence",
-        "fetch",
-        "grep",
-        "read_excerpt",
-        "retrieve_evidence",
-        "search",
-    ]
-    assert str([*offered, "search_many", "semantic_search"]) in outcome.stdout
+    offered = ["count", "documents", "expand_excerpt", "extract_evidence", "fetch", "grep", "read", "read_excerpt"]
+    offered += ["repeats", "retrieve_evidence", "scan", "search", "search_many", "semantic_search"]
+    assert str(offered) in outcome.stdout
 
 
 def test_plain_python_agrees_on_what_a_last_line_is() -> None:

@@ -20,6 +20,9 @@ FAMILIES: Mapping[str, int] = {
     "transport": 15,
     "scope": 1,
     "documents": 7,
+    "scanning": 6,
+    "session_state": 3,
+    "text_budget": 1,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
 
