@@ -43,7 +43,7 @@ def answers(command: str, *arguments: str) -> str:
 
 
 def names_hidden(calls: Sequence[Sequence[str]]) -> bool:
-    """Whether one of these calls is told a name of the document outside. None of them says the word itself."""
+    """Whether an answer to one of these calls names the document outside the scope, which no call names itself."""
     ingest_pages()
     said = [answers(*call).casefold() for call in calls]
     if not all("open" in answer or "near" in answer or "there are" in answer for answer in said):

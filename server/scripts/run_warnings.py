@@ -8,7 +8,7 @@ from server.text.printable import one_line
 
 MAX_WARNINGS = 10
 _WARNING_CHARS = 300
-_MAX_KNOWN = 2_000  # different warnings that are told apart; a run makes a thousand calls
+_MAX_KNOWN = 2_000  # distinct warnings that are remembered; a run makes a thousand calls
 
 
 class RunWarnings:

@@ -139,7 +139,7 @@ def _find(compiled: Any, data: bytes) -> Iterator[Match | None]:
 
 
 def _find_words(compiled: Any, data: bytes) -> Iterator[Match | None]:
-    """Whole words; after a match that is none the search goes on one character further."""
+    """Matches that are whole words. After one that is not, the search continues at the next character."""
     at = 0
     while (match := compiled.search(data, at)) is not None:
         start, end = match.span()
