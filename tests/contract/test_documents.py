@@ -12,12 +12,10 @@ import pytest
 
 from server.app import make_knowledge_base
 from server.errors import WinnowError
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
 from server.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
-from server.opening import open_backends
 from server.retrieval import hybrid
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from tests.plain_store import index_by_words
 
 pytestmark = pytest.mark.anyio
 
@@ -48,13 +46,7 @@ def _write_files(folder: Path) -> dict[str, str]:
 def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, dict[str, str]]:
     folder = tmp_path_factory.mktemp("files")
     texts = _write_files(folder)
-    settings = load_settings(store=tmp_path_factory.mktemp("store"), embedding="off", graph="off")
-    backends = open_backends(settings, wait_for_model=False)
-    try:
-        assert ingest_paths(target_of(settings, backends, None), [folder]).failures == ()
-    finally:
-        backends.close()
-    return settings, texts
+    return index_by_words(folder, tmp_path_factory.mktemp("store")), texts
 
 
 @pytest.fixture(scope="module")

@@ -15,12 +15,11 @@ import pytest
 from server.app import make_knowledge_base
 from server.backends.catalogue import Catalogue
 from server.errors import WinnowError
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
 from server.knowledge import SCRIPT, Answer, KnowledgeBase
-from server.opening import catalogue_path, open_backends
+from server.opening import catalogue_path
 from server.operations.corpus import walking
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from tests.plain_store import index_by_words
 
 pytestmark = pytest.mark.anyio
 
@@ -86,13 +85,7 @@ def _write_files(folder: Path) -> dict[str, str]:
 def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, dict[str, str]]:
     folder = tmp_path_factory.mktemp("files")
     texts = _write_files(folder)
-    settings = load_settings(store=tmp_path_factory.mktemp("store"), embedding="off", graph="off")
-    backends = open_backends(settings, wait_for_model=False)
-    try:
-        assert ingest_paths(target_of(settings, backends, None), [folder]).failures == ()
-    finally:
-        backends.close()
-    return settings, texts
+    return index_by_words(folder, tmp_path_factory.mktemp("store")), texts
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,14 @@ from server.backends.base import FACTS, FOLDER
 from server.contracts.documents import ListDocuments
 from server.models import DocumentRecord, Filters
 from server.operations.base import Answer, RequestContext
+from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.ranking.candidates import generation_of
 from server.operations.ranking.nearest import near_field
 from server.operations.ranking.scope import filters_of, find_whole_name
 from server.text.matching import field_texts
 from server.text.printable import one_line, printable, shorten
-from server.tiers import Size
 
-_USUAL_TOKENS = 2_000  # of a direct answer whose request says no limit
-_DIRECT_ROWS = 200  # no more fit into a direct answer
 _VALUE_CHARS = 200
 _DIRECT_VALUE_CHARS = 80
 _KEY_CHARS = 200
@@ -34,7 +32,7 @@ def list_documents(context: RequestContext, request: ListDocuments) -> Answer:
     filters = filters_of(context, request.scope, request.filters, request.path, request.where)
     generation = generation_of(context, filters)
     cursor = resume(request.cursor, request, unlimited=True)
-    most = min(request.limit, _DIRECT_ROWS) if context.caller.budget.is_direct else request.limit
+    most = min(request.limit, DIRECT_ROWS) if context.caller.budget.is_direct else request.limit
     documents, passages = context.index.catalogue.count_documents(filters)
     if request.group_by is None:
         records = context.index.catalogue.list_documents(filters, request.sort, cursor.offset, most + 1)
@@ -43,7 +41,7 @@ def list_documents(context: RequestContext, request: ListDocuments) -> Answer:
         rows = _count_by(context, filters, request.group_by)[cursor.offset : cursor.offset + most + 1]
     envelope = {"total": {"documents": documents, "passages": passages}, "complete": True}
     here = Cursor(cursor.offset, fingerprint(request), generation, "")
-    page = build_page(rows[:most], envelope, _size_limit(context, request), here, more=len(rows) > most)
+    page = build_page(rows[:most], envelope, size_limit(context, request), here, more=len(rows) > most)
     payload = {"results": list(page.rows), **envelope, "count": len(page.rows), **page.ending}
     return Answer(
         payload | {"next_cursor": page.next_cursor},
@@ -53,13 +51,6 @@ def list_documents(context: RequestContext, request: ListDocuments) -> Answer:
         cursor.moved(generation, ""),
         noted={"cursors": int(request.cursor is not None)},
     )
-
-
-def _size_limit(context: RequestContext, request: ListDocuments) -> Size:
-    budget = context.caller.budget.of("metadata")
-    if not context.caller.budget.is_direct or "limit" in request.model_fields_set:
-        return budget
-    return Size(min(budget.tokens, _USUAL_TOKENS), budget.bytes)
 
 
 def _build_row(context: RequestContext, record: DocumentRecord) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from server import intake
 from server.contracts.corpus import MAX_MATCH_CHARS, Scan
 from server.operations.base import Answer, RequestContext
+from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from server.operations.corpus.patterns import Pattern, compile_pattern
 from server.operations.corpus.tallies import Key, KeyedTallies, Tally, key_of
 from server.operations.corpus.walking import Found, ScannedDocument, Walk
@@ -16,12 +17,9 @@ from server.operations.paging import AnswerPage, ScanCursor, build_page, fingerp
 from server.operations.ranking.candidates import generation_of
 from server.operations.ranking.scope import filters_of
 from server.text.printable import one_line, printable, shorten
-from server.tiers import Size
 
-# A direct call that says no limit gets so many tokens, one that does up to the budget of its tier.
-_USUAL_TOKENS = 2_000
-# No more rows fit into a direct answer, and into one for a script.
-_DIRECT_ROWS, _SCRIPT_ROWS = 200, 4_000
+# No more fit into an answer to a script.
+_SCRIPT_ROWS = 4_000
 _STOPPED = (
     "the time of this call ended before all text was looked through; total and scanned are of the part that was, "
     "next_cursor goes on with the rest"
@@ -49,7 +47,7 @@ def scan(context: RequestContext, request: Scan) -> Answer:
     cursor = resume_scan(request.cursor, request)
     walk = Walk(context, filters, cursor.first, cursor.last)
     total = Tally()
-    most = min(request.limit, _DIRECT_ROWS if context.caller.budget.is_direct else _SCRIPT_ROWS)
+    most = min(request.limit, DIRECT_ROWS if context.caller.budget.is_direct else _SCRIPT_ROWS)
     collector: Collector
     if request.group_by is None:
         collector = _MatchRows(walk, pattern, total, request.context, cursor.offset, most)
@@ -162,7 +160,7 @@ def _build_answer(
     envelope = {"total": total.to_dict(), "scanned": walk.scanned, "complete": walk.is_complete}
     if request.group_by is not None and not walk.is_complete:
         here = replace(here, last=walk.next)  # the following pages have the keys of the same documents
-    page = build_page(rows[:most], envelope, _size_limit(context, request), here, more=len(rows) > most)
+    page = build_page(rows[:most], envelope, size_limit(context, request), here, more=len(rows) > most)
     next_cursor, reason = _next(walk, here, page)
     payload = {
         "results": list(page.rows),
@@ -190,10 +188,3 @@ def _next(walk: Walk, here: ScanCursor, page: AnswerPage) -> tuple[str | None, s
     if page.next_cursor is not None or walk.is_complete:
         return page.next_cursor, page.limit_reason
     return ScanCursor(0, walk.next, 0, here.asked, here.generation).encode(), "time"
-
-
-def _size_limit(context: RequestContext, request: Scan) -> Size:
-    budget = context.caller.budget.of("metadata")
-    if not context.caller.budget.is_direct or "limit" in request.model_fields_set:
-        return budget
-    return Size(min(budget.tokens, _USUAL_TOKENS), budget.bytes)
