@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-DocumentType = Literal["markdown", "text", "html", "rst", "code", "record"]
+DocumentType = Literal[
+    "markdown", "text", "html", "rst", "code", "record",
+    "pdf", "word", "slides", "sheet", "book", "notebook", "mail", "subtitles", "image",
+]  # fmt: skip
+PlaceKind = Literal["page", "slide", "sheet", "chapter", "cell", "message", "time"]
 Environment = Literal["dev", "prod", "scratch"]
 Legs = Literal["hybrid", "lexical-only", "semantic-only"]
 
@@ -40,6 +44,43 @@ class Document:
     repository: str = ""
     language: str = ""
     body_start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A part of a file, such as a page, and where its text begins in the document's text.
+
+    It ends where the next place begins. ``start`` is a character offset into the document's text. ``number``
+    counts places of this kind from 1, as viewers of such files do. ``label`` is what the file calls it: the
+    printed page number, the name of a sheet, the title of a chapter or slide, the subject of a message, a time
+    ("00:01:02.500"). ``rows`` are the first and the last row of a part of a sheet, counted from 1.
+    """
+
+    start: int
+    kind: PlaceKind
+    number: int
+    label: str = ""
+    rows: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a file was read: by which reader, and what did not become text.
+
+    ``pages`` counts pages, slides or sheets; 0 for files without them. ``hidden_runs`` counts runs of text that
+    a person does not see, ``hidden_kept`` says whether they are in the text. ``needs_ocr`` are the pages without
+    text of their own, ``ocr_pages`` counts those that were read by OCR. ``attachments`` are names of files within
+    the file, which are not read. ``notes`` are sentences about what was left out.
+    """
+
+    reader: str
+    pages: int = 0
+    hidden_runs: int = 0
+    hidden_kept: bool = False
+    needs_ocr: tuple[int, ...] = ()
+    ocr_pages: int = 0
+    attachments: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 from pydantic import JsonValue as PlainJson
@@ -13,6 +13,11 @@ PREVIEW_CHARS = 280
 Mode = Literal["ids_only", "metadata", "preview", "full"]
 # The kind of content in an answer, for its budget and for the row limits of scripts.
 Tier = Literal["ids_only", "metadata", "preview", "quotes", "excerpt", "full"]
+# The document types of ``server.models``.
+FileType = Literal[
+    "markdown", "text", "html", "rst", "code", "record",
+    "pdf", "word", "slides", "sheet", "book", "notebook", "mail", "subtitles", "image",
+]  # fmt: skip
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 ChunkId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Query = Annotated[str, StringConstraints(min_length=2, max_length=1000)]
@@ -102,8 +107,8 @@ class SearchFilters(Arguments):
     tags: list[Label] = Field(
         default_factory=list, max_length=50, description="all of these tags", json_schema_extra=LISTED
     )
-    types: list[Literal["markdown", "text", "html", "rst", "code", "record"]] = Field(
-        default_factory=list, max_length=6, description="any of these document types"
+    types: list[FileType] = Field(
+        default_factory=list, max_length=len(get_args(FileType)), description="any of these document types"
     )
     path: PathPattern | None = Field(
         default=None,
@@ -120,7 +125,7 @@ class SearchFilters(Arguments):
     )
     updated_after: (
         Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}([T ].{0,30})?$", max_length=41)] | None
-    ) = Field(default=None, description="ISO date", json_schema_extra=LISTED)
+    ) = Field(default=None, description="ISO date")
 
 
 class Payload(BaseModel):

@@ -81,7 +81,7 @@ class ReadDocument(Arguments):
     document: Annotated[str, StringConstraints(min_length=1, max_length=1000)] = Field(
         description="document_id, path (file) or title", json_schema_extra=LISTED
     )
-    start: int = Field(default=0, ge=0, le=10**9, description="next of the last answer", json_schema_extra=LISTED)
+    start: int = Field(default=0, ge=0, le=10**9, description="next of the last answer")
     max_tokens: int = Field(default=800, ge=8, le=MAX_READ_TOKENS, description="length of the piece")
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
 

@@ -107,13 +107,7 @@ class ReadExcerpt(Arguments):
 
     passage_id: PassageId = Field(description="id of a passage or of any row", json_schema_extra=LISTED)
     max_tokens: int = Field(default=300, ge=8, le=MAX_EXCERPT_TOKENS, description="length of the excerpt")
-    start_char: int = Field(
-        default=0,
-        ge=0,
-        le=10_000_000,
-        description="next_start_char of the last answer",
-        json_schema_extra=LISTED,
-    )
+    start_char: int = Field(default=0, ge=0, le=10_000_000, description="next_start_char of the last answer")
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
     options: ExcerptOptions = Field(default_factory=ExcerptOptions, description="how the excerpt is shown")
 

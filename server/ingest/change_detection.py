@@ -97,8 +97,9 @@ def stamp_of(file: File, labels: DefaultLabels) -> str:
 
 def _content_hash(raw: RawDocument) -> str:
     # Environment and repository count in the context hash. Here they would make every document of an older index
-    # a changed one, as would the offset of a body without front matter.
-    left_out = {"environment", "repository"} | (set() if raw.body_start else {"body_start"})
+    # a changed one, as would fields that files of text do not have.
+    absent = {name for name in ("body_start", "places", "reading") if not getattr(raw, name)}
+    left_out = {"environment", "repository"} | absent
     facts = {key: value for key, value in asdict(raw).items() if key not in left_out}
     return _hash(INDEX_VERSION, facts, *_splitting(raw))
 

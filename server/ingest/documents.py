@@ -9,7 +9,7 @@ from datetime import date
 from itertools import islice
 from typing import Any
 
-from server.models import DocumentType
+from server.models import DocumentType, Place, Reading
 from server.text import stated_facts
 from server.text.printable import one_line
 
@@ -27,7 +27,8 @@ _DEEPEST, _MOST_NODES = 8, 10_000
 class RawDocument:
     """A document as its reader returns it; every field except uri, type and text may be empty.
 
-    ``text`` is the whole text, ``body_start`` the length of the front matter that it begins with.
+    ``text`` is the whole text, ``body_start`` the length of the front matter that it begins with. ``places`` are
+    the pages, slides or other parts of its file in the order of the text; ``reading`` is None for files of text.
     """
 
     uri: str
@@ -42,6 +43,8 @@ class RawDocument:
     environment: str = ""
     repository: str = ""
     body_start: int = 0
+    places: tuple[Place, ...] = ()
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ def test_what_narrows_a_search_is_listed_whole_where_candidates_are_searched_and
         flat_schema(KbSearch)["properties"]["filters"]["properties"].keys()
     )
     described = [name for name, value in listed["filters"]["properties"].items() if "description" in value]
-    assert described == ["doc_tag", "tags", "path", "where", "updated_after"]
+    assert described == ["doc_tag", "tags", "path", "where"]
     assert listed["filters"]["properties"]["types"]["items"]["enum"] == list(get_args(DocumentType))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import get_args
 
 import pytest
 from hypothesis import example, given, settings
@@ -52,7 +53,7 @@ blocks = st.sampled_from(
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(blocks, max_size=8).map("\n\n".join) | st.text(max_size=400),
-    st.sampled_from(["markdown", "text", "html", "rst", "code", "record"]),
+    st.sampled_from(get_args(DocumentType)),
 )
 def test_every_chunk_is_a_slice_of_its_document_and_fits(text: str, type: DocumentType) -> None:
     found = chunks(text, type)

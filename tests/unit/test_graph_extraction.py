@@ -137,7 +137,7 @@ PIECES = st.sampled_from(
     ]
 )
 TEXTS = st.lists(PIECES, max_size=10).map("\n\n".join) | st.text(max_size=300)
-TYPES = st.sampled_from(["markdown", "text", "html", "rst", "code", "record"])
+TYPES = st.sampled_from(get_args(DocumentType))
 
 
 def graph_of(text: str, type: DocumentType, uri: str = "a.py") -> DocumentGraph:

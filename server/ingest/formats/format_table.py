@@ -1,0 +1,28 @@
+"""The table of formats that are read in the child process: suffixes, and the readers of each in order of trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from server.models import DocumentType
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of files. ``readers`` are modules of this folder, each with a function ``read``.
+
+    A file that the first reader does not read (it crashes, takes too long or finds nothing) is given to the next.
+    """
+
+    type: DocumentType
+    readers: tuple[str, ...]
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType({})
+
+
+def format_of(name: str) -> Format | None:
+    """The format of a file by its name's suffix; None for other files."""
+    return FORMATS.get(name[name.rfind(".") :].lower())
