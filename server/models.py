@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -13,6 +13,8 @@ DocumentType = Literal[
 PlaceKind = Literal["page", "slide", "sheet", "chapter", "cell", "message", "time"]
 Environment = Literal["dev", "prod", "scratch"]
 Legs = Literal["hybrid", "lexical-only", "semantic-only"]
+# What a text must hold: at least one text of each clause, in which ASCII letters stand for both of their cases.
+NeededTexts = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,18 @@ class DocumentText:
     title: str
     data: bytes
     chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedText:
+    """A document whose text cannot have what is looked for: an index rules it out, and it was not read.
+
+    ``number`` as in ``DocumentText``; ``chunks`` and ``characters`` are its numbers of these.
+    """
+
+    number: int
+    chunks: int
+    characters: int
 
 
 @dataclass(frozen=True, slots=True)

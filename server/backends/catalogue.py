@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from server.backends import trigrams
 from server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
 from server.backends.document_queries import DOCUMENT, document_of, placeholders_of, texts_of
 from server.backends.document_texts import DocumentTexts
@@ -273,6 +274,10 @@ class Catalogue(DocumentTexts):
         """Remove the mark."""
         with self._database.transaction() as connection:
             connection.execute("UPDATE projects SET writing = 0 WHERE name = ?", (project,))
+
+    def index_texts(self, least: int = trigrams.LEAST_PASSAGES) -> None:
+        """Index the trigrams of texts that are not indexed yet, from ``least`` passages on."""
+        trigrams.index_trigrams(self._database, least)
 
     def close(self) -> None:
         """Close the connections of all threads."""

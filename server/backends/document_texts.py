@@ -8,25 +8,50 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Any
 
+from server.backends import trigrams
 from server.backends.document_queries import FilteredDocuments, texts_of, where_clause
-from server.models import ChunkSpan, DocumentText, Filters
+from server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts
 
 _TEXT = "(SELECT CAST(text AS BLOB) FROM texts WHERE document_id = documents.id)"
 _CHUNKS = "(SELECT count(*) FROM chunks WHERE document_id = documents.id)"
 _TOKENS = "(SELECT coalesce(sum(tokens), 0) FROM chunks WHERE document_id = documents.id)"
+# Without the index SQLite might sort by uri, and hold all texts for that.
+_TABLES = "documents INDEXED BY documents_by_uri"
+# The text is NULL where the trigrams rule it out; a document that they do not know may hold anything.
+_WITH_TRIGRAMS = f"{_TABLES} LEFT JOIN trigram_documents AS known ON known.document_id = documents.id"
+_MATCHING = (
+    "id, uri, title, CASE WHEN known.number IS NULL"
+    " OR known.number IN (SELECT rowid FROM trigrams WHERE trigrams MATCH ?)"
+    f" THEN {_TEXT} END, coalesce(known.passages, {_CHUNKS}), known.characters"
+)
 
 
 class DocumentTexts(FilteredDocuments):
     """The reads of a catalogue that go through all documents."""
 
-    def texts_within(self, filters: Filters, first: int = 0) -> Generator[DocumentText]:
+    def texts_within(
+        self, filters: Filters, first: int = 0, needed: NeededTexts = ()
+    ) -> Generator[DocumentText | ExcludedText]:
         """The texts of the documents that these filters admit, by uri, from number ``first`` (from 0) on.
 
-        They are read one by one, from one state of the catalogue; the caller closes the iterator.
+        They are read one by one, from one state of the catalogue; the caller closes the iterator. Of documents
+        that lack what is needed the text is left out, where the catalogue has an index that tells.
         """
+        query = trigrams.query_of(needed)
+        if query and trigrams.has_trigrams(self._database):
+            yield from self._matching_texts(filters, first, query)
+            return
         rows = self._rows_within(filters, f"id, uri, title, {_TEXT}, {_CHUNKS}", first)
         for number, (id, uri, title, text, chunks) in enumerate(rows, first):
             yield DocumentText(number, id, uri, title, text or b"", chunks)
+
+    def _matching_texts(self, filters: Filters, first: int, query: str) -> Generator[DocumentText | ExcludedText]:
+        rows = self._rows_within(filters, _MATCHING, first, query, tables=_WITH_TRIGRAMS)
+        for number, (id, uri, title, text, chunks, characters) in enumerate(rows, first):
+            if text is None and characters is not None:
+                yield ExcludedText(number, chunks, characters)
+            else:
+                yield DocumentText(number, id, uri, title, text or b"", chunks)
 
     def sizes_within(self, filters: Filters) -> Iterator[tuple[int, int]]:
         """The number of chunks and of their tokens of each document that these filters admit."""
@@ -39,9 +64,10 @@ class DocumentTexts(FilteredDocuments):
             rows = self._database.rows(query, document_id)
             return [ChunkSpan(id, start, end, texts_of(headings)) for id, start, end, headings in rows]
 
-    def _rows_within(self, filters: Filters, columns: str, first: int) -> Iterator[Any]:
+    def _rows_within(
+        self, filters: Filters, columns: str, first: int, *asked: str, tables: str = _TABLES
+    ) -> Iterator[Any]:
+        """The columns of the documents; ``asked`` are the values of their parameters."""
         where, values = where_clause(self._resolve(filters, dates=True))
-        # Without the index SQLite might sort by uri, and hold all texts for that.
-        tables = "documents INDEXED BY documents_by_uri"
         query = f"SELECT {columns} FROM {tables}{where} ORDER BY uri LIMIT -1 OFFSET ?"
-        return self._database.iterate_rows(query, *values, first)
+        return self._database.iterate_rows(query, *asked, *values, first)

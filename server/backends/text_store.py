@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Protocol
 
-from server.models import ChunkSpan, DocumentText, Filters
+from server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts
 
 
 class TextStore(Protocol):
     """The whole texts of documents; a part of ``DocumentStore``."""
 
-    def texts_within(self, filters: Filters, first: int = 0) -> Generator[DocumentText]:
-        """The texts of the documents that these filters admit, by uri, from number ``first`` (from 0) on."""
+    def texts_within(
+        self, filters: Filters, first: int = 0, needed: NeededTexts = ()
+    ) -> Generator[DocumentText | ExcludedText]:
+        """The texts of the documents that these filters admit, by uri, from number ``first`` (from 0) on.
+
+        Of documents that certainly lack what is needed the text may be left out.
+        """
 
     def sizes_within(self, filters: Filters) -> Iterator[tuple[int, int]]:
         """The number of chunks and of their tokens of each document that these filters admit."""
 
     def spans(self, document_id: str) -> list[ChunkSpan]:
         """The places of a document's chunks, in reading order."""
+
+    def index_texts(self) -> None:
+        """Bring the index up to date that rules documents out of scans; small stores have none."""

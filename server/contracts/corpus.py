@@ -116,7 +116,7 @@ class Matches(Payload):
 
 
 class Scanned(Payload):
-    """How much was looked through."""
+    """How much was looked through, with the documents that an index of the text ruled out."""
 
     documents: Amount
     passages: Amount

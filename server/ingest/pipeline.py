@@ -23,7 +23,8 @@ Three things run at once: a thread reads and cuts the next batches (``_batches``
 (``server.ingest.embedding``), and the caller's thread writes finished batches in their order. At most about
 ``_BATCHES_HELD`` of them, or one that is as large, are in memory; reading waits then.
 
-The graph follows at the end of the run (``server.ingest.graph_update``); where it cannot, the next run updates it.
+At the end of the run follow the index of texts (``DocumentStore.index_texts``; scans read what it lacks) and the
+graph (``server.ingest.graph_update``; where it cannot, the next run updates it).
 """
 
 from __future__ import annotations
@@ -235,6 +236,7 @@ class _Run:
             self._target.store.optimize()
             self._target.store.flush()
             self._target.catalogue.finish_write(self._target.project)
+        self._target.catalogue.index_texts()
         graph, warnings = self._update_graph()
         return IngestReport(
             project=self._target.project,

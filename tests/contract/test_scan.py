@@ -16,6 +16,7 @@ from server.app import make_knowledge_base
 from server.backends.catalogue import Catalogue
 from server.errors import WinnowError
 from server.knowledge import SCRIPT, Answer, KnowledgeBase
+from server.models import ExcludedText, Filters
 from server.opening import catalogue_path
 from server.operations.corpus import walking
 from server.settings import Settings
@@ -305,3 +306,45 @@ async def test_a_cursor_far_beyond_the_end_gives_an_empty_last_page(kb: Knowledg
 async def test_anchors_that_find_nothing_are_explained(kb: KnowledgeBase) -> None:
     assert any("(?m)" in warning for warning in (await _ask(kb, "kb.scan", pattern="^pod$")).warnings)
     assert (await _ask(kb, "kb.scan", pattern="^# Page")).warnings == ()
+
+
+async def test_an_index_of_trigrams_changes_no_answer(
+    kb: KnowledgeBase, files: tuple[Settings, dict[str, str]]
+) -> None:
+    async def ask() -> list[dict[str, Any]]:
+        pages = [await _scan(kb, pattern, **options, limit=7) for pattern, options in PATTERNS.items()]
+        grouped = [
+            await _scan(kb, pattern, **options, group_by="document") for pattern, options in PATTERNS.items()
+        ]
+        counts = [
+            (await _ask(kb, "kb.count", pattern=one, **options)).payload for one, options in PATTERNS.items()
+        ]
+        return [*pages, *grouped, *counts]
+
+    without = await ask()
+    with closing(Catalogue(catalogue_path(files[0]))) as catalogue:
+        catalogue.index_texts(1)
+        assert all(_is_ruled_out(catalogue, "nothing like this").values())
+    assert await ask() == without
+
+
+def _is_ruled_out(catalogue: Catalogue, text: str) -> dict[int, bool]:
+    with closing(catalogue.texts_within(Filters("default"), needed=((text,),))) as documents:
+        return {document.number: isinstance(document, ExcludedText) for document in documents}
+
+
+def test_an_ingest_brings_the_index_of_trigrams_up_to_date(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.md").write_text(f"words of page {name}\n")
+    settings = index_by_words(folder, tmp_path / "store")
+    with closing(Catalogue(catalogue_path(settings))) as catalogue:
+        assert _is_ruled_out(catalogue, "nothing") == {0: False, 1: False}  # too small for an index
+        catalogue.index_texts(1)
+    (folder / "b.md").write_text("now pods\n")
+    (folder / "c.md").write_text("then pods\n")
+    index_by_words(folder, tmp_path / "store")
+    with closing(Catalogue(catalogue_path(settings))) as catalogue:
+        assert _is_ruled_out(catalogue, "nothing") == {0: True, 1: True, 2: True}
+        assert _is_ruled_out(catalogue, "pods") == {0: True, 1: False, 2: False}

@@ -77,6 +77,7 @@ CATALOGUE: Mapping[str, Call] = {
     "fields": lambda one: one.fields(Filters(P)),
     "has_documents": lambda one: one.has_documents(Filters(P)),
     "paths": lambda one: one.paths(Filters(P)),
+    "index_texts": lambda one: one.index_texts(0),
     "indexed_documents": lambda one: one.indexed_documents(P),
     "labels": lambda one: one.labels(Filters(P)),
     "languages": lambda one: one.languages(P),

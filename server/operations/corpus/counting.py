@@ -23,7 +23,7 @@ def count(context: RequestContext, request: Count) -> Answer:
     filters = filters_of(context, request.scope, request.filters, request.path, request.where)
     if request.pattern is not None:
         pattern = compile_pattern(request.pattern, literal=request.literal, word=request.word, case=request.case)
-        return _count_matches(Walk(context, filters), pattern)
+        return _count_matches(Walk(context, filters, needed=pattern.needed), pattern)
     documents = passages = tokens = 0
     for chunks, size in context.index.catalogue.sizes_within(filters):
         check_deadline()

@@ -17,6 +17,8 @@ from typing import Any, Protocol
 import re2  # type: ignore[import-untyped]
 
 from server.errors import WinnowError
+from server.models import NeededTexts
+from server.operations.corpus.needed_texts import needed_of_pattern, needed_of_text
 from server.text.printable import one_line
 
 # Compiled, a pattern may take so much memory, the states of its automaton included.
@@ -76,13 +78,15 @@ class Pattern:
     """A compiled pattern. ``groups`` is the number of its groups, ``names`` the numbers of those with a name.
 
     ``find`` iterates over the matches in a text, none of them empty; None is a pause for a look at the time.
-    ``has_anchors``: whether it has "^" or "$" at ends of the text, not of lines.
+    ``has_anchors``: whether it has "^" or "$" at ends of the text, not of lines. ``needed``: what a text must hold
+    to have a match, as far as that is certain.
     """
 
     find: Callable[[bytes], Iterator[Match | None]]
     groups: int
     names: dict[str, int]
     has_anchors: bool
+    needed: NeededTexts = ()
 
 
 def compile_pattern(pattern: str, *, literal: bool = False, word: bool = False, case: bool = True) -> Pattern:
@@ -102,7 +106,8 @@ def compile_pattern(pattern: str, *, literal: bool = False, word: bool = False, 
         raise WinnowError("INVALID_REQUEST", _EMPTY)
     names = {name.decode(): number for name, number in compiled.groupindex.items()}
     find = partial(_find_words if word else _find, compiled)
-    return Pattern(find, compiled.groups, names, has_anchors)
+    needed = needed_of_text(pattern, case=case) if literal else needed_of_pattern(source, case=case)
+    return Pattern(find, compiled.groups, names, has_anchors, needed)
 
 
 def _compile(source: str, *, case: bool) -> Any:

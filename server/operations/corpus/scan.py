@@ -45,7 +45,7 @@ def scan(context: RequestContext, request: Scan) -> Answer:
     filters = filters_of(context, request.scope, request.filters, request.path, request.where)
     generation = generation_of(context, filters)
     cursor = resume_scan(request.cursor, request)
-    walk = Walk(context, filters, cursor.first, cursor.last)
+    walk = Walk(context, filters, cursor.first, cursor.last, pattern.needed)
     total = Tally()
     most = min(request.limit, DIRECT_ROWS if context.caller.budget.is_direct else _SCRIPT_ROWS)
     collector: Collector

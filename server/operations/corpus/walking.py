@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from server.errors import WinnowError
-from server.models import ChunkSpan, DocumentText, Filters
+from server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts
 from server.operations.base import RequestContext
 from server.operations.corpus.patterns import Match, Pattern
 from server.runtime.deadlines import check_deadline, current_deadline
@@ -49,6 +49,11 @@ class ScannedDocument:
     @cached_property
     def is_ascii(self) -> bool:
         return self.document.data.isascii()
+
+    @property
+    def length(self) -> int:
+        """The number of characters."""
+        return len(self.document.data) if self.is_ascii else len(self._text)
 
     @cached_property
     def chunks(self) -> list[ChunkSpan]:
@@ -83,13 +88,16 @@ class ScannedDocument:
 class Walk:
     """A walk from document number ``first`` on, up to number ``last`` (0: to the end).
 
-    ``next`` is the number of the first document that was not looked through; ``is_complete``: there is none.
+    ``needed`` is what a text must hold to be looked through; others count as looked through where an index rules
+    them out. ``next`` is the number of the first document that was not looked through; ``is_complete``: there is
+    none.
     """
 
     context: RequestContext
     filters: Filters
     first: int = 0
     last: int = 0
+    needed: NeededTexts = ()
     next: int = field(init=False)
     documents: int = 0
     passages: int = 0
@@ -109,20 +117,23 @@ class Walk:
             WinnowError: TIMEOUT if the first document takes all the time.
         """
         catalogue = self.context.index.catalogue
-        with closing(catalogue.texts_within(self.filters, self.first)) as documents:
+        with closing(catalogue.texts_within(self.filters, self.first, self.needed)) as documents:
             for document in documents:
                 check_deadline()
                 if self.last and document.number >= self.last:
                     return
                 if self.documents and self._is_over():
                     return
+                if isinstance(document, ExcludedText):
+                    self._count(document.number, document.chunks, document.characters)
+                    continue
                 scanned = ScannedDocument(document, catalogue.spans)
                 try:
                     look(scanned)
                 except OutOfTime:
                     self._require_progress(document)
                     return
-                self._count(scanned)
+                self._count(document.number, document.chunks, scanned.length)
         self.is_complete = not self.last
 
     def matches(self, scanned: ScannedDocument, pattern: Pattern) -> Iterator[Found]:
@@ -146,12 +157,11 @@ class Walk:
     def _is_over(self) -> bool:
         return time.monotonic() >= self.until
 
-    def _count(self, scanned: ScannedDocument) -> None:
-        document = scanned.document
-        self.next = document.number + 1
+    def _count(self, number: int, passages: int, characters: int) -> None:
+        self.next = number + 1
         self.documents += 1
-        self.passages += document.chunks
-        self.characters += len(document.data) if scanned.is_ascii else len(document.data.decode())
+        self.passages += passages
+        self.characters += characters
 
     def _require_progress(self, document: DocumentText) -> None:
         if self.documents == 0:
