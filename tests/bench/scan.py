@@ -4,6 +4,11 @@
 
 Ingests the files without a model, looks for twenty-one patterns, and compares counts, documents and offsets with
 what ``re`` finds in each file. With ``--store`` and without ``--from`` it only measures a store that exists.
+
+    python -m tests.bench.scan --from docs/ --passages 1000000 --store /tmp/large --rounds 5 --json
+
+Repeats the files under other paths until there are so many passages, and looks for other patterns, from one match
+to a million; a store that has them already is only measured.
 """
 
 from __future__ import annotations
@@ -15,6 +20,8 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -33,10 +40,12 @@ from server.knowledge import SCRIPT, KnowledgeBase
 from server.opening import open_backends
 from server.settings import Settings, load_settings
 from tests.bench.command_line import command_line
+from tests.bench.repeated_store import build_store
 
 EXAMPLES = (
     "Examples: python -m tests.bench.scan --from docs/ | "
-    "python -m tests.bench.scan --store /tmp/scale --project scale --rounds 5 --json"
+    "python -m tests.bench.scan --store /tmp/scale --project scale --rounds 5 --json | "
+    "python -m tests.bench.scan --from docs/ --passages 1000000 --store /tmp/large --rounds 5"
 )
 PATTERNS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -63,6 +72,23 @@ PATTERNS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "no such text anywhere": {"literal": True},
     }
 )
+# For a store of copies: what one document has, what one copy has, what few have, and what nearly all have.
+LARGE_PATTERNS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "no such text anywhere": {"literal": True},
+        "is copy 0007 of": {"literal": True, "limit": 1},
+        r"(?i)This is COPY 0003 of (tasks\S+)": {},
+        r"is copy 000[12] of \w+": {"group_by": "folder"},
+        r"etcdctl snapshot (save|restore)": {"group_by": "1"},
+        "PodDisruptionBudget": {"literal": True, "group_by": "document"},
+        "etcd": {"word": True, "case": False},
+        r"--dry-run\b": {"group_by": "document"},
+        r"kubectl (get|apply|delete|describe)\b": {"group_by": "1"},
+        r"\b\d{1,3}(?:\.\d{1,3}){3}\b": {},
+        r"(?m)^#+ (.+)$": {},
+        r"`[^`\n]+`": {"group_by": "document"},
+    }
+)
 _FEW, _MANY = "no such text anywhere", "e"
 _MIB = 1024 * 1024
 
@@ -71,6 +97,9 @@ def run(
     source: Annotated[
         Path | None, typer.Option("--from", metavar="DIR", help="Markdown files to ingest and to compare with")
     ] = None,
+    passages: Annotated[
+        int, typer.Option("--passages", min=0, max=10_000_000, help="repeat the files up to so many passages")
+    ] = 0,
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=1_000, help="how often each pattern")] = 20,
     store: Store = None,
     project: Project = None,
@@ -81,13 +110,21 @@ def run(
         if source is None and store is None:
             raise WinnowError("INVALID_REQUEST", "give --from, --store or both")
         settings = load_settings(store=store or folder, project=project, embedding="off", graph="off")
-        if source is not None:
+        if source is not None and passages:
+            _build_apart(settings, source, passages)
+        elif source is not None:
             _ingest(settings, source)
-        figures = asyncio.run(_measure(settings, source, rounds))
+        figures = asyncio.run(_measure(settings, None if passages else source, rounds, is_large=passages > 0))
     if as_json:
         print_json(figures)
     else:
         _show_figures(figures)
+
+
+def _build_apart(settings: Settings, source: Path, passages: int) -> None:
+    """Build the store in another process: the peak of memory of this one is measured."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        pool.submit(build_store, settings, source, passages).result()
 
 
 def _ingest(settings: Settings, source: Path) -> None:
@@ -98,13 +135,16 @@ def _ingest(settings: Settings, source: Path) -> None:
         backends.close()
 
 
-async def _measure(settings: Settings, source: Path | None, rounds: int) -> dict[str, Any]:
+async def _measure(
+    settings: Settings, source: Path | None, rounds: int, *, is_large: bool = False
+) -> dict[str, Any]:
+    patterns = LARGE_PATTERNS if is_large else PATTERNS
     kb = make_knowledge_base(settings, wait_for_model=False)
     try:
         await kb.open()
         size = await _ask(kb, "kb.count")
         growth = await _memory_growth(kb)
-        rows = [await _measure_pattern(kb, pattern, options, rounds) for pattern, options in PATTERNS.items()]
+        rows = [await _measure_pattern(kb, pattern, options, rounds) for pattern, options in patterns.items()]
         differences = None if source is None else await _count_differences(kb, source)
     finally:
         await kb.aclose()
@@ -152,7 +192,11 @@ async def _memory_growth(kb: KnowledgeBase) -> dict[str, float]:
     await _ask(kb, "kb.scan", pattern=_FEW, literal=True, limit=1)
     before = _peak()
     page = await _ask(kb, "kb.scan", pattern=_MANY, literal=True, limit=1)
-    return {"matches": page["total"]["matches"], "grown_mib": round((_peak() - before) / _MIB, 1)}
+    return {
+        "matches": page["total"]["matches"],
+        "grown_mib": round((_peak() - before) / _MIB, 1),
+        "peak_mib": round(_peak() / _MIB, 1),
+    }
 
 
 def _peak() -> int:
@@ -203,8 +247,8 @@ def _show_figures(figures: Mapping[str, Any]) -> None:
     memory, total = figures["memory"], figures["ms"]
     screen.print(
         f"{figures['passages']:,} passages of {figures['documents']:,} documents: p50 {total['p50']} ms, p95 "
-        f"{total['p95']} ms; {memory['matches']:,} matches grew memory by {memory['grown_mib']} MiB; differences "
-        f"from a plain program: {figures['differences']}"
+        f"{total['p95']} ms; {memory['matches']:,} matches grew memory by {memory['grown_mib']} MiB to "
+        f"{memory['peak_mib']} MiB; differences from a plain program: {figures['differences']}"
     )
 
 
