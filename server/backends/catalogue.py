@@ -24,7 +24,7 @@ from server.backends.files.lock import WRITER, StoreLock
 from server.backends.sqlite import Database, Layout, seal_databases
 from server.models import Chunk, Document, Passage, ProjectInfo
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 # SQLite admits 32,766 parameters in a statement; a few hundred at a time are as fast.
 _BATCH_IDS = 500
 
@@ -54,7 +54,7 @@ CREATE TABLE chunks (
     text TEXT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL, tokens INTEGER NOT NULL,
     project TEXT NOT NULL
 );
-CREATE INDEX chunks_by_document ON chunks (document_id, ordinal);
+CREATE INDEX chunks_by_document ON chunks (document_id, ordinal, tokens);
 CREATE INDEX chunks_by_project ON chunks (project, id);
 CREATE TABLE files (
     project TEXT NOT NULL, source TEXT NOT NULL, origin TEXT NOT NULL, stamp TEXT NOT NULL,
@@ -76,6 +76,10 @@ _MIGRATIONS: Mapping[int, str] = MappingProxyType(
         ALTER TABLE catalogue ADD COLUMN dimension INTEGER NOT NULL DEFAULT 384;
         """,
         3: "ALTER TABLE documents ADD COLUMN body_start INTEGER NOT NULL DEFAULT 0;",
+        4: """
+        DROP INDEX chunks_by_document;
+        CREATE INDEX chunks_by_document ON chunks (document_id, ordinal, tokens);
+        """,
     }
 )
 _LAYOUT = Layout(SCHEMA_VERSION, _SCHEMA, _MIGRATIONS)

@@ -256,11 +256,13 @@ def first_layout(tmp_path: Path) -> Path:
     return path
 
 
-def layout(path: Path) -> tuple[int, list[str]]:
-    """The version of a catalogue's file and the columns of its documents."""
+def layout(path: Path) -> tuple[int, list[str], list[str]]:
+    """The version of a catalogue's file, the columns of its documents, and its indexes."""
     with closing(sqlite3.connect(path)) as connection:
         ((version,),) = connection.execute("PRAGMA user_version").fetchall()
-        return version, [row[1] for row in connection.execute("PRAGMA table_info(documents)")]
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(documents)")]
+        indexes = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+        return version, columns, sorted(row[0] for row in indexes)
 
 
 def test_a_catalogue_of_the_first_layout_is_brought_up_to_date_and_keeps_everything(first_layout: Path) -> None:
