@@ -116,10 +116,11 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk with its document: everything that a row of any tier is rendered from."""
+    """A chunk with its document and the places that it is in: everything that a row is rendered from."""
 
     chunk: Chunk
     document: Document
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,17 @@ class ExcludedText:
     number: int
     chunks: int
     characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReading:
+    """A document's path, type, and the number of its characters and chunks; ``reading`` is None for text files."""
+
+    uri: str
+    type: DocumentType
+    characters: int
+    chunks: int
+    reading: Reading | None
 
 
 @dataclass(frozen=True, slots=True)

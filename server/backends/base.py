@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from server.backends.text_store import TextStore
 from server.errors import WinnowError
-from server.models import Chunk, Document, DocumentRecord, Filters, Labels, Passage, ProjectInfo
+from server.models import Chunk, Document, DocumentRecord, Filters, Labels, Passage, Place, ProjectInfo, Reading
 from server.text.matching import field_texts, path_matcher
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
@@ -313,7 +313,7 @@ class EmbedderSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A document as the catalogue stores it: record, whole text, chunks, and the state for change detection.
+    """A document as the catalogue stores it: record, whole text, chunks, places, the state for change detection.
 
     ``origin`` is the file (below the source) that it was read from, or "". ``embedding`` is the fingerprint of
     the model that its vectors come from, or "". ``context_hash`` digests what every point of the document
@@ -328,6 +328,8 @@ class CatalogueEntry:
     origin: str = ""
     embedding: str = ""
     context_hash: str = ""
+    places: tuple[Place, ...] = ()
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True)

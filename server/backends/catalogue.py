@@ -18,17 +18,15 @@ from typing import Any
 
 from server.backends import trigrams
 from server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
-from server.backends.document_queries import DOCUMENT, document_of, placeholders_of, texts_of
-from server.backends.document_texts import DocumentTexts
+from server.backends.document_places import PLACES_SCHEMA, DocumentPlaces, insert_places
+from server.backends.document_queries import DOCUMENT, batches_of, document_of, placeholders_of, texts_of
 from server.backends.files.lock import WRITER, StoreLock
 from server.backends.sqlite import Database, Layout, seal_databases
 from server.models import Chunk, Document, Passage, ProjectInfo
 
-SCHEMA_VERSION = 5
-# SQLite admits 32,766 parameters in a statement; a few hundred at a time are as fast.
-_BATCH_IDS = 500
+SCHEMA_VERSION = 6
 
-_SCHEMA = """
+_SCHEMA = f"""
 CREATE TABLE catalogue (
     identity TEXT NOT NULL, vectors TEXT NOT NULL DEFAULT 'vectors', dimension INTEGER NOT NULL DEFAULT 384
 );
@@ -60,6 +58,7 @@ CREATE TABLE files (
     project TEXT NOT NULL, source TEXT NOT NULL, origin TEXT NOT NULL, stamp TEXT NOT NULL,
     PRIMARY KEY (project, source, origin)
 ) WITHOUT ROWID;
+{PLACES_SCHEMA}
 INSERT INTO catalogue (identity) VALUES (lower(hex(randomblob(4))))
 """
 # From each layout to the next.
@@ -80,9 +79,11 @@ _MIGRATIONS: Mapping[int, str] = MappingProxyType(
         DROP INDEX chunks_by_document;
         CREATE INDEX chunks_by_document ON chunks (document_id, ordinal, tokens);
         """,
+        5: PLACES_SCHEMA,
     }
 )
 _LAYOUT = Layout(SCHEMA_VERSION, _SCHEMA, _MIGRATIONS)
+_TABLES_BY_DOCUMENT = ("chunks", "texts", "places", "readings", "documents")
 _CHUNK = 'id, document_id, ordinal, heading_path, text, start, "end", tokens'
 
 
@@ -94,7 +95,7 @@ class Binding:
     dimension: int
 
 
-class Catalogue(DocumentTexts):
+class Catalogue(DocumentPlaces):
     """The ``DocumentStore`` in one SQLite file, created where there is none.
 
     A file of an earlier layout is migrated in one transaction. Raises ``WinnowError("INDEX_UNAVAILABLE")`` where
@@ -140,17 +141,18 @@ class Catalogue(DocumentTexts):
         return int(rows[0][0]) if rows else 0
 
     def passages(self, chunk_ids: Sequence[str], project: str) -> dict[str, Passage]:
-        """The chunks that exist in this project, by id, each with its document."""
+        """The chunks that exist in this project, by id, each with its document and its places."""
         chunks: dict[str, Chunk] = {}
-        for batch in _batches(chunk_ids):
+        for batch in batches_of(chunk_ids):
             query = f"SELECT {_CHUNK} FROM chunks WHERE project = ? AND id IN ({placeholders_of(batch)})"
             chunks |= {chunk.id: chunk for chunk in self._chunks(query, project, *batch)}
+        places = self._places_of(list(chunks))
         documents: dict[str, Document] = {}
-        for batch in _batches(sorted({chunk.document_id for chunk in chunks.values()})):
+        for batch in batches_of(sorted({chunk.document_id for chunk in chunks.values()})):
             query = f"SELECT {DOCUMENT} FROM documents WHERE id IN ({placeholders_of(batch)})"
             documents |= {document.id: document for document in self._documents(query, *batch)}
         return {
-            chunk.id: Passage(chunk, documents[chunk.document_id])
+            chunk.id: Passage(chunk, documents[chunk.document_id], places.get(chunk.id, ()))
             for chunk in chunks.values()
             if chunk.document_id in documents  # it may be deleted between the two reads
         }
@@ -201,7 +203,8 @@ class Catalogue(DocumentTexts):
         """Make one atomic change; the generation grows if documents changed."""
         with self._database.transaction() as connection:
             replaced = [entry.document.id for entry in changes.entries]
-            for table, key in (("chunks", "document_id"), ("texts", "document_id"), ("documents", "id")):
+            for table in _TABLES_BY_DOCUMENT:
+                key = "id" if table == "documents" else "document_id"
                 connection.executemany(
                     f"DELETE FROM {table} WHERE {key} = ?", [(id,) for id in [*changes.deleted, *replaced]]
                 )
@@ -330,6 +333,7 @@ def _insert(connection: sqlite3.Connection, entry: CatalogueEntry) -> None:
         ),
     )
     connection.execute("INSERT INTO texts VALUES (?, ?)", (document.id, entry.text))
+    insert_places(connection, document.id, entry.places, entry.reading)
     connection.executemany(
         f"INSERT INTO chunks ({_CHUNK}, project) VALUES ({placeholders_of(range(9))})",
         [
@@ -364,8 +368,3 @@ def _chunk(row: tuple[Any, ...]) -> Chunk:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(values), _BATCH_IDS):
-        yield values[start : start + _BATCH_IDS]

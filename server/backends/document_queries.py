@@ -38,6 +38,8 @@ _SORTS: Mapping[str, str] = MappingProxyType(
     {"path": "uri", "title": "lower(title)", "created": "created", "updated": _UPDATED, "tokens": _TOKENS}
 )
 _METADATA = "CASE WHEN json_valid(metadata) THEN metadata ELSE '{}' END"
+# SQLite admits 32,766 parameters in a statement; a few hundred at a time are as fast.
+_BATCH_IDS = 500
 _CHECK_EVERY = 1_000  # documents between two looks at the deadline
 
 
@@ -248,3 +250,9 @@ def where_clause(filters: Filters) -> tuple[str, list[str]]:
 def placeholders_of(values: Sequence[Any]) -> str:
     """As many question marks as there are values."""
     return ", ".join("?" * len(values))
+
+
+def batches_of(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The values in batches that one statement takes."""
+    for start in range(0, len(values), _BATCH_IDS):
+        yield values[start : start + _BATCH_IDS]

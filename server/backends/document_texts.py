@@ -13,7 +13,7 @@ from server.backends.document_queries import FilteredDocuments, texts_of, where_
 from server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts
 
 _TEXT = "(SELECT CAST(text AS BLOB) FROM texts WHERE document_id = documents.id)"
-_CHUNKS = "(SELECT count(*) FROM chunks WHERE document_id = documents.id)"
+CHUNKS = "(SELECT count(*) FROM chunks WHERE document_id = documents.id)"
 _TOKENS = "(SELECT coalesce(sum(tokens), 0) FROM chunks WHERE document_id = documents.id)"
 # Without the index SQLite might sort by uri, and hold all texts for that.
 _TABLES = "documents INDEXED BY documents_by_uri"
@@ -22,7 +22,7 @@ _WITH_TRIGRAMS = f"{_TABLES} LEFT JOIN trigram_documents AS known ON known.docum
 _MATCHING = (
     "id, uri, title, CASE WHEN known.number IS NULL"
     " OR known.number IN (SELECT rowid FROM trigrams WHERE trigrams MATCH ?)"
-    f" THEN {_TEXT} END, coalesce(known.passages, {_CHUNKS}), known.characters"
+    f" THEN {_TEXT} END, coalesce(known.passages, {CHUNKS}), known.characters"
 )
 
 
@@ -41,7 +41,7 @@ class DocumentTexts(FilteredDocuments):
         if query and trigrams.has_trigrams(self._database):
             yield from self._matching_texts(filters, first, query)
             return
-        rows = self._rows_within(filters, f"id, uri, title, {_TEXT}, {_CHUNKS}", first)
+        rows = self._rows_within(filters, f"id, uri, title, {_TEXT}, {CHUNKS}", first)
         for number, (id, uri, title, text, chunks) in enumerate(rows, first):
             yield DocumentText(number, id, uri, title, text or b"", chunks)
 
@@ -55,7 +55,7 @@ class DocumentTexts(FilteredDocuments):
 
     def sizes_within(self, filters: Filters) -> Iterator[tuple[int, int]]:
         """The number of chunks and of their tokens of each document that these filters admit."""
-        yield from self._rows_within(filters, f"{_CHUNKS}, {_TOKENS}", 0)
+        yield from self._rows_within(filters, f"{CHUNKS}, {_TOKENS}", 0)
 
     def spans(self, document_id: str) -> list[ChunkSpan]:
         """The places of a document's chunks, in reading order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Protocol
 
-from server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts
+from server.models import ChunkSpan, DocumentReading, DocumentText, ExcludedText, Filters, NeededTexts, Place
 
 
 class TextStore(Protocol):
@@ -27,3 +27,12 @@ class TextStore(Protocol):
 
     def index_texts(self) -> None:
         """Bring the index up to date that rules documents out of scans; small stores have none."""
+
+    def places(self, document_id: str) -> tuple[Place, ...]:
+        """The places of a document in the order of its text; () for a document without them."""
+
+    def places_within(self, document_id: str, start: int, end: int) -> tuple[Place, ...]:
+        """The places that the characters from ``start`` to ``end`` of a document are in."""
+
+    def readings_within(self, filters: Filters) -> Iterator[DocumentReading]:
+        """How each of the documents that these filters admit was read, by uri."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from server.engine.wire import Message, WireError
 from server.errors import WinnowError, internal_error
-from server.models import Chunk, Document, Passage
+from server.models import Chunk, Document, Passage, Place
 from server.operations.base import Answer
 from server.sessions.passage_store import PassageLink, StoredPassage
 
@@ -180,5 +180,10 @@ def stored_passage_from_json(fields: Mapping[str, Any] | None) -> StoredPassage 
     passage = Passage(
         Chunk(**{**chunk, "heading_path": tuple(chunk["heading_path"])}),
         Document(**{**document, "tags": tuple(document["tags"])}),
+        tuple(_place_from_json(place) for place in fields["passage"]["places"]),
     )
     return StoredPassage(**{**fields, "passage": passage})
+
+
+def _place_from_json(fields: Mapping[str, Any]) -> Place:
+    return Place(**{**fields, "rows": fields["rows"] and tuple(fields["rows"])})

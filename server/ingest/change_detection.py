@@ -8,7 +8,7 @@ from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
 
-from server.backends.base import IndexedDocument, payload_of
+from server.backends.base import CatalogueEntry, IndexedDocument, payload_of
 from server.ids import document_id
 from server.ingest.documents import DefaultLabels, RawDocument
 from server.ingest.file_discovery import File
@@ -62,6 +62,22 @@ def indexed_document_of(document: Document, origin: str, fingerprint: str) -> In
         content_hash=document.content_hash,
         context_hash=_context_hash(document),
         embedding=fingerprint,
+    )
+
+
+def entry_of(
+    document: Document, raw: RawDocument, chunks: tuple[Chunk, ...], state: IndexedDocument
+) -> CatalogueEntry:
+    """The document as the catalogue stores it."""
+    return CatalogueEntry(
+        document,
+        raw.text,
+        chunks,
+        state.origin,
+        state.embedding,
+        state.context_hash,
+        raw.places,
+        raw.reading,
     )
 
 

@@ -7,6 +7,9 @@ by its kind: containers into their parts, tables and code between lines, prose b
 short prose at the end of a chunk, is repeated at the start of the next chunk, so that a sentence and its
 antecedent meet in one of them; code and tables are not repeated.
 
+A chunk never crosses from one slide, sheet (or part of one), chapter or message into the next: each is split like
+a document of its own. Pages, cells and times are no boundaries of what is said, and chunks cross them.
+
 Measured by chunk recall at equal token budgets: 200 tokens with a fifth of overlap is best for lexical and vector
 search together; 800 tokens halve the recall of vector search (docs/decisions/0003-retrieval.md).
 """
@@ -17,7 +20,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
@@ -25,7 +28,7 @@ from semantic_text_splitter import TextSplitter
 
 from server.ids import chunk_id
 from server.ingest.documents import UnreadableFile
-from server.models import Chunk, Document, DocumentType
+from server.models import Chunk, Document, DocumentType, Place, PlaceKind
 from server.text.definitions import DEFINITION
 from server.text.markup.markdown_signs import is_markdown
 from server.text.markup.template_code import resolve_heading
@@ -43,6 +46,7 @@ OVERLAP = 40
 MOST_CHUNKS = 100_000
 
 _TIKTOKEN_MODEL = "gpt-4o"  # the splitter's name for o200k_base
+_APART: frozenset[PlaceKind] = frozenset({"sheet", "slide", "chapter", "message"})
 _CODE = frozenset({"fence", "code_block", "table", "html_block"})  # cut between lines, never repeated
 _CONTAINERS = frozenset({"bullet_list", "ordered_list", "list_item", "blockquote"})
 # Each chunk below a heading carries it in its path; a longer heading is a paragraph by mistake and is truncated.
@@ -88,23 +92,43 @@ class _Piece:
     path: tuple[str, ...]
 
 
-def chunk(document: Document, text: str) -> tuple[Chunk, ...]:
+def chunk(document: Document, text: str, places: Sequence[Place] = ()) -> tuple[Chunk, ...]:
     """The chunks of a document in reading order; a document without words has none.
 
     Chunks are made of the text after the front matter, and of the front matter where nothing follows it. For each
-    chunk, ``text[chunk.start:chunk.end] == chunk.text``. Raises ``UnreadableFile`` if there are more than
-    ``MOST_CHUNKS``.
+    chunk, ``text[chunk.start:chunk.end] == chunk.text``. ``places`` are those of the document, in the order of the
+    text. Raises ``UnreadableFile`` if there are more than ``MOST_CHUNKS``.
     """
     body = text[document.body_start :]
-    pieces = list(islice(_pieces(body, _sections(document.type, body)), MOST_CHUNKS + 1))
+    apart = [place for place in places if place.kind in _APART]
+    pieces = list(islice(_all_pieces(document, body, apart), MOST_CHUNKS + 1))
     if len(pieces) > MOST_CHUNKS:
         raise UnreadableFile(f"has more than {MOST_CHUNKS:,} passages; split it into smaller files")
-    if not pieces:  # headings and nothing else
-        pieces = _split_into_pieces(body, 0, len(body), is_prose=True)
     if not pieces:
         start, end = _fenced_span(text[: document.body_start])
         return _build_chunks(document, text, 0, _split_into_pieces(text, start, end, is_prose=False))
     return _build_chunks(document, body, document.body_start, pieces)
+
+
+def _all_pieces(document: Document, body: str, apart: Sequence[Place]) -> Iterator[_Piece]:
+    """The pieces of each part of the body that begins at one of these places, and of the text before them.
+
+    A part of a sheet is below the last heading of the sheet's parts before it, unless it has one of its own.
+    """
+    above: tuple[str, ...] = ()
+    number = 0
+    starts = [(0, 0), *((max(place.start - document.body_start, 0), place.number) for place in apart)]
+    for (start, now), (end, _) in pairwise([*starts, (len(body), 0)]):
+        above, number = (above if now == number else ()), now
+        part = body[start:end]
+        sections = _sections(document.type, part)
+        pieces = _pieces(part, sections)
+        first = next(pieces, None)
+        if first is None:  # headings and nothing else
+            pieces = iter(_split_into_pieces(part, 0, len(part), is_prose=True))
+        for piece in (*([] if first is None else [first]), *pieces):
+            yield _Piece(start + piece.start, start + piece.end, piece.path or above)
+        above = sections[-1].path or above
 
 
 def _split_into_pieces(text: str, start: int, end: int, *, is_prose: bool) -> list[_Piece]:

@@ -18,6 +18,9 @@ _NO_WORD = "(not a word)"
 # Numbers of more than 64 bits are dropped.
 _MOST_FIELDS, _MOST_VALUES, _VALUE_CHARS = 200, 100, 4_000
 _NUMBER_BITS = 64
+# Limits of places and of the lists of a reading, which come from files of any size: 100,000 captions are a week of
+# subtitles. A file has no more pages, rows or characters than the number.
+_MOST_PLACES, _MOST_NOTES, _LARGEST_NUMBER = 100_000, 1_000, 10**9
 _ABSENT = object()  # a field that one mapping of a list lacks
 # Limits of nested facts: levels, and values and containers that are looked at.
 _DEEPEST, _MOST_NODES = 8, 10_000
@@ -183,6 +186,46 @@ def clean_document(raw: RawDocument) -> RawDocument:
         environment=_clean_label(raw.environment),
         repository=_clean_label(raw.repository),
         body_start=len(head),
+        places=_clean_places(raw.places, raw.text, len(head) + len(body)),
+        reading=raw.reading and _clean_reading(raw.reading),
+    )
+
+
+def _clean_places(places: Sequence[Place], text: str, length: int) -> tuple[Place, ...]:
+    """The places in the order of the text, at their offsets in the clean text, each of a start and number once.
+
+    ``text`` is the text before it was cleaned, ``length`` that of the clean text.
+    """
+    kept: dict[tuple[int, int], Place] = {}
+    done = dropped = 0
+    for place in sorted(places, key=lambda place: place.start)[:_MOST_PLACES]:
+        dropped += text.count("\r\n", done, max(place.start, done))
+        done = max(place.start, done)
+        start = max(0, min(place.start - dropped, length))
+        kept[start, place.number] = replace(
+            place,
+            start=start,
+            number=_clean_number(place.number),
+            label=_clean_label(place.label),
+            rows=place.rows and (_clean_number(place.rows[0]), _clean_number(place.rows[1])),
+        )
+    return tuple(kept.values())
+
+
+def _clean_number(number: int) -> int:
+    return max(0, min(number, _LARGEST_NUMBER))
+
+
+def _clean_reading(reading: Reading) -> Reading:
+    return replace(
+        reading,
+        reader=_clean_label(reading.reader),
+        pages=_clean_number(reading.pages),
+        hidden_runs=_clean_number(reading.hidden_runs),
+        needs_ocr=tuple(map(_clean_number, reading.needs_ocr[:_MOST_PLACES])),
+        ocr_pages=_clean_number(reading.ocr_pages),
+        attachments=tuple(map(_clean_label, reading.attachments[:_MOST_NOTES])),
+        notes=tuple(one_line(clean_text(note)) for note in reading.notes[:_MOST_NOTES]),
     )
 
 

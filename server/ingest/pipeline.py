@@ -45,7 +45,7 @@ from server.backends.base import (
 )
 from server.errors import WinnowError
 from server.ingest.batches import Batch, CompletedOrigin, Origin, PreparedDocument
-from server.ingest.change_detection import changed_chunks, document_of, indexed_document_of, stamp_of
+from server.ingest.change_detection import changed_chunks, document_of, entry_of, indexed_document_of, stamp_of
 from server.ingest.chunking import chunk
 from server.ingest.documents import DefaultLabels, RawDocument, UnreadableFile, apply_labels, clean_document
 from server.ingest.embedding import EmbeddingStage, make_points
@@ -326,26 +326,21 @@ class _Run:
                 self._unchanged += 1
             elif (chunks := self._attempt(origin, raw.uri, lambda: self._cut(document, raw))) is not None:
                 self._by_uri[raw.uri] = now
-                yield self._compare(document, raw.text, chunks, now, known)
+                yield self._compare(entry_of(document, raw, chunks, now), now, known)
 
     def _cut(self, document: Document, raw: RawDocument) -> tuple[Chunk, ...]:
         """Cut the document into chunks and mine it for the graph. Raises ``UnreadableFile``."""
         self._parser.rehearse(raw)
-        chunks = chunk(document, raw.text)
+        chunks = chunk(document, raw.text, raw.places)
         if self._graph:
             self._graph.extract(document, raw.text, chunks)
         return chunks
 
     def _compare(
-        self,
-        document: Document,
-        text: str,
-        chunks: tuple[Chunk, ...],
-        now: IndexedDocument,
-        known: IndexedDocument | None,
+        self, entry: CatalogueEntry, now: IndexedDocument, known: IndexedDocument | None
     ) -> PreparedDocument:
         """Find out which points of the document must be written and which deleted."""
-        entry = CatalogueEntry(document, text, chunks, now.origin, now.embedding, now.context_hash)
+        chunks = entry.chunks
         before = self._target.catalogue.chunks(known.id, self._target.project) if known else []
         former = {each.id for each in before}
         fresh = changed_chunks(chunks, now, before, known)

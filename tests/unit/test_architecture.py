@@ -63,8 +63,9 @@ ROOMS: Mapping[str, str] = {
     "server.runtime": "server.text server.settings",
     "server.sessions": "server.errors server.models server.runtime server.text",
     "server.evidence": "server.text",
+    "server.locators": "server.models server.text",
     "server.contracts": "server.errors server.graph server.text",
-    "server.tiers": "server.contracts server.models server.text server",
+    "server.tiers": "server.contracts server.locators server.models server.text server",
     "server.graph": "server.runtime server.errors server.ids server.models",
     "server.graph.extraction": "server.graph server.text server.errors server.ids server.models",
     # the core: over protocols, never over a vendor
@@ -81,6 +82,7 @@ ROOMS: Mapping[str, str] = {
     "server.models server.settings server.runtime server.text",
     # the seam, and the rooms that use it
     "server.operations": "server.backends.base server.runtime server.graph server.retrieval server.contracts "
+    "server.locators "
     "server.tiers server.text server.evidence server.intake server.sessions server.ids server.models "
     "server.errors server.settings",
     "server.knowledge": "server.operations server.contracts server.runtime server.sessions server.errors "

@@ -9,15 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
 from server.backends.catalogue import SCHEMA_VERSION, Catalogue
 from server.backends.sqlite import connect
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
-from server.models import Chunk, Document, Passage, ProjectInfo
+from server.models import Chunk, Document, DocumentReading, Filters, Passage, Place, ProjectInfo, Reading
 from tests.patience import LIMIT
 
 
@@ -77,6 +80,58 @@ def test_a_document_that_comes_again_replaces_itself(catalogue: Catalogue) -> No
     catalogue.apply(changes(entry("a.md", "third")))
     assert [chunk.text for chunk in catalogue.chunks(document_id("p", "a.md"), "p")] == ["third"]
     assert catalogue.chunk_count() == 1
+
+
+PLACES = (Place(0, "page", 1, "i"), Place(6, "page", 2), Place(6, "sheet", 3, "Q1", (2, 21)))
+READING = Reading("pdf", 3, 2, needs_ocr=(2,), attachments=("a.zip",), notes=("one note",))
+
+
+def test_places_and_how_a_file_was_read_come_and_go_with_the_document(catalogue: Catalogue) -> None:
+    one = replace(entry("a.pdf", "first", "second"), places=PLACES, reading=READING)
+    id = one.document.id
+    begin(catalogue, one, entry("b.md", "third"))
+    assert (catalogue.places(id), catalogue.places(document_id("p", "b.md"))) == (PLACES, ())
+    assert list(catalogue.readings_within(Filters("p"))) == [
+        DocumentReading("a.pdf", "markdown", 12, 2, READING),
+        DocumentReading("b.md", "markdown", 5, 1, None),
+    ]
+    catalogue.apply(changes(replace(one, places=PLACES[:1], reading=None)))
+    assert (catalogue.places(id), next(catalogue.readings_within(Filters("p"))).reading) == (PLACES[:1], None)
+    catalogue.apply(changes(deleted=(id,)))
+    assert catalogue.places(id) == ()
+
+
+def test_a_passage_has_the_places_that_it_is_in(catalogue: Catalogue) -> None:
+    one = entry("a.pdf", "first", "second")
+    first, second = one.chunks
+    chunks = (first, replace(second, start=6, end=12))
+    begin(catalogue, replace(one, chunks=chunks, places=PLACES), entry("b.md", "third"))
+    ids = [first.id, second.id, entry("b.md", "third").chunks[0].id]
+    places = {id: passage.places for id, passage in catalogue.passages(ids, "p").items()}
+    assert places == {first.id: PLACES[:1], second.id: PLACES[1:], ids[2]: ()}
+
+
+@given(
+    st.lists(st.integers(0, 30), max_size=12),
+    st.tuples(st.integers(0, 32), st.integers(0, 32)).map(sorted),
+)
+def test_the_places_of_a_span_are_those_that_hold_its_characters(starts: list[int], span: list[int]) -> None:
+    places = tuple(Place(start, "page", number) for number, start in enumerate(sorted(starts), 1))
+    start, end = span
+    ends = [*(place.start for place in places[1:]), 100]
+    characters = set(range(start, max(end, start + 1)))
+    holding = [
+        place
+        for place, stop in zip(places, ends, strict=False)
+        if not characters.isdisjoint(range(place.start, stop))
+    ]
+    with TemporaryDirectory() as folder, closing(Catalogue(Path(folder) / "catalogue.sqlite3")) as catalogue:
+        one = replace(entry("a.pdf", "text"), places=places)
+        begin(catalogue, one)
+        found = catalogue.places_within(one.document.id, start, end)
+    # Places without text of their own come with the one that begins where they do.
+    begins = {place.start for place in holding}
+    assert found == tuple(place for place in places if place.start in begins)
 
 
 def test_no_project_sees_another_ones_chunks(catalogue: Catalogue) -> None:
@@ -248,6 +303,23 @@ PRAGMA user_version = 1;
 """
 
 
+# What later layouts before places and readings added, and the values of the one document.
+VERSION_5 = f"""
+{VERSION_1}
+ALTER TABLE documents ADD COLUMN environment TEXT NOT NULL DEFAULT '';
+ALTER TABLE documents ADD COLUMN repository TEXT NOT NULL DEFAULT '';
+ALTER TABLE documents ADD COLUMN language TEXT NOT NULL DEFAULT '';
+ALTER TABLE documents ADD COLUMN body_start INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX documents_by_language ON documents (project, language);
+ALTER TABLE catalogue ADD COLUMN vectors TEXT NOT NULL DEFAULT 'vectors';
+ALTER TABLE catalogue ADD COLUMN dimension INTEGER NOT NULL DEFAULT 384;
+UPDATE documents SET environment = 'prod', repository = 'r', language = 'en', body_start = 2;
+DROP INDEX chunks_by_document;
+CREATE INDEX chunks_by_document ON chunks (document_id, ordinal, tokens);
+PRAGMA user_version = 5;
+"""
+
+
 @pytest.fixture
 def first_layout(tmp_path: Path) -> Path:
     path = tmp_path / "catalogue.sqlite3"
@@ -256,11 +328,32 @@ def first_layout(tmp_path: Path) -> Path:
     return path
 
 
-def layout(path: Path) -> tuple[int, list[str], list[str]]:
-    """The version of a catalogue's file, the columns of its documents, and its indexes."""
+def test_a_catalogue_without_places_is_brought_up_to_date_and_its_documents_have_none(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.sqlite3"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(VERSION_5)
+    for _ in range(2):
+        with closing(Catalogue(path)) as opened:
+            (passage,) = opened.passages(["c1"], "p").values()
+            document = passage.document
+            facts = document.environment, document.repository, document.language, document.body_start
+            assert (passage.chunk.text, passage.places, facts) == ("words", (), ("prod", "r", "en", 2))
+            assert (opened.places("d1"), opened.places_within("d1", 0, 5)) == ((), ())
+            (read,) = opened.readings_within(Filters("p"))
+            assert read == DocumentReading("a.md", "markdown", 5, 1, None)
+            assert (opened.generation("p"), opened.identity) == (7, "0123abcd")
+    Catalogue(tmp_path / "new.sqlite3").close()
+    assert layout(path) == layout(tmp_path / "new.sqlite3")
+
+
+def layout(path: Path) -> tuple[int, dict[str, list[str]], list[str]]:
+    """The version of a catalogue's file, the columns of its tables, and its indexes."""
     with closing(sqlite3.connect(path)) as connection:
         ((version,),) = connection.execute("PRAGMA user_version").fetchall()
-        columns = [row[1] for row in connection.execute("PRAGMA table_info(documents)")]
+        names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        columns = {
+            name: [row[1] for row in connection.execute(f"PRAGMA table_info({name})")] for name in sorted(names)
+        }
         indexes = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
         return version, columns, sorted(row[0] for row in indexes)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from server.ingest.chunking import LARGEST, chunk
 from server.ingest.documents import UnreadableFile
 from server.ingest.indexed_text import indexed_text
-from server.models import Chunk, Document, DocumentType
+from server.models import Chunk, Document, DocumentType, Place, PlaceKind
 from server.text.tokens import count_tokens
 
 SENTENCE = "The scheduler places every pod on a node that has room for it. "
@@ -162,3 +162,58 @@ def test_a_document_of_too_many_chunks_is_refused(
     assert len(chunks(text, type)) <= 40
     with pytest.raises(UnreadableFile, match="has more than 40 passages"):
         chunks(text * 50, type)
+
+
+APART: tuple[PlaceKind, ...] = ("sheet", "slide", "chapter", "message")
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(blocks, max_size=4).map("\n\n".join), min_size=1, max_size=6), st.sampled_from(APART))
+def test_no_chunk_crosses_a_sheet_slide_chapter_or_message_and_no_text_is_lost(
+    parts: list[str], kind: PlaceKind
+) -> None:
+    texts = [f"{part}\n\n" for part in parts]
+    starts = [sum(map(len, texts[:number])) for number in range(len(texts))]
+    places = [Place(start, kind, number) for number, start in enumerate(starts, 1)]
+    text = "".join(texts)
+    ends = [*starts[1:], len(text)]
+    found = chunk(document("slides"), text, places)
+    assert all(text[one.start : one.end] == one.text for one in found)
+    for one in found:
+        assert any(start <= one.start and one.end <= end for start, end in zip(starts, ends, strict=True)), one
+    with_chunks = {number for number, start in enumerate(starts) for one in found if one.start >= start}
+    assert all(number in with_chunks for number, part in enumerate(parts) if part.strip())
+
+
+def test_places_that_chunks_may_cross_change_no_chunk() -> None:
+    text = f"# Guide\n\n{SENTENCE * 4}\n\n{SENTENCE * 12}"
+    kinds: tuple[PlaceKind, ...] = ("page", "cell", "time")
+    for kind in kinds:
+        places = [Place(0, kind, 1), Place(40, kind, 2), Place(200, kind, 3)]
+        assert chunk(document("pdf"), text, places) == chunk(document("pdf"), text)
+
+
+def test_a_slide_does_not_have_the_heading_of_the_slide_before_and_a_title_alone_is_found() -> None:
+    texts = [f"# Goals\n\n{SENTENCE * 8}\n\n- {SENTENCE * 8}\n\n", "No title here.\n\n", "# Thanks\n\n"]
+    places = [Place(sum(map(len, texts[:at])), "slide", at + 1) for at in range(3)]
+    found = chunk(document("slides"), "".join(texts), places)
+    assert [(one.heading_path, one.text) for one in found] == [
+        (("Goals",), (SENTENCE * 8).strip()),
+        (("Goals",), f"- {SENTENCE * 8}".strip()),
+        ((), "No title here."),
+        ((), "# Thanks"),
+    ]
+
+
+def test_a_part_of_a_sheet_is_below_the_heading_of_the_parts_before_it() -> None:
+    texts = ["# Q1\n\n| a |\n|---|\n| 1 |\n\n", "| a |\n|---|\n| 2 |\n\n", "| b |\n|---|\n| 3 |\n"]
+    rows, numbers = [(2, 2), (3, 3), (2, 2)], [1, 1, 2]
+    places = [Place(sum(map(len, texts[:at])), "sheet", numbers[at], "", rows[at]) for at in range(3)]
+    found = chunk(document("sheet"), "".join(texts), places)
+    assert [one.heading_path for one in found] == [(), ("Q1",), ()]
+
+
+def test_a_fence_that_a_slide_leaves_open_ends_with_it() -> None:
+    texts = ["```\nopen\n\n", f"# Next\n\n{SENTENCE * 8}\n\n- {SENTENCE * 8}\n"]
+    found = chunk(document("slides"), "".join(texts), [Place(0, "slide", 1), Place(len(texts[0]), "slide", 2)])
+    assert [one.heading_path for one in found] == [(), ("Next",), ("Next",)]

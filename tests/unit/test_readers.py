@@ -22,6 +22,7 @@ from server.ingest.documents import (
 )
 from server.ingest.file_discovery import find_files, resolve_roots
 from server.ingest.readers import LARGEST_FILE_BYTES, ReadFlaw, decode, kind_of, read
+from server.models import Place, Reading
 
 
 def only(path: Path) -> RawDocument:
@@ -420,3 +421,25 @@ def test_what_is_no_single_label_is_not_taken_for_none(tmp_path: Path, stated: s
 def test_labels_are_text_that_every_store_keeps() -> None:
     raw = clean_document(RawDocument("a", "text", "", "", environment="d\0", repository="r\ud800"))
     assert (raw.environment, raw.repository) == ("d\ufffd", "r?")
+
+
+def test_places_keep_their_text_when_line_ends_change_and_their_numbers_and_labels_are_bounded() -> None:
+    text = "one\r\ntwo\r\n\r\nthree\0"
+    places = (Place(text.index("three"), "page", 3, "x" * 300, (2, 10**30)), Place(0, "page", 1, "i\ni"))
+    places += (Place(5, "page", 2), Place(10**9, "page", 4), Place(-5, "page", -1))
+    raw = clean_document(RawDocument("a", "pdf", "", text, places=places))
+    whole = "one\ntwo\n\nthree\ufffd"
+    at = {place.number: raw.text[place.start :] for place in raw.places}
+    assert (raw.text, at) == (whole, {0: whole, 1: whole, 2: whole[4:], 3: whole[9:], 4: ""})
+    assert [place.number for place in raw.places] == [0, 1, 2, 3, 4]
+    (third,) = (place for place in raw.places if place.number == 3)
+    assert (len(third.label), third.rows) == (200, (2, 10**9))
+    assert {place.label for place in raw.places if place.number == 1} == {"i i"}
+
+
+def test_what_a_reader_says_of_a_file_is_short_printable_lines() -> None:
+    reading = Reading("pdf\x1b[2J", 10**30, -1, needs_ocr=(1,) * 200_000, notes=("a\nb",) * 2_000)
+    cleaned = clean_document(RawDocument("a", "pdf", "", "text", reading=reading)).reading
+    assert cleaned is not None
+    assert (cleaned.reader, cleaned.pages, cleaned.hidden_runs) == ("pdf", 10**9, 0)
+    assert (len(cleaned.needs_ocr), cleaned.notes) == (100_000, ("a b",) * 1_000)

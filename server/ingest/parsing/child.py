@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, get_args
 from server.ingest.documents import RawDocument, UnreadableFile
 from server.ingest.parsing import frames
 from server.ingest.readers import parse
-from server.models import Document, DocumentType
+from server.models import Document, DocumentType, Place
 
 if sys.platform != "win32":
     import resource
@@ -118,6 +118,6 @@ def _rehearse(request: dict[str, Any]) -> dict[str, Any]:
         metadata=metadata,
         body_start=request["body_start"],
     )
-    chunks = chunk(document, request["text"])
+    chunks = chunk(document, request["text"], [Place(*place) for place in request["places"]])
     extract_document(document, request["text"], chunks, NO_GAZETTEER)
     return {"chunks": len(chunks)}

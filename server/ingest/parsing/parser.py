@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -90,7 +91,8 @@ class ParserProcess:
         if len(raw.text) <= _LONG_CHARS and max(map(len, raw.text.split("\n"))) <= _LONG_LINE_CHARS:
             return
         request = {"do": "rehearse", "kind": raw.type, "uri": raw.uri, "title": raw.title, "text": raw.text}
-        self._ask({**request, "metadata": dict(raw.metadata), "body_start": raw.body_start}, raw.text)
+        facts = {"metadata": dict(raw.metadata), "body_start": raw.body_start}
+        self._ask({**request, **facts, "places": list(map(astuple, raw.places))}, raw.text)
 
     def _ask(self, request: dict[str, Any], text: str) -> dict[str, Any]:
         fixed, per_mib = _SECONDS[request["do"]]

@@ -1,0 +1,137 @@
+"""Where in a file a span of its document's text is: pages, slides, rows of a sheet, ... in numbers and in words.
+
+A place holds the characters from its start to the start of the next one; of several places that begin at one
+character, the last one holds them and the others are empty. A span is in the places that hold its first and its
+last character, and in those between.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from server.models import Place, PlaceKind
+from server.text.printable import one_line
+
+LINK_CHARS, LOCATOR_CHARS, LABEL_CHARS = 1_200, 300, 80
+# Kinds of which a reader turns the pages: those that ``Reading.pages`` counts.
+_PAGES: frozenset[PlaceKind] = frozenset({"page", "slide", "sheet"})
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """The places of a span.
+
+    ``text`` says them in words: "pp. 45-46", 'sheet "Q1", rows 2-21'. ``page_span`` are the numbers of the first
+    and the last page, slide or sheet, None for other places; ``page_labels`` are their printed numbers, None where
+    those are the same. ``link`` is the file and what viewers take to open it there.
+    """
+
+    text: str
+    link: str
+    page_span: tuple[int, int] | None = None
+    page_labels: tuple[str, str] | None = None
+
+    def to_fields(self) -> dict[str, Any]:
+        """The fields of a row, without those that are None."""
+        fields = {"page_span": self.page_span, "page_labels": self.page_labels}
+        known = {name: list(value) for name, value in fields.items() if value is not None}
+        return {**known, "locator": self.text, "link": self.link}
+
+
+def locate(places: Sequence[Place], start: int, end: int, file: str) -> Locator | None:
+    """The locator of the characters from ``start`` to ``end`` of a document, None without places.
+
+    ``places`` are all that the span is in, or more, in the order of the text; ``file`` is the document's path.
+
+    >>> locate([Place(0, "page", 45, "33"), Place(90, "page", 46, "34")], 80, 120, "guide.pdf").text
+    'pp. 45-46'
+    """
+    if not places:
+        return None
+    first = places[_index(places, start)]
+    # The last place of the same kind: a file has places of one kind, or begins with some of another.
+    held = places[_index(places, start) : _index(places, max(end - 1, start)) + 1]
+    last = next(place for place in reversed(held) if place.kind == first.kind)
+    link = file + (_FRAGMENTS[first.kind](first) if first.kind in _FRAGMENTS else "")
+    return Locator(
+        one_line(_WORDS[first.kind](first, last), LOCATOR_CHARS),
+        one_line(link, LINK_CHARS),
+        (first.number, last.number) if first.kind in _PAGES else None,
+        _page_labels(first, last),
+    )
+
+
+def locator_fields(places: Sequence[Place], start: int, end: int, file: str) -> dict[str, Any]:
+    """The fields of a row for a span, as ``locate`` finds them; {} without places."""
+    locator = locate(places, start, end, file)
+    return {} if locator is None else locator.to_fields()
+
+
+def _index(places: Sequence[Place], at: int) -> int:
+    """The index of the place that holds this character; text before the first place counts to it."""
+    return max(bisect_right(places, at, key=lambda place: place.start) - 1, 0)
+
+
+def _page_labels(first: Place, last: Place) -> tuple[str, str] | None:
+    ends = (first, last)
+    if first.kind != "page" or all(place.label in ("", str(place.number)) for place in ends):
+        return None
+    a, b = (_label(place) or str(place.number) for place in ends)
+    return a, b
+
+
+def _label(place: Place) -> str:
+    return one_line(place.label, LABEL_CHARS)
+
+
+# --- in words
+
+
+def _numbered(one: str, several: str) -> Callable[[Place, Place], str]:
+    def describe(first: Place, last: Place) -> str:
+        is_one = first.number == last.number
+        return f"{one} {first.number}" if is_one else f"{several} {first.number}-{last.number}"
+
+    return describe
+
+
+def _sheets(first: Place, last: Place) -> str:
+    names = [f'"{_label(place)}"' if place.label else str(place.number) for place in (first, last)]
+    if first.number != last.number:
+        return f"sheets {names[0]} to {names[1]}"
+    if first.rows is None or last.rows is None:
+        return f"sheet {names[0]}"
+    top, bottom = first.rows[0], last.rows[1]
+    return f"sheet {names[0]}, " + (f"row {top}" if top == bottom else f"rows {top}-{bottom}")
+
+
+def _chapters(first: Place, last: Place) -> str:
+    words = _numbered("chapter", "chapters")(first, last)
+    return f'{words} "{_label(first)}"' if first.label and first.number == last.number else words
+
+
+def _times(first: Place, last: Place) -> str:
+    """Times without fractions of seconds."""
+    begin, end = (_label(place).partition(".")[0] or f"caption {place.number}" for place in (first, last))
+    return begin if begin == end else f"{begin}-{end}"
+
+
+_WORDS: Mapping[PlaceKind, Callable[[Place, Place], str]] = MappingProxyType(
+    {
+        "page": _numbered("p.", "pp."),
+        "slide": _numbered("slide", "slides"),
+        "sheet": _sheets,
+        "chapter": _chapters,
+        "cell": _numbered("cell", "cells"),
+        "message": _numbered("message", "messages"),
+        "time": _times,
+    }
+)
+# Viewers of PDF take #page=; others have no such address in common.
+_FRAGMENTS: Mapping[PlaceKind, Callable[[Place], str]] = MappingProxyType(
+    {"page": lambda place: f"#page={place.number}"}
+)
