@@ -12,6 +12,7 @@ from .rows import to_row
 from .transport import call
 
 _NESTING = 64
+_MOST_BITS = 4_096  # of an integer; Python writes no more than 4,300 digits
 # A call holds 64 KiB; a piece takes less with its escapes.
 _CHARS_AT_ONCE, _BYTES_AT_ONCE = 56_000, 60_000
 _HINTS = {
@@ -92,7 +93,11 @@ def _to_data(value: Any, path: str, depth: int) -> Any:
     """The value as JSON has it. Raises TypeError or ValueError that names the place."""
     if depth > _NESTING:
         raise ValueError(f"save: value is nested deeper than {_NESTING} levels, or contains itself")
-    if value is None or isinstance(value, (bool, int, str)):
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        if value.bit_length() > _MOST_BITS:
+            raise ValueError(f"save: {path} is an integer of {value.bit_length():,} bits; save(name, hex(value))")
         return value
     if isinstance(value, float):
         if not math.isfinite(value):

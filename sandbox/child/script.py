@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -186,7 +187,9 @@ def _run_fenced(job: ScriptJob, console: Console) -> Any:
     builtin_names = script_builtins.get_builtins(print=_make_print(streams.out), help=_make_help(streams.out))
     imported = None if job.skills is None else skills.ImportedSkills(skills.Skills(**job.skills), builtin_names)
     builtin_names["__import__"] = facades.Importer(streams, imported)
-    compiled = compiler.compile_script(source, precheck.check, skills=None if imported is None else imported.names)
+    skill_names = None if imported is None else imported.names
+    check = functools.partial(precheck.check, skills=skill_names or frozenset())
+    compiled = compiler.compile_script(source, check, skills=skill_names)
     names.update(facades.script_sdk(), __name__="__main__", __builtins__=builtin_names)
     if "async" in source:  # a script without it has no coroutines
         unawaited.begin(script_source.FILE_NAME, asyncio_module.FILES)
@@ -254,7 +257,7 @@ class _Transport:
             raise client_sdk.SDKError(
                 "RequestTooLarge",
                 f"the call is {len(body):,} bytes long; the limit is {self._request_bytes:,}",
-                "pass fewer ids at a time",
+                "pass fewer ids, or a shorter text",
             )
         self._channel.send_body(body)
         return self._channel.receive()

@@ -28,7 +28,7 @@ from sandbox.protocol.limits import Limits
 from sandbox.protocol.outcome import Outcome
 
 from . import hints, unawaited
-from .tracebacks import script_frames, source_line
+from .tracebacks import has_call, script_frames, source_line
 from .unawaited import UnawaitedCall
 
 _MOST_CHARS = 2_000
@@ -231,7 +231,7 @@ def _attribute_hint(error: AttributeError) -> str | None:
     if not isinstance(name, str) or isinstance(error, client_sdk.MissingField):
         return None
     if obj is None:
-        return "the value is None: test it with 'is not None' before"
+        return _none_hint()
     if isinstance(obj, dict):
         return f"a dict has items: [{name!r}] or .get({name!r})"
     return hints.suggest_public(name, (word for word in dir(obj) if not word.startswith("_")))
@@ -262,7 +262,12 @@ def _type_hint(message: str) -> str | None:
     found = _UNEXPECTED_KEYWORD.search(message)
     if found:
         return _keyword_hint(found[1], found[2])
-    return None
+    return _none_hint() if "'NoneType'" in message else None
+
+
+def _none_hint() -> str:
+    unsaved = "; load(name) is None for a name that was not saved, saved() lists them" if has_call("load") else ""
+    return f"the value is None: test it with 'is not None' before{unsaved}"
 
 
 # Class name of an awaitable in an error message -> the call that returned it.

@@ -19,6 +19,7 @@ from typing import Any
 import client_sdk
 from client_sdk.calls import CHOICES
 from client_sdk.rows import FIELDS
+from sandbox.language.advice import import_skill
 from sandbox.language.allow_list import ALLOWED
 from sandbox.language.transformer import Report
 
@@ -30,20 +31,24 @@ _ROW_NAMES = frozenset({*dir(client_sdk.Row), *FIELDS})
 _MOST_CALLS = 20  # calls within calls
 
 
-def check(tree: ast.Module, report: Report) -> None:
-    """Walk a script that the policy has admitted, and report errors that are certain."""
+def check(tree: ast.Module, report: Report, skills: frozenset[str] = frozenset()) -> None:
+    """Walk a script that the policy has admitted, and report errors that are certain.
+
+    ``skills``: the names in the module ``skills``.
+    """
     facts = ScriptFacts(tree)
     if not facts.leaves_early:
         with contextlib.suppress(RecursionError):  # a deep expression is for the compiler to judge
-            _Walker(facts, report).block(tree.body)
+            _Walker(facts, report, skills).block(tree.body)
 
 
 class _Walker:
     """A walk through the code that is certain to run."""
 
-    def __init__(self, facts: ScriptFacts, report: Report) -> None:
+    def __init__(self, facts: ScriptFacts, report: Report, skills: frozenset[str]) -> None:
         self._facts = facts
         self._report = report
+        self._skills = skills
         self._called: list[str] = []
 
     # --- statements ---
@@ -160,7 +165,8 @@ class _Walker:
         if name.startswith(("@", "__")):
             return
         known = {*self._facts.times, *_BUILTIN_NAMES}
-        self._report("NameError", f"name {name!r} is not defined", node, hints.suggest_name(name, sorted(known)))
+        guess = import_skill(name) if name in self._skills else hints.suggest_name(name, sorted(known))
+        self._report("NameError", f"name {name!r} is not defined", node, guess)
 
     def _attribute(self, node: ast.Attribute) -> None:
         owner, name = node.value, node.attr

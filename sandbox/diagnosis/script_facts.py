@@ -30,6 +30,9 @@ _RETURNS_NO_ROWS = frozenset(
         "save",
         "load",
         "saved",
+        # Rows, but with fields of any name: those of front matter.
+        "documents",
+        "kb.documents",
     }
 )
 

@@ -6,6 +6,7 @@ This is trusted code that reads exceptions of a hostile script: what it calls on
 from __future__ import annotations
 
 import contextlib
+import re
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -25,6 +26,12 @@ def remember_source(source: str) -> None:
 def source_line(number: int | None) -> str | None:
     """The text of a line of the script, if there is one."""
     return _source[number - 1][:500] if number is not None and 0 < number <= len(_source) else None
+
+
+def has_call(function: str) -> bool:
+    """Whether a line of the script looks like a call of this function."""
+    call = re.compile(rf"(?<![\w.]){function}\(")
+    return any(call.search(line) for line in _source)
 
 
 def script_frames(error: BaseException) -> Iterable[tuple[types.FrameType, int, int]]:

@@ -20,10 +20,8 @@ import ast
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from client_sdk.suggestions import suggest
-
 from . import names
-from .allow_list import WITHHELD_MEMBERS, WITHHELD_MODULES
+from .advice import advise_member, advise_module
 from .bound_names import all_bound_names, top_level_names
 from .refusals import Rejected
 from .transformer import MATCH_ARGS_NAME, SLOTS_NAME, CheckedTransformer
@@ -369,11 +367,8 @@ class Policy(CheckedTransformer):
     def _check_module(self, node: ast.AST, module: str) -> None:
         if module in self._allowed or self._tolerant:
             return
-        offered = ", ".join(sorted(name for name in self._allowed if "." not in name))
-        advice = WITHHELD_MODULES.get(module.partition(".")[0])
-        if advice is None:
-            advice = suggest(module, self._allowed, 0.8) or "only the modules listed are there"
-        self.refuse(node, f"the module {module!r} is not available in a script", f"{advice}; there are: {offered}")
+        advice = advise_module(module, self._allowed)
+        self.refuse(node, f"the module {module!r} is not available in a script", advice)
 
     def _check_member(self, node: ast.ImportFrom, name: str) -> None:
         offered = self._allowed.get(str(node.module), frozenset())
@@ -384,9 +379,7 @@ class Policy(CheckedTransformer):
             or (self._tolerant and names.is_plain(name))
         ):
             return
-        known = sorted(offered)
-        guess = suggest(name, known) or f"it offers: {', '.join(known)}"
-        hint = WITHHELD_MEMBERS.get(f"{node.module}.{name}", guess)
+        hint = advise_member(str(node.module), name, self._allowed)
         self.refuse(node, f"{node.module!r} does not offer {name!r} to a script", hint)
 
     # --- the module ---

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import secrets
 import time
 from collections import Counter
@@ -105,7 +104,6 @@ LONGEST_SECONDS = 60.0
 _METHOD_CHARS = 40
 _ERROR_CHARS = 200
 _AUDITED_CALLS = 100  # of one run, each with its arguments' fingerprint; a record stays below 32 KiB
-_SKILLS = re.compile(r"\bskills\b")  # contained in every script that imports some
 _READ_ON = "read_result('{}') has it in the next script"
 
 # The usage so far, and the latest output of the script ("" if there is nothing new).
@@ -309,7 +307,7 @@ class Scripts:
             limits=replace(self._limits, wall_seconds=seconds),
             count_tokens=self._kb.count_tokens,
             on_progress=progress,
-            skills=self.shelf.for_scripts().to_job() if _SKILLS.search(code) else None,
+            skills=self.shelf.for_scripts().to_job() if self.shelf.is_named_in(code) else None,
         )
         self._kb.metrics.count_wait(max(0.0, time.monotonic() - began - outcome.usage.wall_ms / 1000))
         execution_id = new_execution_id()

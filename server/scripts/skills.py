@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,11 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandbox.language.refusals import Rejected
-from sandbox.modules.skills import MOST_BYTES, Skills, compile_skill
+from sandbox.modules.skills import MODULE, MOST_BYTES, Skills, compile_skill
 
 SHIPPED = Path(__file__).parents[1] / "data" / "skills"
 _MOST_FILES = 100  # of one folder
 _PARSE_ATTEMPTS = 5
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,10 @@ class Skill:
     def line(self) -> str:
         """The first line of the docstring."""
         return self.doc.partition("\n")[0]
+
+    def describe(self) -> str:
+        """The name, the parameters and the docstring, as Markdown."""
+        return f"## {self.name}\n\n`{self.name}{self.parameters}`\n\n{self.doc}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,10 @@ class SkillSet:
     skills: Mapping[str, Skill] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[SkippedSkill, ...] = ()
+
+    def is_named_in(self, code: str) -> bool:
+        """Whether a script names the module or a skill: one that forgot the import is told of it."""
+        return not {MODULE, *self.skills}.isdisjoint(_WORD.findall(code))
 
     def for_scripts(self) -> Skills:
         """The skills in the form that the sandbox takes."""
@@ -155,10 +165,13 @@ WITHOUT_SKILLS = frozenset({"monty"})
 def describe_skills(shelf: SkillSet) -> str:
     """A list of all skills, then each with its parameters and docstring, as Markdown."""
     lines = [f"- `{skill.name}{skill.parameters}`: {skill.line}" for skill in shelf.skills.values()]
-    whole = [
-        f"## {skill.name}\n\n`{skill.name}{skill.parameters}`\n\n{skill.doc}" for skill in shelf.skills.values()
-    ]
+    whole = [skill.describe() for skill in shelf.skills.values()]
     return "\n\n".join([_OPENING, "\n".join(lines), *whole])
+
+
+def describe_skill(skill: Skill) -> str:
+    """One skill alone, as Markdown, with how a script imports it."""
+    return f"{skill.describe()}\n\n```python\nfrom skills import {skill.name}\n```"
 
 
 _OPENING = """\

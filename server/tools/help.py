@@ -12,8 +12,7 @@ from server.errors import WinnowError
 from server.reference.guides import playbook, recipes, spell_tool_names
 from server.reference.schemas import arguments_table
 from server.reference.sdk import explain, list_functions, sdk_reference
-from server.scripts.skills import WITHOUT_SKILLS
-from server.scripts.skills import describe_skills as skills_explained
+from server.scripts.skills import WITHOUT_SKILLS, Skill, describe_skill, describe_skills
 from server.text.suggestions import suggest
 from server.tiers import Size
 from server.tools.base import Context, Tool, ToolResult
@@ -79,8 +78,10 @@ def _list_topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Call
     if in_scripts:
         topics["sdk"] = partial(sdk_reference, context.settings.sandbox)
         topics["recipes"] = recipes
+    skills: Mapping[str, Skill] = {}
     if in_scripts and context.settings.sandbox not in WITHOUT_SKILLS:
-        topics["skills"] = partial(skills_explained, context.scripts.shelf)
+        skills = context.scripts.shelf.skills
+        topics["skills"] = partial(describe_skills, context.scripts.shelf)
     topics["topics"] = lambda: ", ".join(listed)
     for tool in offered:
         name = tool.name if context.settings.tool_names == "dotted" else _normalize(tool.name)
@@ -90,6 +91,7 @@ def _list_topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Call
         **topics,
         **{name: partial(explain, name) for name in in_scripts if name not in tool_names},
     }
+    listed |= {name: partial(describe_skill, skill) for name, skill in skills.items() if name not in listed}
     return listed
 
 

@@ -15,6 +15,7 @@ from server.contracts import answer_schema, empty_answer, wire_schema
 from server.errors import WinnowError, internal_error
 from server.knowledge import Knowledge
 from server.reference.guides import spell_tool_names
+from server.reference.sdk import list_functions
 from server.runtime.audit import fingerprint, open_audit_log
 from server.runtime.logs import log, redact_text
 from server.sessions.passage_store import PassageLink
@@ -64,6 +65,8 @@ class Dispatcher:
         successor = self.find(EARLIER_NAMES.get(_normalize(name), ""))
         if successor is not None and not self._settings.legacy_tools:
             message += f"call {self._spell_name(successor.name)} instead, or start the server with --legacy; "
+        elif self.find("execute_code") is not None and (function := _find_function(name, self._settings)):
+            message += f"{function} is a function of scripts: write it in the code of execute_code; "
         return f"{message}this server has: {known}"
 
     async def call(
@@ -207,6 +210,12 @@ async def _ignore_progress(seconds: float, message: str) -> None:
 
 def _normalize(name: str) -> str:
     return name.replace(".", "_")
+
+
+def _find_function(name: str, settings: Settings) -> str | None:
+    """The SDK function that this name of a tool means, as a script writes it."""
+    asked = _normalize(name).removeprefix("kb_")
+    return next((known for known in list_functions(settings.sandbox) if _normalize(known) == asked), None)
 
 
 def _check_payload(tool: Tool, result: ToolResult, size: Size) -> None:

@@ -204,6 +204,17 @@ async def test_a_dotted_spelling_calls_the_same_tool_and_an_unknown_one_is_a_pro
     assert "semantic_search" in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("name", "function"), [("repeats", "repeats"), ("kb_save", "save"), ("kb.hybrid_search", "hybrid_search")]
+)
+async def test_a_function_of_scripts_that_is_called_as_a_tool_is_named_as_one(
+    client: Client, name: str, function: str
+) -> None:
+    with pytest.raises(MCPError) as caught:
+        await client.call_tool(name, {})
+    assert f"{function} is a function of scripts: write it in the code of execute_code" in caught.value.message
+
+
 async def test_a_script_searches_and_only_its_result_comes_back(client: Client) -> None:
     code = """
 rows = semantic_search("who reads this page first", top_k=40)

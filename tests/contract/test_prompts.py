@@ -174,6 +174,13 @@ async def test_a_topic_may_be_spelled_with_dots_or_underscores(client: Client) -
         assert (await ask_help(client, topic=spelling))["topic"] == "kb_search"
 
 
+async def test_each_skill_is_a_topic(client: Client) -> None:
+    for name in ("glossary", "Compare", "coverage"):
+        answer = await ask_help(client, topic=name)
+        assert answer["text"].startswith(f"## {name.lower()}\n\n`{name.lower()}(")
+        assert f"from skills import {name.lower()}" in answer["text"]
+
+
 async def test_help_on_nothing_says_what_there_is(client: Client) -> None:
     wrong: list[tuple[dict[str, Any], str, str]] = [
         ({"topic": "serch_many"}, "NOT_FOUND", "did you mean 'search_many'?"),

@@ -67,6 +67,14 @@ async def test_what_cannot_be_saved_is_an_error_with_its_line(application: Appli
     assert "a session keeps 1 MiB" in full.error.message
 
 
+@pytest.mark.parametrize("code", ["len(load('rows'))", "for row in load('rows'): pass", "load('rows').title"])
+async def test_the_use_of_a_name_that_was_not_saved_says_so(application: Application, code: str) -> None:
+    await application.ready()
+    error = (await application.scripts.run(code, client="none saved")).error
+    assert error is not None
+    assert "load(name) is None for a name that was not saved, saved() lists them" in str(error.hint)
+
+
 async def test_a_client_object_has_them_too(application: Application) -> None:
     code = "client = MCPClient()\nclient.save('a', 1)\nreturn client.load('a'), dict(await client.saved())"
     assert await result_of(application, code, "three") == [1, {"a": 1}]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sandbox import Outcome
-from server.app import open_application
+from server.app import Application, open_application
 from server.health import examine
 from server.scripts.skills import describe_skills, load_skills
 from server.settings import load_settings
@@ -218,6 +218,25 @@ return {term: found and [found["definition"], found["file"], fetch(found["id"])[
             ],
         },
     ),
+    "one name does for a list, a text is no list of letters, and a document has its own title": (
+        """
+from skills import compare, glossary, map_reduce, timeline
+outcomes = []
+for call in (lambda: compare("backups", ["encrypted"]), lambda: timeline(["a", "b"]), lambda: glossary(["router", " "])):
+    try:
+        outcomes.append(call())
+    except (TypeError, ValueError) as error:
+        outcomes.append(str(error).partition(";")[0].partition(",")[0])
+table = compare(["backups", "invoices"], "kept for ninety days")
+found = map_reduce("how are backups encrypted", documents=1, each=lambda text, row: len(text) > 100)
+return outcomes, list(table), found["answers"][0]["document"]
+""",
+        [
+            ["entities: a list of names", "topic: one text", "' ' has no letter or digit"],
+            ["kept for ninety days"],
+            "Backups handbook",
+        ],
+    ),
     "the glossary takes hundreds of terms in few calls": (
         """
 from skills import glossary
@@ -242,7 +261,7 @@ return 50 <= len(terms) < 301, set(terms.values()) == {None}
 SHIPPED_COVERAGE = """
 from skills import coverage
 found = coverage(["how are backups encrypted", "who won the chess tournament of zanzibar"])
-some = coverage(["how are backups encrypted"] * 2, path="nothing/")
+some = coverage("how are backups encrypted", path="nothing/")
 for _ in range(budget().calls - 3):
     semantic_search("x1")
 rest = coverage(["how are backups encrypted"] * 3)
@@ -259,7 +278,7 @@ EXPECTED_COVERAGE = [
     ],
     0.5,
     [],
-    2,
+    1,
     1,
     2,
 ]
@@ -339,6 +358,16 @@ def outcomes(folder: Path, tmp_path_factory: pytest.TempPathFactory, corpus: Pat
 
     own = asyncio.run(run([folder], {**{name: code for name, (code, _) in SCRIPTS.items()}, "fails": FAILS}))
     return {**own, **asyncio.run(run([], {"coverage": SHIPPED_COVERAGE}))}
+
+
+@pytest.mark.anyio
+@pytest.mark.walls
+@pytest.mark.parametrize("code", ["return glossary(['x'])", "from winnow import glossary", "import winnow.skills"])
+async def test_a_skill_without_its_import_is_told_where_it_is(application: Application, code: str) -> None:
+    await application.ready()
+    error = (await application.scripts.run(code, client="one")).error
+    assert error is not None
+    assert str(error.hint).startswith("write: from skills import")
 
 
 FAILS = "from skills import fails\nx = 1\nfails()"

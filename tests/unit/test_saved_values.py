@@ -104,6 +104,7 @@ def test_what_json_cannot_hold_is_refused_with_its_place_and_what_to_write(serve
         "nested deeper than 64 levels, or contains itself": endless,
         "a key of type 'tuple'": {(1, 2): 3},
         "two keys that are the same": {1: "a", "1": "b"},
+        "value[0] is an integer of 16,610 bits; save(name, hex(value))": [10**5_000],
     }
     server.connect("one")
     for message, value in refused.items():

@@ -8,6 +8,7 @@ def coverage(questions, path=None):
     "missing_terms"}], "share", "not_asked"}, by the verdict of kb.retrieve_evidence. missing_terms: words that no
     document has. share: of the questions asked, those answered. not_asked: questions that a limit left out.
     """
+    questions = [questions] if isinstance(questions, str) else list(questions)
     found, not_asked = {"answered": [], "partly": [], "not_found": []}, []
     filters = {"path": path} if path else None
     for number, question in enumerate(questions):
@@ -52,7 +53,7 @@ def map_reduce(question, documents=3, max_quotes=12, path=None, each=None):
         progress(f"map_reduce: read {row.file}")
         files.append(row.file)
         if each is not None:
-            answers.append({"document": row.title, "file": row.file, "value": each(text, row)})
+            answers.append({"document": _document_title(row), "file": row.file, "value": each(text, row)})
         else:
             answers += _quotes_in(question, row, max_quotes)
     if each is None:
@@ -94,7 +95,11 @@ def _quotes_in(question, row, max_quotes):
 
 def _answer_of(rows):
     told = [{"quote": row.quote, "confidence": row.confidence, "id": row.section_id} for row in rows]
-    return {"document": rows[0].title.partition(" > ")[0], "section": rows[0].title, "quotes": told}
+    return {"document": _document_title(rows[0]), "section": rows[0].title, "quotes": told}
+
+
+def _document_title(row):
+    return row.title.partition(" > ")[0]
 
 
 def _can_go_on():

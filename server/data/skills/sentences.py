@@ -22,7 +22,7 @@ def glossary(terms, max_chars=240, path=None):
     with the term as its title is preferred, then the beginning of such a page, then a defining sentence elsewhere.
     If a limit of the run comes, the terms that were not looked up are missing in the result, and printed.
     """
-    terms = [terms] if isinstance(terms, str) else list(dict.fromkeys(terms))
+    terms = _names_in(terms)
     defined, pages = {}, _titled_pages(path)
     for first in range(0, len(terms), 50):
         batch = terms[first : first + 50]
@@ -179,7 +179,9 @@ def compare(entities, aspects, per=1, path=None):
     sentence counts if it names the entity, or its section or title does and no other entity is in it, and if the
     words of the aspect are in it or its heading (of four and more, one may be missing). per: quotes for each.
     """
-    table = {}
+    if isinstance(entities, str):
+        raise TypeError("entities: a list of names, as in compare(['backups', 'router'], ['encrypted'])")
+    entities, aspects, table = _names_in(entities), _names_in(aspects), {}
     for aspect in aspects:
         progress(f"comparing {aspect}")
         words = _stems(aspect)
@@ -369,6 +371,15 @@ def _line_with(text, pattern):
     return next((line for line in text.splitlines() if re.search(pattern, line, re.IGNORECASE)), text)
 
 
+def _names_in(names):
+    """One name or several as a list, each once. Raises ValueError for a name without a letter or digit."""
+    listed = [names] if isinstance(names, str) else list(dict.fromkeys(names))
+    blank = next((name for name in listed if not _letters(name)), None)
+    if blank is not None:
+        raise ValueError(f"{blank!r} has no letter or digit; name what you look for")
+    return listed
+
+
 def _pattern_of(name):
     words = [re.escape(word) for word in _singular(name).split()]
     return r"\s+".join(words) + "(?:s|es)?"
@@ -380,6 +391,8 @@ def _stems(text):
 
 
 def _topic_words(topic):
+    if not isinstance(topic, str):
+        raise TypeError("topic: one text; for several topics call it once for each")
     words = _stems(topic)
     if not words:
         raise ValueError(f"topic: {topic!r} has no word of three letters; name what you look for")
