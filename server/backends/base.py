@@ -192,8 +192,10 @@ def admits(filters: Filters, document: Document) -> bool:
 
 
 def _has_field(document: Document, name: str, wanted: tuple[str, ...]) -> bool:
+    """Whether one of the wanted texts is a value of the field; "" is wanted of documents without a value."""
     facts = (getattr(document, name),) if name in FACTS else ()
-    return any(text.casefold() in wanted for text in field_texts((document.metadata.get(name), *facts)))
+    texts = [text for text in field_texts((document.metadata.get(name), *facts)) if text] or [""]
+    return any(text.casefold() in wanted for text in texts)
 
 
 def _holds(condition: Condition, value: str | float | tuple[str, ...] | None) -> bool:

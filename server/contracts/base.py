@@ -45,7 +45,8 @@ PathPattern = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 _MAX_FIELDS, _MAX_VALUES, _NAME_CHARS, _VALUE_CHARS = 20, 50, 200, 500
 _WHERE = (
     f"takes at most {_MAX_FIELDS} fields of the front matter, each with a text, number or boolean of at most "
-    f'{_VALUE_CHARS} characters or a list of at most {_MAX_VALUES} of them, e.g. {{"stage": "beta"}}'
+    f'{_VALUE_CHARS} characters or a list of at most {_MAX_VALUES} of them, e.g. {{"stage": "beta"}}; "" is for '
+    "documents without a value"
 )
 
 
@@ -65,16 +66,17 @@ def _is_field(field: tuple[Any, Any]) -> bool:
 
 
 def _is_scalar(value: Any) -> bool:
-    if isinstance(value, str):
-        return len(value) <= _VALUE_CHARS
+    if value is None or isinstance(value, str):
+        return len(value or "") <= _VALUE_CHARS
     return isinstance(value, int | float) and abs(value) < 1e300
 
 
 # Some hosts refuse an object without properties, so the schema names one field as an example of all.
+ANY_FIELD = "FIELD"
 Where = Annotated[
     dict[str, Any],
     BeforeValidator(_check_where),
-    WithJsonSchema({"type": "object", "properties": {"FIELD": {"type": "string", "maxLength": _VALUE_CHARS}}}),
+    WithJsonSchema({"type": "object", "properties": {ANY_FIELD: {"type": "string", "maxLength": _VALUE_CHARS}}}),
 ]
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from server.contracts.base import ANY_FIELD
 from server.contracts.schema import flat_schema
 from server.errors import WinnowError
 from server.text.printable import shorten
@@ -98,7 +99,8 @@ def _drop_absent(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dic
     for name, value in arguments.items():
         known = schema["properties"].get(name, {})
         value = _parse_json_text(value, known)
-        if isinstance(value, Mapping) and "properties" in known:
+        # A field of documents is given by being named: "" is for those without a value.
+        if isinstance(value, Mapping) and ANY_FIELD not in known.get("properties", (ANY_FIELD,)):
             value = _drop_absent(known, value)
         if isinstance(value, list) and name not in required:
             value = [item for item in value if item not in _ABSENT]

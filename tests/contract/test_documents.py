@@ -26,6 +26,8 @@ STAGES = ("alpha", "beta", "stable")
 def _page(number: int) -> str:
     stage = STAGES[number % 3]
     front = f"title: Page {number // 2}\nstage: {stage}\nlevels: [one, {number % 4}]\nweight: {number}\n"
+    if number % 7 == 0:
+        front += f"owner: {('Al', 'Bo')[number % 2]}\n"
     notice = f"\n\n{NOTICE}\n\n" if number % 5 == 0 else "\n\n"
     return (
         f"---\n{front}---\n\n# Page {number}\n\nThe lantern of room {number} burns oil.{notice}End of {number}.\n"
@@ -112,6 +114,11 @@ async def test_a_search_finds_within_a_path_what_it_finds_without_it_there(
         ({"weight": [1, "2", 3.0]}, lambda n: n in (1, 2, 3)),
         ({"title": "page 7"}, lambda n: n // 2 == 7),
         ({"stage": "gamma"}, lambda n: False),
+        ({"owner": ""}, lambda n: n % 7),
+        ({"owner": None, "stage": "beta"}, lambda n: n % 7 and n % 3 == 1),
+        ({"owner": ["", "bo"]}, lambda n: n % 7 or n % 2),
+        ({"vendor": ""}, lambda n: True),
+        ({"stage": ""}, lambda n: False),
     ],
 )
 async def test_where_is_the_same_for_documents_and_searches(
@@ -121,6 +128,37 @@ async def test_where_is_the_same_for_documents_and_searches(
     assert set(await _files(kb, where=where)) == expected
     found = await _files(kb, "semantic_search", query="lantern oil", top_k=100, filters={"where": where})
     assert set(found) == expected
+
+
+async def test_the_key_without_a_value_counts_the_documents_that_where_finds_by_an_empty_text(
+    kb: KnowledgeBase,
+) -> None:
+    for field in ("owner", "stage", "vendor", "language"):
+        counted = (await _ask(kb, "kb.documents", group_by=field)).payload["results"]
+        documents = next((row["documents"] for row in counted if row["key"] == ""), 0)
+        found = await _ask(kb, "kb.documents", where={field: ""})
+        assert (found.payload["total"]["documents"], found.payload["count"]) == (documents, documents)
+
+
+async def test_a_field_that_no_document_has_is_named_where_all_match(kb: KnowledgeBase) -> None:
+    answer = await _ask(kb, "kb.documents", where={"stages": ""})
+    assert answer.payload["total"]["documents"] == 40
+    assert ["no document in reach has a field 'stages'; nearest: 'stage'" in text for text in answer.warnings] == [
+        True
+    ]
+
+
+async def test_the_only_near_path_is_named_whole(tmp_path: Path) -> None:
+    path = f"{'reference_of_every_option_there_is/' * 3}page.md"
+    (tmp_path / "files" / path).parent.mkdir(parents=True)
+    (tmp_path / "files" / path).write_text("# Page\n\nWords.\n", "utf-8")
+    base = make_knowledge_base(index_by_words(tmp_path / "files", tmp_path / "store"), wait_for_model=False)
+    await base.open()
+    try:
+        answer = await _ask(base, "kb.documents", path="*pages.md")
+        assert f"'{path}'" in answer.warnings[0]
+    finally:
+        await base.aclose()
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def test_where_compares_texts_without_their_case(metadata: dict[str, object], wa
     texts = tuple(text.casefold() for value in wanted for text in field_texts(value))
     value = metadata.get("stage")
     held = {str(item).casefold() for item in (value if isinstance(value, list) else [value]) if item is not None}
+    held = held - {""} or {""}  # a document without a value
     filters = Filters("p", where=(("stage", texts),))
     assert admits(filters, _document("a", **metadata)) == bool(held & set(texts))
 

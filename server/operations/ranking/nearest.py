@@ -19,6 +19,7 @@ from server.text.printable import one_line
 
 _NAMED = 5  # names in a warning
 _NAME_CHARS = 60
+_LIST_CHARS = 240  # of all names in a warning
 _CUTOFF = 0.5  # the least similarity of a near name
 _COMPARED = 3_000  # names that are compared by similarity; it takes about 10 microseconds each
 _VALUES = 200
@@ -185,7 +186,9 @@ def _list_near(asked: str, known: Sequence[str], otherwise: str, *, is_sorted: b
     if not known:
         return otherwise or "no document in reach has a similar one"
     close = list(known) if is_sorted else _similar(asked, islice(known, _COMPARED))
-    named = ", ".join(_quote(name) for name in (close or known)[:_NAMED])
+    listed = (close or known)[:_NAMED]
+    chars = max(_NAME_CHARS, _LIST_CHARS // len(listed))  # a cut path cannot be copied: few names have more room
+    named = ", ".join(repr(one_line(name, chars)) for name in listed)
     return f"nearest: {named}" if close else f"there are: {named}"
 
 

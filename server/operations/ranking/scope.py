@@ -15,7 +15,7 @@ from server.contracts.base import Scope, SearchFilters
 from server.errors import WinnowError
 from server.models import Document, Filters
 from server.operations.base import RequestContext
-from server.operations.ranking.nearest import empty_filter_warnings
+from server.operations.ranking.nearest import empty_filter_warnings, near_field
 from server.retrieval.queries import with_spellings
 from server.settings import Settings
 from server.text.matching import field_texts
@@ -72,12 +72,16 @@ def _one_path(inner: str | None, outer: str | None) -> str:
 def _whole_names(
     context: RequestContext, reach: Filters, where: Mapping[str, Any]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The fields with their whole names and casefolded values. Raises if a name stands for several fields."""
+    """The fields with their whole names and casefolded values, "" for none.
+
+    Raises if a name stands for several fields. Adds a warning for a name that no document has where its value is
+    "": all documents match it, so nothing else tells of a misspelling.
+    """
     known = context.index.fields(reach).union(FACTS) if where else frozenset()
-    return tuple(
-        (find_whole_name(name, known), tuple(text.casefold() for text in field_texts(value)))
-        for name, value in where.items()
-    )
+    named = [(find_whole_name(name, known), field_texts(value) or ("",)) for name, value in where.items()]
+    unknown = [name for name, texts in named if name not in known and "" in texts]
+    context.warnings.extend(near_field(context.index, reach, name) for name in unknown)
+    return tuple((name, tuple(text.casefold() for text in texts)) for name, texts in named)
 
 
 def find_whole_name(name: str, known: frozenset[str]) -> str:
