@@ -45,9 +45,9 @@ def scan(
     0 to 500. limit: rows of a page, 1 to 10,000; page.all() has all.
 
     page.total: matches, passages, documents; page.complete: False where time ended before all was looked through.
-    row.start and row.end are characters of the document's text. The syntax is Python's without look-around and
-    backreferences; ^ and $ are ends of lines with (?m); a match is never empty; \b knows ASCII words only,
-    word=True those of any language.
+    row.start and row.end are characters of the document's text, of which front matter is the beginning. The syntax
+    is Python's without look-around and backreferences; ^ and $ are ends of lines with (?m); a match is never
+    empty; \b knows ASCII words only, word=True those of any language.
     """
     given = _patterned(pattern, literal=literal, word=word, case=case)
     narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
@@ -98,12 +98,13 @@ def documents(
         print([(row.key, row.documents) for row in documents(group_by="type")])
 
     path: a glob ("*" crosses "/") or the beginning of the path. where: front-matter fields ({"stage": "beta"}; a
-    list: any of the values). filters: as in semantic_search. sort: "path", "title", "created", "updated" or
-    "tokens", with "-" descending. limit: rows of a page, 1 to 1,000; page.all() has all.
+    list: any of the values; "": no value). filters: as in semantic_search. sort: "path", "title", "created",
+    "updated" or "tokens", with "-" descending. limit: rows of a page, 1 to 1,000; page.all() has all.
 
-    Rows: file, title, type, language, tokens, passages, created, updated, labels, fields (front matter). With
-    group_by ("type", "folder", "language", "vendor", "doc_tag", "tags", "environment", "repository" or a field)
-    rows are key, documents and passages, most documents first; the key "" is of those without a value.
+    Rows: file, title, type, language, tokens, passages, created, updated, labels, fields (front matter; row.stage
+    is row.fields.stage). With group_by ("type", "folder", "language", "vendor", "doc_tag", "tags", "environment",
+    "repository" or a field) rows are key, documents and passages, most documents first; the key "" is of those
+    without a value.
     """
     narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
     more = {"sort": sort, "group_by": group_by, "limit": limit, "cursor": cursor}

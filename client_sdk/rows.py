@@ -73,6 +73,10 @@ _MEANT: Mapping[str, str] = {
 }
 # Objects within a row whose fields can be read from the row directly.
 _PARTS = ("metadata", "citation")
+# Parts of a document's row that hold what the document states itself. A name that other rows have for their text,
+# id or place is not read from there: what a document states must not look like its text.
+_STATED = ("labels", "fields")
+_NEVER_STATED = frozenset({*COMMON_FIELDS, *ALIASES, *_TEXT_FIELDS, *_FIELD_MODES})
 # The names of a page's rows on the wire.
 _ROWS = ("results", "quotes", "entities")
 # The parts of a printed row: its title, its number, its place, and the first of its texts.
@@ -118,8 +122,9 @@ class Row(dict[str, Any]):
 
     Every row has id, document_id, title, section, file, type and score; what is not known is None. So are fields
     that only some rows of a kind have. row.text and row.content are the same on every row that has a text, under
-    any name. A hit's metadata can be read in two ways at every level: row.file and row.metadata.file. Printed, a
-    row is one short line; row.to_dict() has all of it.
+    any name. A hit's metadata can be read in two ways at every level: row.file and row.metadata.file; so can the
+    front matter of a document's row: row.stage and row.fields.stage. Printed, a row is one short line;
+    row.to_dict() has all of it.
     """
 
     __slots__ = ()
@@ -158,7 +163,8 @@ class Row(dict[str, Any]):
                     return dict.__getitem__(part, known)
         if name == "metadata" and "file" in self:  # rows of the metadata level are flat
             return self
-        return _ABSENT
+        stated = () if name in _NEVER_STATED else (dict.get(self, part) for part in _STATED)
+        return next((part[name] for part in stated if isinstance(part, dict) and name in part), _ABSENT)
 
     def _parts(self) -> list[dict[str, Any]]:
         inner = [dict.get(self, part) for part in _PARTS]
@@ -184,6 +190,10 @@ class Row(dict[str, Any]):
     def _advice(self, name: str) -> str:
         if name in _FIELD_MODES and "content" in self:
             return ". The whole text is row.content"
+        if "fields" in self and name not in _MEANT:
+            if name in _FIELD_MODES:
+                return ". Text comes with read(row)"
+            return f". A field of the front matter that only some documents have: row.get({name!r})"
         if name in ("quote", "quotes"):
             return ". Quotes come with kb.extract_evidence(question, rows)"
         if name in _FIELD_MODES and "passage_id" in self:

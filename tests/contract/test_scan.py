@@ -153,7 +153,7 @@ async def test_each_match_names_the_first_chunk_that_has_its_start(
     assert sum(len(each) for each in chunks.values()) == page["scanned"]["passages"]
 
 
-@pytest.mark.parametrize("group_by", ["document", "folder", "match", "1", "part"])
+@pytest.mark.parametrize("group_by", ["document", "file", "folder", "match", "1", "part"])
 async def test_groups_are_counted_as_a_plain_program_counts(
     kb: KnowledgeBase, texts: dict[str, str], group_by: str
 ) -> None:
@@ -163,9 +163,8 @@ async def test_groups_are_counted_as_a_plain_program_counts(
     for file, text in texts.items():
         for match in re.finditer(pattern, text):
             folder = file.rpartition("/")[0] or "."
-            key = {"document": file, "folder": folder, "match": match[0], "1": match[1], "part": match[1]}[
-                group_by
-            ]
+            named = {"document": file, "file": file, "folder": folder, "match": match[0], "part": match[1]}
+            key = named.get(group_by, match[1])
             keys[key] += 1
             documents.setdefault(key, set()).add(file)
     page = await _scan(kb, pattern, group_by=group_by)

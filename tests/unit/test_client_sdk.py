@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import client_sdk
-from client_sdk import MissingField, Results, Row, SDKError, graph, graph_calls, kb, kb_calls, transport
+from client_sdk import MissingField, Results, Row, SDKError, graph, graph_calls, group_by, kb, kb_calls, transport
+from client_sdk.rows import to_row
 
 QUOTES = {
     "quotes": [{
@@ -126,6 +127,20 @@ def test_an_object_within_a_row_has_only_its_own_fields() -> None:
     assert (row.nodes[0].score, row.metadata.file) == (None, "a.md")
     with pytest.raises(MissingField):
         _ = row.metadata.id
+
+
+STATING = {"document_id": "d", "labels": {"tags": ["a"]}, "fields": {"stage": "beta", "text": "x", "score": 9}}
+
+
+def test_what_a_document_states_is_read_from_its_row_and_never_looks_like_its_text_or_score() -> None:
+    row = to_row(STATING)
+    assert (row.stage, row["stage"], row.get("stage"), row.tags) == ("beta", "beta", "beta", ["a"])
+    assert (row.fields.text, row.score, row.get("owner")) == ("x", None, None)
+    assert list(group_by([row, to_row({"document_id": "e", "fields": {}})], "stage")) == ["beta", ""]
+    with pytest.raises(MissingField, match=r"Text comes with read\(row\)"):
+        _ = row.text
+    with pytest.raises(MissingField, match=r"row\.get\('owner'\)"):
+        _ = row.owner
 
 
 @pytest.mark.parametrize("name", ["content", "text", "excerpt", "quote", "snippet", "context"])

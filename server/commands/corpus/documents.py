@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from server.commands.corpus.narrowing import Where, parse_where
 from server.commands.terminal.operation import run_operation
 from server.commands.terminal.output import Json, Project, Store, command, report_errors
-from server.errors import WinnowError
 from server.settings import load_settings
 
 app = command()
@@ -25,12 +25,7 @@ def documents(
             help='a glob ("*" crosses "/") or the beginning of the path; default: all', show_default=False
         ),
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where", help="FIELD=VALUE of the front matter; again: any of the values", show_default=False
-        ),
-    ] = None,
+    where: Where = None,
     sort: Annotated[
         str, typer.Option("--sort", help="path, title, created, updated or tokens; - before it: descending")
     ] = "path",
@@ -62,17 +57,6 @@ def documents(
             "cursor": cursor,
         }
         run_operation(settings, "kb.documents", arguments, _format_table, as_json=as_json)
-
-
-def parse_where(given: list[str] | tuple[str, ...]) -> dict[str, list[str]]:
-    """FIELD=VALUE pairs as the filter ``where``: all values of a field, any of which matches."""
-    where: dict[str, list[str]] = {}
-    for pair in given:
-        field, separator, value = pair.partition("=")
-        if not separator or not field:
-            raise WinnowError("INVALID_REQUEST", f"--where {pair}: write FIELD=VALUE, e.g. stage=beta")
-        where.setdefault(field, []).append(value)
-    return where
 
 
 def _format_table(payload: dict[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from server.commands.corpus.narrowing import Where, parse_where
 from server.commands.terminal.operation import run_operation
 from server.commands.terminal.output import Json, Project, Store, command, report_errors
 from server.settings import load_settings
@@ -20,13 +21,19 @@ app = command()
     "winnow scan retry --word --ignore-case --count",
 )
 def scan(
-    pattern: Annotated[str, typer.Argument(help="a regular expression (RE2), or plain text with --literal")],
+    pattern: Annotated[
+        str,
+        typer.Argument(
+            help="a regular expression (RE2), or plain text with --literal; write -- before one that begins with -"
+        ),
+    ],
     literal: Annotated[bool, typer.Option("--literal", help="the pattern is plain text")] = False,
     word: Annotated[bool, typer.Option("--word", help="whole words only")] = False,
     ignore_case: Annotated[bool, typer.Option("--ignore-case", help="case does not matter")] = False,
     path: Annotated[
         str | None, typer.Option("--path", help="only this glob or prefix of the path", show_default=False)
     ] = None,
+    where: Where = None,
     group_by: Annotated[
         str | None,
         typer.Option(
@@ -48,7 +55,8 @@ def scan(
     """List every match of a pattern in all documents, with how many there are: kb_scan on the shell."""
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project)
-        patterned = {"pattern": pattern, "literal": literal, "word": word, "case": not ignore_case, "path": path}
+        options = {"literal": literal, "word": word, "case": not ignore_case}
+        patterned = {"pattern": pattern, **options, "path": path, "where": parse_where(where or ())}
         if count:
             run_operation(settings, "kb.count", patterned, _format_count, as_json=as_json)
             return

@@ -11,7 +11,7 @@ from server.contracts.corpus import MAX_MATCH_CHARS, Scan
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from server.operations.corpus.patterns import Pattern, compile_pattern
-from server.operations.corpus.tallies import Key, KeyedTallies, Tally, key_of
+from server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, key_of
 from server.operations.corpus.walking import Found, ScannedDocument, Walk
 from server.operations.paging import AnswerPage, ScanCursor, build_page, fingerprint, resume_scan
 from server.operations.ranking.candidates import generation_of
@@ -53,7 +53,7 @@ def scan(context: RequestContext, request: Scan) -> Answer:
         collector = _MatchRows(walk, pattern, total, request.context, cursor.offset, most)
     else:
         key = key_of(request.group_by, pattern)
-        collector = _KeyRows(walk, pattern, total, key, cursor.offset, most, request.group_by == "document")
+        collector = _KeyRows(walk, pattern, total, key, cursor.offset, most, request.group_by in DOCUMENT_KEYS)
     walk.run(collector.look)
     here = ScanCursor(cursor.offset, walk.first, cursor.last, fingerprint(request), generation)
     warnings = (

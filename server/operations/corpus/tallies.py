@@ -17,6 +17,7 @@ MAX_KEYS = 100_000
 _MAX_KEY_SIZE = 20_000_000  # characters of all keys, with what each costs beside
 _KEY_COST = 100
 _KEY_CHARS = 480
+DOCUMENT_KEYS = ("document", "file")  # rows without group_by have the path as `file`
 
 Key = Callable[[ScannedDocument, Found], str]
 
@@ -115,7 +116,7 @@ def _shorten_key(text: str) -> str:
 
 
 _KEYS: dict[str, Key] = {
-    "document": lambda scanned, found: scanned.document.uri,
+    **dict.fromkeys(DOCUMENT_KEYS, lambda scanned, found: scanned.document.uri),
     "folder": lambda scanned, found: dirname(scanned.document.uri) or ".",
     "section": _section_key,
     "match": lambda scanned, found: _shorten_key(scanned.decode(found.match.span()) or ""),
