@@ -143,6 +143,8 @@ VENDORS: Mapping[str, str] = {
     "markdown_it": "server.ingest.chunking",
     "selectolax": "server.ingest.parsing.markup",
     "docutils": "server.ingest.parsing.markup",
+    "liteparse": "server.ingest.formats.pdf_liteparse",
+    "pypdfium2": "server.ingest.formats.pdf.",
     "tzdata": "sandbox.modules.time_zones",
     "yaml": "server.ingest.parsing.front_matter",
     "ir_measures": "server.retrieval.evaluation",

@@ -20,7 +20,7 @@ class Format:
     readers: tuple[str, ...]
 
 
-FORMATS: Mapping[str, Format] = MappingProxyType({})
+FORMATS: Mapping[str, Format] = MappingProxyType({".pdf": Format("pdf", ("pdf_liteparse", "pdf_pdfium"))})
 
 
 def format_of(name: str) -> Format | None:

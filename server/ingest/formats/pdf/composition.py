@@ -1,0 +1,193 @@
+"""Puts the pages of a PDF together: Markdown, where each page begins in it, and how the file was read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from server.ingest.formats.pdf.document import OpenPdf
+from server.ingest.formats.pdf.facts import read_facts, read_title
+from server.ingest.formats.pdf.headings import mend_headings, outline_titles
+from server.ingest.formats.pdf.layout import Block, BlockKind, Page
+from server.ingest.formats.pdf.torn_words import Mender, expand_ligatures
+from server.ingest.formats.pdf.visibility import PageObjects
+from server.models import Place, Reading
+
+_ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
+# Marks that would turn a line of text into something else.
+_MARKDOWN_START = re.compile(r"(?:#{1,6}(?=\s|\Z)|[-+>](?=\s)|```|~~~|={3,}\s*\Z|-{3,}\s*\Z)")
+_FENCE = re.compile(r"`{3,}")
+_NEEDED_LETTERS = 16
+_PICTURE_SHARE, _MOST_PATHS = 0.1, 50
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPages:
+    """What a reader found: the pages, what each of them draws, and how many were read by OCR."""
+
+    reader: str
+    pages: tuple[Page, ...]
+    objects: Mapping[int, PageObjects]
+    ocr_pages: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def compose(opened: OpenPdf, found: ReadPages, options: ReadOptions) -> ParsedFile:
+    """The file as Markdown, with its places and facts."""
+    pages = _mend(found.pages, opened)
+    if options.keeps_hidden:
+        pages = tuple(_with_hidden(page, found.objects[page.number]) for page in pages)
+    writer = _Writer(Mender(block.text for page in pages for block in page.blocks))
+    for page in pages:
+        writer.write(page, opened.label(page.number))
+    return ParsedFile(
+        writer.text(),
+        _reading(opened, found, options),
+        read_title(opened, pages),
+        tuple(writer.places),
+        read_facts(opened, pages),
+    )
+
+
+def needs_ocr(page: Page, objects: PageObjects) -> bool:
+    """Whether a page shows something, but has no text of its own, or only signs that mean nothing."""
+    text = "".join(block.text for block in page.blocks)
+    if sum(map(str.isalnum, text)) >= _NEEDED_LETTERS:
+        return is_garbled(text)
+    return objects.picture_share >= _PICTURE_SHARE or objects.paths > _MOST_PATHS
+
+
+def is_garbled(text: str) -> bool:
+    """More than a third of the signs have no meaning: the font does not say which letters it draws."""
+    signs = [c for c in text if not c.isspace()]
+    unknown = sum(c == "\ufffd" or "\ue000" <= c <= "\uf8ff" or not c.isprintable() for c in signs)
+    return unknown * 3 > len(signs)
+
+
+def _mend(pages: Iterable[Page], opened: OpenPdf) -> tuple[Page, ...]:
+    """The pages with whole headings and words."""
+    titles = outline_titles(opened.outline())
+    pages = tuple(mend_headings(_expand(page), titles) for page in pages)
+    mender = Mender(block.text for page in pages for block in page.blocks)
+    return tuple(
+        replace(page, blocks=tuple(replace(block, text=mender.mend(block.text)) for block in page.blocks))
+        for page in pages
+    )
+
+
+def _expand(page: Page) -> Page:
+    blocks = (replace(block, text=expand_ligatures(block.text).replace("\x00", "")) for block in page.blocks)
+    return replace(page, blocks=tuple(blocks))
+
+
+def _with_hidden(page: Page, objects: PageObjects) -> Page:
+    """The page with its hidden text as a last paragraph."""
+    text = " ".join(run.text for run in objects.hidden)
+    if not text:
+        return page
+    return replace(page, blocks=(*page.blocks, Block(BlockKind.PARAGRAPH, text, page.last_box)))
+
+
+def _reading(opened: OpenPdf, found: ReadPages, options: ReadOptions) -> Reading:
+    hidden = sum(len(objects.hidden) for objects in found.objects.values())
+    return Reading(
+        found.reader,
+        pages=opened.pages,
+        hidden_runs=hidden,
+        hidden_kept=bool(hidden and options.keeps_hidden),
+        needs_ocr=tuple(page.number for page in found.pages if needs_ocr(page, found.objects[page.number])),
+        ocr_pages=found.ocr_pages,
+        attachments=opened.attachments(),
+        notes=(*_notes(found), *found.notes),
+    )
+
+
+def _notes(found: ReadPages) -> tuple[str, ...]:
+    scans = sum(objects.is_scan_with_text for objects in found.objects.values())
+    if not scans:
+        return ()
+    return (f"the text of {scans} scanned pages is what an earlier OCR stored in the file",)
+
+
+class _Writer:
+    """Writes blocks as Markdown; a paragraph that does not end its sentence goes on in the next one."""
+
+    def __init__(self, mender: Mender) -> None:
+        self.places: list[Place] = []
+        self._mender = mender
+        self._parts: list[str] = []
+        self._length = 0
+        self._last: Block | None = None
+
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self._parts)
+
+    def write(self, page: Page, label: str) -> None:
+        """Add a page. A page without text has no place."""
+        for order, block in enumerate(page.blocks):
+            joint = self._joint(block)
+            self._add(joint)
+            if order == 0:
+                self.places.append(Place(self._length, "page", page.number, label))
+            self._add(block.text if joint in ("", " ") and self._parts else block_markdown(block))
+            self._last = block
+
+    def _add(self, text: str) -> None:
+        if text:
+            self._parts.append(text)
+            self._length += len(text)
+
+    def _joint(self, block: Block) -> str:
+        """What stands between the last block and this one."""
+        last = self._last
+        if last is None:
+            return ""
+        if last.kind is BlockKind.ITEM and block.kind is BlockKind.ITEM:
+            return "\n"
+        if not _goes_on(last, block):
+            return "\n\n"
+        return self._mend_hyphen(last, block)
+
+    def _mend_hyphen(self, last: Block, block: Block) -> str:
+        """A space, or nothing where a word was divided; its hyphen goes unless the document has it elsewhere."""
+        if not last.text.endswith("-"):
+            return " "
+        first = re.split(r"\W", last.text[:-1])[-1]
+        then = re.match(r"\w*", block.text)
+        if first and then and not self._mender.has_compound(first, then[0]):
+            self._parts[-1] = self._parts[-1][:-1]
+            self._length -= 1
+        return ""
+
+
+def _goes_on(last: Block, block: Block) -> bool:
+    """Whether a paragraph goes on in this block, which may be on another page or in another column."""
+    if last.kind not in (BlockKind.PARAGRAPH, BlockKind.ITEM) or block.kind is not BlockKind.PARAGRAPH:
+        return False
+    return not _ENDS_SENTENCE.search(last.text) and block.text[:1].islower()
+
+
+def block_markdown(block: Block) -> str:
+    """A block as Markdown."""
+    if block.kind is BlockKind.HEADING:
+        return f"{'#' * max(1, block.level)} {_one_line(block.text)}"
+    if block.kind is BlockKind.LINES:
+        return _fenced(block.text)
+    if block.kind is BlockKind.ITEM:
+        return f"{'  ' * max(0, block.level - 1)}{block.marker} {_one_line(block.text)}"
+    if block.kind is BlockKind.TABLE:
+        return block.text
+    return _MARKDOWN_START.sub(lambda mark: f"\\{mark[0]}", _one_line(block.text), count=1)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _fenced(text: str) -> str:
+    """Lines as they are, in a fence longer than any within."""
+    fence = "`" * max([3, *(len(run) + 1 for run in _FENCE.findall(text))])
+    return f"{fence}\n{text}\n{fence}"

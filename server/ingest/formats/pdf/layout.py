@@ -1,0 +1,69 @@
+"""The parts of a page as a reader of PDF finds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class BlockKind(StrEnum):
+    """What a block is."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    ITEM = "item"
+    LINES = "lines"
+    TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle on a page in points (1/72 inch); ``top`` is measured from the upper edge and grows downward."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def height(self) -> float:
+        """The height in points."""
+        return self.bottom - self.top
+
+    def join(self, other: Box) -> Box:
+        """The smallest box that holds both."""
+        return Box(
+            min(self.left, other.left),
+            min(self.top, other.top),
+            max(self.right, other.right),
+            max(self.bottom, other.bottom),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A heading, paragraph, item of a list, table, or lines that are kept as they are.
+
+    ``text`` is plain text with Markdown links; of a table and of lines it is Markdown. ``level`` is a heading's
+    depth, or how deep an item is nested. ``marker`` is an item's mark ("-", "1.").
+    """
+
+    kind: BlockKind
+    text: str
+    box: Box
+    level: int = 0
+    marker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page in reading order. ``number`` counts from 1; ``height`` is in points."""
+
+    number: int
+    height: float
+    blocks: tuple[Block, ...]
+
+    @property
+    def last_box(self) -> Box:
+        """The box of the last block; an empty one on a page without any."""
+        return self.blocks[-1].box if self.blocks else Box(0, 0, 0, 0)

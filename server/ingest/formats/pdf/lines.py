@@ -1,0 +1,122 @@
+"""The lines of a page as PDFium finds them, with their cells, without hidden text."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
+
+from server.ingest.formats.pdf.layout import Box
+from server.ingest.formats.pdf.torn_words import HYPHEN
+from server.ingest.formats.pdf.visibility import PageObjects
+
+# A gap between two words that is wider than this, in sizes of the font, parts two cells.
+_CELL_GAP = 0.9
+_BOLD = 600
+_MOST_CHARS = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Words of a line without a wide gap, and where they begin and end."""
+
+    text: str
+    left: float
+    right: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line: its box, the size of its font in points, and its cells."""
+
+    box: Box
+    size: float
+    is_bold: bool
+    cells: tuple[Cell, ...]
+
+    @property
+    def text(self) -> str:
+        """The text of the line; ``HYPHEN`` is a hyphen at its end that divides a word."""
+        return " ".join(cell.text for cell in self.cells)
+
+
+def read_lines(page: Any, objects: PageObjects) -> list[Line]:
+    """The lines of a page (a ``PdfPage``), in the order of the file."""
+    textpage = page.get_textpage()
+    try:
+        return list(_Characters(textpage, page.get_height(), objects).lines())
+    finally:
+        textpage.close()
+
+
+class _Characters:
+    """The characters of a page by index; PDFium adds spaces and ends of lines where it sees them."""
+
+    def __init__(self, textpage: Any, height: float, objects: PageObjects) -> None:
+        self.textpage = textpage
+        self.height = height
+        self.hidden = {ctypes.addressof(run.handle.contents) for run in objects.hidden}
+
+    def lines(self) -> Iterator[Line]:
+        count = min(self.textpage.count_chars(), _MOST_CHARS)
+        codes = [pdfium.FPDFText_GetUnicode(self.textpage, place) for place in range(count)]
+        signs = ((place, code) for place, code in enumerate(codes) if not self._is_hidden(place))
+        for is_end, line in groupby(signs, lambda sign: sign[1] in (10, 13)):
+            if not is_end and (found := self._line([(place, _letter(code)) for place, code in line])):
+                yield found
+
+    def _is_hidden(self, place: int) -> bool:
+        if not self.hidden:
+            return False
+        handle = pdfium.FPDFText_GetTextObject(self.textpage, place)
+        return bool(handle) and ctypes.addressof(handle.contents) in self.hidden
+
+    def _line(self, signs: list[tuple[int, str]]) -> Line | None:
+        seen = [place for place, letter in signs if not letter.isspace() and letter != HYPHEN]
+        if not seen:
+            return None
+        first, last, middle = seen[0], seen[-1], seen[len(seen) // 2]
+        size = max(self._size(place) for place in (first, middle, last))
+        boxes = [self._box(place) for place in (first, middle, last)]
+        box = boxes[0].join(boxes[1]).join(boxes[2])
+        bold = pdfium.FPDFText_GetFontWeight(self.textpage, middle) >= _BOLD
+        return Line(box, size, bold, tuple(self._cells(signs, size)))
+
+    def _cells(self, signs: list[tuple[int, str]], size: float) -> Iterator[Cell]:
+        """Split at the wide gaps; each run of letters between spaces is a word."""
+        words = [list(word) for is_space, word in groupby(signs, lambda sign: sign[1].isspace()) if not is_space]
+        cell: list[str] = []
+        left = right = 0.0
+        for word in words:
+            start, end = self._box(word[0][0]), self._box(word[-1][0])
+            if cell and start.left - right > _CELL_GAP * size:
+                yield Cell(" ".join(cell), left, right)
+                cell = []
+            left = left if cell else start.left
+            cell.append("".join(letter for _, letter in word))
+            right = end.right
+        if cell:
+            yield Cell(" ".join(cell), left, right)
+
+    def _box(self, place: int) -> Box:
+        rectangle = pdfium.FS_RECTF()
+        pdfium.FPDFText_GetLooseCharBox(self.textpage, place, rectangle)
+        return Box(rectangle.left, self.height - rectangle.top, rectangle.right, self.height - rectangle.bottom)
+
+    def _size(self, place: int) -> float:
+        """The size as it is drawn: that of the font is 1 where the matrix enlarges it."""
+        matrix = pdfium.FS_MATRIX()
+        pdfium.FPDFText_GetMatrix(self.textpage, place, matrix)
+        scale = (matrix.c**2 + matrix.d**2) ** 0.5
+        size: float = pdfium.FPDFText_GetFontSize(self.textpage, place)
+        return round(size * (scale or 1.0), 1)
+
+
+def _letter(code: int) -> str:
+    if code in (0x02, 0xFFFE, 0xAD):
+        return HYPHEN
+    return chr(code) if 0x20 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else " "

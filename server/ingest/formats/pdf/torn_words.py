@@ -1,0 +1,76 @@
+"""Mends words that were torn by a gap at a ligature ("Ef ficient") or divided at the end of a line.
+
+The document's own words decide. The pieces are joined if the whole word stands elsewhere in the document and
+the pieces are not both words of it, or if the gap is between two "f" and neither piece stands alone anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+# Stands for a hyphen at the end of a line, which divides a word or belongs to a compound.
+HYPHEN = "\x02"
+_DIVIDED = re.compile(rf"([^\W_]*){HYPHEN}([^\W_]*)")
+# A word in capitals that was divided at the end of a line.
+_CAPITALS = re.compile(r"\b([A-Z]{3,})-([A-Z]{3,})\b")
+_WORD = re.compile(r"[^\W\d_]+")
+_COMPOUND = re.compile(r"[^\W_]+-[^\W_]+")
+# The first piece ends within a ligature, or the second begins with one.
+_TORN = re.compile(r"(?<![^\W\d_])([^\W\d_]*f(?= [fijlt])|[^\W\d_]+(?= f[fijl])) ([fijlt][^\W\d_]*)")
+_EXPANDED = str.maketrans(
+    {
+        "\ufb00": "ff",
+        "\ufb01": "fi",
+        "\ufb02": "fl",
+        "\ufb03": "ffi",
+        "\ufb04": "ffl",
+        "\ufb05": "st",
+        "\ufb06": "st",
+    }
+)
+
+
+def expand_ligatures(text: str) -> str:
+    """The letters of ligatures that a font has as one character."""
+    return text.translate(_EXPANDED)
+
+
+class Mender:
+    """Mends torn words by the words of one document."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._whole: Counter[str] = Counter()
+        self._torn: Counter[str] = Counter()
+        self._compounds: set[str] = set()
+        for text in texts:
+            self._whole.update(word.casefold() for word in _WORD.findall(text))
+            self._compounds.update(word.casefold() for word in _COMPOUND.findall(text))
+            self._torn.update(piece.casefold() for pair in _TORN.findall(text) for piece in pair)
+
+    def mend(self, text: str) -> str:
+        """The text with its torn words joined."""
+        text = _DIVIDED.sub(self._join_divided, text)
+        return _CAPITALS.sub(self._join_capitals, _TORN.sub(self._join, text))
+
+    def has_compound(self, first: str, second: str) -> bool:
+        """Whether the document has both words with a hyphen between them, and never as one word."""
+        return f"{first}-{second}".casefold() in self._compounds and (first + second).casefold() not in self._whole
+
+    def _join(self, match: re.Match[str]) -> str:
+        return match[1] + match[2] if self._is_torn(match[1].casefold(), match[2].casefold()) else match[0]
+
+    def _join_divided(self, match: re.Match[str]) -> str:
+        return f"{match[1]}-{match[2]}" if self.has_compound(match[1], match[2]) else match[1] + match[2]
+
+    def _join_capitals(self, match: re.Match[str]) -> str:
+        whole = match[1] + match[2]
+        return whole if whole.casefold() in self._whole else match[0]
+
+    def _is_torn(self, first: str, second: str) -> bool:
+        words = self._stands_alone(first) + self._stands_alone(second)
+        return words < 2 if first + second in self._whole else words == 0 and first[-1] == second[0] == "f"
+
+    def _stands_alone(self, piece: str) -> bool:
+        return self._whole[piece] > self._torn[piece]

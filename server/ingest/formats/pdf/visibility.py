@@ -1,0 +1,243 @@
+"""Finds text that a person does not see on a page: instructions to models are put into such text.
+
+Hidden is text that is drawn in the invisible mode, lies outside the page, is smaller than 3 points, or has the
+colour of what is drawn below it. One exception: the invisible text of a scanned page, where a picture covers the
+page and no text is visible, is what an earlier OCR has read, and people search and copy it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
+
+SMALLEST_POINTS = 3.0
+# Of 255 for each of red, green and blue: less is not seen on a screen.
+_SAME_COLOUR = 16
+_TRANSPARENT = 16
+_PAPER = (255, 255, 255)
+# A picture that covers this share of the page makes it a scan.
+_SCAN_SHARE = 0.85
+# Only what is large enough to lie behind a line of text, and only the latest of them.
+_SMALLEST_GROUND, _MOST_GROUNDS = 100.0, 200
+_DEEPEST_FORM, _MOST_OBJECTS = 8, 200_000
+_UNSEEN_MODES = (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_CLIP)
+
+Edges = tuple[float, float, float, float]
+Colour = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenRun:
+    """Text that a person does not see. ``handle`` is PDFium's text object; ``on_page`` is False within a form."""
+
+    text: str
+    handle: Any
+    on_page: bool
+
+
+@dataclass(slots=True)
+class PageObjects:
+    """What is drawn on a page. ``picture_share`` is the largest picture's part of the page, 0 to 1."""
+
+    hidden: list[HiddenRun] = field(default_factory=list)
+    is_scan_with_text: bool = False
+    picture_share: float = 0.0
+    paths: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The matrix of the forms around an object, and whether there is none."""
+
+    matrix: tuple[float, float, float, float, float, float] = (1, 0, 0, 1, 0, 0)
+    depth: int = 0
+
+
+def look_at_page(page: Any) -> PageObjects:
+    """What a page (a ``PdfPage``) draws, and which of its text is hidden."""
+    return _Look(page).look()
+
+
+class _Look:
+    """Goes through the objects of a page in the order in which they are drawn."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.edges: Edges = page.get_bbox()
+        self.found = PageObjects()
+        self.unseen: list[tuple[Any, bool]] = []
+        self.marked: list[tuple[Any, bool]] = []
+        self.grounds: deque[tuple[Edges, Colour | None]] = deque(maxlen=_MOST_GROUNDS)
+        self.seen = 0
+        self._numbers = [ctypes.c_float() for _ in range(4)]
+        self._channels = [ctypes.c_uint() for _ in range(4)]
+
+    def look(self) -> PageObjects:
+        for handle, frame in self._objects():
+            kind = pdfium.FPDFPageObj_GetType(handle)
+            if kind == pdfium.FPDF_PAGEOBJ_TEXT:
+                self._look_at_text(handle, frame)
+            elif kind == pdfium.FPDF_PAGEOBJ_PATH:
+                self._look_at_path(handle, frame)
+            elif kind == pdfium.FPDF_PAGEOBJ_IMAGE:
+                self._look_at_picture(handle, frame)
+            elif kind == pdfium.FPDF_PAGEOBJ_SHADING and (bounds := self._bounds(handle, frame)):
+                self.grounds.append((bounds, None))
+        self._judge_unseen()
+        if self.marked:
+            self._read_texts()
+        return self.found
+
+    def _objects(self) -> Iterator[tuple[Any, _Frame]]:
+        count = min(pdfium.FPDFPage_CountObjects(self.page), _MOST_OBJECTS)
+        for place in range(count):
+            yield from self._with_parts(pdfium.FPDFPage_GetObject(self.page, place), _Frame())
+
+    def _with_parts(self, handle: Any, frame: _Frame) -> Iterator[tuple[Any, _Frame]]:
+        """An object, or the objects in it if it is a form."""
+        if pdfium.FPDFPageObj_GetType(handle) != pdfium.FPDF_PAGEOBJ_FORM:
+            yield handle, frame
+        elif frame.depth < _DEEPEST_FORM:
+            inner = _Frame(_multiply(_matrix(handle), frame.matrix), frame.depth + 1)
+            for place in range(min(pdfium.FPDFFormObj_CountObjects(handle), _MOST_OBJECTS)):
+                yield from self._with_parts(pdfium.FPDFFormObj_GetObject(handle, place), inner)
+
+    def _look_at_text(self, handle: Any, frame: _Frame) -> None:
+        bounds = self._bounds(handle, frame)
+        if bounds is None:
+            return
+        if pdfium.FPDFTextObj_GetTextRenderMode(handle) in _UNSEEN_MODES:
+            self.unseen.append((handle, frame.depth == 0))
+        elif self._is_outside(bounds) or _is_tiny(handle, bounds, frame) or self._is_like_ground(handle, bounds):
+            self.marked.append((handle, frame.depth == 0))
+        else:
+            self.seen += 1
+
+    def _look_at_path(self, handle: Any, frame: _Frame) -> None:
+        self.found.paths += 1
+        bounds = self._bounds(handle, frame)
+        if bounds is None or _area(bounds) < _SMALLEST_GROUND:
+            return
+        mode, stroke = ctypes.c_int(), ctypes.c_int()
+        pdfium.FPDFPath_GetDrawMode(handle, mode, stroke)
+        if mode.value != pdfium.FPDF_FILLMODE_NONE:
+            colour, is_opaque = self._colour(handle)
+            self.grounds.append((bounds, colour if is_opaque else None))
+
+    def _look_at_picture(self, handle: Any, frame: _Frame) -> None:
+        bounds = self._bounds(handle, frame)
+        if bounds is not None:
+            self.grounds.append((bounds, None))
+            share = _area(_overlap(bounds, self.edges)) / max(1.0, _area(self.edges))
+            self.found.picture_share = max(self.found.picture_share, share)
+
+    def _judge_unseen(self) -> None:
+        """Invisible text is hidden, unless it is the text of a scan."""
+        self.found.is_scan_with_text = (
+            bool(self.unseen) and not self.seen and self.found.picture_share >= _SCAN_SHARE
+        )
+        if not self.found.is_scan_with_text:
+            self.marked.extend(self.unseen)
+
+    def _read_texts(self) -> None:
+        textpage = self.page.get_textpage()
+        try:
+            for handle, on_page in self.marked:
+                if text := _text_of(handle, textpage):
+                    self.found.hidden.append(HiddenRun(text, handle, on_page))
+        finally:
+            textpage.close()
+
+    def _bounds(self, handle: Any, frame: _Frame) -> Edges | None:
+        """Left, bottom, right and top on the page; None for an object without extent."""
+        left, bottom, right, top = self._numbers
+        if not pdfium.FPDFPageObj_GetBounds(handle, left, bottom, right, top):
+            return None
+        edges = (left.value, bottom.value, right.value, top.value)
+        return edges if frame.depth == 0 else _transform(edges, frame.matrix)
+
+    def _is_outside(self, bounds: Edges) -> bool:
+        left, bottom, right, top = self.edges
+        return bounds[2] <= left or bounds[0] >= right or bounds[3] <= bottom or bounds[1] >= top
+
+    def _is_like_ground(self, handle: Any, bounds: Edges) -> bool:
+        """Filled in the colour of what lies below the middle of the text, or not filled at all."""
+        if pdfium.FPDFTextObj_GetTextRenderMode(handle) != pdfium.FPDF_TEXTRENDERMODE_FILL:
+            return False
+        colour, is_opaque = self._colour(handle)
+        if colour is None:
+            return False
+        ground = self._ground_below(bounds)
+        return not is_opaque or (ground is not None and _is_same(colour, ground))
+
+    def _ground_below(self, bounds: Edges) -> Colour | None:
+        """The colour below the middle of a text; None if a picture or something translucent lies there."""
+        x, y = (bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2
+        for (left, bottom, right, top), colour in reversed(self.grounds):
+            if left <= x <= right and bottom <= y <= top:
+                return colour
+        return _PAPER
+
+    def _colour(self, handle: Any) -> tuple[Colour | None, bool]:
+        """The fill colour, None for a pattern; and whether it is more than a trace."""
+        red, green, blue, alpha = self._channels
+        if not pdfium.FPDFPageObj_GetFillColor(handle, red, green, blue, alpha):
+            return None, True
+        return (red.value, green.value, blue.value), alpha.value > _TRANSPARENT
+
+
+def _is_tiny(handle: Any, bounds: Edges, frame: _Frame) -> bool:
+    """Smaller than 3 points, by its extent and by its font: a line of dots has a small extent in a large font."""
+    if max(bounds[3] - bounds[1], 0) >= SMALLEST_POINTS and bounds[2] - bounds[0] >= SMALLEST_POINTS:
+        return False
+    size = ctypes.c_float()
+    pdfium.FPDFTextObj_GetFontSize(handle, size)
+    _, _, c, d, _, _ = _multiply(_matrix(handle), frame.matrix)
+    return abs(size.value) * math.hypot(c, d) < SMALLEST_POINTS
+
+
+def _text_of(handle: Any, textpage: Any) -> str:
+    length = pdfium.FPDFTextObj_GetText(handle, textpage, None, 0)
+    buffer = (ctypes.c_ushort * (length // 2 + 1))()
+    pdfium.FPDFTextObj_GetText(handle, textpage, buffer, length)
+    return bytes(buffer).decode("utf-16-le", "replace").split("\0", 1)[0].strip()
+
+
+def _matrix(handle: Any) -> tuple[float, float, float, float, float, float]:
+    values = pdfium.FS_MATRIX()
+    pdfium.FPDFPageObj_GetMatrix(handle, values)
+    return values.a, values.b, values.c, values.d, values.e, values.f
+
+
+def _multiply(
+    first: tuple[float, float, float, float, float, float], then: tuple[float, float, float, float, float, float]
+) -> tuple[float, float, float, float, float, float]:
+    """Both transformations, one after the other."""
+    a, b, c, d, e, f = first
+    p, q, r, s, t, u = then
+    return a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, e * p + f * r + t, e * q + f * s + u
+
+
+def _transform(edges: Edges, matrix: tuple[float, float, float, float, float, float]) -> Edges:
+    a, b, c, d, e, f = matrix
+    corners = [(x * a + y * c + e, x * b + y * d + f) for x in edges[::2] for y in edges[1::2]]
+    xs, ys = zip(*corners, strict=True)
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def _area(edges: Edges) -> float:
+    return max(0.0, edges[2] - edges[0]) * max(0.0, edges[3] - edges[1])
+
+
+def _overlap(one: Edges, other: Edges) -> Edges:
+    return max(one[0], other[0]), max(one[1], other[1]), min(one[2], other[2]), min(one[3], other[3])
+
+
+def _is_same(one: Colour, other: Colour) -> bool:
+    return max(abs(a - b) for a, b in zip(one, other, strict=True)) <= _SAME_COLOUR

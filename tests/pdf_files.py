@@ -1,0 +1,237 @@
+"""Small PDF files made in code: the tests need neither a library that writes PDF nor files of others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+A4 = (595, 842)
+_PADDING = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9FE6453697A")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A line of text: where, how large, in which colour (RGB, 0 to 1) and render mode (3 is invisible)."""
+
+    x: float
+    y: float
+    text: str
+    size: float = 10
+    bold: bool = False
+    color: tuple[float, float, float] = (0, 0, 0)
+    mode: int = 0
+
+    def draw(self) -> str:
+        red, green, blue = self.color
+        font = "F2" if self.bold else "F1"
+        return (
+            f"BT {red} {green} {blue} rg /{font} {self.size} Tf {self.mode} Tr "
+            f"1 0 0 1 {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A filled rectangle."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    color: tuple[float, float, float]
+
+    def draw(self) -> str:
+        red, green, blue = self.color
+        return f"{red} {green} {blue} rg {self.x} {self.y} {self.width} {self.height} re f"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A grey picture over the whole page."""
+
+    def draw(self) -> str:
+        return f"q {A4[0]} 0 0 {A4[1]} 0 0 cm /Im1 Do Q"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Drawings inside a form, a content stream of its own that the page refers to."""
+
+    parts: tuple[Text | Box, ...]
+
+    def draw(self) -> str:
+        return "/Fm1 Do"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An address over a rectangle of the page."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    address: str
+
+
+Drawing = Text | Box | Picture | Form
+
+
+@dataclass(frozen=True, slots=True)
+class PdfFile:
+    """What a file holds. ``labels`` are the numbers of a PageLabels tree, ``outline`` titles and pages from 0."""
+
+    pages: Sequence[Sequence[Drawing]]
+    info: Mapping[str, str] = field(default_factory=dict)
+    labels: str = ""
+    outline: Sequence[tuple[str, int]] = ()
+    links: Mapping[int, Sequence[Link]] = field(default_factory=dict)
+    attachment: tuple[str, bytes] | None = None
+    password: str | None = None
+    media_box: tuple[float, float] = A4
+
+
+def paragraph(x: float, y: float, lines: Iterable[str], size: float = 10) -> list[Text]:
+    """Lines below each other, the first at ``y``."""
+    return [Text(x, y - place * size * 1.25, line, size) for place, line in enumerate(lines)]
+
+
+def build_pdf(file: PdfFile) -> bytes:
+    """The file's bytes, with a cross-reference table; encrypted (RC4, 40 bits) if it has a password."""
+    return _Writer(file).write()
+
+
+class _Writer:
+    """Numbers the objects of a file and writes them."""
+
+    def __init__(self, file: PdfFile) -> None:
+        self.file = file
+        self.objects: list[tuple[str, bytes | None]] = []
+        self.key: bytes | None = None
+
+    def write(self) -> bytes:
+        """Catalogue (1) and page tree (2) have fixed numbers; all others follow as they are added."""
+        catalogue, tree = self._add(""), self._add("")
+        fonts = [self._add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>")
+                 for name in ("Helvetica", "Helvetica-Bold")]  # fmt: skip
+        image = self._add("<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
+                          " /BitsPerComponent 8", b"\x80")  # fmt: skip
+        pages = [self._page(number, drawings, fonts, image) for number, drawings in enumerate(self.file.pages)]
+        kids = " ".join(f"{page} 0 R" for page in pages)
+        self.objects[tree - 1] = (f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>", None)
+        more = self._labels() + self._outline(pages) + self._attachment()
+        self.objects[catalogue - 1] = (f"<< /Type /Catalog /Pages {tree} 0 R{more} >>", None)
+        return self._file(self._trailer())
+
+    def _add(self, dictionary: str, stream: bytes | None = None) -> int:
+        self.objects.append((dictionary, stream))
+        return len(self.objects)
+
+    def _page(self, number: int, drawings: Sequence[Drawing], fonts: list[int], image: int) -> int:
+        content = "\n".join(drawing.draw() for drawing in drawings).encode("cp1252")
+        stream = self._add("<<", content)
+        width, height = self.file.media_box
+        common = f"/Font << /F1 {fonts[0]} 0 R /F2 {fonts[1]} 0 R >>"
+        forms = "".join(f" /Fm1 {self._form(part, common)} 0 R" for part in drawings if isinstance(part, Form))
+        links = " ".join(f"{self._link(link)} 0 R" for link in self.file.links.get(number, ()))
+        return self._add(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} {height}] /Contents {stream} 0 R"
+            f" /Annots [{links}] /Resources << {common} /XObject << /Im1 {image} 0 R{forms} >> >> >>"
+        )
+
+    def _form(self, form: Form, resources: str) -> int:
+        content = "\n".join(part.draw() for part in form.parts).encode("cp1252")
+        return self._add(
+            f"<< /Type /XObject /Subtype /Form /BBox [0 0 {A4[0]} {A4[1]}] /Resources << {resources} >>", content
+        )
+
+    def _link(self, link: Link) -> int:
+        rectangle = f"[{link.x} {link.y} {link.x + link.width} {link.y + link.height}]"
+        return self._add(
+            f"<< /Type /Annot /Subtype /Link /Rect {rectangle} /A << /S /URI /URI ({_escape(link.address)}) >> >>"
+        )
+
+    def _labels(self) -> str:
+        return f" /PageLabels << /Nums [{self.file.labels}] >>" if self.file.labels else ""
+
+    def _outline(self, pages: list[int]) -> str:
+        if not self.file.outline:
+            return ""
+        root = self._add("")
+        first = root + 1
+        last = root + len(self.file.outline)
+        for place, (title, page) in enumerate(self.file.outline, first):
+            before = f" /Prev {place - 1} 0 R" if place > first else ""
+            after = f" /Next {place + 1} 0 R" if place < last else ""
+            self._add(
+                f"<< /Title ({_escape(title)}) /Parent {root} 0 R{before}{after} /Dest [{pages[page]} 0 R /Fit] >>"
+            )
+        self.objects[root - 1] = (f"<< /Type /Outlines /First {first} 0 R /Last {last} 0 R >>", None)
+        return f" /Outlines {root} 0 R"
+
+    def _attachment(self) -> str:
+        if self.file.attachment is None:
+            return ""
+        name, data = self.file.attachment
+        stream = self._add("<< /Type /EmbeddedFile", data)
+        spec = self._add(f"<< /Type /Filespec /F ({name}) /UF ({name}) /EF << /F {stream} 0 R >> >>")
+        return f" /Names << /EmbeddedFiles << /Names [({name}) {spec} 0 R] >> >>"
+
+    def _trailer(self) -> str:
+        entries = ""
+        if self.file.info:
+            pairs = " ".join(f"/{key} ({_escape(value)})" for key, value in self.file.info.items())
+            entries += f" /Info {self._add(f'<< {pairs} >>')} 0 R"
+        if self.file.password is not None:
+            entries += f" /Encrypt {self._encryption(self.file.password)} 0 R /ID [<{'00' * 16}> <{'00' * 16}>]"
+        return entries
+
+    def _encryption(self, password: str) -> int:
+        """The standard security handler, revision 2 (PDF 1.7, 7.6.3); user and owner have one password."""
+        padded = (password.encode("cp1252") + _PADDING)[:32]
+        owner = _rc4(hashlib.md5(padded).digest()[:5], padded)
+        key = hashlib.md5(padded + owner + (-4 & 0xFFFFFFFF).to_bytes(4, "little") + bytes(16)).digest()[:5]
+        number = self._add(
+            f"<< /Filter /Standard /V 1 /R 2 /O <{owner.hex()}> /U <{_rc4(key, _PADDING).hex()}> /P -4 >>"
+        )
+        self.key = key
+        return number
+
+    def _file(self, trailer: str) -> bytes:
+        out, places = b"%PDF-1.7\n", []
+        for number, (dictionary, stream) in enumerate(self.objects, 1):
+            places.append(len(out))
+            out += f"{number} 0 obj\n".encode() + self._body(number, dictionary, stream) + b"\nendobj\n"
+        table = "".join(f"{place:010} 00000 n \n" for place in places)
+        size = len(places) + 1
+        return out + (
+            f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R{trailer} >>\n"
+            f"startxref\n{len(out)}\n%%EOF\n"
+        ).encode("cp1252")
+
+    def _body(self, number: int, dictionary: str, stream: bytes | None) -> bytes:
+        """Strings of dictionaries stay as they are: the tests of encrypted files look at pages only."""
+        if stream is None:
+            return dictionary.encode("cp1252")
+        if self.key is not None:
+            stream = _rc4(hashlib.md5(self.key + number.to_bytes(3, "little") + bytes(2)).digest()[:10], stream)
+        return f"{dictionary} /Length {len(stream)} >>\nstream\n".encode("cp1252") + stream + b"\nendstream"
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+
+
+def _rc4(key: bytes, data: bytes) -> bytes:
+    state, at = list(range(256)), 0
+    for place in range(256):
+        at = (at + state[place] + key[place % len(key)]) % 256
+        state[place], state[at] = state[at], state[place]
+    out, left, right = bytearray(), 0, 0
+    for byte in data:
+        left = (left + 1) % 256
+        right = (right + state[left]) % 256
+        state[left], state[right] = state[right], state[left]
+        out.append(byte ^ state[(state[left] + state[right]) % 256])
+    return bytes(out)
