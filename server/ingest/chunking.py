@@ -64,7 +64,7 @@ _PART_ENDS = ("\n", "。", ". ", " ")
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lines that are kept together: the character span [start, end) and its size (see ``_measure``)."""
+    """Lines that are kept together: the character span [start, end) and its size (see ``measure``)."""
 
     start: int
     end: int
@@ -170,7 +170,7 @@ def _pieces(text: str, sections: Sequence[_Section]) -> Iterator[_Piece]:
         section, after = sections[at], _next_index(sections, at)
         start, end = _trim(text, section.body, sections[after - 1].end)
         if sum(block.size for below in sections[at:after] for block in below.blocks) > LARGEST or (
-            after > at + 1 and _measure(text[start:end]) > LARGEST
+            after > at + 1 and measure(text[start:end]) > LARGEST
         ):
             yield from (_Piece(*_trim(text, *span), section.path) for span in _pack(text, section.blocks))
             at += 1
@@ -199,7 +199,7 @@ def _pack(text: str, blocks: Sequence[_Block]) -> Iterator[tuple[int, int]]:
         yield held[0].start, held[-1].end
 
 
-def _measure(text: str) -> int:
+def measure(text: str) -> int:
     """The size of a text: its tokens, or its word pieces in the same unit if that is more."""
     pieces = sum(1 + (len(word) - 1) // _PIECE_LETTERS for word in _WORD.findall(text))
     return max(count_tokens(text), round(pieces / _PIECES_PER_TOKEN))
@@ -251,7 +251,7 @@ def _split_part(text: str, start: int, end: int, *, is_prose: bool) -> list[_Blo
 
 def _capacity(text: str) -> int:
     """How many tokens of this text fit into a chunk, in tens: fewer if it has many word pieces."""
-    return max(10 * int(LARGEST * count_tokens(text) / max(_measure(text), 1) / 10), 2 * OVERLAP)
+    return max(10 * int(LARGEST * count_tokens(text) / max(measure(text), 1) / 10), 2 * OVERLAP)
 
 
 @cache
@@ -338,4 +338,4 @@ def _line_starts(text: str) -> list[int]:
 
 
 def _block(text: str, start: int, end: int, *, is_prose: bool, parts: tuple[_Block, ...] = ()) -> _Block:
-    return _Block(start, end, _measure(text[start:end]), is_prose, parts)
+    return _Block(start, end, measure(text[start:end]), is_prose, parts)

@@ -13,6 +13,8 @@ from server.ingest.documents import UnreadableFile
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SPACE = re.compile(r"[ \t\r\f\v\n]+")
+_LINE_START = re.compile(r"(?<=\n)(?=[^\n])")
+_NUMBER = re.compile(r"[0-9]{1,9}")
 # Links within the site are kept: they show which pages belong together. Addresses of other sites and of anchors on
 # the same page are dropped, because they only dilute the words.
 _OTHER_SITE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\Z")
@@ -31,6 +33,10 @@ _BLOCK_TAGS = """
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
 # Real pages nest 30 elements; conversion takes time that grows with the square of the depth.
 _DEEPEST_ELEMENT = 200
+# Lists nested deeper are not indented: each level would lengthen every line below it.
+_DEEPEST_INDENT = 60
+# Columns that a cell spans, rows that it spans, and columns of a table that cells of other rows cover, at most.
+_WIDEST_SPAN, _HIGHEST_SPAN, _MOST_COVERED = 20, 1_000, 100
 # The limit of the length of the Markdown, as a multiple of the page: tables gain bars, lists gain marks.
 _GROWTH, _GROWTH_CHARS = 4, 64 * 1024
 
@@ -72,13 +78,19 @@ def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
     elif tag == "pre":
         yield f"\n\n```\n{_text(node, depth).strip(chr(10))}\n```\n\n"
     elif tag == "table":
-        yield f"\n\n{_table_of(node, depth)}\n\n"
+        yield "\n\n"
+        yield from _table_lines(node, depth)
+        yield "\n\n"
     elif tag == "br":
         yield "\n"
+    elif tag == "ol":
+        yield from _numbered_list(node, depth)
+    elif tag == "li":
+        yield _list_item(node, depth, "-")
     elif tag in _BLOCKS:
-        yield "\n- " if tag == "li" else "\n\n"
+        yield "\n\n"
         yield from _convert_children(node, depth)
-        yield "\n" if tag == "li" else "\n\n"
+        yield "\n\n"
     elif tag == "code":
         yield f"`{_inline(node, depth)}`"
     elif tag == "a":
@@ -92,6 +104,27 @@ def _convert_children(node: LexborNode, depth: int) -> Iterator[str]:
         yield from _convert_html(child, depth + 1)
 
 
+def _numbered_list(node: LexborNode, depth: int) -> Iterator[str]:
+    """The items with their numbers, which start where the list says."""
+    start = node.attributes.get("start") or ""
+    number = int(start) if _NUMBER.fullmatch(start) else 1
+    yield "\n\n"
+    for child in _child_nodes(node, depth):
+        if child.tag == "li":
+            yield _list_item(child, depth + 1, f"{number}.")
+            number += 1
+        else:
+            yield from _convert_html(child, depth + 1)
+    yield "\n\n"
+
+
+def _list_item(node: LexborNode, depth: int, mark: str) -> str:
+    """An item of a list; its further lines, and lists within it, are indented below its first word."""
+    body = _BLANK_LINES.sub("\n\n", "".join(_convert_children(node, depth))).strip()
+    indent = " " * (len(mark) + 1) if depth < _DEEPEST_INDENT else ""
+    return f"\n{mark} {_LINE_START.sub(indent, body)}\n"
+
+
 def _child_nodes(node: LexborNode, depth: int) -> Iterator[LexborNode]:
     """The children of a node. Raises ``UnreadableFile`` if they are nested too deeply."""
     if depth >= _DEEPEST_ELEMENT:
@@ -99,17 +132,43 @@ def _child_nodes(node: LexborNode, depth: int) -> Iterator[LexborNode]:
     return node.iter(include_text=True)
 
 
-def _table_of(node: LexborNode, depth: int) -> str:
-    """A table as Markdown. A table within a cell becomes text of that cell."""
-    rows = [
-        [_inline(cell, below).replace("|", r"\|") for cell, below in _own_parts(row, ("th", "td"), at)]
-        for row, at in _own_parts(node, ("tr",), depth)
-    ]
-    rows = [row for row in rows if row]
-    if not rows:
-        return ""
-    rule = ["---"] * len(rows[0])
-    return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], rule, *rows[1:]))
+def _table_lines(node: LexborNode, depth: int) -> Iterator[str]:
+    """The lines of a table as Markdown. A table within a cell becomes text of that cell."""
+    spans: dict[int, int] = {}  # column -> rows below that a cell above covers
+    is_first = True
+    for row, at in _own_parts(node, ("tr",), depth):
+        if cells := _row_of(row, at, spans):
+            yield f"| {' | '.join(cells)} |\n"
+            if is_first:
+                yield f"| {' | '.join(['---'] * len(cells))} |\n"
+            is_first = False
+
+
+def _row_of(row: LexborNode, depth: int, spans: dict[int, int]) -> list[str]:
+    """The cells of a row, with an empty one wherever another cell spans its column or row."""
+    cells: list[str] = []
+    for cell, below in _own_parts(row, ("th", "td"), depth):
+        _fill_spanned(cells, spans)
+        width, height = _span(cell, "colspan", _WIDEST_SPAN), _span(cell, "rowspan", _HIGHEST_SPAN)
+        if height > 1 and len(spans) < _MOST_COVERED:
+            spans.update(dict.fromkeys(range(len(cells), len(cells) + width), height - 1))
+        cells += [_inline(cell, below).replace("|", r"\|"), *[""] * (width - 1)]
+    if cells:
+        _fill_spanned(cells, spans)
+    return cells
+
+
+def _fill_spanned(cells: list[str], spans: dict[int, int]) -> None:
+    """Append an empty cell for each next column that a cell above covers."""
+    while (left := spans.pop(len(cells), 0)) > 0:
+        if left > 1:
+            spans[len(cells)] = left - 1
+        cells.append("")
+
+
+def _span(cell: LexborNode, name: str, most: int) -> int:
+    value = cell.attributes.get(name) or ""
+    return min(max(int(value), 1), most) if _NUMBER.fullmatch(value) else 1
 
 
 def _own_parts(node: LexborNode, tags: tuple[str, ...], depth: int) -> Iterator[tuple[LexborNode, int]]:
@@ -126,11 +185,17 @@ def _text(node: LexborNode, depth: int) -> str:
 
 
 def _texts(node: LexborNode, depth: int) -> Iterator[str]:
+    """The texts below a node; blocks and line breaks end lines, so that their words do not run together."""
     for child in _child_nodes(node, depth):
         if child.tag == "-text":
             yield child.text(deep=False)
+        elif child.tag == "br":
+            yield "\n"
         elif child.tag not in _INVISIBLE:
+            end = "\n" if child.tag in _BLOCKS else ""
+            yield end
             yield from _texts(child, depth + 1)
+            yield end
 
 
 def _inline(node: LexborNode, depth: int) -> str:
