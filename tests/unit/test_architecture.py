@@ -145,6 +145,7 @@ VENDORS: Mapping[str, str] = {
     "docutils": "server.ingest.parsing.markup",
     "liteparse": "server.ingest.formats.pdf_liteparse",
     "pypdfium2": "server.ingest.formats.pdf.",
+    "mammoth": "server.ingest.formats.docx",
     "tzdata": "sandbox.modules.time_zones",
     "yaml": "server.ingest.parsing.front_matter",
     "ir_measures": "server.retrieval.evaluation",

@@ -20,7 +20,13 @@ class Format:
     readers: tuple[str, ...]
 
 
-FORMATS: Mapping[str, Format] = MappingProxyType({".pdf": Format("pdf", ("pdf_liteparse", "pdf_pdfium"))})
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        ".pdf": Format("pdf", ("pdf_liteparse", "pdf_pdfium")),
+        ".docx": Format("word", ("docx",)),
+        ".docm": Format("word", ("docx",)),
+    }
+)
 
 
 def format_of(name: str) -> Format | None:
