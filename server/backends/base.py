@@ -426,6 +426,9 @@ class DocumentStore(TextStore, Protocol):
 
     def indexed_documents(self, project: str) -> list[IndexedDocument]: ...
 
+    def sources(self, project: str) -> list[str]:
+        """The folders and files that were ingested into the project, by absolute path."""
+
     def stamps(self, project: str, source: str) -> dict[str, str]: ...
 
     def chunk_ids(self, project: str) -> list[str]: ...

@@ -184,6 +184,11 @@ class Catalogue(DocumentPlaces):
         )
         return [IndexedDocument(*row) for row in self._database.rows(query, project)]
 
+    def sources(self, project: str) -> list[str]:
+        """The folders and files that were ingested into the project, by absolute path."""
+        query = "SELECT DISTINCT source FROM documents WHERE project = ? ORDER BY source"
+        return [source for (source,) in self._database.rows(query, project) if Path(source).is_absolute()]
+
     def stamps(self, project: str, source: str) -> dict[str, str]:
         """The stamp of each file of a source from when it was read."""
         query = "SELECT origin, stamp FROM files WHERE project = ? AND source = ?"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 app = command()
 
+# Addresses are not read: what a server sends is fetched by a program that is made for it.
+_ADDRESS = re.compile(r"(?i)https?:/")
 _FAILURES_SHOWN = 20
 _LABEL_CHARS = 200  # the longest label that a request may name
 
@@ -46,6 +49,12 @@ Documents state doc_tag, environment and repository in their front matter or a r
 --environment and --repository are for those that state none, in this run: give them again when you ingest again.
 With --force-labels they are for all documents: what a document claims in their place does not count. Use it for
 documents whose authors must not decide who finds them.
+
+What .gitignore and .winnowignore name is left out; --no-ignore reads it. Documents below a folder that is empty
+or not there are kept, because its disk may not be mounted: --allow-deletions deletes them.
+
+A web site is fetched first: wget --mirror --no-parent --convert-links --directory-prefix=site https://example.org/docs/
+and then: winnow ingest site/
 
 Exit code: 0 when something is in the index, even if some files failed (they are listed); 1 when nothing could
 be read; 2 for usage; 4 when the index is held by another process or cannot be opened.
@@ -77,6 +86,12 @@ def ingest(
         bool,
         typer.Option("--force-labels", help="the labels given here replace those that documents state"),
     ] = False,
+    no_ignore: Annotated[
+        bool, typer.Option("--no-ignore", help="also read what .gitignore and .winnowignore name")
+    ] = False,
+    allow_deletions: Annotated[
+        bool, typer.Option("--allow-deletions", help="delete what is gone, also below a folder that is empty")
+    ] = False,
     repair: Annotated[
         bool, typer.Option("--repair", help="first rename damaged files of the store and rebuild them")
     ] = False,
@@ -86,13 +101,15 @@ def ingest(
 ) -> None:
     """Put files and folders into the index."""
     with report_errors(as_json=as_json):
+        _refuse_addresses(paths)
         settings = load_settings(store=store, project=project, embedder=embedder)
         stated = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
         if force_labels:
             stated = _add_forced(stated)
         try:
             mended = _repair(settings) if repair else ()
-            report = _ingest(settings, paths, stated)
+            how = _Choices(stated, not no_ignore, allow_deletions)
+            report = _ingest(settings, paths, how)
             report = replace(report, warnings=mended + report.warnings)
         except KeyboardInterrupt:
             print_to_stderr("", "stopped; finished documents are kept, run the same command again to resume")
@@ -100,6 +117,25 @@ def ingest(
         _print_report(report, settings, as_json=as_json)
     if report.failures and not report.documents + report.unchanged:
         raise typer.Exit(FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """How to ingest: labels by name, whether ignore files count, and whether any deletion is made."""
+
+    stated: Mapping[str, str]
+    ignore_files: bool
+    allow_deletions: bool
+
+
+def _refuse_addresses(paths: Sequence[Path]) -> None:
+    address = next((str(path) for path in paths if _ADDRESS.match(str(path))), None)
+    if address:
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"{address} is an address; winnow reads files. Fetch it first: wget --mirror --no-parent "
+            "--convert-links --directory-prefix=site ADDRESS, then: winnow ingest site/",
+        )
 
 
 def _repair(settings: Settings) -> tuple[str, ...]:
@@ -131,29 +167,38 @@ def _repair(settings: Settings) -> tuple[str, ...]:
     return tuple(messages)
 
 
-def _ingest(settings: Settings, paths: list[Path], stated: Mapping[str, str]) -> IngestReport:
+def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestReport:
     from server.app import has_engine
     from server.ingest.documents import labels_of
     from server.ingest.pipeline import ingest_paths
+    from server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
+    from server.ingest.selection.ignore_files import FileRules
     from server.ingest.target import target_of
     from server.opening import open_backends
 
-    labels = {name: _check_label(name, text) for name, text in stated.items()}
+    labels = {name: check_label(name, text) for name, text in how.stated.items()}
     if has_engine(settings):
-        return asyncio.run(_ingest_in_engine(settings, paths, labels))
+        return asyncio.run(_ingest_in_engine(settings, paths, replace(how, stated=labels)))
     backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
     try:
         embedder = backends.embedder.ready()
         warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
         target = target_of(settings, backends, embedder)
         with show_progress() as on_progress:
-            report = ingest_paths(target, paths, labels=labels_of(labels), progress=on_progress)
+            report = ingest_paths(
+                target,
+                paths,
+                labels=labels_of(labels),
+                rules=FileRules(ignore_files=how.ignore_files),
+                deletions=ANY_DELETION if how.allow_deletions else CAUTIOUS,
+                progress=on_progress,
+            )
             return replace(report, warnings=warnings + report.warnings)
     finally:
         backends.close()
 
 
-async def _ingest_in_engine(settings: Settings, paths: list[Path], labels: Mapping[str, str]) -> IngestReport:
+async def _ingest_in_engine(settings: Settings, paths: list[Path], how: _Choices) -> IngestReport:
     """Let the engine of the store ingest: it has the model loaded, and its clients see each batch at once."""
     from server.engine.client import EngineKnowledge
     from server.ingest.file_discovery import check_paths
@@ -163,7 +208,13 @@ async def _ingest_in_engine(settings: Settings, paths: list[Path], labels: Mappi
     kb = EngineKnowledge(settings, waits_for_model=False)
     try:
         with show_progress() as on_progress:
-            report = await kb.ingest(paths, labels, lambda facts: on_progress(Progress(**facts)))
+            report = await kb.ingest(
+                paths,
+                how.stated,
+                lambda facts: on_progress(Progress(**facts)),
+                ignore_files=how.ignore_files,
+                allow_deletions=how.allow_deletions,
+            )
     finally:
         await kb.aclose()
     failures = tuple(IngestFailure(**failure) for failure in report["failures"])
@@ -179,7 +230,8 @@ def _add_forced(stated: Mapping[str, str]) -> dict[str, str]:
     return {**stated, "forced": "yes"}
 
 
-def _check_label(name: str, text: str) -> str:
+def check_label(name: str, text: str) -> str:
+    """The label, cleaned. Raises ``WinnowError`` if it is longer than a scope can name."""
     from server.ingest.documents import clean_text
 
     label = clean_text(text).strip()
@@ -200,6 +252,8 @@ def _print_report(report: IngestReport, settings: Settings, *, as_json: bool) ->
     )
     if report.skipped:
         print_lines(f"{report.skipped:,} files of unknown types were skipped")
+    if report.ignored:
+        print_lines(f"{report.ignored:,} files and folders were ignored (.gitignore, .winnowignore, stores)")
     for failure in report.failures[:_FAILURES_SHOWN]:
         print_lines(f"not read: {one_line(failure.name)}: {one_line(failure.reason)}")
     if len(report.failures) > _FAILURES_SHOWN:

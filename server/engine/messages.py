@@ -107,10 +107,12 @@ def read_seconds(message: Message) -> float:
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """An ingest: absolute paths, and labels by name."""
+    """An ingest: absolute paths, labels by name, whether ignore files count and any deletion is made."""
 
     paths: tuple[str, ...]
     labels: Mapping[str, str]
+    ignore_files: bool = True
+    allow_deletions: bool = False
 
     @classmethod
     def from_message(cls, message: Message) -> IngestRequest:
@@ -118,11 +120,21 @@ class IngestRequest:
         paths, labels = read_field(message, "paths", list), read_field(message, "labels", dict)
         if len(paths) > _MAX_PATHS or not all(isinstance(text, str) for text in (*paths, *labels.values())):
             raise WireError("paths and labels must be strings, and not too many")
-        return cls(tuple(paths), labels)
+        return cls(
+            tuple(paths),
+            labels,
+            read_field(message, "ignore_files", bool),
+            read_field(message, "allow_deletions", bool),
+        )
 
     def to_fields(self) -> Message:
         """The fields of the request."""
-        return {"paths": list(self.paths), "labels": dict(self.labels)}
+        return {
+            "paths": list(self.paths),
+            "labels": dict(self.labels),
+            "ignore_files": self.ignore_files,
+            "allow_deletions": self.allow_deletions,
+        }
 
 
 def error_to_json(error: Exception) -> Message:

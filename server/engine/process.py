@@ -155,13 +155,22 @@ class _EngineBackends:
         """Run a client's ingest under that client's settings; returns the report as JSON data."""
         from server.ingest.documents import labels_of
         from server.ingest.pipeline import ingest_paths
+        from server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
+        from server.ingest.selection.ignore_files import FileRules
         from server.ingest.target import target_of
 
         embedder = self._backends.embedder.wait()
         warnings = () if embedder else (f"indexed by words alone: {self._backends.embedder.why}",)
         target = target_of(settings, self._backends, embedder)
         paths = [Path(path) for path in job.request.paths]
-        report = ingest_paths(target, paths, labels=labels_of(job.request.labels), progress=on_progress)
+        report = ingest_paths(
+            target,
+            paths,
+            labels=labels_of(job.request.labels),
+            rules=FileRules(ignore_files=job.request.ignore_files),
+            deletions=ANY_DELETION if job.request.allow_deletions else CAUTIOUS,
+            progress=on_progress,
+        )
         return asdict(replace(report, warnings=warnings + report.warnings))
 
 

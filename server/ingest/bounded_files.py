@@ -1,7 +1,7 @@
 """Opens and reads files within bounds: regular files only, no links, lines of bounded length.
 
-Opening never blocks (a named pipe without a writer would) and never follows a link that replaced a file after the
-folder was listed. A file that grows while it is read is read up to its size at opening.
+Opening never blocks (a named pipe without a writer would) and never follows a link that replaced a file, or a
+folder above it, after the folder was listed. A file that grows while it is read is read up to its size at opening.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from server.ingest.documents import UnreadableFile
 _FLAGS = os.O_RDONLY
 for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):  # not every system has all of them
     _FLAGS |= getattr(os, _name, 0)
+# To pass through a folder; systems without ``O_PATH`` open only what may be listed, so they check the file alone.
+_THROUGH = getattr(os, "O_PATH", 0) and os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MIB = 1024 * 1024
 _HEAD_BYTES = 64 * 1024
 _LINK = "a link, not a file"
@@ -38,14 +40,14 @@ def describe_type(mode: int) -> str:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open the regular file at ``path`` for reading.
+    """Open the regular file at ``path`` for reading; its folders are no links, as of a path that was resolved.
 
     Raises ``UnreadableFile`` if it is not a regular file, ``OSError`` if it cannot be opened.
     """
     try:
-        descriptor = os.open(path, _FLAGS)
+        descriptor = _open_without_links(path) if _THROUGH else os.open(path, _FLAGS)
     except OSError as error:
-        if error.errno == errno.ELOOP:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise UnreadableFile(_LINK) from None
         raise
     mode = os.fstat(descriptor).st_mode
@@ -53,6 +55,20 @@ def open_file(path: Path) -> BinaryIO:
         os.close(descriptor)
         raise UnreadableFile(describe_type(mode))
     return open(descriptor, "rb")
+
+
+def _open_without_links(path: Path) -> int:
+    """A descriptor of the file, reached folder by folder from the root."""
+    whole = path.absolute()
+    folder = os.open(whole.anchor, _THROUGH)
+    try:
+        for name in whole.parts[1:-1]:
+            inner = os.open(name, _THROUGH, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        return os.open(whole.name, _FLAGS, dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def read_whole(path: Path, most: int) -> bytes:

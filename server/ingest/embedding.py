@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
-from server.backends.base import Embedder, Point, payload_of
+from server.backends.base import DocumentStore, Embedder, Point, payload_of
+from server.errors import WinnowError
 from server.ingest.indexed_text import indexed_text
 from server.models import Chunk, Document
 from server.retrieval.lexical import build_document_vector
@@ -84,3 +85,20 @@ def make_points(rows: Rows, embedder: Embedder | None) -> list[Point]:
         )
         for (document, chunk), text in zip(rows, texts, strict=True)
     ]
+
+
+def check_model(catalogue: DocumentStore, project: str, fingerprint: str) -> None:
+    """Raise ``WinnowError("EMBEDDING_MISMATCH")`` if the project's vectors come from another model than this."""
+    indexed_with = catalogue.embedding(project)
+    if indexed_with not in ("", fingerprint):
+        current, advice = (
+            (f"the model now is {fingerprint}", "change the whole store to this one: winnow reindex")
+            if fingerprint
+            else ("there is no model now", "ingest into another --project")
+        )
+        raise WinnowError(
+            "EMBEDDING_MISMATCH",
+            f"project {project!r} was indexed with {indexed_with}, and {current}; set the embedder that it "
+            f"was indexed with (winnow model show), or {advice}",
+            details={"project": project, "indexed_with": indexed_with, "model": fingerprint},
+        )

@@ -11,10 +11,14 @@ from pathlib import Path
 
 from server.errors import WinnowError
 from server.ingest.bounded_files import describe_type
-from server.ingest.readers import is_known
+from server.ingest.documents import UnreadableFile
+from server.ingest.readers import is_known, kind_of
+from server.ingest.selection.ignore_files import ALL_FILES, FileRules, FolderRules, rules_down_to, rules_of
 
 # Folders of tools and dependencies, not of documents. Names that begin with a dot are skipped as well.
-_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "bower_components"})
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "bower_components"})
+# A folder with a file of this name is the store of an index: its log and its audit are not documents.
+STORE_MARK = "catalogue.sqlite3"
 # Deeper folders exceed the stack when they are walked, and each folder is a label of every chunk.
 _DEEPEST_FOLDER = 100
 # Surrogates, which stand for bytes that are not UTF-8, control characters and line separators.
@@ -51,15 +55,35 @@ class Root:
 
 @dataclass(slots=True)
 class Listing:
-    """The files below a root, the number of files of unknown types, and unreadable paths with their reasons."""
+    """The files below a root, how many others there are, and unreadable paths with their reasons.
+
+    ``skipped`` files are of unknown types. ``ignored`` files and folders are left out by patterns. ``folders`` are
+    those that were looked into. ``is_emptied``: the source is a folder in which there is nothing at all.
+    """
 
     files: list[File] = field(default_factory=list)
     skipped: int = 0
+    ignored: int = 0
+    folders: list[str] = field(default_factory=list)
+    is_emptied: bool = False
     unreadable: list[tuple[str, str]] = field(default_factory=list)
 
     def hides(self, name: str) -> bool:
         """Whether the file may exist although it was not listed: it, or a folder above it, was unreadable."""
-        return any(name == hidden or name.startswith(f"{hidden}/") for hidden, _ in self.unreadable)
+        return any(hidden in (".", name) or name.startswith(f"{hidden}/") for hidden, _ in self.unreadable)
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePart:
+    """A part of a source, and the files in it."""
+
+    root: Root
+    listing: Listing
+
+
+def find_parts(paths: Sequence[Path], sources: Sequence[str], rules: FileRules = ALL_FILES) -> list[SourcePart]:
+    """The files at each path. Raises as ``resolve_roots`` does."""
+    return [SourcePart(root, find_files(root, rules)) for root in resolve_roots(paths, sources)]
 
 
 def resolve_roots(paths: Sequence[Path], sources: Sequence[str]) -> list[Root]:
@@ -104,13 +128,16 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\x{code:02x}"
 
 
-def find_files(root: Root) -> Listing:
-    """List the files of a root, sorted by name."""
+def find_files(root: Root, rules: FileRules = ALL_FILES) -> Listing:
+    """List the files of a root, sorted by name. A part that is gone, or that a link leads to, has none."""
     listing = Listing()
+    if root.below and not _is_in_place(root, listing):
+        return listing
     if not root.path.is_dir():
-        _add(listing, root.path, name_of(root.below or root.path.name))
-    else:
-        for path in _walk(root.path, root, listing):
+        if not _is_left_out(root, rules, listing):
+            _add(listing, root.path, name_of(root.below or root.path.name))
+    elif not _is_left_out(root, rules, listing):
+        for path in _walk(root, rules, listing):
             if is_known(path):
                 _add(listing, path, _uri(path, root))
             else:
@@ -118,6 +145,28 @@ def find_files(root: Root) -> Listing:
     listing.files.sort(key=lambda file: (file.uri, str(file.path)))
     _report_duplicate_names(listing)
     return listing
+
+
+def _is_in_place(root: Root, listing: Listing) -> bool:
+    """Whether there is something at the path of a part; a source that is gone is reported as unreadable."""
+    if not Path(root.source).is_dir():
+        listing.unreadable.append((".", "the folder is not there"))
+        return False
+    return os.path.lexists(root.path) and root.path.resolve() == root.path
+
+
+def _is_left_out(root: Root, rules: FileRules, listing: Listing) -> bool:
+    """Whether a part, or a folder above it, is ignored. The source itself never is: its user named it."""
+    if not root.below:
+        return False
+    try:
+        way = rules_down_to(Path(root.source), Path(root.below), rules)
+        is_ignored = any(here.ignores(str(path), is_folder=path.is_dir()) for path, here in way)
+    except UnreadableFile as error:
+        listing.unreadable.append((name_of(root.below), str(error)))
+        return True
+    listing.ignored += is_ignored
+    return is_ignored
 
 
 def _report_duplicate_names(listing: Listing) -> None:
@@ -131,21 +180,68 @@ def _report_duplicate_names(listing: Listing) -> None:
     listing.files[:] = first.values()
 
 
-def _walk(folder: Path, root: Root, listing: Listing) -> Iterator[Path]:
+def _walk(root: Root, rules: FileRules, listing: Listing) -> Iterator[Path]:
+    """The files below a root that no rule leaves out."""
+
     def report_unreadable(error: OSError) -> None:
         listing.unreadable.append((_uri(Path(error.filename), root), error.strerror or "unreadable"))
 
-    for place, folders, names in os.walk(folder, onerror=report_unreadable):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS]
+    in_force: dict[str, FolderRules] = {}
+    for place, folders, names in os.walk(root.path, onerror=report_unreadable):
+        try:
+            here = _rules_in(place, names, root, rules, in_force)
+        except UnreadableFile as error:
+            listing.unreadable.append((_uri(Path(place), root), str(error)))
+            folders.clear()
+            continue
+        if STORE_MARK in names:
+            folders.clear()
+            listing.ignored += 1
+            continue
+        listing.folders.append(place)
+        listing.is_emptied |= place == root.source and not folders and not names
+        folders[:] = _folders_to_enter(place, folders, here, listing)
         if folders and len(Path(place).relative_to(root.source).parts) >= _DEEPEST_FOLDER:
             reason = f"its subfolders are nested more than {_DEEPEST_FOLDER} deep and are not read"
             listing.unreadable.append((_uri(Path(place), root), reason))
             folders.clear()
-        for name in names:
-            path = Path(place, name)
-            # A link may lead out of the folder that the user chose to index.
-            if not name.startswith(".") and not path.is_symlink():
-                yield path
+        in_force.update((os.path.join(place, name), here) for name in folders)
+        yield from _files_to_read(place, names, here, listing)
+
+
+def _rules_in(
+    place: str, names: Sequence[str], root: Root, rules: FileRules, in_force: dict[str, FolderRules]
+) -> FolderRules:
+    """The rules in a folder; ``in_force`` has those of the folder above it, except for the first folder."""
+    above = in_force.pop(place, None) or rules_of(Path(root.source), rules)
+    if place == str(root.path):
+        for _, here in rules_down_to(Path(root.source), Path(root.below), rules):
+            above = here
+    return above.enter(place, names)
+
+
+def _folders_to_enter(place: str, folders: Sequence[str], here: FolderRules, listing: Listing) -> list[str]:
+    kept = []
+    for name in folders:
+        if name.startswith(".") or name in SKIPPED_FOLDERS:
+            continue
+        if here.ignores(os.path.join(place, name), is_folder=True):
+            listing.ignored += 1
+        else:
+            kept.append(name)
+    return kept
+
+
+def _files_to_read(place: str, names: Sequence[str], here: FolderRules, listing: Listing) -> Iterator[Path]:
+    for name in names:
+        path = Path(place, name)
+        # A link may lead out of the folder that the user chose to index.
+        if name.startswith(".") or path.is_symlink():
+            continue
+        if here.ignores(str(path), is_folder=False):
+            listing.ignored += 1
+        else:
+            yield path
 
 
 def _uri(path: Path, root: Root) -> str:
@@ -162,3 +258,14 @@ def _add(listing: Listing, path: Path, uri: str) -> None:
         listing.unreadable.append((uri, describe_type(status.st_mode)))
         return
     listing.files.append(File(path, uri, status.st_size, status.st_mtime_ns))
+
+
+def count_documents(todo: Sequence[Sequence[File]]) -> int:
+    """The number of documents in the files; 0 where a collection among them makes it unknown."""
+    files = [file for part in todo for file in part]
+    return 0 if any(kind_of(file.path) == "record" for file in files) else len(files)
+
+
+def source_exists(source: str) -> bool:
+    """Whether the source can still be refreshed: a folder that was moved away cannot, and gives up its names."""
+    return not Path(source).is_absolute() or Path(source).exists()

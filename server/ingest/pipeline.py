@@ -29,6 +29,7 @@ graph (``server.ingest.graph_update``; where it cannot, the next run updates it)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -48,13 +49,23 @@ from server.ingest.batches import Batch, CompletedOrigin, Origin, PreparedDocume
 from server.ingest.change_detection import changed_chunks, document_of, entry_of, indexed_document_of, stamp_of
 from server.ingest.chunking import chunk
 from server.ingest.documents import DefaultLabels, RawDocument, UnreadableFile, apply_labels, clean_document
-from server.ingest.embedding import EmbeddingStage, make_points
-from server.ingest.file_discovery import File, Listing, Root, find_files, resolve_roots
+from server.ingest.embedding import EmbeddingStage, check_model, make_points
+from server.ingest.file_discovery import File, Listing, SourcePart, count_documents, find_parts, source_exists
 from server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
 from server.ingest.parsing.parser import ParserProcess
 from server.ingest.read_ahead import read_ahead
-from server.ingest.readers import ReadFlaw, kind_of, read
-from server.ingest.report import IngestFailure, IngestReport, OnProgress, Progress, ProgressMeter
+from server.ingest.readers import ReadFlaw, read
+from server.ingest.report import (
+    NAME_CHARS,
+    IngestFailure,
+    IngestReport,
+    OnProgress,
+    Progress,
+    ProgressMeter,
+    environment_warnings,
+)
+from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
+from server.ingest.selection.ignore_files import ALL_FILES, FileRules
 from server.models import Chunk, Document, Environment
 from server.text.printable import one_line
 
@@ -68,6 +79,7 @@ __all__ = [
     "RawDocument",
     "Target",
     "ingest_documents",
+    "ingest_parts",
     "ingest_paths",
 ]
 
@@ -78,13 +90,8 @@ _BATCHES_HELD = 3
 _NO_LABELS = DefaultLabels()
 _ENVIRONMENTS = frozenset(get_args(Environment))
 _NAME_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
-_SHOWN_CHARS = 40
-# Limits of a report's lines: the name, and the reason.
-_NAME_CHARS, _REASON_CHARS = 500, 300
-_UNKNOWN_ENVIRONMENTS = (
-    "documents whose environment is none of dev, prod and scratch: {count} (first: {uri!r}, {environment!r}); "
-    "no scope can name it, so every scope with an environment leaves them out; correct it in the documents"
-)
+# Of the reason in a line of a report.
+_REASON_CHARS = 300
 _GRAPH_OUTDATED = "the graph is not up to date, the next ingest tries again: {why}"
 
 
@@ -130,42 +137,45 @@ def ingest_paths(
     paths: Sequence[Path],
     *,
     labels: DefaultLabels = _NO_LABELS,
+    rules: FileRules = ALL_FILES,
+    deletions: DeletionRule = CAUTIOUS,
     progress: OnProgress | None = None,
 ) -> IngestReport:
     """Make the index hold what these files and folders contain now.
 
     A folder is a source; a path inside a folder that was ingested before refreshes that part of it. ``labels`` are
-    for documents that state none; they hold for this run, so the next run must give them again to keep them.
-    Raises ``WinnowError`` as ``ingest_documents`` does, and "INVALID_REQUEST" for a path that does not exist.
+    for documents that state none; they hold for this run, so the next run must give them again to keep them, as it
+    must ``rules``. Raises ``WinnowError`` as ``ingest_documents`` does, and "INVALID_REQUEST" for a path that does
+    not exist.
     """
-    meter = ProgressMeter(progress)
     with target.catalogue.only_writer(), ParserProcess() as parser:
-        run = _Run(target, meter, parser, labels)
-        parts = [_Part(root, find_files(root)) for root in resolve_roots(paths, run.sources())]
-        todo = [run.changed_files(part) for part in parts]
-        meter.documents_total = _count_documents(todo)
-        meter.bytes_total = sum(file.size for files in todo for file in files)
-        for part, files in zip(parts, todo, strict=True):
-            run.report_listing(part.listing)
-            documents = ((file, read(file.path, file.uri, parser.parse)) for file in files)
-            run.index(part.root.source, (Origin(file.uri, raw, file) for file, raw in documents))
-            run.delete_missing(part)
-        return run.finish()
+        run = _Run(target, ProgressMeter(progress), parser, labels, deletions)
+        return run.ingest(find_parts(paths, target.catalogue.sources(target.project), rules))
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of a source, and the files in it."""
-
-    root: Root
-    listing: Listing
+def ingest_parts(
+    target: Target,
+    parts: Sequence[SourcePart],
+    *,
+    labels: DefaultLabels = _NO_LABELS,
+    deletions: DeletionRule = CAUTIOUS,
+    progress: OnProgress | None = None,
+) -> IngestReport:
+    """Make the index hold what these parts of sources contained when they were listed. As ``ingest_paths``."""
+    with target.catalogue.only_writer(), ParserProcess() as parser:
+        return _Run(target, ProgressMeter(progress), parser, labels, deletions).ingest(parts)
 
 
 class _Run:
     """One ingest into one project."""
 
     def __init__(
-        self, target: Target, meter: ProgressMeter, parser: ParserProcess, labels: DefaultLabels = _NO_LABELS
+        self,
+        target: Target,
+        meter: ProgressMeter,
+        parser: ParserProcess,
+        labels: DefaultLabels = _NO_LABELS,
+        deletions: DeletionRule = CAUTIOUS,
     ) -> None:
         self._target = target
         self._meter = meter
@@ -173,32 +183,44 @@ class _Run:
         self._labels = labels
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._is_marked = False
-        self._unchanged = self._deleted = self._skipped = 0
+        self._unchanged = self._deleted = self._skipped = self._ignored = 0
         self._failures: list[IngestFailure] = []
         self._unknown_environments: list[tuple[str, str]] = []
-        _check_embedding_model(target, self._fingerprint)
+        check_model(target.catalogue, target.project, self._fingerprint)
         self._graph = GraphUpdate(target.project, target.catalogue, target.graph) if target.graph else None
         self._by_uri: dict[str, IndexedDocument] = {}
         self._by_origin: dict[tuple[str, str], list[IndexedDocument]] = {}
         for known in target.catalogue.indexed_documents(target.project):
             self._by_uri[known.uri] = known
             self._by_origin.setdefault((known.source, known.origin), []).append(known)
+        self._deletions = Deletions(deletions, Counter(known.source for known in self._by_uri.values()))
         self._repair()
 
-    def sources(self) -> list[str]:
-        """The folders and files that were ingested before."""
-        return sorted({source for source, _ in self._by_origin if Path(source).is_absolute()})
+    def ingest(self, parts: Sequence[SourcePart]) -> IngestReport:
+        """Bring the index in line with these parts of sources."""
+        todo = [self.changed_files(part) for part in parts]
+        self._meter.documents_total = count_documents(todo)
+        self._meter.bytes_total = sum(file.size for files in todo for file in files)
+        for part, files in zip(parts, todo, strict=True):
+            self.report_listing(part.listing)
+            documents = ((file, read(file.path, file.uri, self._parser.parse)) for file in files)
+            self.index(part.root.source, (Origin(file.uri, raw, file) for file, raw in documents))
+            self.delete_missing(part)
+        return self.finish()
 
     def report_listing(self, listing: Listing) -> None:
-        """Put unreadable and skipped files into the report."""
+        """Put unreadable, skipped and ignored files into the report."""
         self._skipped += listing.skipped
+        self._ignored += listing.ignored
         for name, reason in listing.unreadable:
             self._fail(name, reason)
 
-    def changed_files(self, part: _Part) -> list[File]:
+    def changed_files(self, part: SourcePart) -> list[File]:
         """The files to read: new, changed, with other labels, doubtful, or without vectors of this model."""
         source = part.root.source
         stamps = self._target.catalogue.stamps(self._target.project, source)
+        new = (file for file in part.listing.files if file.uri not in stamps)
+        self._deletions.add_arrivals(stamp_of(file, self._labels) for file in new)
         files = []
         for file in part.listing.files:
             known = self._by_origin.get((source, file.uri), [])
@@ -220,15 +242,23 @@ class _Run:
                 self._write(batch)
                 del batch  # it may be large, and the next one may take long
 
-    def delete_missing(self, part: _Part) -> None:
-        """Delete the documents of files that no longer exist."""
+    def delete_missing(self, part: SourcePart) -> None:
+        """Delete the documents of files that no longer exist, unless that is held back."""
         source, listing = part.root.source, part.listing
         present = {file.uri for file in listing.files}
         stamps = self._target.catalogue.stamps(self._target.project, source)
         missing = stamps.keys() | {origin for owner, origin in self._by_origin if owner == source}
         missing = {name for name in missing - present if part.root.holds(name) and not listing.hides(name)}
-        documents = [known.id for name in missing for known in self._by_origin.get((source, name), [])]
-        self._write(Batch(source, deleted=documents, stamps=dict.fromkeys(sorted(missing))))
+        documents = {name: [known.id for known in self._by_origin.get((source, name), [])] for name in missing}
+        renamed = {name for name in missing if self._deletions.take_renamed(stamps.get(name))}
+        count = sum(len(documents[name]) for name in missing - renamed)
+        if not self._deletions.admit(source, count, is_emptied=listing.is_emptied):
+            missing = renamed
+        if listing.ignored:
+            left_out = (name for name in missing if Path(source, name).is_file())
+            self._deletions.left_out += sum(len(documents[name]) for name in left_out)
+        deleted = [each for name in missing for each in documents[name]]
+        self._write(Batch(source, deleted=deleted, stamps=dict.fromkeys(sorted(missing))))
 
     def finish(self) -> IngestReport:
         """Optimize and flush the stores, update the graph, and build the report."""
@@ -246,8 +276,10 @@ class _Run:
             chunks=self._meter.chunks,
             seconds=self._meter.seconds,
             skipped=self._skipped,
+            ignored=self._ignored,
+            held=self._deletions.held,
             failures=tuple(self._failures),
-            warnings=(*self._warnings(), *warnings),
+            warnings=(*self._deletions.warnings(), *environment_warnings(self._unknown_environments), *warnings),
             graph=graph,
         )
 
@@ -258,13 +290,6 @@ class _Run:
         except WinnowError as error:
             return None, (_GRAPH_OUTDATED.format(why=error.message),)
         return graph, graph.warnings if graph else ()
-
-    def _warnings(self) -> tuple[str, ...]:
-        if not self._unknown_environments:
-            return ()
-        uri, environment = self._unknown_environments[0]
-        count, uri = len(self._unknown_environments), one_line(uri, _NAME_CHARS)
-        return (_UNKNOWN_ENVIRONMENTS.format(count=count, uri=uri, environment=environment[:_SHOWN_CHARS]),)
 
     # --- reading: in the reader's thread
 
@@ -294,9 +319,10 @@ class _Run:
                     yield prepared
             is_whole = len(self._failures) == failures
             known = self._by_origin.get((source, origin.name), []) if is_whole else []
-            yield CompletedOrigin(
-                origin, is_whole, tuple(each.id for each in known if each.uri not in seen), remaining
-            )
+            deleted = tuple(each.id for each in known if each.uri not in seen)
+            if not self._deletions.admit(source, len(deleted)):
+                deleted, is_whole = (), False
+            yield CompletedOrigin(origin, is_whole, deleted, remaining)
 
     def _documents(self, source: str, origin: Origin) -> Iterator[RawDocument]:
         """The documents of an origin; errors go into the report."""
@@ -314,7 +340,7 @@ class _Run:
         known = self._by_uri.get(raw.uri)
         if raw.uri in seen:
             self._fail(raw.uri, "the same name twice in one collection; only the first document is kept")
-        elif known and known.source != source and _source_exists(known.source):
+        elif known and known.source != source and source_exists(known.source):
             self._fail(raw.uri, _NAME_TAKEN.format(source=known.source))
         else:
             seen.add(raw.uri)
@@ -360,7 +386,7 @@ class _Run:
         return None
 
     def _fail(self, name: str, reason: str) -> None:
-        self._failures.append(IngestFailure(one_line(name, _NAME_CHARS), one_line(reason, _REASON_CHARS)))
+        self._failures.append(IngestFailure(one_line(name, NAME_CHARS), one_line(reason, _REASON_CHARS)))
 
     # --- writing
 
@@ -412,33 +438,6 @@ class _Run:
 
     def _chunk_ids(self, document: str) -> set[str]:
         return {each.id for each in self._target.catalogue.chunks(document, self._target.project)}
-
-
-def _count_documents(todo: Sequence[Sequence[File]]) -> int:
-    """The number of documents in the files; 0 where a collection among them makes it unknown."""
-    files = [file for part in todo for file in part]
-    return 0 if any(kind_of(file.path) == "record" for file in files) else len(files)
-
-
-def _check_embedding_model(target: Target, fingerprint: str) -> None:
-    indexed_with = target.catalogue.embedding(target.project)
-    if indexed_with not in ("", fingerprint):
-        current, advice = (
-            (f"the model now is {fingerprint}", "change the whole store to this one: winnow reindex")
-            if fingerprint
-            else ("there is no model now", "ingest into another --project")
-        )
-        raise WinnowError(
-            "EMBEDDING_MISMATCH",
-            f"project {target.project!r} was indexed with {indexed_with}, and {current}; set the embedder that it "
-            f"was indexed with (winnow model show), or {advice}",
-            details={"project": target.project, "indexed_with": indexed_with, "model": fingerprint},
-        )
-
-
-def _source_exists(source: str) -> bool:
-    """Whether the source can still be refreshed: a folder that was moved away cannot, and gives up its names."""
-    return not Path(source).is_absolute() or Path(source).exists()
 
 
 def _reason(error: Exception) -> str:

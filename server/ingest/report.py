@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from server.ingest.graph_update import GraphReport
+from server.text.printable import one_line
+
+# Of a name in a line of a report.
+NAME_CHARS = 500
+_LABEL_CHARS = 40
+_UNKNOWN_ENVIRONMENTS = (
+    "documents whose environment is none of dev, prod and scratch: {count} (first: {uri!r}, {environment!r}); "
+    "no scope can name it, so every scope with an environment leaves them out; correct it in the documents"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +47,9 @@ class IngestReport:
     """The result of an ingest.
 
     ``documents`` were written (new or changed), ``unchanged`` were not, ``deleted`` were removed; ``chunks``
-    counts the points that were written, ``skipped`` files of unknown kinds. ``graph`` is None where the graph did
-    not change or there is none.
+    counts the points that were written, ``skipped`` files of unknown kinds, ``ignored`` files and folders that
+    patterns leave out. ``held`` documents are gone and were kept. ``graph`` is None where the graph did not change
+    or there is none.
     """
 
     project: str
@@ -49,6 +59,8 @@ class IngestReport:
     chunks: int = 0
     seconds: float = 0.0
     skipped: int = 0
+    ignored: int = 0
+    held: int = 0
     failures: tuple[IngestFailure, ...] = ()
     warnings: tuple[str, ...] = ()
     graph: GraphReport | None = None
@@ -92,3 +104,11 @@ class ProgressMeter:
         if self.bytes_total:
             return min(self.bytes / self.bytes_total, 1.0)
         return min(self.documents / self.documents_total, 1.0) if self.documents_total else None
+
+
+def environment_warnings(unknown: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """The warning about documents whose environment no scope can name, as pairs of their uri and environment."""
+    for uri, environment in unknown[:1]:
+        yield _UNKNOWN_ENVIRONMENTS.format(
+            count=len(unknown), uri=one_line(uri, NAME_CHARS), environment=environment[:_LABEL_CHARS]
+        )

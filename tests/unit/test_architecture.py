@@ -136,6 +136,7 @@ VENDORS: Mapping[str, str] = {
     "tokenizers": "server.backends.models.",
     "httpx": "server.backends.models.openai_api",
     "re2": "server.operations.corpus.patterns",
+    "pathspec": "server.ingest.selection.ignore_files",
     "regex": "server.graph.extraction.gazetteer",
     "snowballstemmer": "server.retrieval.lexical",
     "py3langid": "server.text.languages",

@@ -132,6 +132,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "RawDocument",
         "Target",
         "ingest_documents",
+        "ingest_parts",
         "ingest_paths",
     ],
     "server.knowledge": [

@@ -1,0 +1,1 @@
+"""Which files of a source are documents, and which deletions are held back."""

@@ -1,0 +1,95 @@
+"""Decides which deletions an ingest makes at once and which it holds back.
+
+A disk that is not mounted looks like a folder whose files were all deleted. So an ingest deletes nothing below a
+source whose folder is empty, and a watcher, which nobody looks at, holds back deletions of many documents at once.
+A file that has the size and the time of a missing one has been renamed, which is no deletion.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+# A watcher holds back deletions from so many documents and so large a part of a source on.
+MANY_DOCUMENTS, LARGE_SHARE = 25, 0.25
+_ALL = 2**63
+_HELD = (
+    "{source}: {held:,} of {known:,} documents are gone, and were kept: {why}; if they are to leave the index, "
+    "run: winnow ingest {source} --allow-deletions"
+)
+_EMPTIED = "the folder is empty, as it is when its disk is not mounted"
+_MANY = "so many deletions at once may be a mistake"
+_LEFT_OUT = "{count:,} documents left the index because patterns leave their files out; --no-ignore reads them"
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionRule:
+    """Which deletions a run makes without being asked.
+
+    ``is_watching``: hold back many at once. ``recent``: documents that earlier runs deleted a moment ago, which
+    count as well. ``confirmed``: so many may be deleted, whatever the other fields say.
+    """
+
+    is_watching: bool = False
+    recent: int = 0
+    confirmed: int = 0
+
+    def admits(self, documents: int, known: int, *, is_emptied: bool) -> bool:
+        """Whether to delete so many of a source's ``known`` documents; ``is_emptied``: its folder is empty."""
+        if documents <= self.confirmed:
+            return True
+        total = documents + self.recent
+        is_many = total >= MANY_DOCUMENTS and total >= LARGE_SHARE * (known + self.recent)
+        return not is_emptied and not (self.is_watching and is_many)
+
+
+CAUTIOUS = DeletionRule()
+ANY_DELETION = DeletionRule(confirmed=_ALL)
+
+
+class Deletions:
+    """The deletions of one run: how many were made or held back of each source, and which files were renamed.
+
+    ``known``: the documents of each source before the run.
+    """
+
+    def __init__(self, rule: DeletionRule, known: Mapping[str, int]) -> None:
+        self._rule = rule
+        self._known = known
+        self._admitted: Counter[str] = Counter()
+        self._held: Counter[tuple[str, str]] = Counter()
+        self._arrived: Counter[str] = Counter()
+        self.left_out = 0
+
+    @property
+    def held(self) -> int:
+        """How many documents were kept although they are gone."""
+        return self._held.total()
+
+    def add_arrivals(self, stamps: Iterable[str]) -> None:
+        """Note the stamps of files that are new in this run."""
+        self._arrived.update(stamps)
+
+    def take_renamed(self, stamp: str | None) -> bool:
+        """Whether a missing file with this stamp is one of the new files, which it uses up."""
+        is_renamed = stamp is not None and self._arrived[stamp] > 0
+        if is_renamed:
+            self._arrived[str(stamp)] -= 1
+        return is_renamed
+
+    def admit(self, source: str, documents: int, *, is_emptied: bool = False) -> bool:
+        """Whether so many more documents of the source are deleted; if not, they count as held back."""
+        total = self._admitted[source] + documents
+        if not documents or self._rule.admits(total, self._known.get(source, 0), is_emptied=is_emptied):
+            self._admitted[source] = total
+            return True
+        self._held[source, _EMPTIED if is_emptied else _MANY] += documents
+        return False
+
+    def warnings(self) -> Iterator[str]:
+        """What the report says about deletions that were held back, and about those that patterns caused."""
+        for (source, why), held in self._held.items():
+            yield _HELD.format(source=source, held=held, known=self._known.get(source, 0), why=why)
+        if self.left_out:
+            yield _LEFT_OUT.format(count=self.left_out)

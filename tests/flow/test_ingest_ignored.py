@@ -1,0 +1,149 @@
+"""Ignore files and deletions that are held back, in whole ingests."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from server.commands.ingest import app
+from server.ingest.file_discovery import Root, find_files
+from server.ingest.pipeline import IngestReport, SourcePart, Target, ingest_parts, ingest_paths
+from server.ingest.selection.deletions import ANY_DELETION, DeletionRule
+from server.ingest.selection.ignore_files import FileRules
+
+WATCHING = DeletionRule(is_watching=True)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    for number in range(40):
+        path = folder / f"part{number % 2}" / f"{number:02}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# Page {number}\n\nWords of page {number}.\n")
+    return folder
+
+
+def uris(target: Target) -> list[str]:
+    return [document.uri for document in target.catalogue.documents("p")]
+
+
+def counts(report: IngestReport) -> tuple[int, int, int]:
+    return report.documents, report.deleted, report.held
+
+
+def test_files_that_become_ignored_leave_the_index_and_the_report_says_so(target: Target, docs: Path) -> None:
+    ingest_paths(target, [docs])
+    (docs / ".winnowignore").write_text("part1/\n00.md\n")
+    report = ingest_paths(target, [docs])
+    assert (counts(report), report.ignored) == ((0, 21, 0), 2)
+    assert report.warnings == (
+        "21 documents left the index because patterns leave their files out; --no-ignore reads them",
+    )
+    assert counts(ingest_paths(target, [docs], rules=FileRules(ignore_files=False))) == (21, 0, 0)
+
+
+def test_a_folder_that_is_empty_keeps_its_documents_until_all_deletions_are_allowed(
+    target: Target, docs: Path
+) -> None:
+    ingest_paths(target, [docs])
+    shutil.rmtree(docs)
+    docs.mkdir()
+    report = ingest_paths(target, [docs])
+    assert (counts(report), len(uris(target))) == ((0, 0, 40), 40)
+    assert "40 of 40 documents are gone, and were kept: the folder is empty" in report.warnings[0]
+    assert counts(ingest_paths(target, [docs], deletions=ANY_DELETION)) == (0, 40, 0)
+
+
+def test_a_watcher_holds_back_many_deletions_and_makes_those_that_were_confirmed(
+    target: Target, docs: Path
+) -> None:
+    ingest_paths(target, [docs])
+    for path in list(docs.rglob("*.md"))[:26]:
+        path.unlink()
+    held = ingest_paths(target, [docs], deletions=WATCHING)
+    too_few = ingest_paths(target, [docs], deletions=DeletionRule(is_watching=True, confirmed=25))
+    confirmed = ingest_paths(target, [docs], deletions=DeletionRule(is_watching=True, confirmed=26))
+    assert [counts(held), counts(too_few), counts(confirmed)] == [(0, 0, 26), (0, 0, 26), (0, 26, 0)]
+
+
+def test_deletions_of_a_moment_ago_count_as_well(target: Target, docs: Path) -> None:
+    ingest_paths(target, [docs])
+    for path in list(docs.rglob("*.md"))[:5]:
+        path.unlink()
+    assert counts(ingest_paths(target, [docs], deletions=DeletionRule(is_watching=True, recent=20))) == (0, 0, 5)
+    assert counts(ingest_paths(target, [docs], deletions=DeletionRule(is_watching=True, recent=19))) == (0, 5, 0)
+
+
+def test_a_renamed_folder_is_no_deletion(target: Target, docs: Path) -> None:
+    ingest_paths(target, [docs])
+    (docs / "part0").rename(docs / "first")
+    (docs / "part1").rename(docs / "second")
+    assert counts(ingest_paths(target, [docs], deletions=WATCHING)) == (40, 40, 0)
+    assert uris(target) == [file.uri for file in find_files(Root(str(docs), "")).files]
+
+
+def test_a_collection_that_loses_most_of_its_records_keeps_them_while_watched(
+    target: Target, tmp_path: Path
+) -> None:
+    path = tmp_path / "records.jsonl"
+    records = [json.dumps({"_id": number, "text": f"record {number}"}) for number in range(60)]
+    path.write_text("\n".join(records))
+    ingest_paths(target, [path])
+    path.write_text("\n".join(records[:20]))
+    assert [counts(ingest_paths(target, [path], deletions=WATCHING)) for _ in range(2)] == [(0, 0, 40)] * 2
+    assert counts(ingest_paths(target, [path])) == (0, 40, 0)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_source_that_may_not_be_read_loses_nothing(target: Target, docs: Path) -> None:
+    ingest_paths(target, [docs])
+    docs.chmod(0)
+    try:
+        report = ingest_paths(target, [docs], deletions=ANY_DELETION)
+    finally:
+        docs.chmod(0o700)
+    assert (counts(report), [failure.name for failure in report.failures]) == ((0, 0, 0), ["."])
+
+
+def test_a_listing_from_before_a_folder_became_a_link_reads_nothing_behind_the_link(
+    target: Target, docs: Path, tmp_path: Path
+) -> None:
+    part = SourcePart(Root(str(docs), ""), find_files(Root(str(docs), "")))
+    (docs / "part0").rename(tmp_path / "away")
+    for path in (tmp_path / "away").iterdir():
+        path.write_text("a secret of another folder")
+    (docs / "part0").symlink_to(tmp_path / "away")
+    report = ingest_parts(target, [part])
+    assert (counts(report), {failure.reason for failure in report.failures}) == (
+        (20, 0, 0),
+        {"a link, not a file"},
+    )
+
+
+def test_the_command_ignores_and_deletes_as_its_flags_say(tmp_path: Path, docs: Path) -> None:
+    (docs / ".gitignore").write_text("part0/\n")
+
+    def run(*flags: str) -> dict[str, object]:
+        arguments = [str(docs), "--store", str(tmp_path / "store"), "--json", *flags]
+        result = CliRunner().invoke(app, arguments, env={"WINNOW_EMBEDDING": "off", "WINNOW_DAEMON": "off"})
+        report: dict[str, object] = json.loads(result.stdout)
+        return {name: report[name] for name in ("documents", "deleted", "ignored", "held")}
+
+    assert run() == {"documents": 20, "deleted": 0, "ignored": 1, "held": 0}
+    assert run("--no-ignore") == {"documents": 20, "deleted": 0, "ignored": 0, "held": 0}
+    shutil.rmtree(docs)
+    docs.mkdir()
+    assert run() == {"documents": 0, "deleted": 0, "ignored": 0, "held": 40}
+    assert run("--allow-deletions") == {"documents": 0, "deleted": 40, "ignored": 0, "held": 0}
+
+
+def test_an_address_is_answered_with_the_way_to_fetch_it() -> None:
+    result = CliRunner().invoke(app, ["https://example.org/docs/"])
+    assert result.exit_code == 2
+    assert "wget --mirror" in result.stderr
