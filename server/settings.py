@@ -190,6 +190,11 @@ class Settings(BaseModel):
     entities: Path | None = Field(
         default=None, description="file with your own entity names, aliases and patterns (entities.toml)"
     )
+    allow_weaker_reader: bool = Field(
+        default=False,
+        description="read PDF, office files, books and mail where the walls around their readers are missing, in "
+        "a process that limits only its memory and time",
+    )
     daemon: Literal["on", "off"] = Field(
         default="on",
         description="on: share one engine process with the other servers of the store, where the system allows "

@@ -1,4 +1,4 @@
-"""The life of a forked child: apply the walls, receive one script, run it, report how it ended, exit.
+"""The program of a fork server for scripts: each child receives one script, runs it and reports how it ended.
 
 Nothing of the script is read before the walls are up. After that, descriptor 3 is all that the child can use.
 """
@@ -10,13 +10,13 @@ import os
 import random
 import socket
 import sys
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 from typing import NoReturn
 
 from sandbox.language.guards import script_builtins
 from sandbox.protocol.jobs import ScriptJob
-from sandbox.walls.seccomp import RPC
-from sandbox.walls.wall_table import Wall, WallResources
+from sandbox.walls.profiles import RPC
 
 from . import script
 from .alarm import alarm
@@ -46,22 +46,20 @@ def warm_up(*, fence: bool) -> None:
     script.warm_up()
 
 
-def run_locked_child(resources: WallResources, raised: tuple[Wall, ...], *, fence: bool) -> NoReturn:
-    """Become a locked child, run one script, and wait to be killed. No finaliser runs, no exit hook."""
-    try:
-        os.dup2(resources.rpc, RPC)
-        alarm.install()
-        end = socket.socket(fileno=RPC)  # created before the walls, which forbid asking for its type
-        for wall in raised:
-            wall.apply(replace(resources, rpc=RPC))
-        random.seed(os.urandom(32))  # no two children draw the same numbers
-        script_builtins.reseed_identities()
-        channel = ChildChannel(end, _exit)
-        script.rehearse()
-        channel.send_body(script.run(ScriptJob.decode(channel.receive()), channel, fence=fence))
-        channel.receive()  # nothing comes: the parent measures this process and kills it
-    finally:
-        os._exit(0)
+def prepare(*, fence: bool) -> Callable[[], None]:
+    """Do what the walls forbid, in a new child; returns what it does behind them."""
+    alarm.install()
+    return partial(_run_script, socket.socket(fileno=RPC), fence=fence)  # the walls forbid asking for its type
+
+
+def _run_script(end: socket.socket, *, fence: bool) -> None:
+    """Run one script, and wait to be killed."""
+    random.seed(os.urandom(32))  # no two children draw the same numbers
+    script_builtins.reseed_identities()
+    channel = ChildChannel(end, _exit)
+    script.rehearse()
+    channel.send_body(script.run(ScriptJob.decode(channel.receive()), channel, fence=fence))
+    channel.receive()  # nothing comes: the parent measures this process and kills it
 
 
 def _exit() -> NoReturn:

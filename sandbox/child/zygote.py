@@ -1,55 +1,88 @@
-"""The fork server: a lean, walled process that forks one locked child per script.
+"""The fork server: a lean, walled process that forks one locked child per script, or per file to read.
 
-Theory of operation. The parent (runners/fork_server.py) executes this with a literal environment and one
-descriptor, a sequenced-packet socket. It imports everything a script may need, applies the walls that all children
-share, and forks in two: the outer process only waits and exits with its parent or the inner one; the inner process
-serves.
+Theory of operation. The parent (runners/launch.py) executes this with a literal environment and one descriptor, a
+sequenced-packet socket. It imports the program of its children and all that they may need, applies the walls that
+all children share, and forks in two: the outer process only waits and exits with its parent or the inner one; the
+inner process serves.
 
-    parent -> inner   {"spawn": ID, "memory_bytes": N, "cpu_seconds": N} + the child's end of a socket pair
+    parent -> inner   {"spawn": ID, "memory_bytes": N, "cpu_seconds": N} + the child's end of a socket pair,
+                      and the file that it reads, if it reads one
     inner -> parent   {"hello": {...}}                       the results of the self-tests of the walls
                       {"spawned": ID} + a pidfd              the child is locked, or will be in a moment
                       {"gone": ID, "signal": N, ...}         reaped: signal or 0, CPU time, peak memory
 
 Requests are in protocol/jobs.py, answers in protocol/answers.py. The fork server holds no index, no settings, no
-secret, and never runs a script itself. Closing the socket ends it, and with it every child.
+secret, and never runs a script or reads a file itself. Closing the socket ends it, and with it every child.
 """
 
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import select
 import signal
 import socket
 import sys
+import time
 import types
-from collections.abc import Callable, Sequence
-from typing import NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, Protocol, cast
 
 from sandbox.protocol.answers import Answer, ChildReaped, ChildSpawned, ForkServerReady, WallResult
 from sandbox.protocol.jobs import SpawnRequest
-from sandbox.protocol.limits import Layers, Limits
+from sandbox.protocol.limits import Limits
 from sandbox.walls import kernel, seccomp, wall_table
+from sandbox.walls.profiles import PROFILES
 from sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, FORK_SERVER_WALLS, PID_NAMESPACE, Wall, WallResources
-
-from . import process
 
 MESSAGE_BYTES = 64 * 1024
 _BREACHED, _REFUSED, _NOT_APPLIED = 10, 11, 12  # exit codes of a self-test
 
 
-def main(control_descriptor: int, parent: int, limits: dict[str, int], fence: bool, walled: bool) -> NoReturn:
-    """Serve until the parent is gone. ``limits`` are those of the sandbox, for the self-tests."""
+_IDLE_SECONDS = 5.0  # until threads of libraries wait
+
+
+class ChildProgram(Protocol):
+    """What the children of a fork server run: a module, named by the parent, with these two functions.
+
+    Both are called with the options that the parent gave.
+    """
+
+    def warm_up(self, **options: Any) -> None:
+        """Import what a child may need. Runs once, in the fork server, before the walls are up."""
+
+    def prepare(self, **options: Any) -> Callable[[], None]:
+        """In a new child, with its descriptors in place: do what the walls forbid, and return the rest."""
+
+
+def main(
+    control_descriptor: int,
+    parent: int,
+    *,
+    program: str,
+    options: Mapping[str, Any],
+    profile: str,
+    limits: Mapping[str, Any],
+    walled: bool,
+) -> NoReturn:
+    """Serve until the parent is gone. ``limits`` are those of the children, for the self-tests."""
     control = socket.socket(fileno=control_descriptor)
-    process.warm_up(fence=fence)
+    parent_handle = os.pidfd_open(parent)
+    if os.getppid() != parent:
+        os._exit(0)  # the parent died before
+    module = cast("ChildProgram", importlib.import_module(program))
+    module.warm_up(**options)
+    _leave_threads(parent_handle, control)
     _clear_start_state()
-    resources = _gather_resources(Limits(**limits))
+    resources = _gather_resources(Limits(**limits), profile)
     report = WallTests()
     if walled:
         for wall in FORK_SERVER_WALLS:
             report.apply_and_test(wall, resources)
-    children = _fork_inner(parent, control, ForkedChildren(resources, Layers(fence=fence, walls=walled)), report)
+    children = ForkedChildren(resources, lambda: module.prepare(**options), is_walled=walled)
+    _fork_inner(parent_handle, control, children, report)
     if walled:
         report.apply_and_test(EMPTY_ROOT, resources)
         wall_table.drop_bounding_capabilities()
@@ -58,6 +91,34 @@ def main(control_descriptor: int, parent: int, limits: dict[str, int], fence: bo
     gc.freeze()
     _send(control, ForkServerReady(tuple(report.walls), tuple(report.breaches)))
     children.serve(control)
+
+
+def _leave_threads(parent: int, control: socket.socket) -> None:
+    """Go on in a fork where the warm-up started threads: a process with threads cannot enter a user namespace."""
+    until = time.monotonic() + _IDLE_SECONDS
+    while _other_threads() - {"S"} and time.monotonic() < until:
+        time.sleep(0.001)  # a thread that is forked away while it holds a lock would hold it for ever
+    if _other_threads():
+        _fork_behind(parent, control)
+
+
+def _other_threads() -> set[str]:
+    """The states of the other threads of this process: "S" is one that waits."""
+    states = set()
+    for number in os.listdir("/proc/self/task"):
+        if int(number) != os.getpid():
+            with open(f"/proc/self/task/{number}/stat") as file:
+                states.add(file.read().rpartition(")")[2].split()[0])
+    return states
+
+
+def _fork_behind(parent: int, control: socket.socket) -> None:
+    """Fork, and return in the new process; the old one waits for the end of it or of the parent."""
+    inner = os.fork()
+    if inner != 0:
+        control.close()
+        _wait_for_end(parent, os.pidfd_open(inner))
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _send(control: socket.socket, answer: Answer, descriptors: Sequence[int] = ()) -> None:
@@ -71,14 +132,15 @@ def _clear_start_state() -> None:
     os.environ.clear()
 
 
-def _gather_resources(limits: Limits) -> WallResources:
+def _gather_resources(limits: Limits, profile: str) -> WallResources:
     """Open and read what needs /proc and /dev while they exist."""
     kernel.use_one_malloc_arena()
     return WallResources(
         limits=limits,
+        profile=PROFILES[profile],
         null=wall_table.open_null_device(),
         ruleset=wall_table.create_landlock_ruleset(),
-        filter=seccomp.build_program() if seccomp.is_supported() else b"",
+        filter=seccomp.build_program(PROFILES[profile]) if seccomp.is_supported() else b"",
         address_space=_address_space(),
         host_namespaces={name: os.readlink(f"/proc/self/ns/{name}") for name in ("user", "ipc", "uts")},
     )
@@ -89,23 +151,13 @@ def _address_space() -> int:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _fork_inner(
-    parent: int, control: socket.socket, children: ForkedChildren, report: WallTests
-) -> ForkedChildren:
+def _fork_inner(parent: int, control: socket.socket, children: ForkedChildren, report: WallTests) -> None:
     """Fork into the process that waits and the one that serves; return in the second."""
-    parent_handle = os.pidfd_open(parent)
-    if os.getppid() != parent:
-        os._exit(0)  # the parent died during the imports
-    if children.layers.walls:
+    if children.is_walled:
         report.apply_and_test(PID_NAMESPACE, children.resources, test=False)
-    inner = os.fork()
-    if inner != 0:
-        control.close()
-        _wait_for_end(parent_handle, os.pidfd_open(inner))
-    os.close(parent_handle)
-    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    _fork_behind(parent, control)
+    os.close(parent)
     children.keep_namespace(report)
-    return children
 
 
 def _wait_for_end(parent: int, inner: int) -> NoReturn:
@@ -157,9 +209,12 @@ class WallTests:
 class ForkedChildren:
     """The children of this fork server: forks, lists and reaps them."""
 
-    def __init__(self, resources: WallResources, layers: Layers) -> None:
+    def __init__(
+        self, resources: WallResources, prepare: Callable[[], Callable[[], None]], *, is_walled: bool
+    ) -> None:
         self.resources = resources
-        self.layers = layers
+        self.is_walled = is_walled
+        self._prepare = prepare
         self._walls: tuple[Wall, ...] = CHILD_WALLS
         self._own_namespace = -1
         self._alive: dict[int, tuple[int, int]] = {}  # pidfd -> (id of the request, pid)
@@ -225,26 +280,37 @@ class ForkedChildren:
                     poll.unregister(descriptor)
                     _send(control, self._reap(descriptor))
                     continue
-                message, rpc, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 1)
+                message, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 2)
                 if not message:
                     os._exit(0)
                 request = SpawnRequest.decode(json.loads(message))
-                poll.register(self._spawn(request, rpc[0], control), select.POLLIN)
+                poll.register(self._spawn(request, descriptors, control), select.POLLIN)
 
-    def _spawn(self, request: SpawnRequest, rpc: int, control: socket.socket) -> int:
+    def _spawn(self, request: SpawnRequest, descriptors: Sequence[int], control: socket.socket) -> int:
         pid = self.fork()
         if pid == 0:
             limits = Limits(memory_bytes=request.memory_bytes, cpu_seconds=request.cpu_seconds)
-            resources = self.resources.with_rpc(rpc, limits)
-            process.run_locked_child(resources, self._walls_to_apply(), fence=self.layers.fence)
+            self._run(self.resources.with_rpc(descriptors[0], limits, *descriptors[1:]))
         handle = os.pidfd_open(pid)
-        os.close(rpc)
+        for descriptor in descriptors:
+            os.close(descriptor)
         self._alive[handle] = (request.id, pid)
         _send(control, ChildSpawned(request.id), [handle])
         return handle
 
+    def _run(self, resources: WallResources) -> NoReturn:
+        """Become a locked child, run the program and exit. No finaliser runs, no exit hook."""
+        try:
+            resources = resources.place_descriptors()
+            run = self._prepare()
+            for wall in self._walls_to_apply():
+                wall.apply(resources)
+            run()
+        finally:
+            os._exit(0)
+
     def _walls_to_apply(self) -> tuple[Wall, ...]:
-        if self.layers.walls:
+        if self.is_walled:
             return self._walls
         # Needed without walls too: it puts the channel on the descriptor that the child uses.
         return tuple(wall for wall in CHILD_WALLS if wall.name == "descriptors")

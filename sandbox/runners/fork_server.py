@@ -13,13 +13,10 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
-from types import MappingProxyType
 
 import RestrictedPython  # used by the child; imported here to locate it
 
@@ -28,22 +25,19 @@ from sandbox.protocol.answers import ChildReaped, ChildSpawned, ForkServerReady,
 from sandbox.protocol.jobs import SpawnRequest
 from sandbox.protocol.limits import KIB, WARM_BYTES, Layers, Limits
 from sandbox.protocol.outcome import SandboxUnavailable, WallReport
-from sandbox.walls import cgroups, wall_table
+from sandbox.walls import cgroups
 from sandbox.walls.cgroups import MemoryGroup
+from sandbox.walls.profiles import SCRIPT
 
+from .launch import START_SECONDS, ForkServerProgram, launch, report_walls
 from .runner import ChildDeath, ChildGone
 from .spin_policy import SpinPolicy
 
 _RECEIVE_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
 _MESSAGE_BYTES = 64 * 1024
-_START_SECONDS = 20.0  # ten times a start on a slow and busy machine
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 _SPIN_SECONDS = 250e-6
-
-# One hash seed for all children. A random one would identify the fork server that a child came from; with this one
-# the same script over the same documents gives the same answer, whatever it hashes.
-_ENVIRONMENT = MappingProxyType({"LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0"})
 
 
 class ForkedChild:
@@ -245,23 +239,12 @@ class ForkServer:
     @classmethod
     async def start(cls, limits: Limits, layers: Layers, children: int) -> ForkServer:
         """Execute a fork server for at most ``children`` at once, and wait until it has tested its walls."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        process, ours = launch(_describe_program(layers), limits)
         ours.setblocking(False)
-        with theirs:
-            process = subprocess.Popen(
-                _command(theirs.fileno(), limits, layers),
-                env=dict(_ENVIRONMENT),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,  # a Ctrl-C at the terminal is the server's to handle
-                cwd="/",
-            )
         group, report = cgroups.create_around(process.pid, children * (limits.memory_bytes + WARM_BYTES))
         server = cls(process, ours, group)
         try:
-            async with asyncio.timeout(_START_SECONDS):
+            async with asyncio.timeout(START_SECONDS):
                 ready = await server._ready
         except (TimeoutError, SandboxUnavailable):
             error = await server._read_last_error_line()
@@ -283,18 +266,7 @@ class ForkServer:
 
     def _record_walls(self, ready: ForkServerReady) -> None:
         self.breaches = ready.breaches
-        results = {result.name: result for result in ready.walls}
-        self.walls = tuple(
-            WallReport(
-                name=wall.name,
-                protects=wall.protects,
-                stands=results[wall.name].stands,
-                detail=results[wall.name].detail,
-                advice="" if results[wall.name].stands else wall.advice,
-            )
-            for wall in wall_table.ALL_WALLS
-            if wall.name in results
-        )
+        self.walls = report_walls(ready)
 
     async def spawn(self, limits: Limits) -> ForkedChild:
         """Fork a locked child."""
@@ -405,16 +377,11 @@ class ForkServer:
             self._group.remove()
 
 
-def _command(control: int, limits: Limits, layers: Layers) -> list[str]:
-    """The command line of the fork server: without site, with our paths only, and no folder of the caller.
-
-    Without -I, which would ignore ``_ENVIRONMENT``; the child gets no other variable.
-    """
-    paths = [str(Path(__file__).resolve().parents[2]), str(Path(RestrictedPython.__file__).resolve().parents[1])]
-    paths = list(dict.fromkeys(paths))
-    code = (
-        f"import sys; sys.path[:0] = {paths!r}\n"
-        "from sandbox.child.zygote import main\n"
-        f"main({control}, {os.getpid()}, {asdict(limits)!r}, fence={layers.fence}, walled={layers.walls})"
+def _describe_program(layers: Layers) -> ForkServerProgram:
+    return ForkServerProgram(
+        module="sandbox.child.process",
+        options={"fence": layers.fence},
+        profile=SCRIPT,
+        folders=(Path(RestrictedPython.__file__).resolve().parents[1],),
+        is_walled=layers.walls,
     )
-    return [sys.executable, "-P", "-s", "-S", "-B", "-X", "utf8", "-c", code]

@@ -1,7 +1,8 @@
 """The system-call filter of a child: tables of system calls, and the BPF program built from them.
 
 A locked child computes, and reads and writes one descriptor. That takes under thirty calls; any other fails with
-EPERM, which turns a late import into an ordinary ImportError. Calls that no honest script makes kill the process
+EPERM, which turns a late import into an ordinary ImportError. A child that reads a file has five more, on that
+file's descriptor and on its own memory (``Profile``). Calls that no honest script makes kill the process
 at once, so that the parent sees SIGSYS and can tell an attack from a mistake. A call for another architecture is
 fatal as well: its numbers mean other calls.
 """
@@ -10,10 +11,10 @@ from __future__ import annotations
 
 import errno
 import struct
+from collections.abc import Sequence
 
 from .kernel import MACHINE
-
-RPC = 3  # the one descriptor a child may read and write
+from .profiles import DOCUMENT, RPC, Profile
 
 # name -> (x86_64, aarch64); None where the architecture has no such call. Order matters for speed only.
 FREE: dict[str, tuple[int | None, int | None]] = {
@@ -51,6 +52,12 @@ CHECKED: dict[str, tuple[int | None, int | None]] = {
     "mmap": (9, 222),
     "mprotect": (10, 226),
 }
+# In a child that reads a file; see `_reader_checks`.
+READER_CHECKED: dict[str, tuple[int | None, int | None]] = {
+    "lseek": (8, 62),
+    "pread64": (17, 67),
+    "futex": (202, 98),
+}
 
 # Refused with an error of its own. glibc falls back from clone3 to clone only on ENOSYS; clone itself must fail
 # softly, because that turns starting a thread into a RuntimeError.
@@ -58,7 +65,10 @@ ANSWERED: dict[str, tuple[int | None, int | None]] = {
     "clone3": (435, 435),
     "clone": (56, 220),
 }
-_ANSWERS = {"clone3": errno.ENOSYS, "clone": errno.EPERM}
+# In a child that reads a file, these fail softly as well: allocators name their memory, and a library that aborts
+# signals itself before it traps.
+READER_ANSWERED: dict[str, tuple[int | None, int | None]] = {"prctl": (157, 167), "tgkill": (234, 131)}
+_ANSWERS = {"clone3": errno.ENOSYS}
 
 # Kill the process: no honest script makes these.
 FATAL: dict[str, tuple[int | None, int | None]] = {
@@ -219,6 +229,9 @@ _X32_BIT = 0x40000000
 
 _CLOCKS = 16  # the kernel numbers no more clocks
 _PROT_EXEC, _MAP_ANONYMOUS, _MSG_DONTWAIT = 4, 0x20, 0x40
+# Of a process's own memory only: FUTEX_PRIVATE_FLAG with wait, wake, and both by bit set.
+_FUTEX_PRIVATE = (128, 129, 137, 138)
+_FUTEX_CLOCK_REALTIME = 256
 
 # Offsets into struct seccomp_data; both architectures are little-endian, so the low half of an argument is first.
 _NR, _ARCH = 0, 4
@@ -239,10 +252,20 @@ def _fail_with(number: int) -> bytes:
 _PASS, _REFUSE, _DIE = _op(_RETURN, _ALLOW), _fail_with(errno.EPERM), _op(_RETURN, _KILL)
 
 
-def _check_arguments(name: str) -> bytes:
+def _allow_only(argument: int, values: Sequence[int]) -> bytes:
+    """Allow the call if this argument is one of the values, and refuse it otherwise."""
+    tests = b"".join(_op(_JUMP_EQ, value, 0, 1) + _PASS for value in values)
+    return _op(_LOAD, _ARGUMENT[argument]) + tests + _REFUSE
+
+
+def _check_arguments(name: str, profile: Profile) -> bytes:
     """The instructions after a match of the call's number: load an argument and decide."""
     if name in ("read", "write"):
-        return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, RPC, 0, 1) + _PASS + _REFUSE
+        return _allow_only(0, profile.readable if name == "read" else profile.writable)
+    if name in ("lseek", "pread64"):
+        return _allow_only(0, (DOCUMENT,))
+    if name == "futex":
+        return _allow_only(1, (*_FUTEX_PRIVATE, *(_FUTEX_CLOCK_REALTIME | value for value in _FUTEX_PRIVATE)))
     if name == "recvfrom":  # reads without waiting only
         if_not_waiting = _op(_LOAD, _ARGUMENT[3]) + _op(_JUMP_EQ, _MSG_DONTWAIT, 0, 1) + _PASS + _REFUSE
         return _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, RPC, 1, 0) + _REFUSE + if_not_waiting
@@ -266,8 +289,8 @@ def is_supported() -> bool:
     return MACHINE in _COLUMN
 
 
-def build_program() -> bytes:
-    """Build the BPF program for this machine. KeyError where the tables do not cover it."""
+def build_program(profile: Profile) -> bytes:
+    """Build the BPF program of a profile for this machine. KeyError where the tables do not cover it."""
     column = _COLUMN[MACHINE]
     parts = [
         _op(_LOAD, _ARCH),
@@ -277,8 +300,12 @@ def build_program() -> bytes:
     ]
     if MACHINE == "x86_64":
         parts += [_op(_JUMP_GE, _X32_BIT, 0, 1), _DIE]
-    parts += [_match(numbers[column], _check_arguments(name)) for name, numbers in CHECKED.items()]
+    checked = CHECKED | (READER_CHECKED if profile.reads_file else {})
+    answered = ANSWERED | (READER_ANSWERED if profile.reads_file else {})
+    parts += [_match(numbers[column], _check_arguments(name, profile)) for name, numbers in checked.items()]
     parts += [_match(numbers[column], _PASS) for numbers in FREE.values()]
-    parts += [_match(numbers[column], _fail_with(_ANSWERS[name])) for name, numbers in ANSWERED.items()]
+    parts += [
+        _match(numbers[column], _fail_with(_ANSWERS.get(name, errno.EPERM))) for name, numbers in answered.items()
+    ]
     parts += [_match(numbers[column], _DIE) for numbers in FATAL.values()]
     return b"".join([*parts, _REFUSE])

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from sandbox.protocol.limits import MIB, Limits
 
 from . import kernel
-from .seccomp import RPC
+from .profiles import DOCUMENT, RPC, SCRIPT, Profile
 
 DEDICATED_ID = 59_731  # outside every distribution's range; inside the 65,536 ids of a rootless container
 _NOBODY = 65_534
@@ -42,16 +42,28 @@ class WallResources:
     """The descriptors and numbers that raising walls needs; the fork server collects them before /proc is gone."""
 
     limits: Limits
+    profile: Profile = SCRIPT
     rpc: int = RPC
+    document: int = -1  # of a reader; /dev/null takes its place where there is none
     null: int = -1
     ruleset: int = -1
     filter: bytes = b""
     address_space: int = 0  # bytes the warm fork server itself has mapped
     host_namespaces: dict[str, str] = field(default_factory=dict)
 
-    def with_rpc(self, rpc: int, limits: Limits) -> WallResources:
-        """The resources for one child, with its channel and its limits."""
-        return replace(self, rpc=rpc, limits=limits)
+    def with_rpc(self, rpc: int, limits: Limits, document: int = -1) -> WallResources:
+        """The resources for one child, with its channel, its limits and the file that it reads."""
+        return replace(self, rpc=rpc, limits=limits, document=document)
+
+    def place_descriptors(self) -> WallResources:
+        """Move the child's descriptors to the numbers that the filter knows; returns the resources with those."""
+        document = self.null if self.document < 0 else self.document
+        if self.rpc != RPC or (self.profile.reads_file and document != DOCUMENT):
+            rpc, document = os.dup(self.rpc), os.dup(document)  # one may have the number of the other
+            os.dup2(rpc, RPC)
+            if self.profile.reads_file:
+                os.dup2(document, DOCUMENT)
+        return replace(self, rpc=RPC, document=DOCUMENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +150,14 @@ def own_session(resources: WallResources) -> None:
 
 
 def descriptors(resources: WallResources) -> None:
-    """Keep one descriptor for the channel, with /dev/null as the standard streams."""
-    if resources.rpc != RPC:
-        os.dup2(resources.rpc, RPC)
+    """Keep the descriptors of the profile, with /dev/null as the standard streams."""
+    resources.place_descriptors()
     for standard in (0, 1, 2):
         os.dup2(resources.null, standard)
-    if resources.ruleset > RPC:
-        kernel.close_from(RPC + 1, resources.ruleset - 1)
-    kernel.close_from(max(RPC, resources.ruleset) + 1)
+    last = resources.profile.last_descriptor
+    if resources.ruleset > last:
+        kernel.close_from(last + 1, resources.ruleset - 1)
+    kernel.close_from(max(last, resources.ruleset) + 1)
 
 
 def drop_bounding_capabilities() -> None:
@@ -252,11 +264,11 @@ def process_limit(resources: WallResources) -> None:
 
 def descriptor_limit(resources: WallResources) -> None:
     """Forbid further descriptors of any kind."""
-    _cap(resource.RLIMIT_NOFILE, RPC + 1)
+    _cap(resource.RLIMIT_NOFILE, resources.profile.last_descriptor + 1)
 
 
 def seccomp(resources: WallResources) -> None:
-    """Allow under thirty system calls, and reading and writing on one descriptor only."""
+    """Allow the few system calls of the profile, and reading and writing on its descriptors only."""
     if not resources.filter:
         raise OSError(f"no table of system calls for {kernel.MACHINE}")
     kernel.seccomp(resources.filter)
@@ -303,7 +315,8 @@ def _in_old_session(resources: WallResources) -> bool:
 
 
 def _holds_descriptors(resources: WallResources) -> bool:
-    others = (number for number in range(RPC + 1, 1024) if number != resources.ruleset)
+    first = resources.profile.last_descriptor + 1
+    others = (number for number in range(first, 1024) if number != resources.ruleset)
     return any(_works(lambda number=number: os.fstat(number)) for number in others)  # type: ignore[misc]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -26,6 +26,7 @@ from server.commands.terminal.output import (
 )
 from server.commands.terminal.progress import INTERRUPTED, show_progress
 from server.errors import WinnowError
+from server.ingest.formats.parsed_file import ReadOptions
 from server.models import Environment
 from server.settings import Settings, load_settings
 from server.text.printable import one_line
@@ -39,11 +40,17 @@ app = command()
 _ADDRESS = re.compile(r"(?i)https?:/")
 _FAILURES_SHOWN = 20
 _LABEL_CHARS = 200  # the longest label that a request may name
+_PASSWORDS_CHARS, _MOST_PASSWORDS = 100_000, 100  # each is tried on each encrypted file
 
 _EPILOG = """
 Reads Markdown, text, HTML, reStructuredText, source code, and collections (.jsonl with _id, title, text and
 metadata in each line). Run it again at any time: only what changed is read, what was deleted leaves the index,
 and after Ctrl-C or a crash it resumes.
+
+PDF, office files and the like are parsed behind the walls that scripts run behind. Text that a person does not
+see (white, tiny, off the page) is left out, unless --hidden keep. --ocr reads pages that are images. Both hold for
+this run: give them again when you ingest again. Where the walls are missing, such files are named in the report,
+not read; --allow-weaker-reader reads them in a process that limits only its memory and time.
 
 Documents state doc_tag, environment and repository in their front matter or a record's metadata. --doc-tag,
 --environment and --repository are for those that state none, in this run: give them again when you ingest again.
@@ -92,6 +99,26 @@ def ingest(
     allow_deletions: Annotated[
         bool, typer.Option("--allow-deletions", help="delete what is gone, also below a folder that is empty")
     ] = False,
+    hidden: Annotated[
+        Literal["keep", "drop"],
+        typer.Option("--hidden", help="text that a person does not see in PDF and office files"),
+    ] = "drop",
+    password_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--password-file",
+            metavar="FILE",
+            help="passwords of encrypted files, one in a line",
+            show_default=False,
+        ),
+    ] = None,
+    ocr: Annotated[bool, typer.Option("--ocr", help="read pages that are images, by OCR")] = False,
+    allow_weaker_reader: Annotated[
+        bool,
+        typer.Option(
+            "--allow-weaker-reader", help="read such files even where the walls around readers are missing"
+        ),
+    ] = False,
     repair: Annotated[
         bool, typer.Option("--repair", help="first rename damaged files of the store and rebuild them")
     ] = False,
@@ -102,13 +129,15 @@ def ingest(
     """Put files and folders into the index."""
     with report_errors(as_json=as_json):
         _refuse_addresses(paths)
-        settings = load_settings(store=store, project=project, embedder=embedder)
+        weaker = {"allow_weaker_reader": True} if allow_weaker_reader else {}
+        settings = load_settings(store=store, project=project, embedder=embedder, **weaker)
         stated = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
         if force_labels:
             stated = _add_forced(stated)
         try:
             mended = _repair(settings) if repair else ()
-            how = _Choices(stated, not no_ignore, allow_deletions)
+            options = ReadOptions(hidden == "keep", _read_passwords(password_file), ocr)
+            how = _Choices(stated, options, not no_ignore, allow_deletions)
             report = _ingest(settings, paths, how)
             report = replace(report, warnings=mended + report.warnings)
         except KeyboardInterrupt:
@@ -121,9 +150,10 @@ def ingest(
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """How to ingest: labels by name, whether ignore files count, and whether any deletion is made."""
+    """How to ingest: labels by name, how files are read, whether ignore files count and any deletion is made."""
 
     stated: Mapping[str, str]
+    options: ReadOptions
     ignore_files: bool
     allow_deletions: bool
 
@@ -167,6 +197,19 @@ def _repair(settings: Settings) -> tuple[str, ...]:
     return tuple(messages)
 
 
+def _read_passwords(path: Path | None) -> tuple[str, ...]:
+    """The passwords in a file, one in a line."""
+    if path is None:
+        return ()
+    try:
+        with path.open(encoding="utf-8") as file:
+            lines = file.read(_PASSWORDS_CHARS).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise WinnowError("INVALID_REQUEST", f"--password-file: {path} cannot be read: {why}") from None
+    return tuple(dict.fromkeys(line for line in lines if line))[:_MOST_PASSWORDS]
+
+
 def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestReport:
     from server.app import has_engine
     from server.ingest.documents import labels_of
@@ -189,8 +232,10 @@ def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestRepor
                 target,
                 paths,
                 labels=labels_of(labels),
+                options=how.options,
                 rules=FileRules(ignore_files=how.ignore_files),
                 deletions=ANY_DELETION if how.allow_deletions else CAUTIOUS,
+                allows_weaker=settings.allow_weaker_reader,
                 progress=on_progress,
             )
             return replace(report, warnings=warnings + report.warnings)
@@ -214,6 +259,7 @@ async def _ingest_in_engine(settings: Settings, paths: list[Path], how: _Choices
                 lambda facts: on_progress(Progress(**facts)),
                 ignore_files=how.ignore_files,
                 allow_deletions=how.allow_deletions,
+                **asdict(how.options),
             )
     finally:
         await kb.aclose()

@@ -51,6 +51,8 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
             "mmr": _FOLDER,
             "evidence": _FOLDER,
         },
+        # Only at the start of a process, so that a forgotten file cannot remove a wall.
+        "Files to read": {"allow_weaker_reader": _OPERATOR},
         "Index and graph": {
             "index_memory_mb": _USER,
             "qdrant_url": _USER,

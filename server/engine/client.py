@@ -243,22 +243,17 @@ class EngineKnowledge:
         return await self._ask(do, _COUNT_SECONDS, **fields)
 
     async def ingest(
-        self,
-        paths: Sequence[Path],
-        labels: Mapping[str, str],
-        on_progress: OnProgress,
-        *,
-        ignore_files: bool = True,
-        allow_deletions: bool = False,
+        self, paths: Sequence[Path], labels: Mapping[str, str], on_progress: OnProgress, **options: Any
     ) -> Mapping[str, Any]:
         """Have the engine ingest; returns the fields of its report. Cancelling stops it where it can be resumed.
+
+        ``options`` are those of ``IngestRequest``.
 
         Raises:
             WinnowError: as an ingest does, and INDEX_UNAVAILABLE if the engine dies meanwhile.
         """
         link = await self._connected()
-        absolute = tuple(str(path.absolute()) for path in paths)
-        request = IngestRequest(absolute, labels, ignore_files, allow_deletions)
+        request = IngestRequest(tuple(str(path.absolute()) for path in paths), labels, **options)
         try:
             answer = await link.ask("ingest", on_progress, **request.to_fields())
         except ConnectionLost:

@@ -40,7 +40,7 @@ OWN_SETTINGS = frozenset(
         *("result_kb", "result_tokens"),
         *("calls_per_minute", "scripts_per_minute", "reads_per_minute"),
         *("workers", "queue", "queue_seconds", "audit", "audit_mb", "audit_days"),
-        *("daemon", "engine_idle_minutes"),
+        *("daemon", "engine_idle_minutes", "allow_weaker_reader"),
     )
 )
 # Not compared: the values of the client that started the engine apply (every client has the same ``store``).

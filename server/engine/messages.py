@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from server.engine.wire import Message, WireError
@@ -107,24 +107,35 @@ def read_seconds(message: Message) -> float:
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """An ingest: absolute paths, labels by name, whether ignore files count and any deletion is made."""
+    """An ingest: absolute paths, labels by name, whether ignore files count and any deletion is made.
+
+    ``keeps_hidden``, ``uses_ocr`` and ``passwords`` as in ``ReadOptions`` of ``server.ingest``.
+    """
 
     paths: tuple[str, ...]
     labels: Mapping[str, str]
     ignore_files: bool = True
     allow_deletions: bool = False
+    keeps_hidden: bool = False
+    uses_ocr: bool = False
+    passwords: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def from_message(cls, message: Message) -> IngestRequest:
         """Read the request. Raises ``WireError``."""
         paths, labels = read_field(message, "paths", list), read_field(message, "labels", dict)
-        if len(paths) > _MAX_PATHS or not all(isinstance(text, str) for text in (*paths, *labels.values())):
-            raise WireError("paths and labels must be strings, and not too many")
+        passwords = read_field(message, "passwords", list)
+        texts = (*paths, *labels.values(), *passwords)
+        if max(len(paths), len(passwords)) > _MAX_PATHS or not all(isinstance(text, str) for text in texts):
+            raise WireError("paths, labels and passwords must be strings, and not too many")
         return cls(
             tuple(paths),
             labels,
             read_field(message, "ignore_files", bool),
             read_field(message, "allow_deletions", bool),
+            read_field(message, "keeps_hidden", bool),
+            read_field(message, "uses_ocr", bool),
+            tuple(passwords),
         )
 
     def to_fields(self) -> Message:
@@ -134,6 +145,9 @@ class IngestRequest:
             "labels": dict(self.labels),
             "ignore_files": self.ignore_files,
             "allow_deletions": self.allow_deletions,
+            "keeps_hidden": self.keeps_hidden,
+            "uses_ocr": self.uses_ocr,
+            "passwords": list(self.passwords),
         }
 
 

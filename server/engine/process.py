@@ -154,6 +154,7 @@ class _EngineBackends:
     def ingest(self, settings: Settings, job: IngestJob, on_progress: Callable[[Any], None]) -> dict[str, Any]:
         """Run a client's ingest under that client's settings; returns the report as JSON data."""
         from server.ingest.documents import labels_of
+        from server.ingest.formats.parsed_file import ReadOptions
         from server.ingest.pipeline import ingest_paths
         from server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
         from server.ingest.selection.ignore_files import FileRules
@@ -162,13 +163,15 @@ class _EngineBackends:
         embedder = self._backends.embedder.wait()
         warnings = () if embedder else (f"indexed by words alone: {self._backends.embedder.why}",)
         target = target_of(settings, self._backends, embedder)
-        paths = [Path(path) for path in job.request.paths]
+        request = job.request
         report = ingest_paths(
             target,
-            paths,
-            labels=labels_of(job.request.labels),
-            rules=FileRules(ignore_files=job.request.ignore_files),
-            deletions=ANY_DELETION if job.request.allow_deletions else CAUTIOUS,
+            [Path(path) for path in request.paths],
+            labels=labels_of(request.labels),
+            options=ReadOptions(request.keeps_hidden, request.passwords, request.uses_ocr),
+            rules=FileRules(ignore_files=request.ignore_files),
+            deletions=ANY_DELETION if request.allow_deletions else CAUTIOUS,
+            allows_weaker=settings.allow_weaker_reader,
             progress=on_progress,
         )
         return asdict(replace(report, warnings=warnings + report.warnings))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from server.backends.base import CatalogueEntry
-from server.ingest.change_detection import stamp_of
-from server.ingest.documents import DefaultLabels, RawDocument
+from server.ingest.documents import RawDocument
 from server.ingest.embedding import EmbeddedBatch, EmbeddingStage
 from server.ingest.file_discovery import File
 from server.ingest.readers import ReadFlaw
@@ -85,7 +84,7 @@ class Batch:
         """Whether it changes documents, and not only stamps."""
         return bool(self.prepared or self.deleted)
 
-    def add(self, event: PreparedDocument | CompletedOrigin, labels: DefaultLabels) -> None:
+    def add(self, event: PreparedDocument | CompletedOrigin, stamp_of: Callable[[File], str]) -> None:
         """Put in a document, or the end of an origin."""
         if isinstance(event, PreparedDocument):
             self.prepared.append(event)
@@ -94,7 +93,7 @@ class Batch:
         self.deleted += event.deleted
         self.bytes += event.remaining_bytes
         if event.origin.file:
-            self.stamps[event.origin.name] = stamp_of(event.origin.file, labels) if event.is_whole else None
+            self.stamps[event.origin.name] = stamp_of(event.origin.file) if event.is_whole else None
 
     def begin_embedding(self, embedding: EmbeddingStage) -> Batch:
         """Have the points of its chunks computed in the background; returns itself."""

@@ -71,6 +71,14 @@ def _open_without_links(path: Path) -> int:
         os.close(folder)
 
 
+def size_of(file: BinaryIO, most: int) -> int:
+    """The size of an open file in bytes. Raises ``UnreadableFile`` if it is larger than ``most``."""
+    size = os.fstat(file.fileno()).st_size
+    if size > most:
+        raise UnreadableFile(f"larger than {most // _MIB} MiB; split it into smaller files")
+    return size
+
+
 def read_whole(path: Path, most: int) -> bytes:
     """Read a file of at most ``most`` bytes. Raises as ``open_file`` does; ``UnreadableFile`` if it is larger."""
     with open_file(path) as file:

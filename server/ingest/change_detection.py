@@ -12,6 +12,8 @@ from server.backends.base import CatalogueEntry, IndexedDocument, payload_of
 from server.ids import document_id
 from server.ingest.documents import DefaultLabels, RawDocument
 from server.ingest.file_discovery import File
+from server.ingest.formats.format_table import format_of
+from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.indexed_text import searchable_fields
 from server.models import Chunk, Document
 from server.retrieval.lexical import has_same_stemmer
@@ -23,7 +25,7 @@ from server.text.markup.template_code import has_template_code
 INDEX_VERSION = 1
 # Increased when readers make another document of the same file: everything is read again, and rewritten where it
 # differs.
-READERS_VERSION = 9
+READERS_VERSION = 10
 # Increased when the documents that ``_splitting`` selects have other chunks or headings: they are split again.
 SPLITTING_VERSION = 1
 # In a context hash: what all points of the document share, then what only the first one has.
@@ -106,9 +108,13 @@ def _field_hashes(chunks: Sequence[Chunk], document: IndexedDocument) -> Mapping
     return hashes
 
 
-def stamp_of(file: File, labels: DefaultLabels) -> str:
-    """The stamp of a file: a file whose stamp is equal need not be read."""
-    return f"{INDEX_VERSION}.{READERS_VERSION}:{file.size}:{file.modified_ns}:{_hash(asdict(labels))}"
+def stamp_of(file: File, labels: DefaultLabels, options: ReadOptions) -> str:
+    """The stamp of a file: a file whose stamp is equal need not be read.
+
+    Options count for files whose text they change. Passwords do not: a file that was read needs no other one.
+    """
+    chosen = (options.keeps_hidden, options.uses_ocr) if format_of(file.path.name) else ()
+    return f"{INDEX_VERSION}.{READERS_VERSION}:{file.size}:{file.modified_ns}:{_hash(asdict(labels), *chosen)}"
 
 
 def _content_hash(raw: RawDocument) -> str:

@@ -13,11 +13,11 @@ Theory of operation. The catalogue is the truth, the vector store follows it. Fo
 The first write of a run marks the project as unfinished, the end removes the mark. A run that finds the mark (or
 a different number of points than of chunks) first compares the two stores by id, deletes points without a chunk
 and writes those that are missing or doubtful. Ids are digests, so repeating a step has the same result. A file's
-*stamp* (size, time, default labels) is written together with its last document: an equal stamp means that the
-file was read to its end.
+*stamp* (size, time, labels, options) is written together with its last document: a file with an equal stamp was
+read to its end.
 
 No file stops a run: what cannot be read, cut or mined is named in the report with its reason, and keeps the
-documents that it had. Text that may stall or crash a parser is parsed in a child process (``ingest/parsing``).
+documents that it had. What may stall or take over a parser is parsed in child processes (``ingest/parsing``).
 
 Three things run at once: a thread reads and cuts the next batches (``_batches``), two threads embed them
 (``server.ingest.embedding``), and the caller's thread writes finished batches in their order. At most about
@@ -33,6 +33,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, get_args
 
@@ -51,6 +52,7 @@ from server.ingest.chunking import chunk
 from server.ingest.documents import DefaultLabels, RawDocument, UnreadableFile, apply_labels, clean_document
 from server.ingest.embedding import EmbeddingStage, check_model, make_points
 from server.ingest.file_discovery import File, Listing, SourcePart, count_documents, find_parts, source_exists
+from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
 from server.ingest.parsing.parser import ParserProcess
 from server.ingest.read_ahead import read_ahead
@@ -87,11 +89,10 @@ __all__ = [
 _BATCH_CHUNKS = 128
 # Batches in memory: the one being written, and those that are read, and embedded or about to be.
 _BATCHES_HELD = 3
-_NO_LABELS = DefaultLabels()
+_NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
 _ENVIRONMENTS = frozenset(get_args(Environment))
 _NAME_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
-# Of the reason in a line of a report.
-_REASON_CHARS = 300
+_REASON_CHARS = 300  # in a line of a report
 _GRAPH_OUTDATED = "the graph is not up to date, the next ingest tries again: {why}"
 
 
@@ -137,18 +138,20 @@ def ingest_paths(
     paths: Sequence[Path],
     *,
     labels: DefaultLabels = _NO_LABELS,
+    options: ReadOptions = _NO_OPTIONS,
     rules: FileRules = ALL_FILES,
     deletions: DeletionRule = CAUTIOUS,
+    allows_weaker: bool = False,
     progress: OnProgress | None = None,
 ) -> IngestReport:
     """Make the index hold what these files and folders contain now.
 
     A folder is a source; a path inside a folder that was ingested before refreshes that part of it. ``labels`` are
-    for documents that state none; they hold for this run, so the next run must give them again to keep them, as it
-    must ``rules``. Raises ``WinnowError`` as ``ingest_documents`` does, and "INVALID_REQUEST" for a path that does
-    not exist.
+    for documents that state none; they, ``options`` and ``rules`` hold for this run: the next run must give them
+    again to keep them. ``allows_weaker``: formats other than text are read without walls where these are missing.
+    Raises ``WinnowError`` as ``ingest_documents`` does, and "INVALID_REQUEST" for a path that does not exist.
     """
-    with target.catalogue.only_writer(), ParserProcess() as parser:
+    with target.catalogue.only_writer(), ParserProcess(options, allows_weaker=allows_weaker) as parser:
         run = _Run(target, ProgressMeter(progress), parser, labels, deletions)
         return run.ingest(find_parts(paths, target.catalogue.sources(target.project), rules))
 
@@ -158,11 +161,13 @@ def ingest_parts(
     parts: Sequence[SourcePart],
     *,
     labels: DefaultLabels = _NO_LABELS,
+    options: ReadOptions = _NO_OPTIONS,
     deletions: DeletionRule = CAUTIOUS,
+    allows_weaker: bool = False,
     progress: OnProgress | None = None,
 ) -> IngestReport:
-    """Make the index hold what these parts of sources contained when they were listed. As ``ingest_paths``."""
-    with target.catalogue.only_writer(), ParserProcess() as parser:
+    """Make the index hold what these parts of sources contained when listed. As ``ingest_paths``."""
+    with target.catalogue.only_writer(), ParserProcess(options, allows_weaker=allows_weaker) as parser:
         return _Run(target, ProgressMeter(progress), parser, labels, deletions).ingest(parts)
 
 
@@ -180,6 +185,7 @@ class _Run:
         self._target = target
         self._meter = meter
         self._parser = parser
+        self._stamp = partial(stamp_of, labels=labels, options=parser.options)
         self._labels = labels
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._is_marked = False
@@ -203,8 +209,8 @@ class _Run:
         self._meter.bytes_total = sum(file.size for files in todo for file in files)
         for part, files in zip(parts, todo, strict=True):
             self.report_listing(part.listing)
-            documents = ((file, read(file.path, file.uri, self._parser.parse)) for file in files)
-            self.index(part.root.source, (Origin(file.uri, raw, file) for file, raw in documents))
+            origins = (Origin(file.uri, read(file.path, file.uri, self._parser), file) for file in files)
+            self.index(part.root.source, origins)
             self.delete_missing(part)
         return self.finish()
 
@@ -220,12 +226,12 @@ class _Run:
         source = part.root.source
         stamps = self._target.catalogue.stamps(self._target.project, source)
         new = (file for file in part.listing.files if file.uri not in stamps)
-        self._deletions.add_arrivals(stamp_of(file, self._labels) for file in new)
+        self._deletions.add_arrivals(map(self._stamp, new))
         files = []
         for file in part.listing.files:
             known = self._by_origin.get((source, file.uri), [])
             is_settled = all(each.embedding == self._fingerprint and each.context_hash for each in known)
-            if is_settled and stamps.get(file.uri) == stamp_of(file, self._labels):
+            if is_settled and stamps.get(file.uri) == self._stamp(file):
                 self._unchanged += len(known)
             else:
                 files.append(file)
@@ -303,7 +309,7 @@ class _Run:
         """Batches of changed documents, whose embedding has begun."""
         batch = Batch(source)
         for event in self._read(source, origins):
-            batch.add(event, self._labels)
+            batch.add(event, self._stamp)
             if batch.weight >= _BATCH_CHUNKS:
                 yield batch.begin_embedding(embedding)
                 batch = Batch(source)

@@ -3,7 +3,8 @@
 A reader takes a file's text and its uri and yields documents. It raises ``UnreadableFile`` if it cannot read the
 file; an unreadable part (a broken line) is yielded as a ``ReadFlaw``, and the reader continues. HTML and
 reStructuredText are converted to Markdown, which is then the document's text: headings, lists, tables and code
-are kept, navigation and other markup are not.
+are kept, navigation and other markup are not. Files of the formats in ``ingest/formats`` are read by a
+``DocumentParser`` in a child process, never here.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from server.ingest.bounded_files import read_lines, read_whole
 from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
+from server.ingest.formats.format_table import Format, format_of
 from server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatter, read_front_matter
 from server.ingest.parsing.markup import html_to_markdown, rst_to_markdown
 from server.models import DocumentType
@@ -79,8 +81,29 @@ class ReadFlaw:
 
 ReaderOutput = Iterator[RawDocument | ReadFlaw]
 Reader = Callable[[str, str], ReaderOutput]
-# Parses the text of a file of the given kind and uri.
-Parse = Callable[[DocumentType, str, str], ReaderOutput]
+
+
+class DocumentParser(Protocol):
+    """What parses the files that are not read line by line; each method raises ``UnreadableFile``."""
+
+    def parse(self, kind: DocumentType, text: str, uri: str) -> ReaderOutput:
+        """Parse the text of a file of this kind into documents."""
+
+    def read(self, path: Path, uri: str, form: Format) -> ReaderOutput:
+        """Read a file of this format into documents; raises ``OSError`` as well."""
+
+
+class _TextParser:
+    """Parses texts in this process, and reads no other format."""
+
+    def parse(self, kind: DocumentType, text: str, uri: str) -> ReaderOutput:
+        return parse(kind, text, uri)
+
+    def read(self, path: Path, uri: str, form: Format) -> ReaderOutput:
+        raise UnreadableFile("not text; its format is read by winnow ingest")
+
+
+_TEXT_PARSER = _TextParser()
 
 
 def parse(kind: DocumentType, text: str, uri: str) -> ReaderOutput:
@@ -88,27 +111,31 @@ def parse(kind: DocumentType, text: str, uri: str) -> ReaderOutput:
     return READERS[kind](text, uri)
 
 
-def read(path: Path, uri: str, parse: Parse = parse) -> ReaderOutput:
+def read(path: Path, uri: str, parser: DocumentParser = _TEXT_PARSER) -> ReaderOutput:
     """Read the documents in the file at ``path``; ``uri`` is its name in the index.
 
-    ``parse`` parses files that are not collections; an ingest passes the one of ``ingest/parsing``, which survives
-    hostile markup. Raises ``UnreadableFile`` with the reason, or ``OSError``.
+    ``parser`` parses files that are not collections; an ingest passes the one of ``ingest/parsing``, which
+    survives hostile files. Raises ``UnreadableFile`` with the reason, or ``OSError``.
     """
     kind = kind_of(path)
-    if kind == "record":
+    if form := format_of(path.name):
+        yield from parser.read(path, uri, form)
+    elif kind == "record":
         yield from _read_records(path, uri)
     else:
-        yield from parse(kind, decode(read_whole(path, LARGEST_FILE_BYTES)), uri)
+        yield from parser.parse(kind, decode(read_whole(path, LARGEST_FILE_BYTES)), uri)
 
 
 def kind_of(path: Path) -> DocumentType:
-    """The kind of a file by its name or suffix; "text" if both are unknown."""
+    """The kind of a file by its suffix or name; "text" if both are unknown."""
+    if form := format_of(path.name):
+        return form.type
     return _KINDS.get(path.name.lower()) or _KINDS.get(path.suffix.lower()) or "text"
 
 
 def is_known(path: Path) -> bool:
-    """Whether the file's name or suffix is that of a kind of text."""
-    return path.name.lower() in _KINDS or path.suffix.lower() in _KINDS
+    """Whether the file's name or suffix is that of a kind of text, or of a format."""
+    return path.name.lower() in _KINDS or path.suffix.lower() in _KINDS or format_of(path.name) is not None
 
 
 def decode(data: bytes) -> str:
@@ -156,11 +183,11 @@ def _markdown(text: str, uri: str) -> ReaderOutput:
     except NotFrontMatter:
         pass
     raw = apply_facts(RawDocument(uri, "markdown", "", text, body_start=body_start), facts)
-    yield replace(raw, title=resolve_template_code(raw.title) or _first_heading(text[body_start:]) or _stem(uri))
+    yield replace(raw, title=resolve_template_code(raw.title) or _first_heading(text[body_start:]) or stem(uri))
 
 
 def _text(text: str, uri: str) -> ReaderOutput:
-    yield RawDocument(uri, "text", _stem(uri), text)
+    yield RawDocument(uri, "text", stem(uri), text)
 
 
 def _code(text: str, uri: str) -> ReaderOutput:
@@ -169,12 +196,12 @@ def _code(text: str, uri: str) -> ReaderOutput:
 
 def _html(text: str, uri: str) -> ReaderOutput:
     title, body = html_to_markdown(text)
-    yield RawDocument(uri, "html", resolve_template_code(title) or _first_heading(body) or _stem(uri), body)
+    yield RawDocument(uri, "html", resolve_template_code(title) or _first_heading(body) or stem(uri), body)
 
 
 def _rst(text: str, uri: str) -> ReaderOutput:
     title, body = rst_to_markdown(text)
-    yield RawDocument(uri, "rst", title or _stem(uri), body)
+    yield RawDocument(uri, "rst", title or stem(uri), body)
 
 
 READERS: Mapping[DocumentType, Reader] = MappingProxyType(
@@ -280,5 +307,6 @@ def _heading_text(written: str) -> str:
     return (marks.rstrip(" \t") if not marks or marks[-1] in " \t" else marks).replace("`", "")
 
 
-def _stem(uri: str) -> str:
+def stem(uri: str) -> str:
+    """The name of a file without its suffix: the title of a document that has no other."""
     return PurePosixPath(uri).stem

@@ -163,7 +163,7 @@ def test_markup_that_would_stall_the_ingest_dies_alone(
     target: Target, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """300,000 attributes take minutes; the next page is parsed by another child."""
-    monkeypatch.setattr("server.ingest.parsing.parser._SECONDS", {"parse": (2.0, 0.0)})
+    monkeypatch.setattr("server.ingest.parsing.parser._SECONDS", {"parse": (2.0, 0.0, 2.0)})
     attributes = " ".join(f"a{number}=1" for number in range(300_000))
     (folder / "b.html").write_text(f"<p {attributes}>x</p>")
     report = ingest_paths(target, [folder])
@@ -173,14 +173,17 @@ def test_markup_that_would_stall_the_ingest_dies_alone(
     assert uris(target) == set(_GOOD)
 
 
-def test_what_parses_markup_has_no_secrets_and_bounds(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    from server.ingest.parsing.parser import ParserProcess
+def test_what_parses_markup_without_walls_has_no_secrets_and_bounds(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from server.ingest.parsing import parser
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    with ParserProcess() as apart:
+    monkeypatch.setattr(parser, "start_walled_children", lambda options: (None, "none on this host"))
+    with parser.ParserProcess() as apart:
         assert [one.title for one in apart.parse("html", "<title>A</title>", "a") if isinstance(one, RawDocument)]
-        assert apart._child is not None
-        pid = apart._child.pid
+        assert apart._confined._child is not None
+        pid = apart._confined._child.pid
         assert "sk-secret" not in Path(f"/proc/{pid}/environ").read_text()
         assert resource.prlimit(pid, resource.RLIMIT_AS) == (1024 * MIB, 1024 * MIB)
         assert os.getpgid(pid) == pid

@@ -75,7 +75,11 @@ ROOMS: Mapping[str, str] = {
     "server.errors server.settings server.ids server.text server",
     "server.retrieval": "server.backends.base server.runtime server.graph server.models server.errors server.text",
     "server.ingest": "server.backends.base server.graph server.graph.extraction server.retrieval server.models "
-    "server.errors server.ids server.text server",
+    "server.errors server.ids server.text server server.ingest.parsing.parser",
+    # readers of files run behind the walls of the sandbox
+    "server.ingest.parsing.parser": "server.ingest server.models sandbox.protocol "
+    "server.ingest.parsing.walled_children",
+    "server.ingest.parsing.walled_children": "server.ingest sandbox.protocol sandbox.runners sandbox.walls",
     "server.ingest.target": "server.ingest server.opening server.backends.base server.graph "
     "server.graph.extraction server.errors server.settings",
     "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
@@ -339,7 +343,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "sandbox.child.monty_child": "walls and limits of one kernel: not every system has the modules",
     "sandbox.modules.class_factories": "a module of Python 3.14",
     "server.backends.base": "numpy, which a server that shares an engine does without",
-    "server.ingest.parsing.child": "vocabularies that most ingests never need",
+    "server.ingest.parsing.parser": "tables of the walls, on Linux only",
     "server.retrieval.evaluation": "an optional package",
     "server.retrieval.lexical": "the stemmers, which English does without",
     "server.text.languages": "the model, which a project in one language does without",

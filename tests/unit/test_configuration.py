@@ -64,6 +64,7 @@ OTHER = {
     "scratch_minutes": "2.0",
     "execute_code": '"off"',
     "sandbox": '"monty"',
+    "allow_weaker_reader": "true",
     "allow_weaker_sandbox": '["landlock"]',
     "skills": '["/elsewhere"]',
     "limits": '"strict"',

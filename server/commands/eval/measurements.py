@@ -17,6 +17,7 @@ from server.commands.terminal.progress import show_progress
 from server.demo.stdlib import read_corpus
 from server.errors import WinnowError
 from server.ingest.documents import RawDocument, UnreadableFile
+from server.ingest.parsing.parser import ParserProcess
 from server.ingest.pipeline import IngestReport, Progress, Target, ingest_documents, ingest_paths
 from server.ingest.readers import ReadFlaw, read
 from server.ingest.target import target_of
@@ -248,11 +249,12 @@ def documents_of(golden: GoldenSet) -> Iterator[RawDocument]:
         for module in read_corpus():
             yield RawDocument(f"{module.name}.md", "markdown", module.name, module.markdown())
         return
-    for path in golden.files:
-        for document in read(path, path.relative_to(golden.root).as_posix()):
-            if isinstance(document, ReadFlaw):
-                raise UnreadableFile(f"{document.name}: {document.reason}")
-            yield document
+    with ParserProcess() as parser:
+        for path in golden.files:
+            for document in read(path, path.relative_to(golden.root).as_posix(), parser):
+                if isinstance(document, ReadFlaw):
+                    raise UnreadableFile(f"{document.name}: {document.reason}")
+                yield document
 
 
 async def _ask_all(

@@ -1,19 +1,35 @@
-"""The child process that parses documents which may stall, crash or exhaust a parser; ``parser.py`` starts it.
+"""The program of a child that parses documents: markup, long texts, and files of the formats in the table.
 
-Requests arrive on standard input and answers leave on standard output, one frame each. The child sets its own
-limits before it reads the first request: memory for the whole process, processor and wall-clock time for each
-request. If one is exceeded, the kernel ends the process, and the parent reports it.
+Behind walls (``walled_children.py``) a child is forked for each document: the request and the answer travel over
+one descriptor, the file is another. Without walls (``confined_process.py``) one process serves requests on its
+standard input, opens files by their path, and sets its own limits before it reads the first request: memory for
+the whole process, processor and wall-clock time for each request. If one is exceeded, the kernel ends the process.
 """
 
 from __future__ import annotations
 
+import ctypes
+import encodings
+import importlib
 import os
+import pkgutil
 import signal
 import sys
+from collections.abc import Callable
+from dataclasses import asdict, astuple, replace
+from functools import partial
+from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
-from server.ingest.documents import RawDocument, UnreadableFile
-from server.ingest.parsing import frames
+from server.graph.extraction.document_extraction import extract_document
+from server.graph.extraction.gazetteer import NO_GAZETTEER
+from server.ids import document_id
+from server.ingest.bounded_files import open_file
+from server.ingest.chunking import chunk
+from server.ingest.documents import RawDocument, UnreadableFile, clean_text
+from server.ingest.formats.format_table import FORMATS
+from server.ingest.formats.parsed_file import FormatReader, ParsedFile, ReadOptions
+from server.ingest.parsing import frames, markup
 from server.ingest.readers import parse
 from server.models import Document, DocumentType, Place
 
@@ -22,6 +38,54 @@ if sys.platform != "win32":
 
 MEMORY_BYTES = 1024 * 1024 * 1024
 _DESCRIPTORS = 64
+_RPC, _DOCUMENT = 3, 4  # of a walled child; see sandbox/walls/profiles.py
+_FORMATS = "server.ingest.formats"
+
+READERS: dict[str, FormatReader] = {}
+_UNAVAILABLE: dict[str, str] = {}  # reader -> why it cannot be imported
+
+Answer = tuple[dict[str, Any], str]
+
+
+# --- behind walls
+
+
+def warm_up() -> None:
+    """Import every reader and every codec: a child cannot open their files any more."""
+    markup.warm_up()
+    # Callbacks of native libraries need executable memory. ctypes keeps what it has, and the child gets no more.
+    ctypes.CFUNCTYPE(None)(_set_process_limits)
+    for module in pkgutil.iter_modules(encodings.__path__):
+        if module.name not in ("mbcs", "oem"):  # of Windows
+            importlib.import_module(f"encodings.{module.name}")
+    for name in dict.fromkeys(name for each in FORMATS.values() for name in each.readers):
+        _import_reader(name)
+
+
+def _import_reader(name: str) -> None:
+    try:
+        READERS[name] = importlib.import_module(f"{_FORMATS}.{name}").read
+    except ImportError as error:  # a library without a build for this system must not take the others with it
+        _UNAVAILABLE[name] = str(error)
+
+
+def prepare() -> Callable[[], None]:
+    """Open the streams over the descriptors, which the walls forbid; returns the serving of one request."""
+    requests, answers = os.fdopen(_RPC, "rb", closefd=False), os.fdopen(_RPC, "wb", closefd=False)
+    return partial(_serve_one, requests, answers, os.fdopen(_DOCUMENT, "rb", closefd=False))
+
+
+def _serve_one(requests: BinaryIO, answers: BinaryIO, document: BinaryIO) -> None:
+    request = frames.load(frames.receive(requests, frames.MAX_REQUEST_BYTES))
+    _send(answers, _serve(request, lambda: document)[0])
+
+
+def _send(stream: BinaryIO, answer: Answer) -> None:
+    facts, text = answer
+    frames.send(stream, frames.dump(facts), text.encode("utf-8", "replace"))
+
+
+# --- without walls
 
 
 def main() -> None:
@@ -30,14 +94,19 @@ def main() -> None:
     _set_process_limits()
     while True:
         try:
-            request = frames.receive(requests)
+            request = frames.load(frames.receive(requests, frames.MAX_REQUEST_BYTES))
         except EOFError:
             return
         _set_time_limits(float(request["seconds"]))
-        answer, is_spent = _serve(request)
-        frames.send(answers, answer)
+        answer, is_spent = _serve(request, partial(_open_document, request))
+        _send(answers, answer)
         if is_spent:
             return
+
+
+def _open_document(request: dict[str, Any]) -> BinaryIO:
+    _import_reader(request["reader"])
+    return open_file(Path(request["path"]))
 
 
 def _open_streams() -> tuple[BinaryIO, BinaryIO]:
@@ -75,37 +144,43 @@ def _set_time_limits(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, 4 * seconds)
 
 
-def _serve(request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """The answer, and whether the process must end before another request."""
+# --- requests
+
+
+def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tuple[Answer, bool]:
+    """The answer, and whether the process must end before another request.
+
+    "flaw" is the reason why the file cannot be read; "failure" is what happened to its reader, and another reader
+    may read it.
+    """
     try:
-        serve = _parse_markup if request["do"] == "parse" else _rehearse
-        return serve(request), False
+        match request["do"]:
+            case "parse":
+                return _parse_markup(request), False
+            case "rehearse":
+                return _rehearse(request), False
+            case _:
+                return _read_file(request, open_document), True
     except UnreadableFile as error:
-        return {"flaw": str(error)}, False
+        return ({"flaw": str(error)}, ""), False
     except MemoryError:
-        return {"flaw": f"needs more than {MEMORY_BYTES >> 20} MiB of memory"}, True
+        return ({"failure": f"needs more than {MEMORY_BYTES >> 20} MiB of memory"}, ""), True
     except RecursionError:
-        return {"flaw": "nested too deeply"}, True
-    except Exception as error:  # of a parser or library, which may still hold memory
-        return {"flaw": f"its parser failed ({type(error).__name__})"}, True
+        return ({"failure": "nested too deeply"}, ""), True
+    except BaseException as error:  # of a parser or library, which may still hold memory; panics are of this class
+        return ({"failure": f"its parser failed ({type(error).__name__})"}, ""), True
 
 
-def _parse_markup(request: dict[str, Any]) -> dict[str, Any]:
+def _parse_markup(request: dict[str, Any]) -> Answer:
     kind: DocumentType = request["kind"]
     assert kind in get_args(DocumentType)
     (raw,) = parse(kind, str(request["text"]), str(request["uri"]))
     assert isinstance(raw, RawDocument)
-    return {"title": raw.title, "text": raw.text}
+    return {"title": raw.title}, raw.text
 
 
-def _rehearse(request: dict[str, Any]) -> dict[str, Any]:
+def _rehearse(request: dict[str, Any]) -> Answer:
     """Split and mine the document as the ingest will, to show that both end within the limits."""
-    # Imported here: the vocabularies take half a second to load, and most ingests rehearse nothing.
-    from server.graph.extraction.document_extraction import extract_document
-    from server.graph.extraction.gazetteer import NO_GAZETTEER
-    from server.ids import document_id
-    from server.ingest.chunking import chunk
-
     uri, metadata = str(request["uri"]), request["metadata"]
     document = Document(
         document_id("p", uri),
@@ -120,4 +195,31 @@ def _rehearse(request: dict[str, Any]) -> dict[str, Any]:
     )
     chunks = chunk(document, request["text"], [Place(*place) for place in request["places"]])
     extract_document(document, request["text"], chunks, NO_GAZETTEER)
-    return {"chunks": len(chunks)}
+    return {"chunks": len(chunks)}, ""
+
+
+def _read_file(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> Answer:
+    name = request["reader"]
+    options = ReadOptions(request["keeps_hidden"], tuple(request["passwords"]), request["uses_ocr"])
+    with open_document() as document:
+        document.seek(0)  # the parent has looked at its beginning, and shares the position
+        if name not in READERS:
+            return {"failure": f"the reader {name} is not available: {_UNAVAILABLE.get(name, 'unknown')}"}, ""
+        parsed = _clean(READERS[name](document, options))
+    if len(parsed.text) > frames.MAX_TEXT_CHARS:
+        raise UnreadableFile(f"its text is longer than {frames.MAX_TEXT_CHARS >> 20} million characters; split it")
+    facts = {
+        "title": parsed.title,
+        "places": list(map(astuple, parsed.places)),
+        "reading": asdict(parsed.reading),
+        "facts": dict(parsed.facts),
+    }
+    return facts, parsed.text
+
+
+def _clean(parsed: ParsedFile) -> ParsedFile:
+    """The file with the line ends of a cleaned text, and places that follow them."""
+    if "\r" not in parsed.text:
+        return parsed
+    places = [replace(place, start=len(clean_text(parsed.text[: place.start]))) for place in parsed.places]
+    return replace(parsed, text=clean_text(parsed.text), places=tuple(places))

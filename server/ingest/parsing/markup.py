@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from collections.abc import Iterable, Iterator
 
-from docutils import nodes
+from docutils import nodes, transforms
 from docutils.core import publish_doctree
+from docutils.parsers.rst import directives
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from server.ingest.documents import UnreadableFile
@@ -226,6 +229,14 @@ _SAFE = {
     "line_length_limit": _LONGEST_LINE,
 }
 _DEEPEST_HEADING = 6
+
+
+def warm_up() -> None:
+    """Import what docutils imports when a page needs it: a child behind walls cannot open the files."""
+    for package in (directives, transforms):
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
+    rst_to_markdown("=====\nTitle\n=====\n\n.. note:: Some `text`:sub: and a link_.\n\n.. _link: a.html\n")
 
 
 def rst_to_markdown(text: str) -> tuple[str, str]:

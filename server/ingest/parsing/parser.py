@@ -1,60 +1,84 @@
-"""Parses documents in a child process, so that no document can stall, crash or exhaust an ingest.
+"""Parses documents in child processes, so that no document can stall, crash, exhaust or take over an ingest.
 
-Theory of operation. Markup (HTML, reStructuredText) is parsed in the child, whatever its size. A text that is
-long, or has a very long line, is *rehearsed* there: the child splits it into chunks and mines it for the graph, as
-the ingest does afterwards with the same result, so that a document which takes too much time or memory does so in
-the child. One child serves all documents of an ingest; if a document kills it, the next one gets a new child.
+Theory of operation. Everything that is not plain text is parsed in a child: markup (HTML, reStructuredText) and
+files of the formats in ``ingest/formats``. A text that is long, or has a very long line, is *rehearsed* there: the
+child splits it into chunks and mines it for the graph, as the ingest does afterwards with the same result, so that
+a document which takes too much time or memory does so in the child.
 
-The child has 1 GiB of address space. For each document it has processor time by the document's size, and four
-times that on the clock. Its environment holds no secrets; its process group is killed at the end. Its answers are
-checked like any foreign data. To confine it further, change ``_COMMAND`` and ``child._set_process_limits``.
+Where the walls of the sandbox stand, each document has a child of its own behind them (``walled_children.py``).
+Where they do not, markup and texts are parsed in a process that limits itself (``confined_process.py``); files of
+other formats are not read unless the operator accepts that. A child has processor time by the document's size, and
+four times that on the clock. Its answers are checked like any foreign data (``answers.py``).
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
-import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from dataclasses import astuple
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
-from server.ingest.documents import RawDocument, UnreadableFile
-from server.ingest.parsing import frames
-from server.ingest.readers import ReaderOutput, parse
+from server.ingest.bounded_files import open_file, size_of
+from server.ingest.documents import RawDocument, UnreadableFile, apply_facts
+from server.ingest.formats.format_table import Format
+from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from server.ingest.formats.signatures import check_signature
+from server.ingest.parsing import answers, frames
+from server.ingest.parsing.confined_process import ConfinedProcess
+from server.ingest.parsing.failures import STOPPED, ChildFailed
+from server.ingest.readers import ReaderOutput, parse, stem
 from server.models import DocumentType
 
-# Processor seconds per document, and per MiB of it: several times those of the slowest real documents.
-_SECONDS = {"parse": (10.0, 10.0), "rehearse": (20.0, 30.0)}
-# The limit on the clock is a multiple, because other processes run too, and the child needs time to start.
-_CLOCK_FACTOR, _START_SECONDS = 4, 30.0
+# Processor seconds for each document, for each MiB of it, and at most: several times those of the slowest real
+# documents. A page of a PDF takes about 10 ms and 20 kB; by OCR 20 s and 100 kB.
+_SECONDS: Mapping[str, tuple[float, float, float]] = {
+    "parse": (10.0, 10.0, 170.0),
+    "rehearse": (20.0, 30.0, 500.0),
+    "read": (20.0, 5.0, 300.0),
+    "ocr": (60.0, 600.0, 4 * 3600.0),
+}
 _MIB = 1024 * 1024
 # Kinds whose parsers take time and memory that grow faster than the text, or recurse with its depth.
 _PARSED_IN_CHILD: frozenset[DocumentType] = frozenset({"html", "rst"})
 # A longer text, or one with a longer line, is rehearsed; a shorter one takes at most a few seconds.
 _LONG_CHARS, _LONG_LINE_CHARS = 256 * 1024, 20_000
-_OUT_OF_TIME = frozenset(getattr(signal, name, -1) for name in ("SIGXCPU", "SIGALRM"))
-_STOPPED = "the ingest was stopped"
-# The child imports the modules of this process, not files of the working folder.
-_HOME = str(Path(__file__).parents[3])
-_PROGRAM = f"import sys; sys.path.insert(0, {_HOME!r}); from server.ingest.parsing.child import main; main()"
-_COMMAND = (sys.executable, "-P", "-c", _PROGRAM)
-_KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "SYSTEMROOT", "LANG", "LC_ALL", "TMPDIR")
-# Libraries that start a thread for each core reserve address space for each.
-_VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+LARGEST_DOCUMENT_BYTES = 512 * _MIB
+_INVALID = "its parser returned an invalid answer"
+_NO_WALLS = (
+    "the walls around its reader are missing here ({why}; see: winnow doctor); to read such files without them: "
+    "--allow-weaker-reader"
+)
+_REASON_CHARS = 200
+_NO_OPTIONS = ReadOptions()
+
+
+class Children(Protocol):
+    """The children of one kind."""
+
+    def ask(self, request: dict[str, Any], seconds: float, document: BinaryIO | None) -> tuple[bytes, bytes]:
+        """The facts and the text of the answer. Raises ``ChildFailed``, and ``UnreadableFile`` once closed."""
+
+    def close(self) -> None:
+        """End the children; a document that is being read in another thread fails."""
 
 
 class ParserProcess:
-    """The child process of one ingest: started at its first use, killed at the end. For one thread at a time."""
+    """The children of one ingest: started at their first use, killed at the end. For one thread at a time.
 
-    def __init__(self) -> None:
-        self._child: subprocess.Popen[bytes] | None = None
+    ``allows_weaker``: files of other formats than text are read without walls where these are missing.
+    """
+
+    def __init__(self, options: ReadOptions = _NO_OPTIONS, *, allows_weaker: bool = False) -> None:
+        self.options = options
+        self._allows_weaker = allows_weaker
         self._is_closed = False
+        self._walled: Children | None = None
+        self._why = ""  # no wall, or not all, around the children
+        self._confined = ConfinedProcess()
+        self._is_started = False
 
     def __enter__(self) -> ParserProcess:
         return self
@@ -65,9 +89,11 @@ class ParserProcess:
         self.close()
 
     def close(self) -> None:
-        """Kill the child; a document that is being read in another thread fails."""
+        """Kill the children; a document that is being read in another thread fails."""
         self._is_closed = True
-        self._end()
+        self._confined.close()
+        if self._walled:
+            self._walled.close()
 
     @contextlib.contextmanager
     def closing_on_error(self) -> Iterator[None]:
@@ -83,8 +109,8 @@ class ParserProcess:
         if kind not in _PARSED_IN_CHILD:
             yield from parse(kind, text, uri)
             return
-        answer = self._ask({"do": "parse", "kind": kind, "uri": uri, "text": text}, text)
-        yield RawDocument(uri, kind, _text(answer, "title"), _text(answer, "text"))
+        facts, body = self._ask_about_text({"do": "parse", "kind": kind, "uri": uri, "text": text}, text)
+        yield RawDocument(uri, kind, _checked(answers.check_title, facts), body)
 
     def rehearse(self, raw: RawDocument) -> None:
         """Raise ``UnreadableFile`` for a document that cannot be split or mined within the limits."""
@@ -92,92 +118,121 @@ class ParserProcess:
             return
         request = {"do": "rehearse", "kind": raw.type, "uri": raw.uri, "title": raw.title, "text": raw.text}
         facts = {"metadata": dict(raw.metadata), "body_start": raw.body_start}
-        self._ask({**request, **facts, "places": list(map(astuple, raw.places))}, raw.text)
+        self._ask_about_text({**request, **facts, "places": list(map(astuple, raw.places))}, raw.text)
 
-    def _ask(self, request: dict[str, Any], text: str) -> dict[str, Any]:
-        fixed, per_mib = _SECONDS[request["do"]]
-        seconds = fixed + per_mib * len(text.encode("utf-8", "replace")) / _MIB
-        child = self._running_child()
-        timer = threading.Timer(_CLOCK_FACTOR * seconds + _START_SECONDS, _kill, (child,))
-        timer.daemon = True
-        timer.start()
+    def read(self, path: Path, uri: str, form: Format) -> ReaderOutput:
+        """Read a file of this format into a document. Raises ``UnreadableFile``, or ``OSError``."""
+        with open_file(path) as file:
+            size = size_of(file, LARGEST_DOCUMENT_BYTES)
+            check_signature(file, path.suffix)
+            parsed = self._read_file(file, path, size, form)
+        raw = RawDocument(uri, form.type, parsed.title or stem(uri), parsed.text)
+        return iter([replace(apply_facts(raw, parsed.facts), places=parsed.places, reading=parsed.reading)])
+
+    def _read_file(self, file: BinaryIO, path: Path, size: int, form: Format) -> ParsedFile:
+        """The file by the first of its format's readers that finds text in it."""
+        children = self._children(needs_walls=True)
+        seconds = _seconds("ocr" if self.options.uses_ocr else "read", size)
+        reasons: list[str] = []
+        for name in form.readers:
+            try:
+                parsed = self._ask_reader(children, name, path, file, seconds)
+            except ChildFailed as failure:
+                reasons.append(str(failure))
+                continue
+            if parsed.text.strip():
+                return _note_failure(parsed, reasons)
+            reasons.append(_describe_no_text(parsed, uses_ocr=self.options.uses_ocr))
+        raise UnreadableFile(reasons[0])
+
+    def _ask_reader(self, children: Children, name: str, path: Path, file: BinaryIO, seconds: float) -> ParsedFile:
+        options = self.options
+        request = {
+            "do": "read",
+            "reader": name,
+            "path": str(path.absolute()),
+            "keeps_hidden": options.keeps_hidden,
+            "passwords": options.passwords,
+            "uses_ocr": options.uses_ocr,
+        }
+        facts, text = _ask(children, request, seconds, file)
         try:
-            assert child.stdin
-            assert child.stdout
-            frames.send(child.stdin, {**request, "seconds": seconds})
-            answer = frames.receive(child.stdout)
-        except (OSError, EOFError, frames.ParserProtocolError, ValueError):
-            raise UnreadableFile(self._failure_reason(seconds)) from None
-        finally:
-            timer.cancel()
-        if (flaw := answer.get("flaw")) is not None:
-            raise UnreadableFile(str(flaw)[:200])
-        return answer
+            return answers.check_parsed_file(facts, text)
+        except frames.ParserProtocolError:
+            raise ChildFailed(_INVALID) from None
 
-    def _running_child(self) -> subprocess.Popen[bytes]:
+    def _ask_about_text(self, request: dict[str, Any], text: str) -> tuple[dict[str, Any], str]:
+        seconds = _seconds(request["do"], len(text.encode("utf-8", "replace")))
+        try:
+            return _ask(self._children(needs_walls=False), request, seconds, None)
+        except ChildFailed as failure:
+            raise UnreadableFile(str(failure)) from None
+
+    def _children(self, *, needs_walls: bool) -> Children:
+        """The children for a document. Raises ``UnreadableFile`` where it must not be read without walls."""
         if self._is_closed:
-            raise UnreadableFile(_STOPPED)
-        if self._child is None or self._child.poll() is not None:
-            self._end()
-            self._child = _start()
-        return self._child
-
-    def _failure_reason(self, seconds: float) -> str:
-        """End a child that did not answer, and return the reason; the next document gets a new child."""
-        child = self._child
-        self._end()
-        code = child.returncode if child else 0
-        if self._is_closed:
-            return _STOPPED
-        if -code in _OUT_OF_TIME or -code == getattr(signal, "SIGKILL", 9):
-            return f"takes longer than {seconds:.0f} s to parse, or more memory than is available; split it"
-        return f"its parser crashed ({_exit_name(code)})"
-
-    def _end(self) -> None:
-        child, self._child = self._child, None
-        if child is None:
-            return
-        _kill(child)
-        child.wait()
-        for stream in (child.stdin, child.stdout):
-            with contextlib.suppress(OSError):  # the rest of a request cannot be sent
-                if stream:
-                    stream.close()
+            raise UnreadableFile(STOPPED)
+        if not self._is_started:
+            self._is_started = True
+            self._walled, self._why = start_walled_children(self.options)
+        if needs_walls and self._why and not self._allows_weaker:
+            raise UnreadableFile(_NO_WALLS.format(why=self._why))
+        return self._walled or self._confined
 
 
-def _start() -> subprocess.Popen[bytes]:
-    environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+def start_walled_children(options: ReadOptions = _NO_OPTIONS) -> tuple[Children | None, str]:
+    """Children behind walls, None where there are no walls to speak of, and what is missing: "" for nothing."""
+    if not sys.platform.startswith("linux"):
+        return None, "they need Linux"
+    # Tables of the walls, on Linux only.
+    from sandbox.protocol.outcome import SandboxUnavailable
+    from server.ingest.parsing.walled_children import WalledChildren
+
     try:
-        return subprocess.Popen(
-            _COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment | _VARIABLES,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise UnreadableFile(f"the process that parses it could not be started: {error.strerror}") from None
+        children = WalledChildren(uses_ocr=options.uses_ocr)
+    except SandboxUnavailable as error:
+        return None, str(error)[:_REASON_CHARS]
+    if not children.holds:
+        children.close()
+        return None, ", ".join((*children.missing, *children.breaches))[:_REASON_CHARS]
+    return children, ", ".join(children.missing)[:_REASON_CHARS]
 
 
-def _kill(child: subprocess.Popen[bytes]) -> None:
-    if child.poll() is None:
-        with contextlib.suppress(OSError):
-            if sys.platform == "win32":
-                child.kill()
-            else:
-                os.killpg(child.pid, signal.SIGKILL)
-
-
-def _text(answer: dict[str, Any], name: str) -> str:
-    value = answer.get(name)
-    if not isinstance(value, str):
-        raise UnreadableFile("its parser returned an invalid answer")
-    return value
-
-
-def _exit_name(code: int) -> str:
+def _ask(
+    children: Children, request: dict[str, Any], seconds: float, document: BinaryIO | None
+) -> tuple[dict[str, Any], str]:
+    """The checked facts and text of an answer. Raises ``ChildFailed``, or ``UnreadableFile`` with its flaw."""
+    body, text = children.ask(request, seconds, document)
     try:
-        return signal.Signals(-code).name
-    except ValueError:
-        return f"exit code {code}"
+        facts, checked = frames.load(body), answers.check_text(text)
+    except frames.ParserProtocolError:
+        raise ChildFailed(_INVALID) from None
+    for name, error in (("flaw", UnreadableFile), ("failure", ChildFailed)):
+        if (reason := facts.get(name)) is not None:
+            raise error(str(reason)[:_REASON_CHARS])
+    return facts, checked
+
+
+def _seconds(work: str, size: int) -> float:
+    fixed, per_mib, most = _SECONDS[work]
+    return min(fixed + per_mib * size / _MIB, most)
+
+
+def _note_failure(parsed: ParsedFile, reasons: list[str]) -> ParsedFile:
+    """The file with a note on the readers that failed before."""
+    notes = tuple(f"another reader failed before: {reason}" for reason in reasons)
+    return replace(parsed, reading=replace(parsed.reading, notes=(*notes, *parsed.reading.notes)))
+
+
+def _describe_no_text(parsed: ParsedFile, *, uses_ocr: bool) -> str:
+    scans = len(parsed.reading.needs_ocr)
+    if scans and not uses_ocr:
+        return f"no text in it, but {scans:,} pages that are images; to read them by OCR: --ocr"
+    return "no text in it"
+
+
+def _checked(check: Any, facts: Mapping[str, Any]) -> Any:
+    try:
+        return check(facts)
+    except frames.ParserProtocolError:
+        raise UnreadableFile(_INVALID) from None

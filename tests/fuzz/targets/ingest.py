@@ -28,7 +28,7 @@ def check(data: bytes) -> None:
     path.write_bytes(data[1:])
     reason = ""
     try:
-        for found in read(path, name, _APART.parse):
+        for found in read(path, name, _APART):
             _hold(found)
     except UnreadableFile as error:
         reason = str(error)

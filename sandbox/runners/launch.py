@@ -1,0 +1,88 @@
+"""Starts fork servers (child/zygote.py): with a literal environment, and no folder of the caller."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sandbox.protocol.answers import ForkServerReady
+from sandbox.protocol.limits import Limits
+from sandbox.protocol.outcome import WallReport
+from sandbox.walls import wall_table
+from sandbox.walls.profiles import Profile
+
+START_SECONDS = 20.0  # ten times a start on a slow and busy machine
+
+# One hash seed for all children. A random one would identify the fork server that a child came from; with this one
+# the same script over the same documents gives the same answer, whatever it hashes.
+_ENVIRONMENT: Mapping[str, str] = {"LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0"}
+
+
+@dataclass(frozen=True, slots=True)
+class ForkServerProgram:
+    """What the children of a fork server run: a module (``zygote.ChildProgram``), and options of its functions.
+
+    ``folders`` are searched for packages, after the folder of this package; ``environment`` is for the libraries
+    that it imports. ``is_walled`` is False in tests only.
+    """
+
+    module: str
+    profile: Profile
+    options: Mapping[str, Any] = field(default_factory=dict)
+    folders: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    is_walled: bool = True
+
+
+def launch(program: ForkServerProgram, limits: Limits) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Execute a fork server; returns its process, and the socket on which it answers."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        process = subprocess.Popen(
+            _command(theirs.fileno(), program, limits),
+            env={**_ENVIRONMENT, **program.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,  # a Ctrl-C at the terminal is the server's to handle
+            cwd="/",
+        )
+    return process, ours
+
+
+def report_walls(ready: ForkServerReady) -> tuple[WallReport, ...]:
+    """Reports on the walls that a fork server has tested."""
+    results = {result.name: result for result in ready.walls}
+    return tuple(
+        WallReport(
+            name=wall.name,
+            protects=wall.protects,
+            stands=results[wall.name].stands,
+            detail=results[wall.name].detail,
+            advice="" if results[wall.name].stands else wall.advice,
+        )
+        for wall in wall_table.ALL_WALLS
+        if wall.name in results
+    )
+
+
+def _command(control: int, program: ForkServerProgram, limits: Limits) -> list[str]:
+    """The command line of the fork server: without site, with our paths only.
+
+    Without -I, which would ignore the environment; the child gets no variable of ours.
+    """
+    paths = list(dict.fromkeys([str(Path(__file__).resolve().parents[2]), *map(str, program.folders)]))
+    code = (
+        f"import sys; sys.path[:0] = {paths!r}\n"
+        "from sandbox.child.zygote import main\n"
+        f"main({control}, {os.getpid()}, program={program.module!r}, options={dict(program.options)!r}, "
+        f"profile={program.profile.name!r}, limits={asdict(limits)!r}, walled={program.is_walled})"
+    )
+    return [sys.executable, "-P", "-s", "-S", "-B", "-X", "utf8", "-c", code]

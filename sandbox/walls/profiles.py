@@ -1,0 +1,38 @@
+"""What the walls of a child allow: one profile for scripts, one for readers of files. All else is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+RPC = 3  # the one descriptor on which a child speaks with its parent
+DOCUMENT = 4  # in a reader: the file that it reads, opened read-only by its parent
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What one kind of child may do.
+
+    ``last_descriptor``: those up to it are kept, and no further one can be opened. ``readable`` and ``writable``
+    are descriptors of `read` and `write`. ``reads_file``: it has a file at `DOCUMENT`, in which it may seek, and
+    native libraries, whose locks ask the kernel.
+    """
+
+    name: str
+    last_descriptor: int
+    readable: tuple[int, ...]
+    writable: tuple[int, ...]
+    reads_file: bool = False
+
+
+SCRIPT = Profile("script", last_descriptor=RPC, readable=(RPC,), writable=(RPC,))
+# Libraries print to the standard streams, which are /dev/null; Rust ends a program that cannot.
+READER = Profile(
+    "reader",
+    last_descriptor=DOCUMENT,
+    readable=(RPC, DOCUMENT),
+    writable=(1, 2, RPC),
+    reads_file=True,
+)
+PROFILES: Mapping[str, Profile] = MappingProxyType({profile.name: profile for profile in (SCRIPT, READER)})

@@ -1,0 +1,24 @@
+"""How a child that parses a document fails, and the reasons as reports show them."""
+
+from __future__ import annotations
+
+import signal
+
+STOPPED = "the ingest was stopped"
+
+
+class ChildFailed(Exception):
+    """A child ended without an answer, or with an invalid one; the message is the reason, as reports show it."""
+
+
+def too_slow(seconds: float) -> str:
+    """The reason of a child that was killed at the end of its time."""
+    return f"takes longer than {seconds:.0f} s to parse, or more memory than is available; split it"
+
+
+def name_exit(code: int) -> str:
+    """The name of the signal that ended a process, or its exit code; ``code`` as ``Popen.returncode`` has it."""
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"exit code {code}"

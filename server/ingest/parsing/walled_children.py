@@ -1,0 +1,114 @@
+"""Children behind the walls of the sandbox: one for each document, forked from a process with all readers.
+
+A child has the request and the answer on one descriptor, and the document, opened read-only by this process, on
+another. It has no other file, no network, no further process or thread.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sandbox.protocol.limits import MIB, Limits
+from sandbox.protocol.outcome import SandboxUnavailable
+from sandbox.runners.launch import ForkServerProgram
+from sandbox.runners.locked_children import ChildEnd, ChildRequest, LockedChildren
+from sandbox.runners.runner_table import CONTAINER_WALLS
+from sandbox.walls.profiles import READER
+from server.ingest.documents import UnreadableFile
+from server.ingest.parsing import frames
+from server.ingest.parsing.failures import STOPPED, ChildFailed, name_exit, too_slow
+
+# With what the fork server has imported, a child stays below 1 GiB of resident memory.
+_MEMORY_BYTES = 896 * MIB
+# OCR keeps two models and the pixels of a page in memory.
+_OCR_MEMORY_BYTES = 2048 * MIB
+_CLOCK_FACTOR = 4  # other processes run too
+_ANSWER_BYTES = (frames.MAX_FACTS_BYTES, frames.MAX_TEXT_BYTES)
+# An allocator's reservation of 1 GiB would count as memory, as would the stacks of a thread for each core.
+_ENVIRONMENT: Mapping[str, str] = {
+    "MIMALLOC_ARENA_RESERVE": "0",
+    "TOKIO_WORKER_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+_PACKAGES = ("site-packages", "dist-packages")
+MODULE = "server.ingest.parsing.child"
+
+
+class WalledChildren:
+    """The fork server, started at once, and one child for each document. For one thread at a time."""
+
+    def __init__(self, *, uses_ocr: bool = False, module: str = MODULE) -> None:
+        """Start the fork server. Raises SandboxUnavailable where it does not start."""
+        self._program = ForkServerProgram(module, READER, folders=_package_folders(), environment=_ENVIRONMENT)
+        self._memory_bytes = _OCR_MEMORY_BYTES if uses_ocr else _MEMORY_BYTES
+        self._is_closed = False
+        self._children = self._start()
+        walls = self._children.walls
+        self.missing = tuple(wall.name for wall in walls if not wall.stands and not wall.reinforces)
+        self.breaches = self._children.breaches
+
+    @property
+    def holds(self) -> bool:
+        """Whether the walls keep what they must: nothing broke through, and only namespaces may be missing."""
+        return not self.breaches and CONTAINER_WALLS.issuperset(self.missing)
+
+    def _start(self) -> LockedChildren:
+        return LockedChildren(self._program, Limits(memory_bytes=self._memory_bytes))
+
+    def ask(self, request: dict[str, Any], seconds: float, document: BinaryIO | None) -> tuple[bytes, bytes]:
+        """The facts and the text of the answer. Raises ``ChildFailed``, and ``UnreadableFile`` once closed."""
+        limits = Limits(
+            memory_bytes=self._memory_bytes,
+            cpu_seconds=math.ceil(seconds),
+            wall_seconds=_CLOCK_FACTOR * seconds,
+        )
+        descriptor = document.fileno() if document else -1
+        try:
+            end = self._children.run(ChildRequest(frames.dump(request), descriptor, limits, _ANSWER_BYTES))
+        except SandboxUnavailable as error:
+            self._restart()
+            raise ChildFailed(str(error)) from None
+        if not end.parts:
+            raise ChildFailed(_failure_reason(end, limits))
+        facts, text = end.parts
+        return facts, text
+
+    def _restart(self) -> None:
+        """Start another fork server after the end of this one, for the next document."""
+        if self._is_closed:
+            raise UnreadableFile(STOPPED)
+        try:
+            self._children = self._start()
+        except SandboxUnavailable as error:
+            raise ChildFailed(str(error)) from None
+
+    def close(self) -> None:
+        """End the fork server and its child; a document that is being read in another thread fails."""
+        self._is_closed = True
+        self._children.close()
+
+
+def _failure_reason(end: ChildEnd, limits: Limits) -> str:
+    if end.is_oversized:
+        return "its parser returned more text than a document may have"
+    if end.is_late or (end.signal == signal.SIGKILL and end.cpu_ms >= 900 * limits.cpu_seconds):
+        return too_slow(limits.cpu_seconds)
+    if end.signal == signal.SIGKILL:
+        return f"needs more than {limits.memory_bytes // MIB} MiB of memory"
+    if end.signal == signal.SIGSYS:
+        return "its parser was ended at a system call that no reader needs"
+    return f"its parser crashed ({name_exit(-end.signal)})" if end.signal else "its parser gave no answer"
+
+
+def _package_folders() -> tuple[Path, ...]:
+    """The folders of installed packages, and those that the operator named; not the working folder."""
+    named = [Path(folder) for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    found = [Path(folder) for folder in sys.path if Path(folder).name in _PACKAGES]
+    return tuple(path for path in (*named, *found) if path.is_absolute())
